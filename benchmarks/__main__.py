@@ -1,0 +1,49 @@
+"""`python -m benchmarks [NAME...]`: run benchmarks and write `benchmarks/results.md`.
+
+Each benchmark is a module here with `run() -> list[Row]`. A row without a bound is only shown; a
+row that misses its bound makes the command fail.
+"""
+
+import importlib
+import json
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+from benchmarks.row import Row
+
+NAMES = ("startup", "retrieval", "ingest", "pdf", "latency", "kill9", "installed_size")
+HERE = Path(__file__).parent
+RESULTS = HERE / "results.json"
+
+
+def main(names: list[str]) -> int:
+    stored = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    missed = 0
+    for name in names or NAMES:
+        started = time.monotonic()
+        rows: list[Row] = importlib.import_module(f"benchmarks.{name}").run()
+        for row in rows:
+            missed += not row.met
+            print(row.line(), flush=True)
+        print(f"  {name} took {time.monotonic() - started:.0f} s", flush=True)
+        stored[name] = [asdict(row) for row in rows]
+        RESULTS.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+    (HERE / "results.md").write_text(table(stored), encoding="utf-8")
+    return missed
+
+
+def table(stored: dict[str, list[dict[str, object]]]) -> str:
+    """Every stored row as Markdown."""
+    lines = ["| what | measured | bound | reproduce |", "| --- | --- | --- | --- |"]
+    for name in NAMES:
+        for data in stored.get(name, []):
+            row = Row(**data)  # type: ignore[arg-type]
+            command = f"`python -m benchmarks {name}`"
+            lines.append(f"| {row.what} | {row.shown} | {row.bound_shown} | {command} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,23 @@
+"""What the benchmarks share."""
+
+import os
+import sys
+from pathlib import Path
+
+RAGSTONE = str(Path(sys.executable).with_name("ragstone"))
+
+
+def eval_data() -> Path:
+    """The folder of evaluation sets."""
+    place = os.environ.get("RAGSTONE_EVAL_DATA")
+    if not place:
+        sys.exit("Set RAGSTONE_EVAL_DATA to the folder of evaluation sets.")
+    return Path(place)
+
+
+def resident_mb(pid: int | str = "self") -> float:
+    """Resident memory of a process, in megabytes."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    raise ValueError(f"process {pid} has no VmRSS")

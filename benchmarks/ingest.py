@@ -1,0 +1,58 @@
+"""Does ingest keep the embedder busy? The same texts through ingest, and through it alone."""
+
+import asyncio
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.common import eval_data, resident_mb
+from benchmarks.row import Row
+from ragstone.build import open as open_ragstone
+from ragstone.build import open_kit
+from ragstone.evaluation import dataset
+from ragstone.service import IngestRequest, Progress
+from ragstone.settings import Settings
+
+FILES = 60
+PASSAGES_IN_FILE = 12
+
+
+def run() -> list[Row]:
+    with tempfile.TemporaryDirectory() as directory:
+        return asyncio.run(measure(Path(directory)))
+
+
+async def measure(directory: Path) -> list[Row]:
+    documents = directory / "documents"
+    write(documents)
+    settings = Settings(ragstone_data=directory / "data")
+    async with open_ragstone(settings) as ragstone:
+        await ragstone.embed(["warm"])
+        last = Progress("")
+        started = time.perf_counter()
+        async for last in ragstone.ingest(IngestRequest((str(documents),))):
+            pass
+        ingest = last.embedded / (time.perf_counter() - started)
+    async with open_kit(settings) as (kit, _, _):
+        [collection] = await kit.catalog.collections()
+        texts = [c.searchable async for batch in kit.index.scan(collection) for c in batch]
+        embedder = kit.embedders.of(collection)
+        await embedder.embed_passages(["warm"])
+        started = time.perf_counter()
+        await embedder.embed_passages(texts)
+        bare = len(texts) / (time.perf_counter() - started)
+    return [
+        Row("The embedder alone", bare, "passages/s"),
+        Row("Ingest of text files, from files to vectors", ingest, "passages/s"),
+        Row("Ingest, relative to the embedder alone", ingest / bare, "x", least=0.85),
+        Row("Resident memory after ingest", resident_mb(), "MB", most=900),
+    ]
+
+
+def write(documents: Path) -> None:
+    documents.mkdir()
+    entries = dataset.corpus(eval_data() / "squad2_dev")
+    for number in range(FILES):
+        part = entries[number * PASSAGES_IN_FILE : (number + 1) * PASSAGES_IN_FILE]
+        text = "\n\n".join(entry.text for entry in part)
+        (documents / f"{number:03}.txt").write_text(text, encoding="utf-8")

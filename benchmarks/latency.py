@@ -1,0 +1,121 @@
+"""One question at 100,000 chunks: what Ragstone adds to the query's embedding and one search."""
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from pathlib import Path
+from uuid import uuid4
+
+import numpy as np
+
+from benchmarks.common import eval_data, resident_mb
+from benchmarks.row import Row
+from ragstone.build import open_kit
+from ragstone.engine import Engine
+from ragstone.evaluation import dataset
+from ragstone.events import Done
+from ragstone.filters import readable
+from ragstone.ports import Collection, Kit, Search
+from ragstone.recipe import Recipe, recipes
+from ragstone.settings import RagSettings, Settings
+from ragstone.turn import Ask, Chunk, Principal
+
+CHUNKS = 100_000
+QUESTIONS = 200
+NAME = "latency"
+
+
+def run() -> list[Row]:
+    return asyncio.run(measure())
+
+
+async def measure() -> list[Row]:
+    with tempfile.TemporaryDirectory() as directory:
+        async with open_kit(Settings(ragstone_data=Path(directory))) as (kit, _, _):
+            questions = [q.text for q in dataset.questions(eval_data() / "squad2_dev", "dev")]
+            questions = questions[:QUESTIONS]
+            collection = await filled(kit)
+            embed = await p50(questions, lambda q: kit.embedders.of(collection).embed_queries([q]))
+            vectors = await kit.embedders.of(collection).embed_queries(questions)
+            rows = dict(zip(questions, vectors, strict=True))
+            search = await p50(questions, lambda q: one_search(kit, collection, q, rows[q]))
+            stages = recipes(RagSettings())["standard"].stages
+            before = [s for s in stages if s.name not in ("generate", "cite")]
+            engine = Engine(kit, {"standard": Recipe(tuple(before))})
+            whole = await p50(questions, lambda q: finished(engine, q))
+            memory = resident_mb()
+    return [
+        Row("One query embedding, p50", 1000 * embed, "ms"),
+        Row("One index query at 100,000 chunks (meaning + words + ACL), p50", 1000 * search, "ms"),
+        Row("A question without the answerer at 100,000 chunks, p50", 1000 * whole, "ms"),
+        Row("The same, relative to embedding + index query", whole / (embed + search), "x", most=3),
+        Row("Resident memory at 100,000 chunks", memory, "MB", most=900),
+    ]
+
+
+async def filled(kit: Kit) -> Collection:
+    """Real passages repeated with shuffled words, and clustered vectors of the real width."""
+    embedder = kit.embedders.for_text("en")
+    collection = Collection(
+        "default", NAME, embedder.name, embedder.fingerprint, embedder.dimensions, "en"
+    )
+    await kit.catalog.put_collection(collection)
+    texts = [entry.text for entry in dataset.corpus(eval_data() / "squad2_dev")]
+    random = np.random.default_rng(0)
+    centres = random.normal(size=(2000, embedder.dimensions))
+    for start in range(0, CHUNKS, 500):
+        rows = centres[random.integers(0, 2000, 500)] + 0.7 * random.normal(
+            size=(500, embedder.dimensions)
+        )
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        chunks = [a_chunk(collection, texts, random, start + i) for i in range(500)]
+        await kit.index.upsert(collection, chunks, rows.astype(np.float32))
+    await kit.index.optimize(collection)
+    return collection
+
+
+def a_chunk(
+    collection: Collection, texts: list[str], random: np.random.Generator, number: int
+) -> Chunk:
+    words = texts[number % len(texts)].split()
+    text = " ".join(words[i] for i in random.permutation(len(words)))[:1000]
+    return Chunk(
+        chunk_id=str(uuid4()),
+        document_id=f"d{number // 10}",
+        version=1,
+        chunk_index=number % 10,
+        text=text,
+        title=f"Document {number // 10}",
+        path=f"/folder{number % 100}/d{number // 10}.txt",
+        tenant=collection.tenant,
+        collection=collection.name,
+        start=0,
+        end=len(text),
+    )
+
+
+async def one_search(kit: Kit, collection: Collection, question: str, vector: np.ndarray) -> None:
+    searches = [Search(question, vector), Search(question)]
+    await kit.index.search(collection, searches, readable(Principal()), 100)
+
+
+async def finished(engine: Engine, question: str) -> None:
+    async with aclosing(engine.events(Ask(question, collection=NAME))) as events:
+        async for event in events:
+            if isinstance(event, Done):
+                return
+    raise AssertionError("the question failed")
+
+
+async def p50(questions: list[str], work: Callable[[str], Awaitable[object]]) -> float:
+    """The median seconds of `work`, after ten unmeasured ones."""
+    for question in questions[:10]:
+        await work(question)
+    seconds = []
+    for question in questions:
+        started = time.perf_counter()
+        await work(question)
+        seconds.append(time.perf_counter() - started)
+    return sorted(seconds)[len(seconds) // 2]

@@ -1,0 +1,33 @@
+"""nDCG@10 of the default settings on the dev side of public sets."""
+
+import json
+import subprocess
+
+from benchmarks.common import RAGSTONE, eval_data
+from benchmarks.row import Row
+
+BOUNDS = {
+    "squad2_dev": 0.91,
+    "scifact": 0.74,
+    "cranfield": 0.44,
+    "cmrc2018_zh": 0.96,
+    "xquad/zh": 0.94,
+    "xquad/ru": 0.94,
+    "xquad/ar": 0.94,
+    "xquad/hi": 0.94,
+}
+
+
+def run() -> list[Row]:
+    return [
+        Row(f"nDCG@10, {name}, default settings", measure(name)["ndcg@10"], least=bound)
+        for name, bound in BOUNDS.items()
+    ]
+
+
+def measure(name: str, *options: str) -> dict[str, float]:
+    """`ragstone eval retrieval` on one set."""
+    command = [RAGSTONE, "eval", "retrieval", str(eval_data() / name), "--json", *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return result

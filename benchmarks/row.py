@@ -1,0 +1,39 @@
+"""One measured figure and its bound."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Row:
+    """`value` in `unit`; `least` and `most` are the bounds it must keep, if any."""
+
+    what: str
+    value: float
+    unit: str = ""
+    least: float | None = None
+    most: float | None = None
+
+    @property
+    def met(self) -> bool:
+        """Whether the value keeps its bounds."""
+        above = self.least is None or self.value >= self.least
+        return above and (self.most is None or self.value <= self.most)
+
+    @property
+    def shown(self) -> str:
+        return f"{_short(self.value)} {self.unit}".strip()
+
+    @property
+    def bound_shown(self) -> str:
+        bounds = [("at least", self.least), ("at most", self.most)]
+        return " and ".join(f"{word} {_short(b)}" for word, b in bounds if b is not None)
+
+    def line(self) -> str:
+        """The row for a terminal."""
+        verdict = "" if self.met else "  MISSED"
+        bound = f"  ({self.bound_shown})" if self.bound_shown else ""
+        return f"{self.what}: {self.shown}{bound}{verdict}"
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

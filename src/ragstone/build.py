@@ -1,0 +1,107 @@
+"""Settings to adapters: the only place that constructs them, opens them and closes them."""
+
+import fcntl
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+from ragstone.engine import Engine
+from ragstone.errors import ConfigError, DataDirectoryInUse
+from ragstone.index.edge import EdgeIndex
+from ragstone.ingest.jobs import Jobs, Report, Work
+from ragstone.ingest.pipeline import Pipeline
+from ragstone.library import Ragstone
+from ragstone.models.embedders import ConfiguredEmbedders
+from ragstone.ports import Kit
+from ragstone.recipe import recipes, search_recipes
+from ragstone.service import IngestRequest, Progress
+from ragstone.settings import Settings
+from ragstone.state.catalog import SqlCatalog
+from ragstone.state.database import open_database
+from ragstone.state.history import SqlHistory
+from ragstone.state.jobs import SqlJobs
+
+
+@asynccontextmanager
+async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmbedders, SqlJobs]]:
+    """Open the data directory; raises DataDirectoryInUse, ConfigError, StateUnavailable."""
+    data = settings.ragstone_data.expanduser().absolute()
+    async with AsyncExitStack() as stack:
+        stack.enter_context(_locked(data))
+        database = await stack.enter_async_context(open_database(data / "state.sqlite"))
+        catalog = await SqlCatalog.open(database)
+        index = EdgeIndex(data / "index")
+        stack.push_async_callback(index.aclose)
+        embedders = ConfiguredEmbedders(settings.embedding)
+        stack.push_async_callback(embedders.aclose)
+        await embedders.connect()
+        answerer = make_answerer(settings, embedders)
+        stack.push_async_callback(answerer.aclose)
+        kit = Kit(index, catalog, embedders, answerer, SqlHistory(database))
+        for collection in await catalog.collections():
+            await index.create(collection)
+        yield kit, embedders, SqlJobs(database)
+
+
+@asynccontextmanager
+async def open(settings: Settings) -> AsyncIterator[Ragstone]:
+    """A Ragstone on the data directory of `settings`, closed at the end."""
+    async with open_kit(settings) as (kit, embedders, store):
+        pipeline = Pipeline(kit.index, kit.catalog, kit.embedders, settings.ingest)
+        data = settings.ragstone_data.expanduser().absolute()
+        jobs = Jobs(data / "jobs.sqlite", store, _work(kit, pipeline))
+        ragstone = Ragstone(
+            kit,
+            Engine(kit, recipes(settings.rag)),
+            Engine(kit, search_recipes(settings.rag)),
+            pipeline,
+            jobs,
+            embedders.usable,
+            data,
+        )
+        try:
+            yield ragstone
+        finally:
+            await ragstone.aclose()
+
+
+def _work(kit: Kit, pipeline: Pipeline) -> dict[str, Work]:
+    """What each kind of job does."""
+
+    async def ingest(job: str, request: dict[str, Any], report: Report) -> Progress:
+        lists = {name: tuple(request[name]) for name in ("paths", "allowed")}
+        return await pipeline.ingest(job, IngestRequest(**{**request, **lists}), report)
+
+    async def build_anew(job: str, request: dict[str, Any], report: Report) -> Progress:
+        return await pipeline.rebuild(job, request["tenant"], request["collection"], report)
+
+    return {"ingest": ingest, "rebuild": build_anew}
+
+
+@contextmanager
+def _locked(data: Path) -> Iterator[None]:
+    """Hold the data directory for this process; the lock goes when the process does."""
+    try:
+        data.mkdir(parents=True, exist_ok=True)
+        handle = os.open(data / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise ConfigError(
+            f"The data directory {data} cannot be written ({error.strerror}). "
+            "Choose another with --data or RAGSTONE_DATA."
+        ) from error
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            holder = os.read(handle, 20).decode() or "another process"
+            raise DataDirectoryInUse(
+                f"The data directory {data} is in use by process {holder}. "
+                "Wait for it, stop it, or choose another directory with --data."
+            ) from error
+        os.ftruncate(handle, 0)
+        os.write(handle, str(os.getpid()).encode())
+        yield
+    finally:
+        os.close(handle)

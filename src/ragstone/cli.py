@@ -1,0 +1,271 @@
+"""The command line. Heavy modules are imported by the commands, so that --help stays fast."""
+
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from ragstone.errors import RagstoneError
+from ragstone.turn import Level
+
+if TYPE_CHECKING:
+    from ragstone.service import Service
+    from ragstone.settings import Settings
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="ragstone",
+    help="Answers from your own documents, with the source of every sentence.",
+    no_args_is_help=True,
+    add_completion=False,
+    # Rich would triple the time of --help, and print tracebacks with local variables.
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+Context = typer.Context
+Collection = Annotated[
+    str, typer.Option("--collection", "-c", metavar="NAME", help="The collection of documents.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+@app.callback()
+def _options(
+    context: Context,
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="The data directory, instead of RAGSTONE_DATA."),
+    ] = None,
+) -> None:
+    context.obj = data
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            # A terminal that cannot show a character shows another; it is no reason to stop.
+            stream.reconfigure(errors="replace")
+
+
+@app.command()
+def ingest(
+    context: Context,
+    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Files and folders.")],
+    collection: Collection = "default",
+    watch: Annotated[bool, typer.Option(help="Index again whenever something changes.")] = False,
+    prune: Annotated[
+        bool, typer.Option(help="Forget documents whose file below PATH is gone.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Index files and folders. The exit status is 1 if any file failed."""
+    from ragstone.service import IngestRequest
+    from ragstone.terminal import commands
+
+    settings = _settings(context)
+    request = IngestRequest(commands.absolute(paths), collection, prune=prune)
+    data = settings.ragstone_data.expanduser().absolute()
+    _run(
+        settings,
+        lambda s: commands.ingest(s, request, as_json=as_json, watch=watch, data=data),
+    )
+
+
+@app.command()
+def ask(
+    context: Context,
+    question: str,
+    collection: Collection = "default",
+    level: Annotated[Level, typer.Option(help="How much work to spend.")] = "standard",
+    as_json: AsJson = False,
+    trace: Annotated[bool, typer.Option("--trace", help="Show what each stage did.")] = False,
+) -> None:
+    """Answer a question from the documents, with sources."""
+    from ragstone.terminal import commands
+    from ragstone.turn import Ask
+
+    asked = Ask(question, collection=collection, level=level)
+    _run(_settings(context), lambda s: commands.ask(s, asked, as_json=as_json, trace=trace))
+
+
+@app.command()
+def search(
+    context: Context,
+    question: Annotated[str, typer.Argument(metavar="QUERY")],
+    collection: Collection = "default",
+    limit: Annotated[int, typer.Option(min=1, max=100, help="Most passages to show.")] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Show the passages that fit a query best, with scores."""
+    from ragstone.terminal import commands
+    from ragstone.turn import Ask
+
+    asked = Ask(question, collection=collection, top_k=limit)
+    _run(_settings(context), lambda s: commands.search(s, asked, as_json=as_json))
+
+
+@app.command()
+def serve(
+    context: Context,
+    host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="0 picks one.")] = None,
+) -> None:
+    """Serve the HTTP API on this machine until Ctrl-C."""
+    from ragstone import server
+
+    settings = _settings(context)
+    given = {name: v for name, v in (("host", host), ("port", port)) if v is not None}
+    changed = settings.server.model_copy(update=given)
+    settings = settings.model_copy(update={"server": changed})
+    _guarded(lambda: server.serve(settings), settings)
+
+
+@app.command()
+def status(context: Context, as_json: AsJson = False) -> None:
+    """Show what is indexed, by which models, and whether a server runs."""
+    from ragstone.terminal import commands
+
+    _run(_settings(context), lambda s: commands.status(s, as_json=as_json))
+
+
+@app.command()
+def collections(context: Context, as_json: AsJson = False) -> None:
+    """List the collections."""
+    from ragstone.terminal import commands
+
+    _run(_settings(context), lambda s: commands.collections(s, as_json=as_json))
+
+
+@app.command()
+def documents(
+    context: Context, collection: Collection = "default", as_json: AsJson = False
+) -> None:
+    """List the documents of a collection."""
+    from ragstone.terminal import commands
+
+    _run(_settings(context), lambda s: commands.documents(s, collection, as_json=as_json))
+
+
+@app.command()
+def delete(
+    context: Context,
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[PATH...]", help="Paths as 'ragstone documents' shows them."),
+    ] = None,
+    collection: Collection = "default",
+    everything: Annotated[bool, typer.Option("--all", help="Delete the whole collection.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")] = False,
+) -> None:
+    """Delete documents, folders of documents, or a whole collection from the index."""
+    from ragstone.terminal import commands
+
+    if bool(paths) == everything:
+        raise typer.BadParameter("name the documents to delete, or give --all, but not both")
+    what = "all documents" if everything else " and ".join(paths or ())
+    if not yes:
+        _confirm(f"Delete {what} of the collection {collection!r} from the index?")
+    given = None if everything else paths
+    _run(_settings(context), lambda s: commands.delete(s, collection, given))
+
+
+@app.command()
+def rebuild(
+    context: Context,
+    collection: Annotated[str, typer.Option("--collection", "-c", metavar="NAME")],
+    as_json: AsJson = False,
+) -> None:
+    """Index a collection anew with the configured embedding model."""
+    from ragstone.terminal import commands
+
+    _run(_settings(context), lambda s: commands.rebuild(s, "default", collection, as_json=as_json))
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    from ragstone import __version__
+
+    typer.echo(f"ragstone {__version__}")
+
+
+def main() -> None:
+    """The entry point of the `ragstone` command."""
+    app()
+
+
+def _settings(context: Context) -> "Settings":
+    from ragstone.settings import load
+
+    try:
+        return load(ragstone_data=context.obj) if context.obj else load()
+    except RagstoneError as error:
+        _fail(error.message)
+
+
+def _run(settings: "Settings", action: Callable[["Service"], Awaitable[int]]) -> None:
+    """Run a command on the service that has the data; exit with the status it returns."""
+
+    async def connected() -> int:
+        from ragstone import remote
+
+        async with remote.connect(settings) as service:
+            return await action(service)
+
+    _guarded(lambda: asyncio.run(connected()), settings)
+
+
+def _guarded(work: Callable[[], int | None], settings: "Settings") -> NoReturn:
+    """Exit with what `work` returns, or with one line that says what went wrong."""
+    _log(settings.log_level)
+    try:
+        status = work() or 0
+    except RagstoneError as error:
+        _fail(error.message)
+    except KeyboardInterrupt:
+        _fail("stopped.", INTERRUPTED)
+    except BrokenPipeError:
+        # Who read the output has gone; Python would complain about it once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 1
+    except Exception as error:
+        logging.getLogger(__name__).debug("The command broke", exc_info=error)
+        _fail(f"something broke inside ({type(error).__name__}: {error}).")
+    raise typer.Exit(status)
+
+
+def _fail(message: str, status: int = 1) -> NoReturn:
+    from ragstone.terminal.show import err
+
+    err(f"ragstone: {message}")
+    raise typer.Exit(status)
+
+
+def _confirm(question: str) -> None:
+    from ragstone.terminal.show import one_line
+
+    if not sys.stdin.isatty():
+        raise typer.BadParameter("add --yes to delete without being asked")
+    if not typer.confirm(one_line(question)):
+        raise typer.Exit(1)
+
+
+class _OneLine(logging.Formatter):
+    """Log lines without tracebacks; those are for LOG_LEVEL=DEBUG."""
+
+    def formatException(self, ei: object) -> str:  # noqa: N802
+        return ""
+
+    def formatStack(self, stack_info: str) -> str:  # noqa: N802
+        return ""
+
+
+def _log(level: str) -> None:
+    handler = logging.StreamHandler()
+    if level != "DEBUG":
+        handler.setFormatter(_OneLine("%(levelname)s: %(message)s"))
+    logging.basicConfig(level=level, handlers=[handler])

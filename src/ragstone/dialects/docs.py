@@ -1,0 +1,94 @@
+"""The page at /docs: every operation, in one file that needs no network.
+
+FastAPI's own page loads its program from a CDN, which shows nothing on a machine without one.
+"""
+
+import html
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import APIRouter, FastAPI
+from starlette.responses import HTMLResponse
+
+_STYLE = """
+:root { color-scheme: light dark; }
+body { font: 1rem/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; }
+code, pre { font-family: ui-monospace, monospace; }
+pre { overflow-x: auto; background: color-mix(in srgb, currentColor 8%, transparent);
+  padding: .75rem; border-radius: .4rem; }
+summary { cursor: pointer; padding: .3rem 0; }
+.method { display: inline-block; min-width: 3.5rem; font-weight: 700; }
+td, th { text-align: left; vertical-align: top; padding: .2rem 1rem .2rem 0; }
+"""
+
+
+def router(app: FastAPI) -> APIRouter:
+    """The route of the page."""
+    routes = APIRouter(include_in_schema=False)
+
+    @routes.get("/docs", response_model=None)
+    async def docs() -> HTMLResponse:
+        return HTMLResponse(page(app.openapi()))
+
+    return routes
+
+
+def page(schema: Mapping[str, Any]) -> str:
+    """The operations of an OpenAPI document as HTML."""
+    groups: dict[str, list[str]] = {}
+    for path, methods in schema["paths"].items():
+        for method, operation in methods.items():
+            group = operation.get("tags", ["Other"])[0]
+            groups.setdefault(group, []).append(_operation(schema, method, path, operation))
+    title = html.escape(f"{schema['info']['title']} {schema['info']['version']}")
+    body = "".join(f"<h2>{html.escape(name)}</h2>{''.join(ops)}" for name, ops in groups.items())
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head>'
+        f"<body><h1>{title}</h1><p>{html.escape(schema['info'].get('description', ''))}</p>"
+        '<p>For programs: <a href="/openapi.json">openapi.json</a>.</p>'
+        f"{body}</body></html>"
+    )
+
+
+def _operation(
+    schema: Mapping[str, Any], method: str, path: str, operation: Mapping[str, Any]
+) -> str:
+    text = html.escape(operation.get("description", ""))
+    fields = [_row(p["name"], p.get("schema", {}), p) for p in operation.get("parameters", [])]
+    content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+    body = _resolve(schema, content.get("schema", {}))
+    for name, field in body.get("properties", {}).items():
+        fields.append(_row(name, field, {"required": name in body.get("required", [])}))
+    head = "<tr><th>Field</th><th>Type</th><th>Meaning</th></tr>"
+    table = f"<table>{head}{''.join(fields)}</table>" if fields else ""
+    call = f'<span class="method">{method.upper()}</span> <code>{html.escape(path)}</code>'
+    return f"<details><summary>{call}</summary><p>{text}</p>{table}</details>"
+
+
+def _row(name: str, field: Mapping[str, Any], about: Mapping[str, Any]) -> str:
+    kind = _kind(field) + (", required" if about.get("required") else "")
+    meaning = field.get("description", "")
+    cells = (f"<code>{html.escape(name)}</code>", html.escape(kind), html.escape(meaning))
+    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+
+
+def _kind(field: Mapping[str, Any]) -> str:
+    if "enum" in field:
+        return " | ".join(json.dumps(value) for value in field["enum"])
+    if "$ref" in field:
+        return str(field["$ref"]).rsplit("/", 1)[-1]
+    if "anyOf" in field:
+        return " | ".join(_kind(part) for part in field["anyOf"] if part.get("type") != "null")
+    if field.get("type") == "array":
+        return f"list of {_kind(field.get('items', {}))}"
+    return str(field.get("type", "any"))
+
+
+def _resolve(schema: Mapping[str, Any], field: Mapping[str, Any]) -> Mapping[str, Any]:
+    if "$ref" not in field:
+        return field
+    name = str(field["$ref"]).rsplit("/", 1)[-1]
+    found: Mapping[str, Any] = schema["components"]["schemas"][name]
+    return found

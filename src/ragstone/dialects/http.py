@@ -1,0 +1,136 @@
+"""What the HTTP dialects share: JSON responses, the two shapes of an error, leaving clients."""
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import aclosing
+from typing import Any, TypeVar, cast
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from ragstone.dialects.sse import finished_before_leaving
+from ragstone.errors import RagstoneError
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+OPENAI_PREFIX = "/v1"
+CLIENT_LEFT = 499
+
+_CODES = {
+    400: "invalid_request",
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not_found",
+    405: "method_not_allowed",
+    413: "too_large",
+    422: "invalid_request",
+    500: "error",
+}
+
+
+class Json(Response):
+    """A JSON response in pure ASCII, so that no text can fail to encode."""
+
+    media_type = "application/json"
+
+    def __init__(
+        self, content: Any, status_code: int = 200, headers: dict[str, str] | None = None
+    ) -> None:
+        body = json.dumps(content, separators=(",", ":")).encode()
+        super().__init__(body, status_code, headers)
+
+
+def error_response(
+    path: str,
+    status: int,
+    message: str,
+    *,
+    code: str = "",
+    retry: bool = False,
+    param: str | None = None,
+    headers: dict[str, str] | None = None,
+) -> Json:
+    """An error in OpenAI's shape below /v1, in ours elsewhere."""
+    code = code or _CODES.get(status, "error")
+    if path != OPENAI_PREFIX and not path.startswith(OPENAI_PREFIX + "/"):
+        body: dict[str, Any] = {"code": code, "message": message, "retry": retry}
+        return Json({"error": body}, status, headers)
+    # The official client retries every 409 and 5xx unless this header says that it is no use.
+    headers = {**(headers or {}), "x-should-retry": str(retry).lower()}
+    return Json(openai_error(status, message, code, param), status, headers)
+
+
+def openai_error(
+    status: int, message: str, code: str, param: str | None = None
+) -> dict[str, dict[str, str | None]]:
+    """The body of an error as OpenAI's API has it."""
+    kind = "server_error" if status >= 500 else "invalid_request_error"
+    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
+
+
+def handle_errors(app: FastAPI) -> None:
+    """Give every error that a request may end with its status and its JSON."""
+    app.add_exception_handler(RagstoneError, _ragstone_error)
+    app.add_exception_handler(RequestValidationError, _validation_error)
+    app.add_exception_handler(HTTPException, _http_error)
+
+
+async def _ragstone_error(request: Request, error: Exception) -> Response:
+    error = cast(RagstoneError, error)
+    if error.status >= 500:
+        log.warning("%s %s: %s", request.method, request.url.path, error)
+    return error_response(
+        request.url.path, error.status, error.message, code=error.code, retry=error.retry
+    )
+
+
+async def _validation_error(request: Request, error: Exception) -> Response:
+    path = request.url.path
+    first = cast(RequestValidationError, error).errors()[0]
+    place = [str(part) for part in first["loc"] if part not in ("body", "query", "path")]
+    param = ".".join(place)[:100]
+    if first["type"] == "json_invalid":
+        return error_response(path, 400, "The request body is not valid JSON.")
+    if not place and first["type"] in ("missing", "model_attributes_type", "dict_type"):
+        message = "The request needs a JSON object as its body, sent as application/json."
+        return error_response(path, 400, message)
+    message = f"{param}: {first['msg'].removeprefix('Value error, ').rstrip('.')}."
+    status = 400 if path.startswith(OPENAI_PREFIX) else 422
+    return error_response(path, status, message, param=param)
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    error = cast(HTTPException, error)
+    message = str(error.detail)
+    if error.status_code == 404:
+        message = "There is nothing at this address. GET /docs lists what there is."
+    elif error.status_code == 405:
+        message = f"This address does not take {request.method} requests."
+    elif message == "There was an error parsing the body":
+        message = "The request body is not valid JSON."
+    headers = dict(error.headers or {})
+    return error_response(request.url.path, error.status_code, message, headers=headers)
+
+
+async def unless_left(request: Request, answer: Coroutine[Any, Any, Response]) -> Response:
+    """The response that `answer` makes; cancels it when the client leaves before it is there."""
+    task = asyncio.create_task(answer)
+    if await finished_before_leaving(task, request.receive):
+        return task.result()
+    return Response(status_code=CLIENT_LEFT)
+
+
+async def last(events: AsyncIterator[T]) -> T:
+    """Drain a stream and return its last item."""
+    item: T | None = None
+    async with aclosing(cast(Any, events)) as stream:
+        async for event in stream:
+            item = event
+    if item is None:
+        raise RagstoneError("The answer ended before it began; the log may say why.")
+    return item

@@ -1,0 +1,95 @@
+"""A finished or growing answer in the shapes of OpenAI's API."""
+
+import time
+from dataclasses import asdict
+from typing import Any
+
+from ragstone import wire
+from ragstone.dialects.openai_requests import ChatRequest
+from ragstone.turn import Answer, Passage, Turn, Usage
+
+
+class Completion:
+    """Makes the objects of one answer. `passages` are set when its sources are known."""
+
+    def __init__(self, request: ChatRequest, id: str) -> None:
+        self.id = id
+        self.passages: tuple[Passage, ...] = ()
+        self._request = request
+        self._created = int(time.time())
+
+    def whole(self, turn: Turn) -> dict[str, Any]:
+        """The answer in one piece."""
+        answer = turn.answer or Answer()
+        message = {"role": "assistant", "content": answer.text, "refusal": None}
+        choice = {
+            "index": 0,
+            "message": message,
+            "logprobs": None,
+            "finish_reason": _finish(answer),
+        }
+        return {
+            **self._head("chat.completion"),
+            "choices": [choice],
+            "usage": usage(turn.usage),
+            "ragstone": self._ours(turn),
+        }
+
+    def opening(self) -> dict[str, Any]:
+        """The first chunk: the role, and the sources that the answer may cite."""
+        listed = [wire.source(passage, None) for passage in self.passages]
+        chunk = self.delta(role="assistant", content="")
+        return {**chunk, "ragstone": {"sources": listed}} if listed else chunk
+
+    def delta(self, **parts: str) -> dict[str, Any]:
+        """A chunk that adds to the answer."""
+        return self._chunk(parts, None)
+
+    def closing(self, turn: Turn) -> list[dict[str, Any]]:
+        """The chunk that ends the answer, and the one with the usage if it was asked for."""
+        end = self._chunk({}, _finish(turn.answer or Answer()))
+        chunks = [{**end, "ragstone": self._ours(turn)}]
+        if self._request.wants_usage:
+            head = self._head("chat.completion.chunk")
+            chunks.append({**head, "choices": [], "usage": usage(turn.usage)})
+        return chunks
+
+    def _chunk(self, delta: dict[str, str], finish: str | None) -> dict[str, Any]:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+        chunk = {**self._head("chat.completion.chunk"), "choices": [choice]}
+        return {**chunk, "usage": None} if self._request.wants_usage else chunk
+
+    def _head(self, kind: str) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "object": kind,
+            "created": self._created,
+            "model": self._request.model,
+            "system_fingerprint": None,
+        }
+
+    def _ours(self, turn: Turn) -> dict[str, Any]:
+        """What OpenAI's shape has no place for."""
+        answer = turn.answer or Answer()
+        cited = {citation.number: citation for citation in reversed(answer.citations)}
+        ours: dict[str, Any] = {
+            "sources": [wire.source(p, cited.get(p.number)) for p in turn.passages],
+            "refused": answer.refused,
+            "confidence": answer.confidence,
+        }
+        if self._request.trace:
+            ours["trace"] = [asdict(traced) for traced in turn.trace]
+        return ours
+
+
+def usage(used: Usage) -> dict[str, int]:
+    """Tokens as OpenAI counts them."""
+    return {
+        "prompt_tokens": used.prompt_tokens,
+        "completion_tokens": used.completion_tokens,
+        "total_tokens": used.prompt_tokens + used.completion_tokens,
+    }
+
+
+def _finish(answer: Answer) -> str:
+    return "length" if answer.finish == "length" else "stop"

@@ -1,0 +1,154 @@
+"""What clients send to the OpenAI-compatible API, and what it means to Ragstone."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
+
+from ragstone.errors import InputError, UnknownModel
+from ragstone.turn import LEVELS, Ask, Level, Message
+
+CHAT_MODELS: dict[str, Level] = {
+    "ragstone": "standard",
+    **{f"ragstone-{level}": level for level in LEVELS},
+}
+"""The models of chat completions: one per level, and a plain name for the usual one."""
+
+MAX_INPUTS = 2048
+
+
+def _well_formed(text: str) -> str:
+    """Half characters, which JSON can spell but UTF-8 cannot, become question marks."""
+    return text.encode("utf-8", "replace").decode()
+
+
+Text = Annotated[str, AfterValidator(_well_formed)]
+Name = Annotated[str, AfterValidator(_well_formed), Field(max_length=255)]
+
+
+class _Request(BaseModel):
+    """Unknown fields are ignored, as OpenAI's servers do; known ones must have their type."""
+
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
+
+
+class Part(_Request):
+    """A part of a message's content; only text can be answered."""
+
+    type: str
+    text: Text | None = None
+
+
+class ChatMessage(_Request):
+    """One message of the conversation."""
+
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: Text | list[Part] | None = None
+
+    @property
+    def text(self) -> str:
+        """The content as text; raises InputError if a part is something else."""
+        if not isinstance(self.content, list):
+            return self.content or ""
+        other = [part.type for part in self.content if part.type != "text"]
+        if other:
+            raise InputError(
+                f"A message holds a part of type {other[0][:50]!r}; only text can be answered."
+            )
+        return "\n".join(part.text or "" for part in self.content)
+
+
+class StreamOptions(_Request):
+    """Options of a streamed answer."""
+
+    include_usage: bool | None = None
+
+
+class ChatRequest(_Request):
+    """The body of POST /v1/chat/completions, with four fields of ours at the end."""
+
+    model: Name
+    messages: list[ChatMessage] = Field(min_length=1)
+    temperature: float | None = Field(None, ge=0, le=2)
+    max_tokens: int | None = Field(None, ge=1)
+    max_completion_tokens: int | None = Field(None, ge=1)
+    stop: Text | list[Text] | None = None
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    n: int | None = None
+    user: str | None = None
+
+    collection: Name | None = Field(None, description="Which documents to answer from.")
+    level: Level | None = Field(None, description="How much work to spend; overrides the model.")
+    top_k: int | None = Field(None, ge=1, le=100, description="Passages to answer from.")
+    trace: bool | None = Field(None, description="Whether to return what each stage did.")
+
+    @field_validator("n")
+    @classmethod
+    def _one(cls, n: int | None) -> int | None:
+        if n not in (None, 1):
+            raise ValueError("only one answer can be given; leave n out or set it to 1")
+        return n
+
+    @property
+    def wants_usage(self) -> bool:
+        """Whether a stream is to end with a chunk of usage."""
+        return bool(self.stream_options and self.stream_options.include_usage)
+
+    def ask(self, id: str) -> Ask:
+        """The question; raises UnknownModel, and InputError for a conversation without one."""
+        if self.messages[-1].role != "user":
+            raise InputError("The last message must have the role user; it is the question.")
+        stop = [self.stop] if isinstance(self.stop, str) else self.stop or []
+        return Ask(
+            question=self.messages[-1].text,
+            collection=self.collection or "default",
+            level=self.level or _level(self.model),
+            top_k=self.top_k,
+            history=tuple(_history(self.messages[:-1])),
+            temperature=self.temperature,
+            max_tokens=self.max_completion_tokens or self.max_tokens,
+            stop=tuple(text for text in stop if text),
+            id=id,
+        )
+
+
+class EmbeddingRequest(_Request):
+    """The body of POST /v1/embeddings."""
+
+    model: Name
+    input: Any = Field(description="A text, or a list of texts.")
+    encoding_format: Literal["float", "base64"] | None = None
+    dimensions: int | None = Field(None, ge=1)
+    user: str | None = None
+
+    @field_validator("input")
+    @classmethod
+    def _texts(cls, given: Any) -> list[str]:
+        texts = [given] if isinstance(given, str) else given
+        if not isinstance(texts, list) or not texts:
+            raise ValueError("give a text or a list of texts")
+        if any(isinstance(text, int | list) for text in texts):
+            raise ValueError("token numbers are not supported; give the text itself")
+        if not all(isinstance(text, str) and text for text in texts):
+            raise ValueError("every text must be a string that is not empty")
+        if len(texts) > MAX_INPUTS:
+            raise ValueError(f"at most {MAX_INPUTS:,} texts in one request")
+        return [_well_formed(text) for text in texts]
+
+
+def _level(model: str) -> Level:
+    if model not in CHAT_MODELS:
+        raise UnknownModel(f"There is no chat model {model!r}; use {', '.join(CHAT_MODELS)}.")
+    return CHAT_MODELS[model]
+
+
+def _history(messages: list[ChatMessage]) -> list[Message]:
+    """What was said before; results of tools, which Ragstone does not call, are left out."""
+    roles: dict[str, Literal["user", "assistant", "system"]] = {
+        "user": "user",
+        "assistant": "assistant",
+        "system": "system",
+        "developer": "system",
+    }
+    known = [message for message in messages if message.role in roles]
+    return [Message(roles[m.role], text) for m in known if (text := m.text)]

@@ -1,0 +1,145 @@
+"""Runs a recipe over a question: events, times, timeouts, cancellation. Nothing about retrieval."""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
+
+from ragstone.errors import RagstoneError, StageTimeout
+from ragstone.events import Done, Event, Failed, StageEnded, StageStarted, Token
+from ragstone.ports import Kit
+from ragstone.recipe import Recipe
+from ragstone.stage import Emit, Stage, Step
+from ragstone.turn import Answer, Ask, Finish, Level, Status, Traced, Turn
+
+log = logging.getLogger(__name__)
+
+TAIL_SECONDS = 10.0
+
+
+class Engine:
+    """Answers questions with one recipe per level.
+
+    At most `buffer` events wait for a slow reader; then the stages wait. A reader who closes the
+    stream cancels the running stage; the recipe's tail still runs.
+    """
+
+    def __init__(self, kit: Kit, recipes: Mapping[Level, Recipe], buffer: int = 64) -> None:
+        self._kit = kit
+        self._recipes = recipes
+        self._buffer = buffer
+        self._tails: set[asyncio.Task[None]] = set()
+
+    async def events(self, ask: Ask) -> AsyncIterator[Event]:
+        """Answer `ask`. Close the iterator (`contextlib.aclosing`) to cancel."""
+        events: asyncio.Queue[Event] = asyncio.Queue(self._buffer)
+        run = _Run(self._kit, self._recipes[ask.level], Turn(ask), events.put)
+        worker = asyncio.create_task(run.stages())
+        try:
+            while True:
+                event = await events.get()
+                yield event
+                if isinstance(event, Done | Failed):
+                    return
+        finally:
+            worker.cancel()
+            await asyncio.wait([worker])
+            self._spawn_tail(run)
+
+    def _spawn_tail(self, run: "_Run") -> None:
+        task = asyncio.create_task(run.tail())
+        self._tails.add(task)
+        task.add_done_callback(self._tails.discard)
+
+    async def aclose(self) -> None:
+        """Wait for the tails of ended questions."""
+        if self._tails:
+            await asyncio.wait(self._tails, timeout=TAIL_SECONDS)
+
+
+class _Run:
+    """One question's way through its recipe."""
+
+    def __init__(self, kit: Kit, recipe: Recipe, turn: Turn, emit: Emit) -> None:
+        self._kit = kit
+        self._recipe = recipe
+        self._emit = emit
+        self.turn = turn
+
+    async def stages(self) -> None:
+        try:
+            for stage in self._recipe.stages:
+                await self._stage(stage, self._report)
+        except RagstoneError as error:
+            self._finish("error")
+            await self._emit(Failed(error, self.turn))
+        except asyncio.CancelledError:
+            self._finish("cancelled")
+            raise
+        except Exception:
+            log.exception("A stage broke")
+            self._finish("error")
+            broken = RagstoneError("Something broke inside Ragstone; the log says what.")
+            await self._emit(Failed(broken, self.turn))
+        else:
+            await self._emit(Done(self.turn))
+
+    async def tail(self) -> None:
+        """Run the tail; nobody listens any more, and nothing may stop it but its own timeout."""
+        for stage in self._recipe.tail:
+            try:
+                await self._stage(stage, _nowhere)
+            except Exception:
+                log.exception("The %s stage failed after the answer", stage.name)
+
+    async def _stage(self, stage: Stage, emit: Emit) -> None:
+        await emit(StageStarted(stage.name))
+        started = time.perf_counter()
+        status: Status = "done"
+        step = Step(self.turn)
+        failure: RagstoneError | None = None
+        try:
+            async with asyncio.timeout(stage.timeout) as limit:
+                step = await stage.run(self.turn, self._kit, emit)
+        except RagstoneError as error:
+            status, failure = "failed", error
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            status, failure = "timeout", StageTimeout(stage.name, stage.timeout)
+            failure.__cause__ = error
+        except Exception as error:
+            if stage.fails == "closed":
+                raise
+            log.exception("The %s stage broke; the question goes on without it", stage.name)
+            status, failure = "failed", RagstoneError(f"{type(error).__name__} in {stage.name}")
+        reason = str(failure) if failure else step.reason
+        seconds = time.perf_counter() - started
+        traced = Traced(stage.name, seconds, status, step.decision, reason)
+        turn = self.turn if failure else step.turn
+        self.turn = replace(turn, trace=(*turn.trace, traced))
+        await emit(StageEnded(traced))
+        if failure and stage.fails == "closed":
+            raise failure
+
+    async def _report(self, event: Event) -> None:
+        """Send an event on, and keep what has been said in case the stage does not return."""
+        self.turn = heard(self.turn, event)
+        await self._emit(event)
+
+    def _finish(self, finish: Finish) -> None:
+        answer = self.turn.answer or Answer()
+        self.turn = replace(self.turn, answer=replace(answer, finish=finish))
+
+
+def heard(turn: Turn, event: Event) -> Turn:
+    """The turn with an emitted token added to its answer, so that a partial answer is kept."""
+    if not isinstance(event, Token):
+        return turn
+    answer = turn.answer or Answer()
+    return replace(turn, answer=replace(answer, text=answer.text + event.text))
+
+
+async def _nowhere(event: Event) -> None:
+    """Drop an event that nobody reads."""

@@ -1,0 +1,193 @@
+"""The errors that Ragstone raises on purpose.
+
+RagstoneError
+├── InputError              what was asked cannot be done as asked; a retry does not help
+│   ├── EmptyQuestion
+│   ├── QuestionTooLong
+│   ├── InvalidFilter
+│   ├── UnknownCollection
+│   ├── UnknownDocument
+│   └── UnknownModel
+├── DocumentError           one file cannot be indexed; the others still are
+│   ├── UnreadableDocument
+│   ├── EncryptedDocument
+│   ├── EmptyDocument
+│   ├── WrongType
+│   ├── TooLarge
+│   ├── ArchiveBomb
+│   └── OutsideFolder
+├── ConfigError             a setting must change first
+│   └── EmbeddingMismatch
+├── Conflict                something else holds what is needed
+│   └── DataDirectoryInUse
+├── StorageFull             the disk is full; nothing already written is harmed
+├── StageTimeout            a stage took longer than its limit
+└── Unavailable             something Ragstone needs does not answer; a retry may help
+    ├── IndexUnavailable
+    ├── StateUnavailable
+    └── ModelUnavailable
+
+Messages are single sentences for a person: what is wrong, then what to do.
+"""
+
+from typing import ClassVar
+
+
+class RagstoneError(Exception):
+    """Root of the tree.
+
+    `code` is stable and machine-readable, `status` the HTTP status it maps to, `retry`
+    whether the same request may succeed later.
+    """
+
+    code: ClassVar[str] = "error"
+    status: ClassVar[int] = 500
+    retry: ClassVar[bool] = False
+
+    @property
+    def message(self) -> str:
+        """The sentence to show, without type names or tracebacks."""
+        return str(self)
+
+
+class InputError(RagstoneError):
+    code = "invalid_request"
+    status = 400
+
+
+class EmptyQuestion(InputError):
+    code = "empty_question"
+
+    def __init__(self) -> None:
+        super().__init__("The question is empty. Write what you want to know.")
+
+
+class QuestionTooLong(InputError):
+    code = "question_too_long"
+
+    def __init__(self, length: int, limit: int) -> None:
+        super().__init__(
+            f"The question has {length:,} characters; the limit is {limit:,}. "
+            "Shorten it, or put the long text into a document and ingest that."
+        )
+
+
+class InvalidFilter(InputError):
+    code = "invalid_filter"
+
+
+class UnknownCollection(InputError):
+    code = "unknown_collection"
+    status = 404
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"There is no collection named {name!r}. "
+            "List them with 'ragstone collections', or create it with 'ragstone ingest'."
+        )
+
+
+class UnknownDocument(InputError):
+    code = "unknown_document"
+    status = 404
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"There is no document {name!r}. List them with 'ragstone documents'.")
+
+
+class UnknownModel(InputError):
+    code = "model_not_found"
+    status = 404
+
+
+class DocumentError(RagstoneError):
+    code = "document_error"
+    status = 422
+
+
+class UnreadableDocument(DocumentError):
+    code = "unreadable_document"
+
+
+class EncryptedDocument(DocumentError):
+    code = "encrypted_document"
+
+
+class EmptyDocument(DocumentError):
+    code = "empty_document"
+
+
+class WrongType(DocumentError):
+    code = "wrong_type"
+
+
+class TooLarge(DocumentError):
+    code = "too_large"
+    status = 413
+
+
+class ArchiveBomb(DocumentError):
+    code = "archive_bomb"
+
+
+class OutsideFolder(DocumentError):
+    code = "outside_folder"
+
+
+class ConfigError(RagstoneError):
+    code = "configuration"
+
+
+class EmbeddingMismatch(ConfigError):
+    code = "embedding_mismatch"
+    status = 409
+
+    def __init__(self, collection: str, stored: str, current: str) -> None:
+        super().__init__(
+            f"Collection {collection!r} was indexed with the embedding model {stored}, "
+            f"but the configured one is {current}. "
+            f"Rebuild it with 'ragstone rebuild --collection {collection}', "
+            "or set EMBEDDING__MODEL back."
+        )
+
+
+class Conflict(RagstoneError):
+    code = "conflict"
+    status = 409
+
+
+class DataDirectoryInUse(Conflict):
+    code = "data_directory_in_use"
+    retry = True
+
+
+class StorageFull(RagstoneError):
+    code = "storage_full"
+    status = 507
+
+
+class StageTimeout(RagstoneError):
+    code = "timeout"
+    status = 504
+    retry = True
+
+    def __init__(self, stage: str, seconds: float) -> None:
+        super().__init__(f"The {stage} stage took longer than its {seconds:g} s limit.")
+
+
+class Unavailable(RagstoneError):
+    code = "unavailable"
+    status = 503
+    retry = True
+
+
+class IndexUnavailable(Unavailable):
+    code = "index_unavailable"
+
+
+class StateUnavailable(Unavailable):
+    code = "state_unavailable"
+
+
+class ModelUnavailable(Unavailable):
+    code = "model_unavailable"

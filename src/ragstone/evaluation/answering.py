@@ -1,0 +1,74 @@
+"""`ragstone eval answers`: is an accepted answer in the first sentences, and is silence honest?"""
+
+import re
+from collections.abc import Sequence
+from contextlib import aclosing
+from pathlib import Path
+
+from ragstone.engine import Engine
+from ragstone.errors import InputError
+from ragstone.evaluation import dataset
+from ragstone.evaluation.answers import AnswerRecord, measure
+from ragstone.evaluation.indexed import NAME, indexed
+from ragstone.events import Done, Failed
+from ragstone.recipe import Recipe, recipes
+from ragstone.settings import Settings
+from ragstone.text.sentences import sentences
+from ragstone.turn import Answer, Ask, Strategy
+
+MARKER = re.compile(r"\s*\[\d+\]")
+
+
+async def evaluate(
+    directory: Path,
+    settings: Settings,
+    split: str = "dev",
+    strategy: Strategy | None = None,
+    limit: int | None = None,
+    off_corpus: Path | None = None,
+) -> dict[str, float | None]:
+    """The measures by name. With `off_corpus`, its questions are asked too, as unanswerable."""
+    asked = dataset.questions(directory, split, limit)
+    asked = [question for question in asked if question.answers or not question.answerable]
+    strangers = dataset.questions(off_corpus, split, limit) if off_corpus else []
+    if not asked and not strangers:
+        raise InputError(f"No question of {directory}/{split} has an accepted answer.")
+    async with indexed(dataset.corpus(directory), settings) as index:
+        stages = recipes(settings.rag)["standard"].stages
+        engine = Engine(index.kit, {"standard": Recipe(stages)})
+        records = [await _record(engine, question, strategy) for question in asked]
+        for question in strangers:
+            records.append(await _record(engine, question, strategy, answerable=False))
+    return measure(records)
+
+
+async def _record(
+    engine: Engine,
+    question: dataset.Question,
+    strategy: Strategy | None,
+    answerable: bool | None = None,
+) -> AnswerRecord:
+    answer = await _answer(engine, Ask(question.text, collection=NAME, strategy=strategy))
+    return AnswerRecord(
+        answers=question.answers,
+        sentences=() if answer.refused else tuple(_plain(answer.text)),
+        refused=answer.refused,
+        confidence=answer.confidence,
+        answerable=question.answerable if answerable is None else answerable,
+    )
+
+
+def _plain(text: str) -> Sequence[str]:
+    """The answer's sentences without markers."""
+    bare = MARKER.sub("", text)
+    return [bare[span.start : span.end] for span in sentences(bare)]
+
+
+async def _answer(engine: Engine, ask: Ask) -> Answer:
+    async with aclosing(engine.events(ask)) as events:
+        async for event in events:
+            if isinstance(event, Failed):
+                raise event.error
+            if isinstance(event, Done):
+                return event.turn.answer or Answer()
+    raise AssertionError("a stream of events ends with Done or Failed")

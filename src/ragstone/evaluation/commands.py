@@ -1,0 +1,77 @@
+"""The `ragstone eval` commands. They use a throw-away index, never the user's."""
+
+import asyncio
+import json
+from collections.abc import Coroutine, Mapping
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer(help="Measure retrieval and answers on a set of questions.", add_completion=False)
+
+
+class StrategyChoice(str, Enum):
+    """How to search; default is what the settings and the level say."""
+
+    default = "default"
+    bm25 = "bm25"
+    dense = "dense"
+    hybrid = "hybrid"
+
+
+Directory = Annotated[
+    Path, typer.Argument(help="Folder with corpus.jsonl.gz and <split>/queries.jsonl.gz.")
+]
+Split = Annotated[str, typer.Option(help="Which questions: the folder's name.")]
+Strategy = Annotated[StrategyChoice, typer.Option(help="How to search.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="At most so many questions.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object as the last line.")]
+OffCorpus = Annotated[
+    Path | None, typer.Option(help="Ask another set's questions, which this corpus cannot answer.")
+]
+
+
+@app.command()
+def retrieval(
+    directory: Directory,
+    split: Split = "dev",
+    strategy: Strategy = StrategyChoice.default,
+    limit: Limit = None,
+    as_json: AsJson = False,
+) -> None:
+    """Does the right document come first? nDCG, recall, hit rate, MRR and times."""
+    from ragstone.evaluation.retrieval import evaluate
+    from ragstone.settings import load
+
+    chosen = None if strategy is StrategyChoice.default else strategy.value
+    _show(evaluate(directory, load(), split, chosen, limit), as_json)
+
+
+@app.command()
+def answers(
+    directory: Directory,
+    split: Split = "dev",
+    strategy: Strategy = StrategyChoice.default,
+    limit: Limit = None,
+    as_json: AsJson = False,
+    off_corpus: OffCorpus = None,
+) -> None:
+    """Does the answer hold what it should, and is the unanswerable refused?"""
+    from ragstone.evaluation.answering import evaluate
+    from ragstone.settings import load
+
+    chosen = None if strategy is StrategyChoice.default else strategy.value
+    _show(evaluate(directory, load(), split, chosen, limit, off_corpus), as_json)
+
+
+def _show(work: Coroutine[Any, Any, Mapping[str, float | None]], as_json: bool) -> None:
+    measured = asyncio.run(work)
+    if as_json:
+        typer.echo(json.dumps(measured))
+        return
+    width = max(map(len, measured))
+    for name, value in measured.items():
+        shown = "-" if value is None else f"{value:.4g}"
+        typer.echo(f"{name:<{width}}  {shown}")

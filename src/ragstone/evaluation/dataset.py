@@ -1,0 +1,65 @@
+"""Reads an evaluation set: `corpus.jsonl.gz`, and `<split>/queries.jsonl.gz` beside it."""
+
+import gzip
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ragstone.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One document of the corpus."""
+
+    id: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question, with the ids of the documents and the texts that answer it."""
+
+    id: str
+    text: str
+    relevant: frozenset[str]
+    answers: tuple[str, ...]
+    answerable: bool
+
+
+def corpus(directory: Path) -> list[Entry]:
+    """Every document of the set."""
+    rows = _rows(directory / "corpus.jsonl.gz")
+    return [Entry(str(row["id"]), row.get("title") or "", row["text"]) for row in rows]
+
+
+def questions(directory: Path, split: str, limit: int | None = None) -> list[Question]:
+    """The questions of a split, in order, at most `limit` of them evenly spread."""
+    rows = list(_rows(directory / split / "queries.jsonl.gz"))
+    if limit and limit < len(rows):
+        rows = [rows[i * len(rows) // limit] for i in range(limit)]
+    return [_question(row) for row in rows]
+
+
+def _question(row: dict[str, Any]) -> Question:
+    return Question(
+        id=str(row["id"]),
+        text=row["query"],
+        relevant=frozenset(str(one) for one in row.get("relevant") or ()),
+        answers=tuple(row.get("answers") or ()),
+        answerable=bool(row.get("answerable", True)),
+    )
+
+
+def _rows(file: Path) -> Iterator[dict[str, Any]]:
+    if not file.exists():
+        raise InputError(f"There is no {file}. Give the directory of an evaluation set.")
+    try:
+        with gzip.open(file, "rt", encoding="utf-8") as lines:
+            for line in lines:
+                yield json.loads(line)
+    except (OSError, EOFError, ValueError) as error:
+        raise InputError(f"{file} cannot be read: {error}.") from error

@@ -1,0 +1,86 @@
+"""A throw-away index of an evaluation set, made by the same parts as a user's own."""
+
+import tempfile
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import NAMESPACE_OID, uuid5
+
+from ragstone.build import open_kit
+from ragstone.evaluation.dataset import Entry
+from ragstone.ingest.chunk import chunk
+from ragstone.ingest.document import Block
+from ragstone.ports import Collection, Kit
+from ragstone.settings import IngestSettings, Settings
+from ragstone.text.language import detect
+from ragstone.turn import Chunk
+
+NAME = "evaluation"
+BATCH = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """The kit of the throw-away directory, and how fast the set went in."""
+
+    kit: Kit
+    collection: Collection
+    chunks: int
+    seconds: float
+
+
+@asynccontextmanager
+async def indexed(entries: Sequence[Entry], settings: Settings) -> AsyncIterator[Indexed]:
+    """Index `entries` in a temporary directory, with `settings` otherwise."""
+    with tempfile.TemporaryDirectory(prefix="ragstone-eval-") as directory:
+        apart = settings.model_copy(update={"ragstone_data": Path(directory)})
+        async with open_kit(apart) as (kit, _, _):
+            collection = _collection(entries, kit)
+            await kit.index.create(collection)
+            await kit.catalog.put_collection(collection)
+            chunks = [c for entry in entries for c in _chunks(entry, collection, settings.ingest)]
+            embedder = kit.embedders.of(collection)
+            await embedder.embed_queries(["warm"])
+            started = time.perf_counter()
+            for start in range(0, len(chunks), BATCH):
+                batch = chunks[start : start + BATCH]
+                vectors = await embedder.embed_passages([c.searchable for c in batch])
+                await kit.index.upsert(collection, batch, vectors)
+            seconds = time.perf_counter() - started
+            await kit.index.optimize(collection)
+            yield Indexed(kit, collection, len(chunks), seconds)
+
+
+def _collection(entries: Sequence[Entry], kit: Kit) -> Collection:
+    step = max(1, len(entries) // 50)
+    found = [detect(entry.text[:4000]) for entry in entries[::step]]
+    known = [language for language in found if language] or ["en"]
+    language = max(set(known), key=known.count)
+    embedder = kit.embedders.for_text(language)
+    return Collection(
+        "default", NAME, embedder.name, embedder.fingerprint, embedder.dimensions, language
+    )
+
+
+def _chunks(entry: Entry, collection: Collection, settings: IngestSettings) -> list[Chunk]:
+    block = Block(entry.text, "paragraph")
+    pieces = chunk([block], settings.chunk_size, settings.chunk_overlap)
+    return [
+        Chunk(
+            chunk_id=str(uuid5(NAMESPACE_OID, f"{entry.id}#{number}")),
+            document_id=entry.id,
+            version=1,
+            chunk_index=number,
+            text=piece.text,
+            title=entry.title,
+            path=f"/{entry.id}",
+            tenant=collection.tenant,
+            collection=collection.name,
+            start=piece.start,
+            end=piece.end,
+        )
+        for number, piece in enumerate(pieces)
+    ]
+

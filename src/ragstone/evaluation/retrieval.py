@@ -1,0 +1,79 @@
+"""`ragstone eval retrieval`: does the right document come first, and how fast?"""
+
+import time
+from collections.abc import Sequence
+from contextlib import aclosing
+from pathlib import Path
+from statistics import fmean
+
+from ragstone.engine import Engine
+from ragstone.errors import InputError
+from ragstone.evaluation import dataset, measures
+from ragstone.evaluation.indexed import NAME, indexed
+from ragstone.events import Done, Failed
+from ragstone.recipe import search_recipes
+from ragstone.settings import Settings
+from ragstone.turn import Ask, Strategy, Turn
+
+DEPTH = 50
+"""Chunks asked for, so that ten different documents are among them."""
+
+
+async def evaluate(
+    directory: Path,
+    settings: Settings,
+    split: str = "dev",
+    strategy: Strategy | None = None,
+    limit: int | None = None,
+) -> dict[str, float]:
+    """The measures by name, over the answerable questions of the split."""
+    asked = dataset.questions(directory, split, limit)
+    asked = [question for question in asked if question.answerable and question.relevant]
+    if not asked:
+        raise InputError(f"No question of {directory}/{split} has a relevant document.")
+    async with indexed(dataset.corpus(directory), settings) as index:
+        engine = Engine(index.kit, search_recipes(settings.rag))
+        rankings, seconds = [], []
+        await _search(engine, Ask(asked[0].text, collection=NAME, strategy=strategy))
+        for question in asked:
+            ask = Ask(question.text, collection=NAME, strategy=strategy, top_k=DEPTH)
+            started = time.perf_counter()
+            turn = await _search(engine, ask)
+            seconds.append(time.perf_counter() - started)
+            rankings.append(documents(turn))
+        speed = index.chunks / index.seconds
+    return {
+        **_averages(asked, rankings),
+        "p50_ms": 1000 * measures.percentile(seconds, 0.5),
+        "p95_ms": 1000 * measures.percentile(seconds, 0.95),
+        "passages_per_second": speed,
+    }
+
+
+def documents(turn: Turn) -> list[str]:
+    """The documents of the hits, each once, best first."""
+    return list(dict.fromkeys(hit.chunk.document_id for hit in turn.hits))
+
+
+async def _search(engine: Engine, ask: Ask) -> Turn:
+    async with aclosing(engine.events(ask)) as events:
+        async for event in events:
+            if isinstance(event, Failed):
+                raise event.error
+            if isinstance(event, Done):
+                return event.turn
+    raise AssertionError("a stream of events ends with Done or Failed")
+
+
+def _averages(
+    asked: Sequence[dataset.Question], rankings: Sequence[Sequence[str]]
+) -> dict[str, float]:
+    pairs = list(zip(rankings, (question.relevant for question in asked), strict=True))
+    return {
+        "queries": len(pairs),
+        "hit@1": fmean(measures.hit(*pair, 1) for pair in pairs),
+        "recall@5": fmean(measures.recall(*pair, 5) for pair in pairs),
+        "recall@10": fmean(measures.recall(*pair, 10) for pair in pairs),
+        "mrr@10": fmean(measures.reciprocal_rank(*pair, 10) for pair in pairs),
+        "ndcg@10": fmean(measures.ndcg(*pair, 10) for pair in pairs),
+    }

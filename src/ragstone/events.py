@@ -1,0 +1,77 @@
+"""What happens while a question is answered: one typed union, the same for every client.
+
+A stream of events ends with exactly one `Done` or `Failed`.
+"""
+
+from dataclasses import dataclass
+
+from ragstone.errors import RagstoneError
+from ragstone.turn import Passage, Traced, Turn, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class StageStarted:
+    """A stage began."""
+
+    stage: str
+
+
+@dataclass(frozen=True, slots=True)
+class StageEnded:
+    """A stage ended: how long it took, what it decided, and why."""
+
+    traced: Traced
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A sentence for the reader that is not part of the answer."""
+
+    stage: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """Reasoning that the model shows; not part of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The numbered sources that the answer may cite, before its first token."""
+
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """The next piece of the answer's text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Verdicts on sentences that have already been sent."""
+
+    verdicts: tuple[Verdict, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The end: the whole turn, with answer, citations, usage and trace."""
+
+    turn: Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The end when a closed stage failed; `turn.answer` holds what had been said."""
+
+    error: RagstoneError
+    turn: Turn
+
+
+Event = StageStarted | StageEnded | Note | Thinking | Sources | Token | Checked | Done | Failed

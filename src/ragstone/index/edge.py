@@ -1,0 +1,306 @@
+"""The chunk index on Qdrant Edge: one shard per collection, in this process.
+
+Edge calls block and release the GIL, so they run on threads of their own. Shards open on demand;
+beyond `max_open` the least used idle one is closed (a shard takes about 0.5 MB of memory and 49
+memory maps, of which Linux allows a process 65,530).
+"""
+
+import asyncio
+import shutil
+import threading
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import qdrant_edge as edge
+
+from ragstone.errors import IndexUnavailable, InputError, RagstoneError, StorageFull
+from ragstone.filters import EVERYTHING, Filter
+from ragstone.index.edge_filter import translate
+from ragstone.index.edge_shard import BM25, DENSE, open_shard, points, shard_path, tokenizer
+from ragstone.ports import Collection, Search, Vectors
+from ragstone.turn import Chunk, RankedList, Scored
+
+T = TypeVar("T")
+
+MIN_FREE_BYTES = 64 * 2**20
+"""Edge writes through memory maps, and a full disk would kill the process in mid-write."""
+
+MIN_OPTIMIZE = 2_000
+"""Chunks written before search structures are worth rebuilding: scanning that many is faster."""
+
+
+@dataclass
+class _Open:
+    """An open shard. `lock` orders writes; `users` keeps it open while it is being used."""
+
+    shard: edge.EdgeShard
+    bm25: edge.Bm25
+    users: int = 0
+    unoptimized: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class EdgeIndex:
+    """`ports.ChunkIndex` in the directory `root`. Only one process may have it open."""
+
+    def __init__(self, root: Path, threads: int = 4, max_open: int = 64) -> None:
+        self._root = root
+        self._max_open = max_open
+        self._open: OrderedDict[Path, _Open] = OrderedDict()
+        self._guard = threading.Lock()
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="edge")
+        self._background = ThreadPoolExecutor(1, thread_name_prefix="edge-optimize")
+
+    async def create(self, collection: Collection) -> None:
+        await self._run(collection, lambda held: None)
+
+    async def drop(self, collection: Collection) -> None:
+        path = shard_path(self._root, collection)
+
+        def remove() -> None:
+            with self._guard:
+                held = self._open.pop(path, None)
+            if held:
+                held.shard.close()
+            shutil.rmtree(path, ignore_errors=True)
+
+        await asyncio.get_running_loop().run_in_executor(self._threads, remove)
+
+    async def upsert(
+        self, collection: Collection, chunks: Sequence[Chunk], vectors: Vectors | None = None
+    ) -> None:
+        if vectors is not None:
+            _check_width(collection, vectors)
+
+        def write(held: _Open) -> None:
+            self._need_space()
+            batch = points(chunks, vectors, held.bm25)
+            with held.lock:
+                held.shard.update(edge.UpdateOperation.upsert_points(batch))
+                held.unoptimized += len(batch)
+
+        if chunks:
+            await self._run(collection, write)
+
+    async def set_vectors(
+        self, collection: Collection, ids: Sequence[str], vectors: Vectors
+    ) -> None:
+        _check_width(collection, vectors)
+        rows = dict(zip(ids, vectors.tolist(), strict=True))
+
+        def write(held: _Open) -> None:
+            self._need_space()
+            with held.lock:
+                alive = [str(r.id) for r in held.shard.retrieve(list(rows), False, False)]
+                pairs = [edge.PointVectors(i, {DENSE: rows[i]}) for i in alive]
+                if pairs:
+                    held.shard.update(edge.UpdateOperation.update_vectors(pairs))
+                    held.unoptimized += len(pairs)
+
+        if ids:
+            await self._run(collection, write)
+
+    async def without_vectors(
+        self, collection: Collection, limit: int, where: Filter = EVERYTHING
+    ) -> list[Chunk]:
+        missing = edge.Filter(must=[translate(where)], must_not=[edge.HasVectorCondition(DENSE)])
+
+        def read(held: _Open) -> list[Chunk]:
+            request = edge.ScrollRequest(limit=limit, filter=missing, with_payload=True)
+            return [_chunk(record) for record in held.shard.scroll(request)[0]]
+
+        return await self._run(collection, read)
+
+    async def search(
+        self,
+        collection: Collection,
+        searches: Sequence[Search],
+        where: Filter,
+        limit: int,
+        exact: bool = False,
+    ) -> list[RankedList]:
+        condition = translate(where)
+        for search in searches:
+            if search.vector is not None:
+                _check_width(collection, search.vector)
+
+        def read(held: _Open) -> list[RankedList]:
+            requests = [_request(s, held.bm25, condition, limit, exact) for s in searches]
+            answers = held.shard.query_batch(edge.QueryBatchRequest(requests))
+            return [_ranked(s, found) for s, found in zip(searches, answers, strict=True)]
+
+        return await self._run(collection, read) if searches else []
+
+    async def fetch(self, collection: Collection, ids: Sequence[str]) -> dict[str, Chunk]:
+        def read(held: _Open) -> dict[str, Chunk]:
+            records = held.shard.retrieve(list(ids), True, False)
+            return {str(record.id): _chunk(record) for record in records}
+
+        return await self._run(collection, read) if ids else {}
+
+    async def scan(
+        self, collection: Collection, where: Filter = EVERYTHING, batch: int = 256
+    ) -> AsyncIterator[list[Chunk]]:
+        condition = translate(where)
+        offset: Any = None
+        while True:
+            request = edge.ScrollRequest(
+                limit=batch, filter=condition, with_payload=True, offset=offset
+            )
+            records, offset = await self._run(collection, partial(_scroll, request))
+            if records:
+                yield [_chunk(record) for record in records]
+            if offset is None:
+                return
+
+    async def delete(self, collection: Collection, where: Filter) -> None:
+        operation = edge.UpdateOperation.delete_points_by_filter(translate(where))
+
+        def write(held: _Open) -> None:
+            with held.lock:
+                held.shard.update(operation)
+
+        await self._run(collection, write)
+
+    async def count(self, collection: Collection, where: Filter = EVERYTHING) -> int:
+        request = edge.CountRequest(exact=True, filter=translate(where))
+        return await self._run(collection, lambda held: held.shard.count(request))
+
+    async def facet(
+        self, collection: Collection, field: str, where: Filter = EVERYTHING, limit: int = 100
+    ) -> dict[str, int]:
+        request = edge.FacetRequest(field, limit=limit, exact=True, filter=translate(where))
+
+        def read(held: _Open) -> dict[str, int]:
+            return {str(hit.value): hit.count for hit in held.shard.facet(request)}
+
+        return await self._run(collection, read)
+
+    async def optimize(self, collection: Collection) -> None:
+        def build(held: _Open) -> None:
+            if held.unoptimized >= MIN_OPTIMIZE:
+                held.unoptimized = 0
+                held.shard.optimize()
+            held.shard.flush()
+
+        await self._run(collection, build, self._background)
+
+    async def ready(self) -> None:
+        if not self._root.is_dir():
+            raise IndexUnavailable(f"The index directory {self._root} is gone. Restore it.")
+
+    async def aclose(self) -> None:
+        """Flush and close every shard; the index cannot be used afterwards."""
+
+        def close() -> None:
+            with self._guard:
+                while self._open:
+                    _, held = self._open.popitem()
+                    held.shard.close()
+
+        await asyncio.get_running_loop().run_in_executor(self._threads, close)
+        self._threads.shutdown()
+        self._background.shutdown()
+
+    async def _run(
+        self,
+        collection: Collection,
+        work: Callable[[_Open], T],
+        threads: ThreadPoolExecutor | None = None,
+    ) -> T:
+        def call() -> T:
+            with self._using(collection) as held, _translated():
+                return work(held)
+
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(threads or self._threads, call)
+
+    @contextmanager
+    def _using(self, collection: Collection) -> Iterator[_Open]:
+        held = self._acquire(collection)
+        try:
+            yield held
+        finally:
+            with self._guard:
+                held.users -= 1
+
+    def _acquire(self, collection: Collection) -> _Open:
+        path = shard_path(self._root, collection)
+        with self._guard, _translated():
+            held = self._open.get(path)
+            if held is None:
+                self._need_space()
+                shard = open_shard(path, collection.dimensions)
+                held = self._open[path] = _Open(shard, tokenizer(collection.language))
+                self._close_idle()
+            self._open.move_to_end(path)
+            held.users += 1
+            return held
+
+    def _close_idle(self) -> None:
+        idle = [path for path, held in self._open.items() if held.users == 0]
+        for path in idle[: max(0, len(self._open) - self._max_open)]:
+            self._open.pop(path).shard.close()
+
+    def _need_space(self) -> None:
+        self._root.mkdir(parents=True, exist_ok=True)
+        if shutil.disk_usage(self._root).free < MIN_FREE_BYTES:
+            raise StorageFull(
+                f"Less than {MIN_FREE_BYTES // 2**20} MB are free on the disk of {self._root}. "
+                "Free some space, then run the command again; what is indexed is unharmed."
+            )
+
+
+def _scroll(request: edge.ScrollRequest, held: _Open) -> tuple[list[edge.Record], Any]:
+    return held.shard.scroll(request)
+
+
+def _chunk(record: edge.Record) -> Chunk:
+    return Chunk.from_payload(record.payload or {})
+
+
+def _request(
+    search: Search, bm25: edge.Bm25, condition: edge.Filter, limit: int, exact: bool
+) -> edge.QueryRequest:
+    if search.vector is None:
+        query = edge.Query.Nearest(bm25.embed_query(search.text), using=BM25)
+        params = edge.SearchParams()
+    else:
+        query = edge.Query.Nearest(search.vector.tolist(), using=DENSE)
+        params = edge.SearchParams(exact=exact)
+    return edge.QueryRequest(
+        limit, query=query, filter=condition, with_payload=False, params=params
+    )
+
+
+def _ranked(search: Search, found: list[edge.ScoredPoint]) -> RankedList:
+    scored = tuple(Scored(str(point.id), point.score) for point in found)
+    return RankedList("bm25" if search.vector is None else "dense", search.text, scored)
+
+
+def _check_width(collection: Collection, vectors: Vectors) -> None:
+    width = vectors.shape[-1]
+    if width != collection.dimensions:
+        raise InputError(
+            f"Collection {collection.name!r} holds vectors of {collection.dimensions} numbers, "
+            f"but one of {width} was given. Use the model that it was indexed with."
+        )
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Edge raises bare exceptions: say what they mean."""
+    try:
+        yield
+    except RagstoneError:
+        raise
+    except Exception as error:
+        if "No space left" in str(error):
+            raise StorageFull("The disk is full. Free some space and run it again.") from error
+        raise IndexUnavailable(f"The index does not answer: {error}.") from error

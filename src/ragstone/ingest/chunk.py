@@ -1,0 +1,231 @@
+"""Cutting a document into pieces, streaming.
+
+A document's text is its blocks' texts joined by blank lines; a piece is a span of that text. The
+text is first taken apart into units (sentences, rows, lines, or less where those are long), which
+are then packed: a piece ends at a paragraph if it is half full there, else at a sentence, else
+between words. A heading starts a new section; pieces never span two, except that neighbouring
+sections of under a quarter of the size go together under the headings that they share.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from ragstone.ingest.document import Block
+from ragstone.ingest.kinds import kind_of
+from ragstone.ingest.units import BLOCK, SENTENCE, WORD, Length, Unit, units_of
+
+SEPARATOR = "\n\n"
+_HEADING_CHARS = 200
+_CUTS = ((BLOCK, 0.5), (SENTENCE, 0.35), (WORD, 0.2))
+"""Where a piece may end, best first, and how full it must be there."""
+
+Section = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A span of the document's text, from `start` to before `end` in characters.
+
+    `page` is where it starts, `section` the headings above it. `kind` is table (nothing else in
+    it), toc, glossary, faq, credits or normal.
+    """
+
+    text: str
+    start: int
+    end: int
+    page: int | None
+    section: Section
+    kind: str
+
+
+def document_text(blocks: Iterable[Block]) -> str:
+    """The text that the positions of pieces count in."""
+    return SEPARATOR.join(block.text for block in blocks)
+
+
+def chunk(
+    blocks: Iterable[Block], size: int, overlap: int, length: Length = len
+) -> Iterator[Piece]:
+    """Cut a document into pieces of at most `size`, measured by `length`.
+
+    Pieces of one section share up to `overlap` with the one before. A table of up to twice the
+    size stays whole. Memory is bounded by the largest block, not by the document.
+    """
+    packer = _Packer(size, overlap, length)
+    position, lead = 0, ""
+    path: list[tuple[int, str]] = []
+    for block in blocks:
+        if block.kind == "heading" and block.text.strip():
+            level = block.level or 1
+            path = [item for item in path if item[0] < level]
+            path.append((level, " ".join(block.text.split())[:_HEADING_CHARS]))
+            yield from packer.heading(tuple(text for _, text in path))
+        for unit in units_of(block, position, lead, size, length):
+            yield from packer.add(unit)
+        rest = len(block.text.rstrip())
+        lead = ("" if rest else lead) + block.text[rest:] + SEPARATOR
+        position += len(block.text) + len(SEPARATOR)
+    yield from packer.end()
+
+
+class _Packer:
+    """Units wait here until a piece is full. `held` are small sections that may still merge."""
+
+    def __init__(self, size: int, overlap: int, length: Length) -> None:
+        self._size, self._overlap, self._length = size, overlap, length
+        self._held: list[Unit] = []
+        self._held_section: Section = ()
+        self._units: list[Unit] = []
+        self._section: Section = ()
+        self._fresh = 0
+        """Where the units begin that no piece has yet."""
+        self._cut = False
+        """Whether this section has already given a piece."""
+
+    def heading(self, section: Section) -> Iterator[Piece]:
+        """Close the current section and open another."""
+        fresh = self._units[self._fresh :]
+        if any(not unit.heading for unit in fresh):
+            yield from self._close()
+        else:
+            self._start(fresh)
+        self._section = section
+
+    def add(self, unit: Unit) -> Iterator[Piece]:
+        if unit.whole and self._is_large(unit):
+            yield from self._large_table(unit)
+            return
+        self._units.append(unit)
+        while self._measure(self._units) > self._size and len(self._units) > 1:
+            yield from self._release()
+            yield self._first_piece()
+
+    def end(self) -> Iterator[Piece]:
+        yield from self._close()
+        yield from self._release()
+
+    def _close(self) -> Iterator[Piece]:
+        """The section is complete: hold it if it is small, else give its last piece."""
+        if self._fresh >= len(self._units):
+            self._start()
+            return
+        small = not self._cut and self._measure(self._units) * 4 < self._size
+        if small and self._merges():
+            self._held_section = _shared(self._held_section, self._section)
+            self._held += self._units
+        else:
+            yield from self._release()
+            if small:
+                self._held, self._held_section = self._units, self._section
+            else:
+                yield self._piece(self._units, self._section)
+        self._start()
+
+    def _merges(self) -> bool:
+        """Only neighbours below the same heading, or a heading's short text and its first child,
+        and only into a piece that fits."""
+        if not self._held or self._measure(self._held + self._units) > self._size:
+            return False
+        depth = max(len(self._held_section) - 1, 0)
+        siblings = self._held_section[:depth] == self._section[:depth]
+        return siblings and len(self._section) >= len(self._held_section)
+
+    def _is_large(self, table: Unit) -> bool:
+        """Whether the table has no room in a piece, with the headings right above it if any."""
+        headings = [] if self._cut or not all(u.heading for u in self._units) else self._units
+        return self._measure([*headings, table]) > self._size
+
+    def _large_table(self, table: Unit) -> Iterator[Piece]:
+        """A table over the size is a piece of its own, with its heading if that fits too."""
+        yield from self._release()
+        waiting = self._units[self._fresh :]
+        titled = [*waiting, table]
+        if all(unit.heading for unit in waiting) and self._measure(titled) <= 2 * self._size:
+            yield self._piece(titled, self._section)
+        else:
+            if waiting:
+                yield self._piece(self._units, self._section)
+            yield self._piece([table], self._section)
+        self._start()
+        self._cut = True
+
+    def _release(self) -> Iterator[Piece]:
+        if self._held:
+            yield self._piece(self._held, self._held_section)
+            self._held = []
+
+    def _first_piece(self) -> Piece:
+        """Cut one piece off the front; what follows keeps its last units as overlap."""
+        cut = self._best_cut()
+        piece = self._piece(self._units[:cut], self._section)
+        start = cut
+        while start > 1 and self._fits_overlap(start - 1, cut):
+            start -= 1
+        start = self._at_sentence(start, cut)
+        self._units = self._units[start:]
+        self._fresh = cut - start
+        self._cut = True
+        return piece
+
+    def _fits_overlap(self, start: int, cut: int) -> bool:
+        units = self._units
+        if units[start].heading or units[start].whole:
+            return False
+        return (
+            self._measure(units[start:cut]) <= self._overlap
+            and self._measure(units[start : cut + 1]) <= self._size
+        )
+
+    def _at_sentence(self, start: int, cut: int) -> int:
+        """Begin the overlap at a sentence where there is one in it."""
+        for i in range(start, cut):
+            if self._units[i].strength >= SENTENCE:
+                return i
+        return start
+
+    def _best_cut(self) -> int:
+        """The end of a piece among the units that fit: at a paragraph if the piece is half full
+        there, else at a sentence, else between words, else anywhere."""
+        last = len(self._units) - 1
+        lowest = max(self._fresh + 1, self._after_headings())
+        for strength, share in _CUTS:
+            for cut in range(last, lowest - 1, -1):
+                if self._units[cut].strength < strength:
+                    continue
+                if self._measure(self._units[:cut]) >= share * self._size:
+                    return cut
+                break
+        return max(last, 1)
+
+    def _after_headings(self) -> int:
+        """The first place where a piece would hold more than headings."""
+        place = 0
+        while place < len(self._units) - 1 and self._units[place].heading:
+            place += 1
+        return place + 1
+
+    def _start(self, units: list[Unit] | None = None) -> None:
+        self._units, self._fresh, self._cut = units or [], 0, False
+
+    def _measure(self, units: list[Unit]) -> int:
+        return self._length(_text(units)) if units else 0
+
+    def _piece(self, units: list[Unit], section: Section) -> Piece:
+        text = _text(units)
+        first, last = units[0], units[-1]
+        content = [unit for unit in units if not unit.heading]
+        tables = bool(content) and all(unit.table for unit in content)
+        kind = kind_of(text, section, tables)
+        return Piece(text, first.start, last.end, first.page, section, kind)
+
+
+def _text(units: list[Unit]) -> str:
+    """The document's text over these units, which follow each other."""
+    return units[0].text + "".join(unit.lead + unit.text for unit in units[1:])
+
+
+def _shared(one: Section, other: Section) -> Section:
+    count = 0
+    while count < min(len(one), len(other)) and one[count] == other[count]:
+        count += 1
+    return one[:count]

@@ -1,0 +1,90 @@
+"""Gives chunks their vectors, behind the text: the index itself knows which ones wait.
+
+While one batch is in the model, the next is read and the last is written, so that the model is
+never idle for the index's sake.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from ragstone.ports import Catalog, ChunkIndex, Collection, Embedder, Vectors
+from ragstone.turn import Chunk
+
+BATCH = 64
+"""Chunks in one call of the embedder: enough to sort by length, few enough to show progress."""
+
+IDLE_SECONDS = 0.05
+
+
+async def embed_pending(
+    index: ChunkIndex,
+    catalog: Catalog,
+    embedder: Embedder,
+    collection: Collection,
+    more_to_come: Callable[[], bool],
+    report: Callable[[int], None],
+) -> None:
+    """Embed until nothing waits and `more_to_come` says no; `report` hears each batch's size."""
+    writer = _Writer(index, collection, report)
+    try:
+        while True:
+            last = not more_to_come()
+            await _embed_waiting(index, embedder, collection, writer)
+            await _mark_ready(index, catalog, collection)
+            if last:
+                return
+            await asyncio.sleep(IDLE_SECONDS)
+    finally:
+        await writer.settle()
+
+
+async def _embed_waiting(
+    index: ChunkIndex, embedder: Embedder, collection: Collection, writer: "_Writer"
+) -> None:
+    """Embed until nothing waits: read, embed and write three batches at a time."""
+    batch = await _waiting(index, collection, set())
+    while batch:
+        async with asyncio.TaskGroup() as group:
+            vectors = group.create_task(embedder.embed_passages([c.searchable for c in batch]))
+            await writer.settle()
+            following = await _waiting(index, collection, {c.chunk_id for c in batch})
+        writer.begin(batch, vectors.result())
+        batch = following
+    await writer.settle()
+
+
+async def _waiting(index: ChunkIndex, collection: Collection, busy: set[str]) -> list[Chunk]:
+    found = await index.without_vectors(collection, len(busy) + BATCH)
+    return [chunk for chunk in found if chunk.chunk_id not in busy][:BATCH]
+
+
+class _Writer:
+    """Writes one batch of vectors at a time, in the background."""
+
+    def __init__(
+        self, index: ChunkIndex, collection: Collection, report: Callable[[int], None]
+    ) -> None:
+        self._index = index
+        self._collection = collection
+        self._report = report
+        self._task: asyncio.Task[None] | None = None
+
+    def begin(self, batch: Sequence[Chunk], vectors: Vectors) -> None:
+        self._task = asyncio.create_task(self._write(batch, vectors))
+
+    async def settle(self) -> None:
+        """Wait for the batch that is being written; leaving early does not stop it."""
+        if self._task is not None:
+            await asyncio.shield(self._task)
+
+    async def _write(self, batch: Sequence[Chunk], vectors: Vectors) -> None:
+        ids = [chunk.chunk_id for chunk in batch]
+        await self._index.set_vectors(self._collection, ids, vectors)
+        self._report(len(batch))
+
+
+async def _mark_ready(index: ChunkIndex, catalog: Catalog, collection: Collection) -> None:
+    """Documents that had their text before a scan found nothing waiting have all vectors."""
+    documents = await catalog.documents(collection.tenant, collection.name, status="text")
+    if documents and not await index.without_vectors(collection, 1):
+        await catalog.embedded([document.id for document in documents])

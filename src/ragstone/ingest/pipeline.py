@@ -1,0 +1,242 @@
+"""One ingest: which files, their text, their vectors, and what is gone. Safe to run again.
+
+Everything is decided by what the catalog and the index hold, so a run that was killed is simply
+run once more: finished files are unchanged, the rest is done.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ragstone.errors import DocumentError
+from ragstone.filters import eq
+from ragstone.ingest.embedding import embed_pending
+from ragstone.ingest.files import Found, Refused, content_hash, discover
+from ragstone.ingest.progress import Tracker
+from ragstone.ingest.rebuild import rebuild
+from ragstone.ingest.write import Writer, document_id
+from ragstone.ports import Catalog, ChunkIndex, Collection, Document, Embedders
+from ragstone.service import IngestRequest, Progress
+from ragstone.settings import IngestSettings
+from ragstone.text.language import detect
+
+log = logging.getLogger(__name__)
+
+SAMPLED_FILES = 8
+ENGLISH_SHARE = 0.75
+"""A new collection is English if at least this share of its first files is."""
+
+
+class Pipeline:
+    """Runs ingest requests, one at a time per collection."""
+
+    def __init__(
+        self, index: ChunkIndex, catalog: Catalog, embedders: Embedders, settings: IngestSettings
+    ) -> None:
+        self._index = index
+        self._catalog = catalog
+        self._embedders = embedders
+        self._settings = settings
+        self._writer = Writer(index, catalog, settings)
+        self._locks: dict[tuple[str, str], asyncio.Lock] = {}
+
+    async def ingest(
+        self, job: str, request: IngestRequest, report: Callable[[Progress], None]
+    ) -> Progress:
+        """Do what `request` asks; raises only what stops the whole job. Returns the last word."""
+        lock = self._locks.setdefault((request.tenant, request.collection), asyncio.Lock())
+        async with lock:
+            tracker = Tracker(job, report)
+            found = await asyncio.to_thread(self._discover, request, tracker)
+            collection = await self._collection(request, found, tracker)
+            if collection:
+                await self._index.create(collection)
+                await self._index_files(collection, request, found, tracker)
+                if request.prune:
+                    await self._prune(request, found, tracker)
+                await self.purge()
+                await self._index.optimize(collection)
+            return tracker.finish()
+
+    async def rebuild(
+        self, job: str, tenant: str, name: str, report: Callable[[Progress], None]
+    ) -> Progress:
+        """Index a collection anew with the configured model; no ingest runs meanwhile."""
+        async with self._locks.setdefault((tenant, name), asyncio.Lock()):
+            return await rebuild(
+                job, tenant, name, self._index, self._catalog, self._embedders, report
+            )
+
+    def close(self) -> None:
+        """Stop the parser's thread."""
+        self._writer.close()
+
+    def _discover(self, request: IngestRequest, tracker: Tracker) -> list[Found]:
+        found = []
+        paths = [Path(path) for path in request.paths]
+        for item in discover(paths, self._settings.follow_links):
+            if isinstance(item, Refused):
+                tracker.failed(str(item.path), item.error.message)
+            else:
+                found.append(item)
+        tracker.expect(len(found), sum(item.size for item in found))
+        return found
+
+    async def _collection(
+        self, request: IngestRequest, found: Sequence[Found], tracker: Tracker
+    ) -> Collection | None:
+        """The collection, made now if it is new: its first files decide model and language."""
+        known = await self._catalog.collection(request.tenant, request.collection)
+        if known or not found:
+            if known:
+                self._embedders.of(known)
+            return known
+        language = await self._language(found)
+        embedder = self._embedders.for_text(language)
+        collection = Collection(
+            request.tenant,
+            request.collection,
+            embedder.name,
+            embedder.fingerprint,
+            embedder.dimensions,
+            language,
+        )
+        await self._index.create(collection)
+        await self._catalog.put_collection(collection)
+        tracker.note(
+            f"New collection {collection.name!r}: the text is "
+            f"{'mixed' if not language else repr(language)}, so {embedder.name} embeds it."
+        )
+        return collection
+
+    async def _language(self, found: Sequence[Found]) -> str:
+        """The language of most sampled files; mixed text counts as no one language."""
+        step = max(1, len(found) // SAMPLED_FILES)
+        languages = []
+        for item in found[::step][:SAMPLED_FILES]:
+            try:
+                text = await self._writer.sample(str(item.source))
+            except DocumentError:
+                continue
+            languages.append(detect(text))
+        known = [language for language in languages if language]
+        if not known:
+            return "en"
+        most = max(set(known), key=known.count)
+        return most if known.count(most) >= ENGLISH_SHARE * len(known) else "mul"
+
+    async def _index_files(
+        self,
+        collection: Collection,
+        request: IngestRequest,
+        found: Sequence[Found],
+        tracker: Tracker,
+    ) -> None:
+        """Text and vectors at once: the vectors follow behind the text."""
+        embedder = self._embedders.of(collection)
+        async with asyncio.TaskGroup() as group:
+            reading = group.create_task(self._read(collection, request, found, tracker))
+            group.create_task(
+                embed_pending(
+                    self._index,
+                    self._catalog,
+                    embedder,
+                    collection,
+                    lambda: not reading.done(),
+                    tracker.embedded,
+                )
+            )
+
+    async def _read(
+        self,
+        collection: Collection,
+        request: IngestRequest,
+        found: Sequence[Found],
+        tracker: Tracker,
+    ) -> None:
+        for item in found:
+            await self._read_one(collection, request, item, tracker)
+        tracker.phase("embedding")
+
+    async def _read_one(
+        self, collection: Collection, request: IngestRequest, item: Found, tracker: Tracker
+    ) -> None:
+        document = Document(
+            id=document_id(collection.tenant, collection.name, item.path),
+            tenant=collection.tenant,
+            collection=collection.name,
+            path=item.path,
+            allowed=request.allowed,
+            source=str(item.source),
+            size=item.size,
+            modified=item.modified,
+        )
+        try:
+            document = replace(
+                document, content_hash=await asyncio.to_thread(content_hash, item.source)
+            )
+            known = await self._catalog.document(document.id)
+            if known and await asyncio.to_thread(_is_another_file, known, document):
+                tracker.failed(item.path, _taken(known), item.size)
+                return
+            if known and _unchanged(known, document):
+                tracker.unchanged(item.size)
+                return
+            written = await self._writer.write(collection, document)
+        except DocumentError as error:
+            await self._catalog.fail(document, error.message)
+            tracker.failed(item.path, error.message, item.size)
+        else:
+            tracker.indexed(item.size, written.chunks, written.pages)
+
+    async def _prune(
+        self, request: IngestRequest, found: Sequence[Found], tracker: Tracker
+    ) -> None:
+        """Forget documents whose file was under the given paths and is gone."""
+        known = await self._catalog.documents(request.tenant, request.collection)
+        gone = await asyncio.to_thread(_gone, known, request, found)
+        await self._catalog.retire(gone)
+        tracker.pruned(len(gone))
+
+    async def purge(self) -> None:
+        """Delete the chunks of retired revisions, once no search can be looking at them."""
+        retired = await self._catalog.retired()
+        await self._catalog.drained()
+        for collection, name in retired:
+            await self._index.delete(collection, eq("revision", name))
+        await self._catalog.purged([name for _, name in retired])
+
+
+def _unchanged(known: Document, document: Document) -> bool:
+    return (
+        known.version > 0
+        and known.content_hash == document.content_hash
+        and known.allowed == document.allowed
+    )
+
+
+def _is_another_file(known: Document, document: Document) -> bool:
+    """Whether a file elsewhere, still there, already has this path in the collection."""
+    elsewhere = known.source != document.source and known.version > 0
+    return elsewhere and Path(known.source).exists()
+
+
+def _taken(known: Document) -> str:
+    return (
+        f"{known.path} is already the document of {known.source}. "
+        "Use another collection, or rename the folder."
+    )
+
+
+def _gone(known: Sequence[Document], request: IngestRequest, found: Sequence[Found]) -> list[str]:
+    roots = [Path(path).resolve() for path in request.paths]
+    here = {str(item.source) for item in found}
+    return [
+        document.id
+        for document in known
+        if document.source not in here
+        and any(Path(document.source).is_relative_to(root) for root in roots)
+        and not Path(document.source).exists()
+    ]

@@ -1,0 +1,71 @@
+"""Builds a collection's index anew with another embedding model, beside the one that answers."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+
+from ragstone.errors import UnknownCollection
+from ragstone.ingest.embedding import embed_pending
+from ragstone.ingest.progress import Tracker
+from ragstone.ports import Catalog, ChunkIndex, Collection, Embedders
+from ragstone.service import Progress
+
+
+async def rebuild(
+    job: str,
+    tenant: str,
+    name: str,
+    index: ChunkIndex,
+    catalog: Catalog,
+    embedders: Embedders,
+    report: Callable[[Progress], None],
+) -> Progress:
+    """Copy every chunk, embed it with the configured model, switch, drop the old index.
+
+    Until the switch the old index answers. A rebuild that was killed continues where it was.
+    """
+    old = await catalog.collection(tenant, name)
+    if old is None:
+        raise UnknownCollection(name)
+    tracker = Tracker(job, report)
+    new = await _successor(old, index, embedders)
+    await index.create(new)
+    tracker.expect(1, 1)
+    tracker.indexed(1, await _copy(old, new, index), 0)
+    tracker.phase("embedding")
+    embedder = embedders.of(new)
+    await embed_pending(index, catalog, embedder, new, lambda: False, tracker.embedded)
+    await index.optimize(new)
+    await catalog.put_collection(new)
+    await index.drop(old)
+    tracker.note(f"Collection {name!r} is now embedded with {new.model}.")
+    return tracker.finish()
+
+
+async def _successor(old: Collection, index: ChunkIndex, embedders: Embedders) -> Collection:
+    """The same collection under the model that its text asks for now."""
+    found = Counter(await index.facet(old, "language"))
+    total = found.total()
+    language, most = found.most_common(1)[0] if total else (old.language, 0)
+    if total and most < 0.75 * total:
+        language = "mul"
+    embedder = embedders.for_text(language)
+    return replace(
+        old,
+        model=embedder.name,
+        fingerprint=embedder.fingerprint,
+        dimensions=embedder.dimensions,
+        language=language,
+        build=old.build + 1,
+    )
+
+
+async def _copy(old: Collection, new: Collection, index: ChunkIndex) -> int:
+    copied = 0
+    async for chunks in index.scan(old):
+        there = await index.fetch(new, [chunk.chunk_id for chunk in chunks])
+        await index.upsert(new, [chunk for chunk in chunks if chunk.chunk_id not in there])
+        copied += len(chunks)
+        await asyncio.sleep(0)
+    return copied

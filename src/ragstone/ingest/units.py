@@ -1,0 +1,141 @@
+"""The smallest spans that pieces are packed from: sentences, rows, lines, or parts of them."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from ragstone.ingest.document import Block
+
+_SENTENCE_END = re.compile(
+    r"(?:[.!?…]+[\"'”’»)\]]*(?=\s)|[。！？；｡]+[\"'”’」』）]*|[।॥؟۔]+)\s*|\n\s*"
+)
+_LINE_END = re.compile(r"\n\s*")
+_WORD_END = re.compile(r"\s+|[、，,;；：/]+\s*|(?<=\w)-(?=\w)")
+_JOINERS = "\u200d\ufe0e\ufe0f"
+_SKIN_TONES = ("\U0001f3fb", "\U0001f3ff")
+
+BLOCK, SENTENCE, WORD, ANYWHERE = 3, 2, 1, 0
+"""How good it is to cut before a unit."""
+
+Length = Callable[[str], int]
+Span = tuple[int, int, int]
+"""Start, end and the strength of the cut before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A span of the document without white space around it.
+
+    `lead` is the white space between the unit before and this one. `strength` says how good it
+    is to cut before it. `whole` marks a table that is not taken apart.
+    """
+
+    text: str
+    start: int
+    lead: str
+    page: int | None
+    strength: int
+    heading: bool = False
+    table: bool = False
+    whole: bool = False
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+
+def units_of(block: Block, position: int, lead: str, size: int, length: Length) -> Iterator[Unit]:
+    """Take a block apart that starts at `position` in the document, after white space `lead`.
+
+    Units measure at most a quarter of `size`, so that pieces fill well and overlap finely; but a
+    table stays whole up to twice the size, code up to the size.
+    """
+    text, table = block.text, block.kind == "table"
+    measured = length(text.strip()) if table or block.kind == "code" else 0
+    whole = table and measured <= 2 * size
+    if whole or (block.kind == "code" and measured <= size):
+        spans: Iterator[Span] = iter([(0, len(text), BLOCK)])
+    else:
+        spans = _spans(block, max(size // 4, 1), length)
+    unit = Unit("", position, "", block.page, BLOCK, block.kind == "heading", table, whole)
+    before = 0
+    for start, end, strength in spans:
+        inner = text[start:end].strip()
+        if not inner:
+            continue
+        start = text.index(inner[0], start)
+        gap = lead + text[:start] if not before else text[before:start]
+        strength = strength if before else BLOCK
+        yield replace(unit, text=inner, start=position + start, lead=gap, strength=strength)
+        before = start + len(inner)
+
+
+def _spans(block: Block, limit: int, length: Length) -> Iterator[Span]:
+    by_line = block.kind in ("table", "code", "list")
+    for start, end in _cut_at(_LINE_END if by_line else _SENTENCE_END, block.text):
+        if length(block.text[start:end].strip()) <= limit:
+            yield start, end, SENTENCE
+        else:
+            yield from _parts(block.text, start, end, limit, length)
+
+
+def _cut_at(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    for match in pattern.finditer(text):
+        if match.end() > start:
+            yield start, match.end()
+            start = match.end()
+    if start < len(text):
+        yield start, len(text)
+
+
+def _parts(text: str, start: int, end: int, limit: int, length: Length) -> Iterator[Span]:
+    """Cut a long sentence between words, and a long word between characters."""
+    strength = SENTENCE
+    while start < end:
+        room = _room(text, start, end, limit, length)
+        if room >= end:
+            yield start, end, strength
+            return
+        cut = _word_end(text, start, room)
+        yield start, cut or room, strength
+        start, strength = cut or room, WORD if cut else ANYWHERE
+
+
+def _room(text: str, start: int, end: int, limit: int, length: Length) -> int:
+    """The end of the longest prefix within the limit, found by shrinking a first guess."""
+    count = end - start
+    if length is len:
+        count = min(count, limit)
+    else:
+        count = min(count, limit * 16)
+        while count > 1 and (measured := length(text[start : start + count])) > limit:
+            count = max(1, min(count - 1, count * limit // measured))
+    return _whole_character(text, start, start + count) if start + count < end else end
+
+
+def _word_end(text: str, start: int, room: int) -> int:
+    """The last end of a word in the second half of the span, 0 if there is none."""
+    cut = 0
+    for match in _WORD_END.finditer(text, start + (room - start) // 2, room):
+        cut = match.end()
+    return cut
+
+
+def _whole_character(text: str, start: int, cut: int) -> int:
+    """Move a cut back so that marks, joiners and skin tones stay with their character."""
+    place = cut
+    while place > start and _continues(text, place):
+        place -= 1
+    return place if place > start else cut
+
+
+def _continues(text: str, place: int) -> bool:
+    char = text[place]
+    return (
+        unicodedata.category(char).startswith("M")
+        or char in _JOINERS
+        or text[place - 1] == "\u200d"
+        or _SKIN_TONES[0] <= char <= _SKIN_TONES[1]
+    )

@@ -1,0 +1,113 @@
+"""Writes `docs/reference.md` from the code: settings, stages, events, errors, commands.
+
+`python -m ragstone.reference docs` writes it; a test fails when it is not up to date.
+"""
+
+import inspect
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+import typer.main
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from ragstone import errors, events
+from ragstone.cli import app
+from ragstone.recipe import recipes
+from ragstone.settings import RagSettings, Settings
+from ragstone.stage import Stage
+
+FILE = "reference.md"
+
+
+def reference() -> str:
+    """The whole page as Markdown."""
+    parts = [
+        "# Reference\n\nMade from the code by `make docs`.\n",
+        "## Settings\n\nRead from the environment, or from a `.env` file in the working directory."
+        "\n\n| variable | default | what it is |\n| --- | --- | --- |\n",
+        "".join(_settings(Settings, "")),
+        "\n## Stages\n\nIn the order of the `standard` recipe.\n",
+        "".join(_stages()),
+        "\n## Events\n\n| event | meaning |\n| --- | --- |\n",
+        "".join(_row(kind.__name__, _summary(kind)) for kind in get_args(events.Event)),
+        "\n## Errors\n\n| code | HTTP status | retry | class |\n| --- | --- | --- | --- |\n",
+        "".join(_errors(errors.RagstoneError)),
+        "\n## Commands\n",
+        "".join(_commands(typer.main.get_command(app), "ragstone")),
+    ]
+    return "".join(parts)
+
+
+def _settings(model: type[BaseModel], prefix: str) -> Iterator[str]:
+    for name, field in model.model_fields.items():
+        kind = field.annotation
+        if inspect.isclass(kind) and issubclass(kind, BaseModel):
+            yield from _settings(kind, f"{prefix}{name}__".upper())
+        else:
+            yield _row(f"`{prefix}{name}`".upper(), _default(field), field.description or "")
+
+
+def _default(field: FieldInfo) -> str:
+    if field.default_factory is not None:
+        return "`~/.local/share/ragstone`"
+    value = field.default
+    secret = getattr(value, "get_secret_value", None)
+    shown = secret() if secret else value
+    return f"`{shown}`" if shown != "" else "none"
+
+
+def _stages() -> Iterator[str]:
+    recipe = recipes(RagSettings())["standard"]
+    for stage in (*recipe.stages, *recipe.tail):
+        yield f"\n### {stage.name}\n\n{_doc(type(stage))}\n\nFails {stage.fails}."
+        yield "\n\n| option | default | what it is |\n| --- | --- | --- |\n"
+        yield from _options(stage)
+
+
+def _options(stage: Stage) -> Iterator[str]:
+    for name, field in type(stage).model_fields.items():
+        described = field.description or Stage.model_fields[name].description or ""
+        yield _row(f"`{name}`", f"`{getattr(stage, name)}`", described)
+
+
+def _errors(kind: type[errors.RagstoneError]) -> Iterator[str]:
+    yield _row(f"`{kind.code}`", str(kind.status), "yes" if kind.retry else "no", kind.__name__)
+    for child in kind.__subclasses__():
+        yield from _errors(child)
+
+
+def _commands(command: click.Command, name: str) -> Iterator[str]:
+    if isinstance(command, click.Group):
+        for child in sorted(command.commands):
+            yield from _commands(command.commands[child], f"{name} {child}")
+        return
+    yield f"\n### {name}\n\n{inspect.cleandoc(command.help or '')}\n\n"
+    yield "| argument or option | what it is |\n| --- | --- |\n"
+    for parameter in command.params:
+        yield _row(f"`{_spelling(parameter)}`", getattr(parameter, "help", "") or "")
+
+
+def _spelling(parameter: click.Parameter) -> str:
+    if parameter.param_type_name == "argument":
+        return (parameter.name or "").upper()
+    return ", ".join([*parameter.opts, *parameter.secondary_opts])
+
+
+def _summary(kind: type[Any]) -> str:
+    return _doc(kind).split("\n\n")[0].replace("\n", " ")
+
+
+def _doc(kind: type[Any]) -> str:
+    return inspect.cleandoc(kind.__doc__ or "")
+
+
+def _row(*cells: str) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |\n"
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1], FILE).write_text(reference(), encoding="utf-8")

@@ -1,0 +1,213 @@
+"""A Ragstone in another process: the same service through the server that holds the data."""
+
+import base64
+import http.client
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+import httpx2
+import numpy as np
+
+from ragstone import wire
+from ragstone.errors import RagstoneError, Unavailable
+from ragstone.events import Done, Event, Failed
+from ragstone.ports import Document
+from ragstone.service import CollectionSummary, Found, IngestRequest, Overview, Progress, Service
+from ragstone.settings import Settings
+from ragstone.turn import Ask, Principal
+from ragstone.wire import INSTANCE_HEADER, instance
+
+SERVER_FILE = "server.json"
+HEALTH_SECONDS = 5.0
+CONNECT_SECONDS = 10.0
+
+
+def find_server(data: Path) -> tuple[str, str] | None:
+    """Address and token of the server that holds this data directory, if one runs.
+
+    The file that a killed server left behind is ignored, also when another program or another
+    Ragstone has its port now: only the server that holds the token knows its instance name.
+    """
+    try:
+        server = json.loads((data / SERVER_FILE).read_text())
+        url, token = str(server["url"]), str(server["token"])
+        place = urlsplit(url)
+        host, port = place.hostname or "", place.port
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    connection = http.client.HTTPConnection(host, port, timeout=HEALTH_SECONDS)
+    try:
+        connection.request("GET", "/health")
+        response = connection.getresponse()
+        found = response.status == 200 and response.getheader(INSTANCE_HEADER) == instance(token)
+    except (OSError, http.client.HTTPException):
+        return None
+    finally:
+        connection.close()
+    return (url, token) if found else None
+
+
+@asynccontextmanager
+async def connect(settings: Settings) -> AsyncIterator[Service]:
+    """The service on the data directory: through its server, or else in this process.
+
+    Raises DataDirectoryInUse when another process has it that is no server.
+    """
+    server = find_server(settings.ragstone_data.expanduser().absolute())
+    if server:
+        remote = RemoteRagstone(*server)
+        try:
+            yield remote
+        finally:
+            await remote.aclose()
+    else:
+        from ragstone import build
+
+        async with build.open(settings) as service:
+            yield service
+
+
+class RemoteRagstone:
+    """`service.Service` over HTTP; raises the errors that the server's service raised."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self._url = url
+        self._http = httpx2.AsyncClient(
+            base_url=url,
+            headers={"authorization": f"Bearer {token}"},
+            # An answer or an ingest may be silent for long; only connecting may not.
+            timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),
+            # A proxy for the internet has no business on this machine.
+            trust_env=False,
+        )
+
+    async def ask(self, ask: Ask) -> AsyncIterator[Event]:
+        async with aclosing(self._events("/local/ask", wire.dump(ask))) as items:
+            async for item in items:
+                event = wire.load_event(item)
+                yield event
+                if isinstance(event, Done | Failed):
+                    return
+        raise self._broken()
+
+    async def search(self, ask: Ask) -> Found:
+        return wire.load(Found, await self._post("/local/search", wire.dump(ask)))
+
+    async def ingest(self, request: IngestRequest) -> AsyncIterator[Progress]:
+        async with aclosing(self._progress("/local/ingest", wire.dump(request))) as progress:
+            async for step in progress:
+                yield step
+
+    async def rebuild(self, tenant: str, collection: str) -> AsyncIterator[Progress]:
+        body = {"tenant": tenant, "collection": collection}
+        async with aclosing(self._progress("/local/rebuild", body)) as progress:
+            async for step in progress:
+                yield step
+
+    async def collections(self, principal: Principal) -> list[CollectionSummary]:
+        found = await self._get("/local/collections", _query(principal))
+        return [wire.load(CollectionSummary, item) for item in found]
+
+    async def documents(
+        self, principal: Principal, collection: str, *, limit: int = 1000, offset: int = 0
+    ) -> list[Document]:
+        page = {"collection": collection, "limit": limit, "offset": offset}
+        found = await self._get("/local/documents", {**_query(principal), **page})
+        return [wire.load(Document, item) for item in found]
+
+    async def delete(
+        self, principal: Principal, collection: str, paths: Sequence[str] | None = None
+    ) -> int:
+        given = None if paths is None else list(paths)
+        body = {"principal": wire.dump(principal), "collection": collection, "paths": given}
+        return int((await self._post("/local/delete", body))["deleted"])
+
+    async def embed(self, texts: Sequence[str], model: str = "") -> tuple[str, Any]:
+        body = {"texts": list(texts), "model": model}
+        answer = await self._post("/local/embed", body)
+        flat = np.frombuffer(base64.b64decode(answer["vectors"]), dtype="<f4")
+        return str(answer["model"]), flat.reshape(-1, int(answer["dimensions"]))
+
+    async def overview(self) -> Overview:
+        overview = wire.load(Overview, await self._get("/local/overview", {}))
+        return replace(overview, server=self._url)
+
+    async def ready(self) -> dict[str, str]:
+        return cast(dict[str, str], (await self._get("/ready", {}, ok=(200, 503)))["checks"])
+
+    async def aclose(self) -> None:
+        await self._http.aclose()
+
+    async def _progress(self, path: str, body: Any) -> AsyncGenerator[Progress, None]:
+        async with aclosing(self._events(path, body)) as items:
+            async for item in items:
+                progress = wire.load(Progress, item)
+                yield progress
+                if progress.finished:
+                    return
+        raise self._broken()
+
+    async def _events(self, path: str, body: Any) -> AsyncGenerator[Any, None]:
+        """The data of each event; raises what an event named error says."""
+        try:
+            async with self._http.sse(
+                path, method="POST", json=body, max_event_size=None
+            ) as stream:
+                if stream.response.status_code != 200:
+                    await stream.response.aread()
+                    raise _error(stream.response)
+                async for event in stream:
+                    if event.event == "error":
+                        raise wire.load_error(event.json())
+                    yield event.json()
+        except httpx2.TransportError as error:
+            raise self._broken() from error
+
+    async def _get(self, path: str, query: Mapping[str, Any], ok: tuple[int, ...] = (200,)) -> Any:
+        return await self._send("GET", path, ok, params=query)
+
+    async def _post(self, path: str, body: Any) -> Any:
+        return await self._send("POST", path, (200,), **_json(body))
+
+    async def _send(self, method: str, path: str, ok: tuple[int, ...], **content: Any) -> Any:
+        try:
+            response = await self._http.request(method, path, **content)
+        except httpx2.TransportError as error:
+            raise self._broken() from error
+        if response.status_code not in ok:
+            raise _error(response)
+        return response.json()
+
+    def _broken(self) -> Unavailable:
+        return Unavailable(
+            f"The server at {self._url} stopped answering. "
+            "Try again, or look at the output of 'ragstone serve'."
+        )
+
+
+def _query(principal: Principal) -> dict[str, Any]:
+    return {
+        "tenant": principal.tenant,
+        "user": principal.user,
+        "group": list(principal.groups),
+    }
+
+
+def _json(body: Any) -> dict[str, Any]:
+    """The body in pure ASCII: file names may hold half characters that UTF-8 cannot spell."""
+    return {
+        "content": json.dumps(body).encode(),
+        "headers": {"content-type": "application/json"},
+    }
+
+
+def _error(response: httpx2.Response) -> RagstoneError:
+    try:
+        return wire.load_error(response.json().get("error"))
+    except (ValueError, AttributeError):
+        return RagstoneError(f"The server answered with status {response.status_code}.")

@@ -1,0 +1,145 @@
+"""What Ragstone does for a person or a program: the one interface behind CLI, HTTP and library.
+
+`library.Ragstone` does it in this process, `remote.RemoteRagstone` through the server that holds
+the data directory.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from ragstone.events import Event
+from ragstone.ports import Collection, Document
+from ragstone.turn import EVERYONE, Ask, Hit, Principal, Traced
+
+
+@dataclass(frozen=True, slots=True)
+class IngestRequest:
+    """Files and folders to index. `prune` forgets documents whose file under these is gone."""
+
+    paths: tuple[str, ...]
+    collection: str = "default"
+    tenant: str = "default"
+    allowed: tuple[str, ...] = (EVERYONE,)
+    prune: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FileFailure:
+    """One file that could not be indexed, and why."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an ingest or rebuild is; the last one of a job has `finished`.
+
+    `files` counts files seen so far, of `total` (None while still counting). `chunks` have been
+    written by keyword, `embedded` of them also have their vectors. `phase` is what goes on now.
+    `notes` are sentences for the user. `seconds` since the job began, `eta` seconds to go, None
+    if unknown.
+    """
+
+    job: str
+    phase: Literal["reading", "embedding", "done"] = "reading"
+    files: int = 0
+    total: int | None = None
+    indexed: int = 0
+    unchanged: int = 0
+    pruned: int = 0
+    failed: tuple[FileFailure, ...] = ()
+    chunks: int = 0
+    embedded: int = 0
+    pages: int = 0
+    seconds: float = 0.0
+    eta: float | None = None
+    notes: tuple[str, ...] = ()
+    finished: bool = False
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionSummary:
+    """A collection as its owner sees it. `pending` chunks still wait for their vectors."""
+
+    collection: Collection
+    documents: int
+    chunks: int
+    failed: int
+    pending: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The ranked passages of a search, and how they came about."""
+
+    hits: tuple[Hit, ...]
+    trace: tuple[Traced, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What `ragstone status` shows. `models` are name and purpose; `jobs` are unfinished ones."""
+
+    version: str
+    data: str
+    server: str | None
+    collections: int
+    documents: int
+    chunks: int
+    failed: int
+    answerer: str
+    models: dict[str, str]
+    jobs: tuple[Progress, ...]
+    disk_bytes: int
+
+
+class Service(Protocol):
+    """All that can be asked of a Ragstone. Errors are RagstoneErrors, also when remote."""
+
+    def ask(self, ask: Ask) -> AsyncIterator[Event]:
+        """Answer a question; see `events`. Close the iterator to cancel."""
+        ...
+
+    async def search(self, ask: Ask) -> Found:
+        """The passages that `ask` would be answered from, without answering."""
+        ...
+
+    def ingest(self, request: IngestRequest) -> AsyncIterator[Progress]:
+        """Index files and folders durably; leaving the iterator does not stop the job."""
+        ...
+
+    def rebuild(self, tenant: str, collection: str) -> AsyncIterator[Progress]:
+        """Index a collection anew with the configured embedding model, then switch to it."""
+        ...
+
+    async def collections(self, principal: Principal) -> list[CollectionSummary]: ...
+
+    async def documents(
+        self, principal: Principal, collection: str, *, limit: int = 1000, offset: int = 0
+    ) -> list[Document]:
+        """The documents of a collection that the principal may read, by path."""
+        ...
+
+    async def delete(
+        self, principal: Principal, collection: str, paths: Sequence[str] | None = None
+    ) -> int:
+        """Delete documents by path or id, or the whole collection; how many went.
+
+        A path names a document, or a folder with all below it.
+        """
+        ...
+
+    async def embed(self, texts: Sequence[str], model: str = "") -> tuple[str, Any]:
+        """The model's name and the vectors (n, dimensions) of texts as passages."""
+        ...
+
+    async def overview(self) -> Overview: ...
+
+    async def ready(self) -> dict[str, str]:
+        """ "ok" or what is wrong, for each of index, state and models."""
+        ...
+
+    async def aclose(self) -> None: ...

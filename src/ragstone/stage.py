@@ -1,0 +1,44 @@
+"""The base of every stage: its options are its fields."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ragstone.events import Event
+from ragstone.ports import Kit
+from ragstone.turn import Turn
+
+Emit = Callable[[Event], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a stage returns: the new turn, and for the trace what it decided and why."""
+
+    turn: Turn
+    decision: str = ""
+    reason: str = ""
+
+
+class Stage(BaseModel):
+    """One step of a recipe.
+
+    `needs` and `gives` name fields of the Turn; a recipe whose stage needs what no stage before
+    it gives is refused at start-up. When `run` raises or exceeds `timeout` seconds, a stage that
+    fails `open` leaves the turn as it was, and one that fails `closed` ends the question.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: ClassVar[str]
+    needs: ClassVar[frozenset[str]] = frozenset()
+    gives: ClassVar[frozenset[str]] = frozenset()
+    fails: ClassVar[Literal["open", "closed"]] = "closed"
+
+    timeout: float = Field(30.0, gt=0, description="Seconds that the stage may take.")
+
+    async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
+        """Do the stage's work on `turn`. Events go to `emit`, which may wait for the client."""
+        raise NotImplementedError

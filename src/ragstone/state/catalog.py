@@ -1,0 +1,162 @@
+"""Collections, documents and their revisions: which exist, which answer, which are hidden."""
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import fields, replace
+from functools import partial
+
+from sqlalchemy import delete, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from ragstone.ports import Collection, Document, DocumentStatus
+from ragstone.state import revising
+from ragstone.state.database import Database
+from ragstone.state.rows import batches, put, to_collection, to_document
+from ragstone.state.tables import collections, documents, revisions
+from ragstone.state.visibility import Change, Visibility
+from ragstone.turn import revision
+
+
+class SqlCatalog:
+    """`ports.Catalog` on the state store; one process at a time may have it open.
+
+    Writes raise StorageFull and StateUnavailable, reads StateUnavailable. The row of a document
+    describes the version that answers: only `publish` changes its title, permissions, hash and
+    counts once there is one.
+    """
+
+    def __init__(self, database: Database, visibility: Visibility) -> None:
+        self._database = database
+        self._visibility = visibility
+
+    @classmethod
+    async def open(cls, database: Database) -> "SqlCatalog":
+        """The catalog in `database`, with the hidden revisions as the last process left them."""
+        hidden = await database.write(revising.recover)
+        return cls(database, Visibility(hidden))
+
+    async def collection(self, tenant: str, name: str) -> Collection | None:
+        one = select(collections).where(collections.c.tenant == tenant, collections.c.name == name)
+        async with self._database.reading() as connection:
+            row = (await connection.execute(one)).mappings().first()
+        return None if row is None else to_collection(dict(row))
+
+    async def collections(self, tenant: str | None = None) -> list[Collection]:
+        """By tenant and name."""
+        some = select(collections).order_by(collections.c.tenant, collections.c.name)
+        if tenant is not None:
+            some = some.where(collections.c.tenant == tenant)
+        async with self._database.reading() as connection:
+            rows = await connection.execute(some)
+            return [to_collection(dict(row)) for row in rows.mappings()]
+
+    async def put_collection(self, collection: Collection) -> None:
+        row = {field.name: getattr(collection, field.name) for field in fields(collection)}
+        await self._database.write(lambda connection: put(connection, collections, row))
+
+    async def drop_collection(self, tenant: str, name: str) -> None:
+        async def work(connection: AsyncConnection) -> Change:
+            names = select(revisions.c.name).where(
+                revisions.c.tenant == tenant, revisions.c.collection == name
+            )
+            gone = (await connection.execute(names)).scalars().all()
+            # Documents and revisions go with it, by their foreign keys.
+            await connection.execute(
+                delete(collections).where(
+                    collections.c.tenant == tenant, collections.c.name == name
+                )
+            )
+            return Change(show=tuple(gone))
+
+        await self._database.write(work, self._visibility.apply)
+
+    async def document(self, document_id: str) -> Document | None:
+        one = select(documents).where(documents.c.id == document_id)
+        async with self._database.reading() as connection:
+            row = (await connection.execute(one)).mappings().first()
+        return None if row is None else to_document(dict(row))
+
+    async def documents(
+        self,
+        tenant: str,
+        collection: str | None = None,
+        *,
+        status: DocumentStatus | None = None,
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> list[Document]:
+        """By path; the same path in two collections by collection."""
+        some = select(documents).where(documents.c.tenant == tenant)
+        if collection is not None:
+            some = some.where(documents.c.collection == collection)
+        if status is not None:
+            some = some.where(documents.c.status == status)
+        some = some.order_by(documents.c.path, documents.c.collection, documents.c.id)
+        async with self._database.reading() as connection:
+            rows = await connection.execute(some.limit(limit).offset(offset or None))
+            return [to_document(dict(row)) for row in rows.mappings()]
+
+    async def begin(self, document: Document) -> int:
+        """Open the next version; see `ports.Catalog`. Raises UnknownCollection.
+
+        Returns when every search that began before has ended: those do not know the version's
+        name yet, and would see it half written. So do not call this while `seeing`.
+        """
+        version = await self._database.write(
+            partial(revising.begin, document=document),
+            lambda number: self._visibility.apply(Change(hide=(revision(document.id, number),))),
+        )
+        await self._visibility.drained()
+        return version
+
+    async def publish(self, document: Document, version: int) -> None:
+        """Make `version` the one that answers; see `ports.Catalog`.
+
+        A document that was retired while it was being written stays forgotten. Raises
+        UnknownCollection if its collection was dropped.
+        """
+        row = replace(document, version=version, status="text", error="")
+        await self._database.write(partial(revising.publish, document=row), self._visibility.apply)
+
+    async def embedded(self, document_ids: Sequence[str]) -> None:
+        async def work(connection: AsyncConnection) -> None:
+            for ids in batches(document_ids):
+                await connection.execute(
+                    documents.update()
+                    .where(documents.c.id.in_(ids), documents.c.status == "text")
+                    .values(status="ready")
+                )
+
+        await self._database.write(work)
+
+    async def fail(self, document: Document, error: str) -> None:
+        """Record why the newest content is not indexed; see `ports.Catalog`.
+
+        Raises UnknownCollection.
+        """
+        row = replace(document, version=0, status="failed", error=error)
+        await self._database.write(partial(revising.fail, document=row))
+
+    async def retire(self, document_ids: Sequence[str]) -> None:
+        await self._database.write(
+            partial(revising.retire, document_ids=document_ids), self._visibility.apply
+        )
+
+    async def retired(self) -> list[tuple[Collection, str]]:
+        # In turn with the writers: between a commit and its `apply`, a search could still begin
+        # that sees what this would return for purging.
+        return await self._database.write(revising.retired)
+
+    async def purged(self, revisions: Sequence[str]) -> None:
+        await self._database.write(
+            partial(revising.purged, names=revisions), self._visibility.apply
+        )
+
+    def seeing(self) -> AbstractAsyncContextManager[frozenset[str]]:
+        return self._visibility.seeing()
+
+    async def drained(self) -> None:
+        await self._visibility.drained()
+
+    async def ready(self) -> None:
+        await self._database.ready()

@@ -1,0 +1,53 @@
+"""Rows to objects and back, and the statements that SQL leaves to each dialect."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from sqlalchemy import Table
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from ragstone.ports import Collection, Document
+
+IN_ONE_STATEMENT = 500
+"""Values in one IN list; old SQLite builds allow 999."""
+
+
+def insert(connection: AsyncConnection, table: Table) -> sqlite.Insert | postgresql.Insert:
+    """An INSERT that knows `on_conflict_do_update`, which both dialects write the same way."""
+    if connection.dialect.name == "postgresql":
+        return postgresql.insert(table)
+    return sqlite.insert(table)
+
+
+async def put(connection: AsyncConnection, table: Table, row: Mapping[str, Any]) -> None:
+    """Insert `row`, or replace the one with its primary key."""
+    statement = insert(connection, table).values(**row)
+    keys = [column.name for column in table.primary_key]
+    changed = {name: statement.excluded[name] for name in row if name not in keys}
+    await connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changed))
+
+
+def batches(values: Sequence[str]) -> Iterator[Sequence[str]]:
+    """`values` in pieces that fit one statement."""
+    for start in range(0, len(values), IN_ONE_STATEMENT):
+        yield values[start : start + IN_ONE_STATEMENT]
+
+
+def document_row(document: Document) -> dict[str, Any]:
+    """A document as a row of its table."""
+    row = {field.name: getattr(document, field.name) for field in fields(document)}
+    row["allowed"] = list(document.allowed)
+    row["metadata"] = None if document.metadata is None else dict(document.metadata)
+    return row
+
+
+def to_document(row: Mapping[str, Any]) -> Document:
+    """The inverse of `document_row`."""
+    return Document(**{**row, "allowed": tuple(row["allowed"])})
+
+
+def to_collection(row: Mapping[str, Any]) -> Collection:
+    """The columns of `collections` as an object, also from a row that has others."""
+    return Collection(**{field.name: row[field.name] for field in fields(Collection)})

@@ -1,0 +1,183 @@
+"""Every table of the state store, in types that SQLite and PostgreSQL share.
+
+Times are seconds since 1970, like `Document.modified`. A change here needs a new file in
+`migrations/versions`; a test holds the two together.
+"""
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Column,
+    Date,
+    Double,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(referred_table_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+_BIG = BigInteger().with_variant(Integer, "sqlite")
+"""SQLite numbers rows by itself only in a column declared INTEGER."""
+
+collections = Table(
+    "collections",
+    metadata,
+    Column("tenant", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("model", Text, nullable=False),
+    Column("fingerprint", Text, nullable=False),
+    Column("dimensions", Integer, nullable=False),
+    Column("language", Text, nullable=False),
+    Column("build", Integer, nullable=False),
+)
+
+documents = Table(
+    "documents",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("tenant", Text, nullable=False),
+    Column("collection", Text, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("media_type", Text, nullable=False),
+    Column("content_hash", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("allowed", JSON, nullable=False),
+    Column("metadata", JSON(none_as_null=True)),
+    Column("status", Text, nullable=False),
+    Column("error", Text, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("modified", Double, nullable=False),
+    Column("chunks", Integer, nullable=False),
+    Column("pages", Integer, nullable=False),
+    ForeignKeyConstraint(
+        ["tenant", "collection"], ["collections.tenant", "collections.name"], ondelete="CASCADE"
+    ),
+    Index(None, "tenant", "collection", "path"),
+)
+
+revisions = Table(
+    "revisions",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("document_id", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("tenant", Text, nullable=False),
+    Column("collection", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    ForeignKeyConstraint(
+        ["tenant", "collection"], ["collections.tenant", "collections.name"], ondelete="CASCADE"
+    ),
+    Index(None, "document_id"),
+    Index(None, "tenant", "collection"),
+    Index(None, "state"),
+)
+"""`state`: writing, live (the one that answers), retired (its chunks are to be deleted), abandoned
+(retired while it was being written: hidden until its writer has surely stopped)."""
+
+versions = Table(
+    "versions",
+    metadata,
+    Column("document_id", Text, primary_key=True),
+    Column("last", Integer, nullable=False),
+)
+"""The last number given to each document, also to deleted ones: no revision name is used twice,
+so a citation or a late purge can never mean other content."""
+
+conversations = Table(
+    "conversations",
+    metadata,
+    Column("tenant", Text, primary_key=True),
+    Column("user", Text, primary_key=True),
+    Column("room", Text, primary_key=True),
+    Column("created_at", Double, nullable=False),
+    Column("updated_at", Double, nullable=False),
+)
+
+blocks = Table(
+    "blocks",
+    metadata,
+    Column("id", _BIG, primary_key=True, autoincrement=True),
+    Column("tenant", Text, nullable=False),
+    Column("user", Text, nullable=False),
+    Column("room", Text, nullable=False),
+    Column("ask_id", Text, nullable=False),
+    Column("collection", Text, nullable=False),
+    Column("level", Text, nullable=False),
+    Column("question", Text, nullable=False),
+    Column("answer", Text, nullable=False),
+    Column("finish", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("confidence", Double),
+    Column("citations", JSON, nullable=False),
+    Column("verdicts", JSON, nullable=False),
+    Column("usage", JSON, nullable=False),
+    Column("trace", JSON, nullable=False),
+    Column("created_at", Double, nullable=False),
+    ForeignKeyConstraint(
+        ["tenant", "user", "room"],
+        ["conversations.tenant", "conversations.user", "conversations.room"],
+        ondelete="CASCADE",
+    ),
+    Index(None, "tenant", "user", "room", "id"),
+)
+"""One question with its answer."""
+
+statistics = Table(
+    "statistics",
+    metadata,
+    Column("day", Date, primary_key=True),
+    Column("tenant", Text, primary_key=True),
+    Column("user", Text, primary_key=True),
+    Column("room", Text, primary_key=True),
+    Column("model", Text, primary_key=True),
+    Column("questions", BigInteger, nullable=False),
+    Column("refused", BigInteger, nullable=False),
+    Column("prompt_tokens", BigInteger, nullable=False),
+    Column("completion_tokens", BigInteger, nullable=False),
+    Column("cost", Double, nullable=False),
+)
+"""Sums per day (UTC). `room` and `model` are "" for none; `cost` holds what is known of it."""
+
+settings = Table(
+    "settings",
+    metadata,
+    Column("scope", Text, primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("value", JSON, nullable=False),
+    Column("updated_at", Double, nullable=False),
+)
+
+prompts = Table(
+    "prompts",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("text", Text, nullable=False),
+    Column("updated_at", Double, nullable=False),
+)
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("request", JSON, nullable=False),
+    Column("progress", JSON, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("error", Text, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("updated_at", Double, nullable=False),
+    Index(None, "state"),
+)

@@ -1,0 +1,344 @@
+"""What every `Catalog` must do. Add an adapter to `ADAPTERS` and it is held to all of it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragstone.errors import UnknownCollection
+from ragstone.ports import Catalog, Collection, Document
+from ragstone.state.catalog import SqlCatalog
+from ragstone.state.database import open_database
+
+Opener = Callable[[Path], AbstractAsyncContextManager[Catalog]]
+
+
+@asynccontextmanager
+async def sqlite(folder: Path) -> AsyncIterator[Catalog]:
+    async with open_database(folder / "state.sqlite") as database:
+        yield await SqlCatalog.open(database)
+
+
+ADAPTERS: dict[str, Opener] = {"sqlite": sqlite}
+
+LAW = Collection("acme", "law", "minilm", "f1", 384, "en")
+DOC = Document("d1", "acme", "law", "/a/one.txt", title="One", content_hash="h1")
+
+
+@pytest.fixture(params=ADAPTERS)
+def opener(request: pytest.FixtureRequest) -> Opener:
+    return ADAPTERS[request.param]
+
+
+@pytest.fixture
+async def catalog(opener: Opener, tmp_path: Path) -> AsyncIterator[Catalog]:
+    async with opener(tmp_path) as opened:
+        await opened.put_collection(LAW)
+        yield opened
+
+
+async def hidden(catalog: Catalog) -> frozenset[str]:
+    async with catalog.seeing() as names:
+        return names
+
+
+async def publish(catalog: Catalog, document: Document) -> int:
+    version = await catalog.begin(document)
+    await catalog.publish(document, version)
+    return version
+
+
+async def purge(catalog: Catalog) -> list[str]:
+    names = [name for _, name in await catalog.retired()]
+    await catalog.drained()
+    await catalog.purged(names)
+    return names
+
+
+async def test_collections_are_kept_per_tenant_and_replaced_by_name(catalog: Catalog) -> None:
+    other = replace(LAW, tenant="bolt")
+    await catalog.put_collection(other)
+    assert await catalog.collection("acme", "law") == LAW
+    assert await catalog.collection("acme", "none") is None
+    assert await catalog.collections() == [LAW, other]
+    assert await catalog.collections("bolt") == [other]
+    rebuilt = replace(LAW, fingerprint="f2", build=2)
+    await publish(catalog, DOC)
+    await catalog.put_collection(rebuilt)
+    assert await catalog.collection("acme", "law") == rebuilt
+    assert await catalog.document("d1") is not None
+
+
+async def test_a_new_document_is_hidden_until_published(catalog: Catalog) -> None:
+    given = replace(
+        DOC, allowed=("group:hr", "user:eva"), metadata={"ä": [1, None]}, size=2**40, modified=1.5
+    )
+    assert await catalog.begin(given) == 1
+    assert await hidden(catalog) == {"d1@1"}
+    assert await catalog.document("d1") == given
+    published = replace(given, chunks=3, pages=2)
+    await catalog.publish(published, 1)
+    assert await hidden(catalog) == frozenset()
+    assert await catalog.document("d1") == replace(published, version=1, status="text")
+    await catalog.embedded(["d1", "unknown"])
+    assert await catalog.document("d1") == replace(published, version=1, status="ready")
+
+
+async def test_a_new_version_takes_over_at_once(catalog: Catalog) -> None:
+    first = replace(DOC, chunks=3, allowed=("user:eva",))
+    await publish(catalog, first)
+    second = replace(DOC, title="Two", content_hash="h2", chunks=5)
+    assert await catalog.begin(second) == 2
+    assert await hidden(catalog) == {"d1@2"}
+    during = await catalog.document("d1")
+    assert during == replace(first, version=1, status="writing")
+    await catalog.publish(second, 2)
+    assert await hidden(catalog) == {"d1@1"}
+    assert await catalog.document("d1") == replace(second, version=2, status="text")
+    assert await catalog.retired() == [(LAW, "d1@1")]
+    assert await purge(catalog) == ["d1@1"]
+    assert await hidden(catalog) == frozenset()
+    assert await catalog.retired() == []
+
+
+async def test_publish_twice_is_publish(catalog: Catalog) -> None:
+    await publish(catalog, DOC)
+    await catalog.publish(DOC, 1)
+    assert await hidden(catalog) == frozenset()
+    assert await catalog.retired() == []
+
+
+async def test_begin_continues_what_a_crash_left(opener: Opener, tmp_path: Path) -> None:
+    async with opener(tmp_path) as catalog:
+        await catalog.put_collection(LAW)
+        await publish(catalog, DOC)
+        assert await catalog.begin(DOC) == 2
+    async with opener(tmp_path) as catalog:
+        assert await hidden(catalog) == {"d1@2"}
+        assert await catalog.begin(DOC) == 2
+
+
+async def test_a_failed_version_is_retired_and_the_earlier_answers(catalog: Catalog) -> None:
+    await publish(catalog, DOC)
+    await catalog.begin(replace(DOC, content_hash="h2"))
+    await catalog.fail(replace(DOC, content_hash="h2", title=""), "It is encrypted.")
+    assert await catalog.document("d1") == replace(
+        DOC, version=1, status="failed", error="It is encrypted."
+    )
+    assert await hidden(catalog) == {"d1@2"}
+    assert await purge(catalog) == ["d1@2"]
+    await publish(catalog, replace(DOC, content_hash="h3"))
+    fixed = await catalog.document("d1")
+    assert fixed is not None
+    assert (fixed.status, fixed.error, fixed.content_hash) == ("text", "", "h3")
+
+
+async def test_a_document_that_never_was_indexed_is_listed_with_its_error(
+    catalog: Catalog,
+) -> None:
+    await catalog.fail(DOC, "It is empty.")
+    failed = replace(DOC, status="failed", error="It is empty.")
+    assert await catalog.documents("acme") == [failed]
+    assert failed.version == 0
+    assert await hidden(catalog) == frozenset()
+
+
+async def test_retired_documents_are_hidden_at_once(catalog: Catalog) -> None:
+    ids = [f"d{number}" for number in range(1200)]
+    await publish(catalog, DOC)
+    await publish(catalog, replace(DOC, id="d2", path="/two"))
+    await catalog.retire(ids)
+    assert await catalog.documents("acme") == []
+    assert await hidden(catalog) == {"d1@1", "d2@1"}
+    assert await purge(catalog) == ["d1@1", "d2@1"]
+    await catalog.embedded(ids)
+    await catalog.retire([])
+    assert await catalog.documents("acme") == []
+
+
+async def test_a_number_is_never_used_twice(catalog: Catalog) -> None:
+    await publish(catalog, DOC)
+    await catalog.retire(["d1"])
+    await purge(catalog)
+    assert await catalog.begin(DOC) == 2
+    await catalog.drop_collection("acme", "law")
+    await catalog.put_collection(LAW)
+    assert await catalog.begin(DOC) == 3
+
+
+async def test_a_late_purge_harms_nothing_that_lives(catalog: Catalog) -> None:
+    await publish(catalog, DOC)
+    await catalog.begin(DOC)
+    await catalog.purged(["d1@1", "d1@2", "d9@9"])
+    assert await hidden(catalog) == {"d1@2"}
+
+
+async def test_deleting_while_writing_stays_deleted(opener: Opener, tmp_path: Path) -> None:
+    async with opener(tmp_path) as catalog:
+        await catalog.put_collection(LAW)
+        version = await catalog.begin(DOC)
+        await catalog.retire(["d1"])
+        assert await purge(catalog) == ["d1@1"]
+        # The writer goes on: what it writes now must not be seen either.
+        assert await hidden(catalog) == {"d1@1"}
+        await catalog.publish(DOC, version)
+        assert await catalog.document("d1") is None
+        assert await hidden(catalog) == {"d1@1"}
+        assert await purge(catalog) == ["d1@1"]
+        assert await hidden(catalog) == frozenset()
+        assert await catalog.begin(DOC) == 2
+        await catalog.retire(["d1"])
+        await purge(catalog)
+        assert await hidden(catalog) == {"d1@2"}
+    async with opener(tmp_path) as catalog:
+        assert await hidden(catalog) == {"d1@2"}
+        await purge(catalog)
+        assert await hidden(catalog) == frozenset()
+
+
+async def test_dropping_a_collection_forgets_its_documents(catalog: Catalog) -> None:
+    other = replace(LAW, name="tax")
+    await catalog.put_collection(other)
+    await publish(catalog, replace(DOC, id="t1", collection="tax"))
+    await catalog.begin(replace(DOC, id="t1", collection="tax"))
+    await publish(catalog, DOC)
+    await publish(catalog, DOC)
+    version = await catalog.begin(DOC)
+    await catalog.drop_collection("acme", "law")
+    assert await catalog.collections() == [other]
+    assert [document.id for document in await catalog.documents("acme")] == ["t1"]
+    assert await hidden(catalog) == {"t1@2"}
+    assert await catalog.retired() == []
+    with pytest.raises(UnknownCollection):
+        await catalog.publish(DOC, version)
+    with pytest.raises(UnknownCollection):
+        await catalog.begin(DOC)
+    with pytest.raises(UnknownCollection):
+        await catalog.fail(DOC, "Broken.")
+    assert await hidden(catalog) == {"t1@2"}
+
+
+async def test_documents_come_by_path_in_pages(catalog: Catalog) -> None:
+    await catalog.put_collection(replace(LAW, name="tax"))
+    await catalog.put_collection(replace(LAW, tenant="bolt"))
+    for number in (3, 1, 4, 0, 2):
+        await publish(catalog, replace(DOC, id=f"x{9 - number}", path=f"/{number}"))
+    await catalog.embedded(["x9", "x7"])
+    await publish(catalog, replace(DOC, id="t", collection="tax", path="/1"))
+    await publish(catalog, replace(DOC, id="b", tenant="bolt", path="/1"))
+
+    async def paths(**options: Any) -> list[str]:
+        found = await catalog.documents("acme", "law", **options)
+        return [document.path for document in found]
+
+    assert await paths() == ["/0", "/1", "/2", "/3", "/4"]
+    assert await paths(limit=2) == ["/0", "/1"]
+    assert await paths(limit=2, offset=4) == ["/4"]
+    assert await paths(offset=3) == ["/3", "/4"]
+    assert await paths(status="ready") == ["/0", "/2"]
+    assert await paths(status="failed") == []
+    assert len(await catalog.documents("acme")) == 6
+    assert [document.id for document in await catalog.documents("bolt")] == ["b"]
+
+
+async def test_drained_waits_for_earlier_readers_only(catalog: Catalog) -> None:
+    leave = asyncio.Event()
+    entered = asyncio.Event()
+
+    async def read() -> None:
+        async with catalog.seeing():
+            entered.set()
+            await leave.wait()
+
+    early = asyncio.create_task(read())
+    await entered.wait()
+    waiting = asyncio.create_task(catalog.drained())
+    await asyncio.sleep(0)
+    async with catalog.seeing():
+        assert not waiting.done()
+        leave.set()
+        await asyncio.wait_for(waiting, 5)
+    await early
+
+
+async def test_a_cancelled_reader_does_not_hold_up_draining(catalog: Catalog) -> None:
+    async def read() -> None:
+        async with catalog.seeing():
+            await asyncio.sleep(60)
+
+    reader = asyncio.create_task(read())
+    await asyncio.sleep(0.01)
+    reader.cancel()
+    await asyncio.wait_for(catalog.drained(), 5)
+    with pytest.raises(asyncio.CancelledError):
+        await reader
+
+
+async def test_begin_waits_for_searches_that_do_not_know_the_version(catalog: Catalog) -> None:
+    async with catalog.seeing() as names:
+        begun = asyncio.create_task(catalog.begin(DOC))
+        done, _ = await asyncio.wait([begun], timeout=0.2)
+        assert not done
+        assert names == frozenset()
+        async with catalog.seeing() as later:
+            assert later == {"d1@1"}
+    assert await asyncio.wait_for(begun, 5) == 1
+
+
+async def test_readers_never_see_a_mixture_or_a_gap(catalog: Catalog) -> None:
+    """Writers replace and purge ten documents while searches look at a pretended index."""
+    index: set[str] = set()
+    seen = 0
+
+    async def write(document: Document) -> None:
+        for _ in range(5):
+            version = await catalog.begin(document)
+            index.add(f"{document.id}@{version}")
+            await asyncio.sleep(0)
+            await catalog.publish(document, version)
+            gone = [name for _, name in await catalog.retired()]
+            await catalog.drained()
+            index.difference_update(gone)
+            await catalog.purged(gone)
+
+    async def search(writers: "asyncio.Future[list[None]]") -> None:
+        nonlocal seen
+        while not writers.done():
+            async with catalog.seeing() as names:
+                before = sorted(index - names)
+                await asyncio.sleep(0.001)
+                assert sorted(index - names) == before
+            assert len({name.split("@")[0] for name in before}) == len(before)
+            assert len(before) >= seen
+            seen = max(seen, len(before))
+
+    documents = [replace(DOC, id=f"r{n}", path=f"/{n}") for n in range(10)]
+    writers = asyncio.gather(*map(write, documents))
+    await asyncio.gather(writers, *(search(writers) for _ in range(3)))
+    assert seen == 10
+    assert await hidden(catalog) == frozenset()
+
+
+async def test_cancelling_a_caller_leaves_memory_and_disk_alike(
+    opener: Opener, tmp_path: Path
+) -> None:
+    async with opener(tmp_path) as catalog:
+        await catalog.put_collection(LAW)
+        for number in range(20):
+            task = asyncio.create_task(publish(catalog, replace(DOC, content_hash=str(number))))
+            await asyncio.sleep(number / 2000)
+            task.cancel()
+            await asyncio.wait([task])
+            await catalog.drained()
+        await catalog.retired()
+        before = await hidden(catalog)
+    async with opener(tmp_path) as catalog:
+        assert await hidden(catalog) == before
+
+
+async def test_ready(catalog: Catalog) -> None:
+    await catalog.ready()

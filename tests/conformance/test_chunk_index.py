@@ -1,0 +1,352 @@
+"""What every chunk index must do; the plain-Python filter evaluator is the oracle."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ragstone.errors import InputError, InvalidFilter
+from ragstone.filters import (
+    EVERYTHING,
+    And,
+    AnyOf,
+    Filter,
+    Not,
+    Or,
+    Range,
+    eq,
+    matches,
+    readable,
+    under,
+)
+from ragstone.index.edge import EdgeIndex
+from ragstone.ports import ChunkIndex, Collection, Search
+from ragstone.turn import Chunk, Principal
+
+WIDTH = 8
+numbers = count()
+
+
+def a_collection(**changes: Any) -> Collection:
+    base = Collection("default", f"c{next(numbers)}", "test", "test/1", WIDTH, "en")
+    return replace(base, **changes)
+
+
+def a_chunk(collection: Collection, text: str = "text", **changes: Any) -> Chunk:
+    base = Chunk(
+        chunk_id=str(uuid4()),
+        document_id="d1",
+        version=1,
+        chunk_index=0,
+        text=text,
+        title="",
+        path="/a/b.txt",
+        tenant=collection.tenant,
+        collection=collection.name,
+        start=0,
+        end=len(text),
+    )
+    return replace(base, **changes)
+
+
+def vectors(*seeds: int) -> np.ndarray:
+    rows = np.stack([np.random.default_rng(seed).normal(size=WIDTH) for seed in seeds])
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+@pytest.fixture(params=["edge"])
+async def index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[ChunkIndex]:
+    adapter = EdgeIndex(tmp_path / "index")
+    yield adapter
+    await adapter.aclose()
+
+
+async def test_given_chunks_with_vectors_when_searched_by_meaning_then_the_nearest_is_first(
+    index: ChunkIndex,
+) -> None:
+    collection = a_collection()
+    chunks = [a_chunk(collection) for _ in range(5)]
+    rows = vectors(1, 2, 3, 4, 5)
+    await index.upsert(collection, chunks, rows)
+    [found] = await index.search(collection, [Search("q", rows[3])], EVERYTHING, 3)
+    assert found.source == "dense"
+    assert found.found[0].chunk_id == chunks[3].chunk_id
+    assert found.found[0].score == pytest.approx(1.0, abs=1e-4)
+    assert len(found.found) == 3
+
+
+async def test_given_text_when_searched_by_words_then_only_chunks_with_a_word_are_found(
+    index: ChunkIndex,
+) -> None:
+    collection = a_collection()
+    chunks = [a_chunk(collection, t) for t in ("whales sing", "cats purr", "a singing whale")]
+    await index.upsert(collection, chunks)
+    [found] = await index.search(collection, [Search("whale song singing")], EVERYTHING, 10)
+    assert found.source == "bm25"
+    ids = [scored.chunk_id for scored in found.found]
+    assert set(ids) == {chunks[0].chunk_id, chunks[2].chunk_id}
+    assert all(scored.score > 0 for scored in found.found)
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("我在北京大学学习中文。", "北京大学"),
+        ("ฉันไปโรงเรียนทุกวัน", "โรงเรียน"),
+        ("한국어 형태소 분석", "형태소"),
+        ("東京は日本の首都です。", "首都"),
+        ("ذهبت إلى المدرسة", "المدرسة"),
+    ],
+)
+async def test_given_text_of_a_script_when_searched_by_a_word_in_it_then_found(
+    index: ChunkIndex, text: str, query: str
+) -> None:
+    collection = a_collection(language="mul")
+    await index.upsert(collection, [a_chunk(collection, text), a_chunk(collection, "other")])
+    [found] = await index.search(collection, [Search(query)], EVERYTHING, 10)
+    assert len(found.found) == 1
+
+
+async def test_given_chunks_without_vectors_then_they_wait_and_are_found_by_words_at_once(
+    index: ChunkIndex,
+) -> None:
+    collection = a_collection()
+    chunks = [a_chunk(collection, f"word{i}") for i in range(3)]
+    await index.upsert(collection, chunks)
+    waiting = await index.without_vectors(collection, 10)
+    assert {c.chunk_id for c in waiting} == {c.chunk_id for c in chunks}
+    ids = [chunks[0].chunk_id, str(uuid4())]
+    await index.set_vectors(collection, ids, vectors(1, 2))
+    assert len(await index.without_vectors(collection, 10)) == 2
+    [by_word, by_meaning] = await index.search(
+        collection, [Search("word1"), Search("", vectors(1)[0])], EVERYTHING, 10
+    )
+    assert [s.chunk_id for s in by_word.found] == [chunks[1].chunk_id]
+    assert [s.chunk_id for s in by_meaning.found] == [chunks[0].chunk_id]
+
+
+async def test_given_a_chunk_when_fetched_then_every_field_is_as_it_was(index: ChunkIndex) -> None:
+    collection = a_collection()
+    chunk = a_chunk(
+        collection,
+        "täxt 文",
+        title="T",
+        page=3,
+        section=("A", "B"),
+        kind="table",
+        language="de",
+        media_type="application/pdf",
+        modified=12.5,
+        allowed=("user:x", "group:y"),
+        metadata={"author": "Ann", "year": 2024, "tags": ["a", "b"], "draft": False},
+        path="/x/y/z.pdf",
+    )
+    await index.upsert(collection, [chunk])
+    assert await index.fetch(collection, [chunk.chunk_id, str(uuid4())]) == {chunk.chunk_id: chunk}
+
+
+async def test_given_an_id_again_when_upserted_then_it_is_replaced(index: ChunkIndex) -> None:
+    collection = a_collection()
+    chunk = a_chunk(collection, "old")
+    await index.upsert(collection, [chunk], vectors(1))
+    await index.upsert(collection, [replace(chunk, text="new")])
+    assert await index.count(collection) == 1
+    assert (await index.fetch(collection, [chunk.chunk_id]))[chunk.chunk_id].text == "new"
+    assert len(await index.without_vectors(collection, 5)) == 1
+
+
+async def test_given_two_versions_when_one_is_deleted_then_the_other_stays(
+    index: ChunkIndex,
+) -> None:
+    collection = a_collection()
+    old, new = a_chunk(collection), a_chunk(collection, version=2)
+    other = a_chunk(collection, document_id="d2")
+    await index.upsert(collection, [old, new, other])
+    await index.delete(collection, eq("revision", "d1@1"))
+    assert {c.chunk_id for batch in [b async for b in index.scan(collection)] for c in batch} == {
+        new.chunk_id,
+        other.chunk_id,
+    }
+    await index.delete(collection, eq("document_id", "d1"))
+    assert await index.count(collection) == 1
+
+
+async def test_given_fields_when_counted_by_value_then_the_most_frequent_is_first(
+    index: ChunkIndex,
+) -> None:
+    collection = a_collection()
+    kinds = ["normal", "table", "normal"]
+    await index.upsert(collection, [a_chunk(collection, kind=kind) for kind in kinds])
+    assert list((await index.facet(collection, "kind")).items()) == [("normal", 2), ("table", 1)]
+    assert await index.facet(collection, "kind", eq("kind", "table")) == {"table": 1}
+
+
+async def test_given_two_collections_then_neither_sees_the_other(index: ChunkIndex) -> None:
+    one, two = a_collection(), a_collection()
+    await index.upsert(one, [a_chunk(one)])
+    await index.create(two)
+    assert await index.count(two) == 0
+    await index.drop(one)
+    assert await index.count(one) == 0
+
+
+async def test_given_a_vector_of_the_wrong_width_then_a_clear_error_and_nothing_written(
+    index: ChunkIndex,
+) -> None:
+    collection = a_collection()
+    wide = np.ones((1, WIDTH + 1), np.float32)
+    with pytest.raises(InputError, match="8 numbers, but one of 9"):
+        await index.upsert(collection, [a_chunk(collection)], wide)
+    with pytest.raises(InputError):
+        await index.search(collection, [Search("", wide[0])], EVERYTHING, 1)
+    assert await index.count(collection) == 0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        eq("nonsense", "x"),
+        eq("metadata.", "x"),
+        Range("path", 1, 2),
+        Range("page", float("nan")),
+        eq("page", "three"),
+        eq("path", 3),
+    ],
+)
+async def test_given_a_filter_that_makes_no_sense_then_invalid_filter(
+    index: ChunkIndex, wrong: Filter
+) -> None:
+    collection = a_collection()
+    for call in (index.count(collection, wrong), index.search(collection, [], wrong, 1)):
+        with pytest.raises(InvalidFilter):
+            await call
+
+
+async def test_given_many_writers_and_readers_at_once_then_nothing_is_lost(
+    index: ChunkIndex,
+) -> None:
+    collection = a_collection()
+    await index.create(collection)
+
+    async def write(seed: int) -> None:
+        await index.upsert(collection, [a_chunk(collection, f"w{seed}")], vectors(seed))
+
+    async def read() -> None:
+        await index.search(collection, [Search("w1"), Search("", vectors(1)[0])], EVERYTHING, 5)
+
+    await asyncio.gather(*(write(i) for i in range(40)), *(read() for _ in range(40)))
+    assert await index.count(collection) == 40
+
+
+async def test_given_writes_when_optimized_then_the_same_is_found(index: ChunkIndex) -> None:
+    collection = a_collection()
+    rows = vectors(*range(300))
+    chunks = [a_chunk(collection, f"t{i}") for i in range(300)]
+    await index.upsert(collection, chunks, rows)
+    before = await index.search(collection, [Search("", rows[7])], EVERYTHING, 10, exact=True)
+    await index.optimize(collection)
+    after = await index.search(collection, [Search("", rows[7])], EVERYTHING, 10, exact=True)
+    assert [s.chunk_id for s in before[0].found] == [s.chunk_id for s in after[0].found]
+
+
+words = st.sampled_from(["a", "b", "c", "/a", "/a/b", "/a/b/c", "user:u", "group:g", "*", "é\"="])
+metadata_values = st.one_of(
+    st.sampled_from(["x", "1", "true", "é\"="]), st.integers(0, 2), st.booleans(), st.just(1.0)
+)
+metadata = st.dictionaries(
+    st.sampled_from(["k", "k.l", "m"]),
+    st.one_of(metadata_values, st.lists(metadata_values, max_size=2)),
+    max_size=2,
+)
+fields = st.fixed_dictionaries(
+    {
+        "document_id": words,
+        "version": st.integers(1, 3),
+        "chunk_index": st.integers(0, 3),
+        "path": st.sampled_from(["/a", "/a/b", "/a/b/c", "/ab", "/b/a"]),
+        "page": st.one_of(st.none(), st.integers(1, 4)),
+        "kind": st.sampled_from(["normal", "table"]),
+        "language": st.sampled_from(["", "en", "de"]),
+        "modified": st.floats(0, 3),
+        "allowed": st.lists(words, max_size=3).map(tuple),
+        "tenant": st.sampled_from(["default", "other"]),
+        "metadata": metadata,
+    }
+)
+bounds = st.one_of(st.none(), st.integers(0, 4).map(float), st.floats(0, 3))
+leaves = st.one_of(
+    st.builds(
+        AnyOf,
+        st.sampled_from(["document_id", "path", "folders", "kind", "language", "allowed"]),
+        st.lists(st.one_of(words, st.sampled_from(["normal", "en", ""])), max_size=3).map(tuple),
+    ),
+    st.builds(
+        AnyOf,
+        st.sampled_from(["page", "version", "chunk_index"]),
+        st.lists(st.integers(0, 4), max_size=2).map(tuple),
+    ),
+    st.builds(
+        AnyOf,
+        st.sampled_from(["metadata.k", "metadata.k.l", "metadata.m"]),
+        st.lists(metadata_values, max_size=2).map(tuple),
+    ),
+    st.builds(Range, st.sampled_from(["page", "modified", "version"]), bounds, bounds),
+    st.builds(under, st.sampled_from(["/", "/a", "/a/b", "a/b/", "/b"])),
+    st.builds(
+        readable,
+        st.builds(
+            Principal,
+            st.sampled_from(["default", "other"]),
+            st.just("u"),
+            st.sampled_from([(), ("g",)]),
+        ),
+    ),
+)
+filters = st.recursive(
+    leaves,
+    lambda inner: st.one_of(
+        st.builds(And, st.lists(inner, max_size=3).map(tuple)),
+        st.builds(Or, st.lists(inner, max_size=3).map(tuple)),
+        st.builds(Not, inner),
+    ),
+    max_leaves=5,
+)
+
+
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(st.lists(fields, min_size=1, max_size=12), st.lists(filters, min_size=1, max_size=12))
+def test_given_any_chunks_and_any_filter_then_exactly_the_matching_chunks_are_seen(
+    tmp_path_factory: pytest.TempPathFactory,
+    documents: list[dict[str, Any]],
+    conditions: list[Filter],
+) -> None:
+    async def check() -> None:
+        index = EdgeIndex(tmp_path_factory.mktemp("index"))
+        collection = a_collection()
+        chunks = [a_chunk(collection, "word", **values) for values in documents]
+        rows = vectors(*range(len(chunks)))
+        await index.upsert(collection, chunks, rows)
+        for where in conditions:
+            expected = {c.chunk_id for c in chunks if matches(where, c.payload())}
+            dense, bm25 = await index.search(
+                collection, [Search("", rows[0]), Search("word")], where, 50, exact=True
+            )
+            assert {s.chunk_id for s in dense.found} == expected
+            assert {s.chunk_id for s in bm25.found} == expected
+            assert await index.count(collection, where) == len(expected)
+            assert all(UUID(s.chunk_id) for s in dense.found)
+        await index.aclose()
+
+    asyncio.run(check())

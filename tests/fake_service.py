@@ -1,0 +1,214 @@
+"""A small Service without retrieval: scripted answers, real errors, and a record of calls."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ragstone.errors import (
+    EmptyQuestion,
+    ModelUnavailable,
+    QuestionTooLong,
+    RagstoneError,
+    UnknownCollection,
+    UnknownDocument,
+    UnknownModel,
+)
+from ragstone.events import (
+    Done,
+    Event,
+    Failed,
+    Note,
+    Sources,
+    StageEnded,
+    StageStarted,
+    Thinking,
+    Token,
+)
+from ragstone.ports import Collection, Document
+from ragstone.service import (
+    CollectionSummary,
+    FileFailure,
+    Found,
+    IngestRequest,
+    Overview,
+    Progress,
+)
+from ragstone.turn import (
+    Answer,
+    Ask,
+    Chunk,
+    Citation,
+    Hit,
+    Passage,
+    Principal,
+    Traced,
+    Turn,
+    Usage,
+)
+
+WORDS = ("The ", "answer ", "is ", "42 ", "[1].")
+MODEL = "fake-embedder"
+EVIL = "Evil\x1b[31m [bold]title\u202e"
+
+
+def chunk(number: int, title: str = "Guide") -> Chunk:
+    return Chunk(
+        chunk_id=f"c{number}",
+        document_id=f"d{number}",
+        version=1,
+        chunk_index=number,
+        text=f"Passage {number}: the answer is 42, as everyone knows.",
+        title=title,
+        path=f"/docs/{number}.md",
+        tenant="default",
+        collection="default",
+        start=10,
+        end=60,
+        page=number,
+        section=("Part", "Chapter"),
+        metadata={"author": "Ünïcode"},
+    )
+
+
+HITS = (Hit(chunk(1), 0.9, 0.8, 12.5), Hit(chunk(2, EVIL), 0.5))
+PASSAGES = tuple(Passage(n, hit.chunk.text, hit) for n, hit in enumerate(HITS, 1))
+CITATION = Citation(
+    1, "d1", "c1", "Guide", "/docs/1.md", 1, ("Part", "Chapter"), 12, 20, "the answer is 42", 0.9
+)
+TRACE = (Traced("retrieve", 0.012, "done", "hybrid", "the default"), Traced("fuse", 0.001, "done"))
+
+
+@dataclass
+class FakeService:
+    """Questions choose what happens: 'refuse', 'broken', 'breaks later', 'endless', 'think'."""
+
+    closed: list[str] = field(default_factory=list)
+    asked: list[Ask] = field(default_factory=list)
+    ingested: list[IngestRequest] = field(default_factory=list)
+    deleted: list[tuple[str, tuple[str, ...] | None]] = field(default_factory=list)
+    yielded: int = 0
+    health: dict[str, str] = field(
+        default_factory=lambda: {"index": "ok", "state": "ok", "models": "ok"}
+    )
+
+    async def ask(self, ask: Ask) -> AsyncIterator[Event]:
+        self.asked.append(ask)
+        try:
+            async for event in self._events(ask):
+                self.yielded += 1
+                yield event
+        finally:
+            await asyncio.sleep(0)  # A clean-up that awaits must be allowed to.
+            self.closed.append(ask.question)
+
+    async def _events(self, ask: Ask) -> AsyncIterator[Event]:
+        check(ask)
+        turn = Turn(ask, hits=HITS, passages=PASSAGES, trace=TRACE, usage=Usage(7, 5, 1, 0.5))
+        yield StageStarted("retrieve")
+        yield StageEnded(TRACE[0])
+        yield Sources(PASSAGES)
+        if ask.question == "broken":
+            yield Failed(ModelUnavailable("The model does not answer."), turn)
+            return
+        if ask.question == "bug":
+            raise ZeroDivisionError("secret detail")
+        if ask.question == "think":
+            yield Thinking("hm")
+        if ask.question == "refuse":
+            answer = Answer("The documents do not say.", finish="refused")
+            yield Token(answer.text)
+            yield Done(replace(turn, answer=answer))
+            return
+        yield Note("generate", "A note.")
+        while ask.question == "endless":
+            yield Token("x" * 1000)
+            await asyncio.sleep(0)
+        if ask.question == "silent":
+            await asyncio.sleep(3600)
+        for word in WORDS:
+            yield Token(word)
+            if ask.question == "breaks later":
+                yield Failed(ModelUnavailable("The model went away."), turn)
+                return
+            if ask.question == "slow":
+                await asyncio.sleep(0.1)
+        answer = Answer("".join(WORDS), (CITATION,), "stop", "fake", 0.75)
+        yield Done(replace(turn, answer=answer))
+
+    async def search(self, ask: Ask) -> Found:
+        check(ask)
+        return Found(HITS[: ask.top_k], TRACE)
+
+    async def ingest(self, request: IngestRequest) -> AsyncIterator[Progress]:
+        self.ingested.append(request)
+        progress = Progress("j1", total=2)
+        yield progress
+        yield replace(progress, files=1, indexed=1, chunks=10, seconds=1.0, eta=1.0)
+        failed = tuple(
+            FileFailure(path, "It is broken\x1b[2J.") for path in request.paths if "bad" in path
+        )
+        yield replace(
+            progress, phase="done", files=2, indexed=2, failed=failed, chunks=20, finished=True
+        )
+
+    async def rebuild(self, tenant: str, collection: str) -> AsyncIterator[Progress]:
+        if collection != "default":
+            raise UnknownCollection(collection)
+        yield Progress("j2", "embedding", chunks=10)
+        yield Progress("j2", "done", chunks=10, embedded=10, finished=True)
+
+    async def collections(self, principal: Principal) -> list[CollectionSummary]:
+        collection = Collection(principal.tenant, "default", MODEL, "f1", 4, "en")
+        return [CollectionSummary(collection, 2, 20, 0, 0)]
+
+    async def documents(
+        self, principal: Principal, collection: str, *, limit: int = 1000, offset: int = 0
+    ) -> list[Document]:
+        if collection != "default":
+            raise UnknownCollection(collection)
+        found = [
+            Document(f"d{n}", principal.tenant, collection, f"/docs/{n}.md", EVIL, chunks=10)
+            for n in (1, 2)
+        ]
+        return found[offset : offset + limit]
+
+    async def delete(
+        self, principal: Principal, collection: str, paths: Sequence[str] | None = None
+    ) -> int:
+        if paths and "/nowhere" in paths:
+            raise UnknownDocument("/nowhere")
+        self.deleted.append((collection, None if paths is None else tuple(paths)))
+        return 2 if paths is None else len(paths)
+
+    async def embed(self, texts: Sequence[str], model: str = "") -> tuple[str, Any]:
+        if model not in ("", MODEL):
+            raise UnknownModel(f"There is no embedding model {model!r}; use {MODEL}.")
+        vectors = [[float(len(text)), 0.5, 0.25, 1.0] for text in texts]
+        return MODEL, np.array(vectors, dtype=np.float32)
+
+    async def overview(self) -> Overview:
+        jobs = (Progress("j0", files=1),)
+        models = {MODEL: "embedding", "fake": "answers"}
+        return Overview("0.1", "/data", None, 1, 2, 20, 0, "fake", models, jobs, 1234)
+
+    async def ready(self) -> dict[str, str]:
+        return self.health
+
+    async def start_jobs(self) -> None: ...
+
+    async def aclose(self) -> None: ...
+
+
+def check(ask: Ask) -> None:
+    """The refusals of the real service."""
+    if not ask.question.strip():
+        raise EmptyQuestion
+    if len(ask.question) > 20_000:
+        raise QuestionTooLong(len(ask.question), 20_000)
+    if ask.collection != "default":
+        raise UnknownCollection(ask.collection)
+    if ask.question == "root":
+        raise RagstoneError("The root of all errors.")

@@ -1,0 +1,54 @@
+"""A deterministic embedder for tests: words hashed into a vector. Small, instant, no meaning."""
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from ragstone.errors import EmbeddingMismatch
+from ragstone.ports import Collection, Embedder, Vectors
+
+WIDTH = 32
+
+
+class HashingEmbedder:
+    """Texts that share words get similar vectors."""
+
+    dimensions = WIDTH
+
+    def __init__(self, name: str = "hashing", fail_after: int | None = None) -> None:
+        self.name = name
+        self.fingerprint = f"{name}/1"
+        self.embedded: list[str] = []
+        self.fail_after = fail_after
+
+    async def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        self.embedded.extend(texts)
+        if self.fail_after is not None and len(self.embedded) > self.fail_after:
+            raise RuntimeError("the embedder broke")
+        return np.stack([self._vector(text) for text in texts])
+
+    async def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        return np.stack([self._vector(text) for text in texts])
+
+    def _vector(self, text: str) -> Vectors:
+        vector = np.full(WIDTH, 1e-3, np.float32)
+        for word in text.casefold().split():
+            vector[int(hashlib.md5(word.encode()).hexdigest(), 16) % WIDTH] += 1
+        unit: Vectors = vector / np.linalg.norm(vector)
+        return unit
+
+
+class OneEmbedder:
+    """`ports.Embedders` with one model for every language."""
+
+    def __init__(self, embedder: HashingEmbedder | None = None) -> None:
+        self.embedder = embedder or HashingEmbedder()
+
+    def for_text(self, language: str) -> Embedder:
+        return self.embedder
+
+    def of(self, collection: Collection) -> Embedder:
+        if collection.fingerprint != self.embedder.fingerprint:
+            raise EmbeddingMismatch(collection.name, collection.model, self.embedder.name)
+        return self.embedder

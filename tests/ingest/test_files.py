@@ -1,0 +1,144 @@
+"""Finding files."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ragstone.errors import OutsideFolder, UnreadableDocument, WrongType
+from ragstone.ingest.files import Found, Refused, content_hash, discover
+
+
+def write(path: Path, text: str = "hello") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def paths_of(*given: Path, follow_links: bool = False) -> list[str]:
+    return [found.path for found in discover(given, follow_links)]
+
+
+def refusal(found: Found | Refused) -> Refused:
+    assert isinstance(found, Refused)
+    return found
+
+
+def test_given_a_folder_when_walked_then_supported_files_come_in_order(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    for name in ("b.txt", "a.MD", "sub/c.pdf", "image.png", ".hidden.txt", ".git/d.txt"):
+        write(docs / name)
+    found = list(discover([docs], False))
+    assert [item.path for item in found] == ["/docs/a.MD", "/docs/b.txt", "/docs/sub/c.pdf"]
+    first = found[1]
+    assert isinstance(first, Found)
+    assert (first.source, first.root, first.size) == (docs / "b.txt", docs, 5)
+    assert first.modified == (docs / "b.txt").stat().st_mtime
+
+
+def test_given_a_file_when_named_then_it_is_at_the_top(tmp_path: Path) -> None:
+    assert paths_of(write(tmp_path / "deep" / "a.txt")) == ["/a.txt"]
+
+
+def test_given_a_relative_path_when_walked_then_the_source_is_absolute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "docs" / "a.txt")
+    monkeypatch.chdir(tmp_path / "docs")
+    (found,) = discover([Path(".")], False)
+    assert isinstance(found, Found)
+    assert (found.path, found.source) == ("/docs/a.txt", tmp_path / "docs" / "a.txt")
+
+
+def test_given_an_unsupported_file_when_named_then_it_is_refused(tmp_path: Path) -> None:
+    (found,) = discover([write(tmp_path / "a.png")], False)
+    error = refusal(found).error
+    assert isinstance(error, WrongType)
+    assert ".pdf, .docx" in error.message
+
+
+@pytest.mark.parametrize("name", ["gone.txt", "gone", "gone.png"])
+def test_given_no_such_path_when_named_then_it_is_refused(tmp_path: Path, name: str) -> None:
+    (found,) = discover([tmp_path / name], False)
+    error = refusal(found).error
+    assert isinstance(error, UnreadableDocument)
+    assert "does not exist" in error.message
+
+
+def test_given_a_link_that_leads_outside_when_walked_then_it_is_refused_unless_allowed(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path / "secret" / "s.txt")
+    docs = tmp_path / "docs"
+    write(docs / "a.txt")
+    (docs / "file.txt").symlink_to(tmp_path / "secret" / "s.txt")
+    (docs / "folder").symlink_to(tmp_path / "secret")
+    refused = [item for item in discover([docs], False) if isinstance(item, Refused)]
+    assert [item.path for item in refused] == ["/docs/file.txt", "/docs/folder"]
+    assert all(isinstance(item.error, OutsideFolder) for item in refused)
+    assert paths_of(docs, follow_links=True) == [
+        "/docs/a.txt",
+        "/docs/file.txt",
+        "/docs/folder/s.txt",
+    ]
+
+
+def test_given_a_link_inside_the_folder_when_walked_then_it_is_followed(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    (docs / "b.txt").parent.mkdir()
+    (docs / "b.txt").symlink_to(write(docs / "a.txt"))
+    assert paths_of(docs) == ["/docs/a.txt", "/docs/b.txt"]
+
+
+@pytest.mark.parametrize("follow_links", [True, False])
+def test_given_links_in_a_circle_when_walked_then_it_ends(
+    tmp_path: Path, follow_links: bool
+) -> None:
+    docs = tmp_path / "docs"
+    write(docs / "sub" / "a.txt")
+    (docs / "sub" / "up").symlink_to(docs)
+    (docs / "self.txt").symlink_to(docs / "self.txt")
+    found = list(discover([docs], follow_links))
+    assert [item.path for item in found if isinstance(item, Found)] == ["/docs/sub/a.txt"]
+
+
+def test_given_a_broken_link_when_walked_then_it_is_refused(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "a.txt").symlink_to(docs / "gone.txt")
+    (found,) = discover([docs], False)
+    assert isinstance(refusal(found).error, UnreadableDocument)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_given_no_permission_when_walked_then_it_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "docs" / "a.txt")
+    path.chmod(0)
+    (found,) = discover([tmp_path / "docs"], False)
+    assert "permission denied" in refusal(found).error.message
+
+
+def test_given_two_folders_of_the_same_name_when_walked_then_paths_stay_apart(
+    tmp_path: Path,
+) -> None:
+    one, two = tmp_path / "x" / "docs", tmp_path / "y" / "docs"
+    for path in (one / "a.txt", two / "a.txt", tmp_path / "x" / "b.txt", tmp_path / "y" / "b.txt"):
+        write(path)
+    given = (one, two, one, tmp_path / "x" / "b.txt", tmp_path / "y" / "b.txt")
+    assert paths_of(*given) == ["/docs/a.txt", "/docs-2/a.txt", "/b.txt", "/b-2.txt"]
+
+
+def test_given_a_named_pipe_when_walked_then_it_does_not_hang(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.txt")
+    (found,) = discover([tmp_path], False)
+    assert "not a regular file" in refusal(found).error.message
+
+
+def test_given_content_when_hashed_then_only_the_content_counts(tmp_path: Path) -> None:
+    one, two, three = (
+        write(tmp_path / name, text) for name, text in (("a", "x"), ("b", "x"), ("c", "y"))
+    )
+    assert content_hash(one) == content_hash(two) != content_hash(three)
+    assert len(content_hash(one)) == 32
+    with pytest.raises(UnreadableDocument):
+        content_hash(tmp_path / "gone")

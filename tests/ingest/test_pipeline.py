@@ -1,0 +1,285 @@
+"""Ingest on the real index and the real catalog: what goes in, stays, changes and goes."""
+
+import os
+import shutil
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from ragstone.errors import EmbeddingMismatch
+from ragstone.filters import EVERYTHING, AnyOf, Not
+from ragstone.index.edge import EdgeIndex
+from ragstone.ingest.pipeline import Pipeline
+from ragstone.ports import Collection, Document, Search
+from ragstone.service import IngestRequest, Progress
+from ragstone.settings import IngestSettings
+from ragstone.state.catalog import SqlCatalog
+from ragstone.state.database import open_database
+from ragstone.turn import Chunk
+from tests.hashing import HashingEmbedder, OneEmbedder
+
+
+@dataclass
+class House:
+    """A pipeline with all that it works on."""
+
+    index: EdgeIndex
+    catalog: SqlCatalog
+    embedders: OneEmbedder
+    pipeline: Pipeline
+    documents: Path
+
+    async def ingest(self, *names: str, **options: object) -> Progress:
+        paths = tuple(str(self.documents / name) for name in names) or (str(self.documents),)
+        reports: list[Progress] = []
+        request = IngestRequest(paths, **options)  # type: ignore[arg-type]
+        last = await self.pipeline.ingest("job", request, reports.append)
+        assert reports[-1] == last
+        assert last.finished
+        return last
+
+    async def collection(self) -> Collection:
+        found = await self.catalog.collection("default", "default")
+        assert found
+        return found
+
+    async def chunks(self) -> list[Chunk]:
+        """What a reader can see."""
+        async with self.catalog.seeing() as hidden:
+            where = Not(AnyOf("revision", tuple(hidden))) if hidden else EVERYTHING
+            scan = self.index.scan(await self.collection(), where)
+            return [chunk async for batch in scan for chunk in batch]
+
+    async def known(self) -> dict[str, Document]:
+        return {d.path: d for d in await self.catalog.documents("default", "default")}
+
+    def write(self, name: str, text: str) -> Path:
+        file = self.documents / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        return file
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[House]:
+    documents = tmp_path / "docs"
+    documents.mkdir()
+    async with open_database(tmp_path / "state.sqlite") as database:
+        index = EdgeIndex(tmp_path / "index")
+        catalog = await SqlCatalog.open(database)
+        embedders = OneEmbedder()
+        pipeline = Pipeline(index, catalog, embedders, IngestSettings())
+        yield House(index, catalog, embedders, pipeline, documents)
+        pipeline.close()
+        await index.aclose()
+
+
+async def test_given_files_when_ingested_then_their_text_is_found_and_nothing_waits(
+    house: House,
+) -> None:
+    house.write("a.txt", "Whales sing in the deep sea.")
+    house.write("sub/b.md", "# Cats\n\nCats purr at night.")
+    last = await house.ingest()
+    assert (last.indexed, last.unchanged, last.failed, last.total) == (2, 0, (), 2)
+    assert last.chunks == last.embedded == 2
+    collection = await house.collection()
+    [found] = await house.index.search(collection, [Search("purr")], EVERYTHING, 5)
+    [chunk] = (await house.index.fetch(collection, [found.found[0].chunk_id])).values()
+    assert (chunk.path, chunk.section) == ("/docs/sub/b.md", ("Cats",))
+    assert await house.index.without_vectors(collection, 5) == []
+    assert {d.status for d in (await house.known()).values()} == {"ready"}
+
+
+async def test_given_unchanged_files_when_ingested_again_then_nothing_is_embedded(
+    house: House,
+) -> None:
+    house.write("a.txt", "Whales sing.")
+    await house.ingest()
+    before = list(house.embedders.embedder.embedded)
+    last = await house.ingest()
+    assert (last.indexed, last.unchanged) == (0, 1)
+    assert house.embedders.embedder.embedded == before
+
+
+async def test_given_a_touched_file_then_its_content_decides(house: House) -> None:
+    file = house.write("a.txt", "Whales sing.")
+    await house.ingest()
+    os.utime(file, (1, 1))
+    assert (await house.ingest()).unchanged == 1
+
+
+async def test_given_a_changed_file_then_only_its_new_version_is_left(house: House) -> None:
+    house.write("a.txt", "Whales sing.")
+    await house.ingest()
+    house.write("a.txt", "Whales are silent now.")
+    assert (await house.ingest()).indexed == 1
+    assert [c.text for c in await house.chunks()] == ["Whales are silent now."]
+    assert await house.index.count(await house.collection()) == 1
+    [document] = (await house.known()).values()
+    assert document.version == 2
+
+
+async def test_given_new_permissions_then_the_document_is_indexed_again(house: House) -> None:
+    house.write("a.txt", "Whales sing.")
+    await house.ingest()
+    assert (await house.ingest(allowed=("group:staff",))).indexed == 1
+    assert [c.allowed for c in await house.chunks()] == [("group:staff",)]
+
+
+async def test_given_a_bad_file_then_it_fails_with_a_reason_and_the_rest_is_indexed(
+    house: House,
+) -> None:
+    house.write("a.txt", "Whales sing.")
+    house.write("b.pdf", "this is no PDF")
+    house.write("c.txt", "")
+    last = await house.ingest()
+    assert last.indexed == 1
+    assert {failure.path for failure in last.failed} == {"/docs/b.pdf", "/docs/c.txt"}
+    assert all(failure.reason.endswith(".") for failure in last.failed)
+    assert len(await house.chunks()) == 1
+    assert (await house.known())["/docs/b.pdf"].status == "failed"
+
+
+async def test_given_a_file_that_became_bad_then_its_last_good_version_still_answers(
+    house: House,
+) -> None:
+    house.write("a.txt", "Whales sing.")
+    await house.ingest()
+    (house.documents / "a.txt").write_bytes(b"")
+    last = await house.ingest()
+    assert len(last.failed) == 1
+    assert [c.text for c in await house.chunks()] == ["Whales sing."]
+
+
+async def test_given_a_removed_file_when_pruned_then_its_chunks_go_and_others_stay(
+    house: House,
+) -> None:
+    house.write("a.txt", "Whales sing.")
+    gone = house.write("sub/b.txt", "Cats purr.")
+    await house.ingest()
+    gone.unlink()
+    assert (await house.ingest()).pruned == 0
+    assert len(await house.chunks()) == 2
+    assert (await house.ingest(prune=True)).pruned == 1
+    assert [c.text for c in await house.chunks()] == ["Whales sing."]
+    assert list(await house.known()) == ["/docs/a.txt"]
+
+
+async def test_given_a_removed_folder_when_pruned_then_all_below_it_goes(house: House) -> None:
+    house.write("a.txt", "Whales sing.")
+    house.write("sub/b.txt", "Cats purr.")
+    await house.ingest()
+    shutil.rmtree(house.documents / "sub")
+    assert (await house.ingest(prune=True)).pruned == 1
+
+
+async def test_given_an_embedder_that_breaks_then_the_text_is_searchable_and_a_retry_finishes(
+    house: House,
+) -> None:
+    for number in range(100):
+        house.write(f"{number}.txt", f"Whale number {number} sings.")
+    house.embedders.embedder.fail_after = 10
+    with pytest.raises(ExceptionGroup):
+        await house.ingest()
+    house.embedders.embedder.fail_after = None
+    collection = await house.collection()
+    assert await house.index.without_vectors(collection, 200)
+    [found] = await house.index.search(collection, [Search("whale")], EVERYTHING, 200)
+    assert found.found
+    await house.ingest()
+    assert await house.index.without_vectors(collection, 1) == []
+    assert len(await house.chunks()) == 100
+    assert {d.status for d in (await house.known()).values()} == {"ready"}
+
+
+async def test_given_another_model_then_ingest_is_refused_before_anything_is_written(
+    house: House,
+) -> None:
+    house.write("a.txt", "Whales sing.")
+    await house.ingest()
+    house.write("b.txt", "Cats purr.")
+    house.embedders.embedder = HashingEmbedder("other")
+    with pytest.raises(EmbeddingMismatch, match="ragstone rebuild --collection default"):
+        await house.ingest()
+    assert len(await house.known()) == 1
+
+
+async def test_given_another_model_when_rebuilt_then_the_collection_is_on_it(
+    house: House,
+) -> None:
+    for number in range(3):
+        house.write(f"{number}.txt", f"Whale number {number} sings.")
+    await house.ingest()
+    before = sorted((c.text, c.chunk_id) for c in await house.chunks())
+    old = await house.collection()
+    house.embedders.embedder = HashingEmbedder("other")
+    last = await house.pipeline.rebuild("job", "default", "default", lambda progress: None)
+    assert last.finished
+    new = await house.collection()
+    assert (new.model, new.build) == ("other", old.build + 1)
+    assert sorted((c.text, c.chunk_id) for c in await house.chunks()) == before
+    assert await house.index.without_vectors(new, 1) == []
+    assert not list((house.documents.parent / "index").rglob("1/segments"))
+
+
+async def test_given_a_rebuild_that_was_cut_then_it_continues(house: House) -> None:
+    for number in range(100):
+        house.write(f"{number}.txt", f"Whale number {number} sings.")
+    await house.ingest()
+    breaking = HashingEmbedder("other", fail_after=70)
+    house.embedders.embedder = breaking
+    with pytest.raises(BaseExceptionGroup):
+        await house.pipeline.rebuild("job", "default", "default", lambda progress: None)
+    assert (await house.collection()).model == "hashing"
+    whole = HashingEmbedder("other")
+    house.embedders.embedder = whole
+    await house.pipeline.rebuild("job", "default", "default", lambda progress: None)
+    assert len(whole.embedded) < 100
+    assert len(await house.chunks()) == 100
+
+
+async def test_given_a_version_half_written_by_a_dead_process_then_nobody_sees_it(
+    house: House,
+) -> None:
+    file = house.write("a.txt", "Whales sing.")
+    await house.ingest()
+    [document] = (await house.known()).values()
+    collection = await house.collection()
+    [chunk] = await house.chunks()
+    version = await house.catalog.begin(replace(document, source=str(file)))
+    half = replace(chunk, chunk_id="0" * 31 + "1", version=version, text="Half a whale.")
+    half = replace(half, chunk_id="00000000-0000-0000-0000-000000000001")
+    await house.index.upsert(collection, [half])
+    assert [c.text for c in await house.chunks()] == ["Whales sing."]
+    house.write("a.txt", "A whole whale.")
+    await house.ingest()
+    assert [c.text for c in await house.chunks()] == ["A whole whale."]
+
+
+async def test_given_progress_then_it_counts_up_and_ends(house: House) -> None:
+    for number in range(30):
+        house.write(f"{number}.txt", "Whales sing in the sea. " * 300)
+    reports: list[Progress] = []
+    request = IngestRequest((str(house.documents),))
+    await house.pipeline.ingest("job", request, reports.append)
+    assert [p.finished for p in reports].count(True) == 1
+    counts = [(p.files, p.chunks, p.embedded) for p in reports]
+    assert counts == sorted(counts)
+    assert reports[-1].chunks == reports[-1].embedded > 30
+
+
+async def test_given_two_folders_of_one_name_then_neither_overwrites_the_other(
+    house: House,
+) -> None:
+    house.write("one/same/a.txt", "Whales sing.")
+    house.write("two/same/a.txt", "Cats purr.")
+    assert (await house.ingest("one/same")).indexed == 1
+    last = await house.ingest("two/same")
+    assert last.indexed == 0
+    assert "one/same/a.txt" in last.failed[0].reason
+    assert [c.text for c in await house.chunks()] == ["Whales sing."]
+    shutil.rmtree(house.documents / "one")
+    assert (await house.ingest("two/same")).indexed == 1
+    assert [c.text for c in await house.chunks()] == ["Cats purr."]

@@ -1,0 +1,105 @@
+"""Migrations and `tables.py` describe the same schema; a newer database is left alone."""
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, create_engine
+
+from ragstone.errors import ConfigError
+from ragstone.state import migrations
+from ragstone.state.database import open_database
+from ragstone.state.tables import metadata
+
+
+def dump(path: Path) -> list[str]:
+    connection = sqlite3.connect(path)
+    lines = list(connection.iterdump())
+    connection.close()
+    return lines
+
+
+async def test_the_migrations_make_the_tables(tmp_path: Path) -> None:
+    path = tmp_path / "state.sqlite"
+    async with open_database(path):
+        pass
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, metadata) == []
+    engine.dispose()
+
+
+def test_every_migration_is_listed() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    scripts = ScriptDirectory.from_config(config).walk_revisions()
+    assert tuple(script.revision for script in scripts)[::-1] == migrations.REVISIONS
+
+
+async def test_opening_again_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "state.sqlite"
+    async with open_database(path):
+        pass
+    first = dump(path)
+    async with open_database(path):
+        pass
+    assert dump(path) == first
+
+
+async def test_a_newer_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "state.sqlite"
+    async with open_database(path):
+        pass
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    connection.execute("CREATE TABLE tomorrow (id INTEGER)")
+    connection.commit()
+    connection.close()
+    before = dump(path)
+    with pytest.raises(ConfigError, match=r"newer Ragstone \(schema 9999.*Update Ragstone"):
+        async with open_database(path):
+            pass
+    assert dump(path) == before
+
+
+async def test_a_broken_migration_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "state.sqlite"
+    execute = Connection.execute
+
+    def refuse(self: Connection, statement: object, *rest: object, **options: object) -> object:
+        if "alembic_version" in str(statement) and "INSERT" in str(statement):
+            raise RuntimeError("power cut")
+        return execute(self, statement, *rest, **options)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(Connection, "execute", refuse)
+    with pytest.raises(RuntimeError, match="power cut"):
+        async with open_database(path):
+            pass
+    monkeypatch.undo()
+    assert dump(path) == ["BEGIN TRANSACTION;", "COMMIT;"]
+    async with open_database(path) as database:
+        await database.ready()
+
+
+def test_an_up_to_date_database_is_opened_without_alembic(tmp_path: Path) -> None:
+    program = (
+        "import asyncio, sys\n"
+        "from pathlib import Path\n"
+        "from ragstone.state.database import open_database\n"
+        "async def main():\n"
+        "    async with open_database(Path(sys.argv[1])):\n"
+        "        print('alembic' in sys.modules)\n"
+        "asyncio.run(main())\n"
+    )
+    run = [sys.executable, "-W", "error", "-c", program, str(tmp_path / "state.sqlite")]
+    outputs = [subprocess.run(run, capture_output=True, text=True, check=True) for _ in range(2)]
+    assert [output.stdout.strip() for output in outputs] == ["True", "False"]

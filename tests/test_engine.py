@@ -1,0 +1,189 @@
+"""The engine: events in order, times, timeouts, cancellation, back-pressure, the tail."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any, ClassVar, cast
+
+import pytest
+
+from ragstone.engine import Engine
+from ragstone.errors import ConfigError, ModelUnavailable
+from ragstone.events import Done, Event, Failed, StageEnded, StageStarted, Token
+from ragstone.ports import Kit
+from ragstone.recipe import Recipe
+from ragstone.stage import Emit, Stage, Step
+from ragstone.turn import Answer, Ask, Turn
+
+NO_KIT = cast(Kit, None)
+
+
+class Say(Stage):
+    """Says words one by one, and notes whether it was cancelled."""
+
+    name: ClassVar[str] = "say"
+    gives: ClassVar[frozenset[str]] = frozenset({"answer"})
+    words: tuple[str, ...] = ("a", "b")
+    pause: float = 0.0
+    log: Any = None
+
+    async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
+        try:
+            for word in self.words:
+                await emit(Token(word))
+                if self.log is not None:
+                    self.log.append(word)
+                await asyncio.sleep(self.pause)
+        except asyncio.CancelledError:
+            self.log.append("cancelled")
+            raise
+        return Step(replace(turn, answer=Answer("".join(self.words))), "said", "it was asked")
+
+
+class Break(Stage):
+    name: ClassVar[str] = "break"
+    error: Any = None
+
+    async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
+        await emit(Token("half"))
+        raise self.error
+
+
+class BreakOpen(Break):
+    fails: ClassVar[Any] = "open"
+
+
+class Keep(Stage):
+    """The tail: keeps the turn, slowly."""
+
+    name: ClassVar[str] = "keep"
+    kept: Any = None
+
+    async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
+        await asyncio.sleep(0.02)
+        self.kept.append(turn)
+        return Step(turn)
+
+
+def an_engine(*stages: Stage, tail: tuple[Stage, ...] = (), buffer: int = 64) -> Engine:
+    return Engine(NO_KIT, {"standard": Recipe(stages, tail)}, buffer)
+
+
+async def everything(events: AsyncIterator[Event]) -> list[Event]:
+    return [event async for event in events]
+
+
+async def test_given_a_recipe_when_run_then_events_come_in_order_and_end_with_done() -> None:
+    events = await everything(an_engine(Say()).events(Ask("q")))
+    assert events[0] == StageStarted("say")
+    assert events[1:3] == [Token("a"), Token("b")]
+    ended = events[3]
+    assert isinstance(ended, StageEnded)
+    assert (ended.traced.status, ended.traced.decision, ended.traced.reason) == (
+        "done",
+        "said",
+        "it was asked",
+    )
+    assert ended.traced.seconds >= 0
+    done = events[4]
+    assert isinstance(done, Done)
+    assert done.turn.answer == Answer("ab")
+    assert done.turn.trace == (ended.traced,)
+    assert len(events) == 5
+
+
+async def test_given_a_closed_stage_that_fails_then_failed_is_last_and_keeps_what_was_said() -> None:
+    engine = an_engine(Break(error=ModelUnavailable("gone")), Say())
+    events = await everything(engine.events(Ask("q")))
+    assert not any(event == StageStarted("say") for event in events)
+    last = events[-1]
+    assert isinstance(last, Failed)
+    assert last.error.code == "model_unavailable"
+    assert last.turn.answer == Answer("half", finish="error")
+    assert [traced.status for traced in last.turn.trace] == ["failed"]
+
+
+@pytest.mark.parametrize("error", [ModelUnavailable("gone"), ZeroDivisionError()])
+async def test_given_an_open_stage_that_fails_then_the_question_goes_on(error: Exception) -> None:
+    events = await everything(an_engine(BreakOpen(error=error), Say()).events(Ask("q")))
+    last = events[-1]
+    assert isinstance(last, Done)
+    assert [traced.status for traced in last.turn.trace] == ["failed", "done"]
+
+
+async def test_given_a_bug_in_a_stage_then_failed_without_its_text() -> None:
+    events = await everything(an_engine(Break(error=ValueError("secret"))).events(Ask("q")))
+    last = events[-1]
+    assert isinstance(last, Failed)
+    assert "secret" not in str(last.error)
+
+
+async def test_given_a_stage_that_hangs_then_it_ends_at_its_timeout() -> None:
+    log: list[str] = []
+    slow = Say(pause=9, timeout=0.05, log=log)
+    last = (await everything(an_engine(slow).events(Ask("q"))))[-1]
+    assert isinstance(last, Failed)
+    assert last.error.code == "timeout"
+    assert last.turn.trace[0].status == "timeout"
+    assert log == ["a", "cancelled"]
+
+
+async def test_given_a_reader_who_leaves_then_work_is_cancelled_and_the_tail_still_runs() -> None:
+    log: list[str] = []
+    kept: list[Turn] = []
+    engine = an_engine(Say(pause=9, log=log), tail=(Keep(kept=kept),))
+    async with aclosing(engine.events(Ask("q"))) as events:  # type: ignore[type-var]
+        async for event in events:
+            if isinstance(event, Token):
+                break
+    assert log[-1] == "cancelled"
+    await engine.aclose()
+    assert [turn.answer for turn in kept] == [Answer("a", finish="cancelled")]
+
+
+async def test_given_the_readers_task_is_cancelled_then_the_tail_still_runs() -> None:
+    kept: list[Turn] = []
+    engine = an_engine(Say(pause=9, log=[]), tail=(Keep(kept=kept),))
+    reader = asyncio.create_task(everything(engine.events(Ask("q"))))
+    await asyncio.sleep(0.02)
+    reader.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reader
+    await engine.aclose()
+    assert len(kept) == 1
+
+
+async def test_given_a_slow_reader_then_the_stage_waits() -> None:
+    log: list[str] = []
+    engine = an_engine(Say(words=tuple("abcdefghij"), log=log), buffer=2)
+    async with aclosing(engine.events(Ask("q"))) as events:  # type: ignore[type-var]
+        await anext(events)
+        await asyncio.sleep(0.05)
+        assert len(log) <= 3
+        rest = [event async for event in events]
+    assert isinstance(rest[-1], Done)
+
+
+async def test_given_a_failing_tail_then_the_answer_is_unharmed() -> None:
+    engine = an_engine(Say(), tail=(Break(error=ValueError("x")),))
+    events = await everything(engine.events(Ask("q")))
+    await engine.aclose()
+    assert isinstance(events[-1], Done)
+
+
+class NeedsHits(Say):
+    name: ClassVar[str] = "needs"
+    needs: ClassVar[frozenset[str]] = frozenset({"hits"})
+
+
+def test_given_stages_in_a_wrong_order_then_the_recipe_is_refused_at_start_up() -> None:
+    with pytest.raises(ConfigError, match="'needs' needs hits"):
+        Recipe((Say(), NeedsHits()))
+
+
+async def test_given_a_hundred_questions_at_once_then_none_mixes_with_another() -> None:
+    engine = an_engine(Say(pause=0.001))
+    asked = [Ask(str(i)) for i in range(100)]
+    streams = await asyncio.gather(*(everything(engine.events(ask)) for ask in asked))
+    assert [cast(Done, events[-1]).turn.ask for events in streams] == asked

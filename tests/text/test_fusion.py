@@ -1,0 +1,60 @@
+"""Score fusion: bounded, fair, and no better for being repeated."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragstone.text.fusion import fuse, scaled
+from ragstone.turn import RankedList, Scored
+
+
+def a_list(source: str, **scores: float) -> RankedList:
+    ordered = sorted(scores.items(), key=lambda item: -item[1])
+    return RankedList(source, "q", tuple(Scored(*item) for item in ordered))  # type: ignore[arg-type]
+
+
+def test_given_bm25_scores_then_they_are_shares_of_the_best() -> None:
+    assert scaled(a_list("bm25", a=8, b=4, c=2)) == {"a": 1.0, "b": 0.5, "c": 0.25}
+
+
+def test_given_cosines_then_they_are_scaled_between_worst_and_best() -> None:
+    assert scaled(a_list("dense", a=0.9, b=0.8, c=0.7)) == pytest.approx(
+        {"a": 1.0, "b": 0.5, "c": 0.0}
+    )
+
+
+def test_given_a_chunk_in_one_list_only_then_the_other_gives_it_nothing() -> None:
+    fused = fuse([a_list("dense", a=0.9, b=0.1), a_list("bm25", c=3.0)], 0.4)
+    assert fused == pytest.approx({"c": 0.6, "a": 0.4, "b": 0.0})
+    assert list(fused) == ["c", "a", "b"]
+
+
+def test_given_one_kind_of_list_only_then_it_has_all_the_weight() -> None:
+    assert fuse([a_list("bm25", a=2.0)], 0.4) == {"a": 1.0}
+    assert fuse([a_list("dense", a=0.2, b=0.1)], 0.4) == {"a": 1.0, "b": 0.0}
+    assert fuse([], 0.4) == {}
+
+
+names = st.text("abcdef", min_size=1, max_size=1)
+lists = st.lists(
+    st.builds(
+        lambda source, scores: a_list(source, **scores),
+        st.sampled_from(["dense", "bm25"]),
+        st.dictionaries(names, st.floats(0, 50), max_size=6),
+    ),
+    max_size=4,
+)
+
+
+@given(lists, st.floats(0, 1))
+def test_fused_scores_lie_in_0_to_1_and_fall(ranked: list[RankedList], weight: float) -> None:
+    fused = fuse(ranked, weight)
+    scores = list(fused.values())
+    assert set(fused) == {s.chunk_id for r in ranked for s in r.found}
+    assert all(0 <= score <= 1 + 1e-9 for score in scores)
+    assert scores == sorted(scores, reverse=True)
+
+
+@given(lists, st.floats(0, 1))
+def test_a_list_given_twice_changes_nothing(ranked: list[RankedList], weight: float) -> None:
+    assert fuse(ranked * 2, weight) == pytest.approx(fuse(ranked, weight))
