@@ -1,7 +1,7 @@
 """A small Service without retrieval: scripted answers, real errors, and a record of calls."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -94,7 +94,7 @@ class FakeService:
         default_factory=lambda: {"index": "ok", "state": "ok", "models": "ok"}
     )
 
-    async def ask(self, ask: Ask) -> AsyncIterator[Event]:
+    async def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
         self.asked.append(ask)
         try:
             async for event in self._events(ask):

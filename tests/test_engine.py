@@ -93,7 +93,9 @@ async def test_given_a_recipe_when_run_then_events_come_in_order_and_end_with_do
     assert len(events) == 5
 
 
-async def test_given_a_closed_stage_that_fails_then_failed_is_last_and_keeps_what_was_said() -> None:
+async def test_given_a_closed_stage_that_fails_then_failed_is_last_and_keeps_what_was_said() -> (
+    None
+):
     engine = an_engine(Break(error=ModelUnavailable("gone")), Say())
     events = await everything(engine.events(Ask("q")))
     assert not any(event == StageStarted("say") for event in events)
@@ -133,7 +135,7 @@ async def test_given_a_reader_who_leaves_then_work_is_cancelled_and_the_tail_sti
     log: list[str] = []
     kept: list[Turn] = []
     engine = an_engine(Say(pause=9, log=log), tail=(Keep(kept=kept),))
-    async with aclosing(engine.events(Ask("q"))) as events:  # type: ignore[type-var]
+    async with aclosing(engine.events(Ask("q"))) as events:
         async for event in events:
             if isinstance(event, Token):
                 break
@@ -157,7 +159,7 @@ async def test_given_the_readers_task_is_cancelled_then_the_tail_still_runs() ->
 async def test_given_a_slow_reader_then_the_stage_waits() -> None:
     log: list[str] = []
     engine = an_engine(Say(words=tuple("abcdefghij"), log=log), buffer=2)
-    async with aclosing(engine.events(Ask("q"))) as events:  # type: ignore[type-var]
+    async with aclosing(engine.events(Ask("q"))) as events:
         await anext(events)
         await asyncio.sleep(0.05)
         assert len(log) <= 3

@@ -27,8 +27,9 @@ LAYERS = (
     {"dialects", "remote"},
     {"app"},
     {"server", "evaluation"},
-    {"terminal", "reference"},
+    {"terminal"},
     {"cli"},
+    {"reference"},
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 ADAPTERS = {"index", "models", "state"}

@@ -2,8 +2,8 @@
 
 import tomllib
 from pathlib import Path
+from typing import Any
 
-import click
 import pytest
 import typer.main
 from pydantic import BaseModel
@@ -44,18 +44,16 @@ def test_every_stage_says_what_it_does() -> None:
             assert stage.name == type(stage).__name__.lower()
 
 
-def commands(command: click.Command) -> list[click.Command]:
-    if isinstance(command, click.Group):
+def commands(command: Any) -> list[Any]:
+    if hasattr(command, "commands"):
         return [leaf for child in command.commands.values() for leaf in commands(child)]
     return [command]
 
 
 @pytest.mark.parametrize("command", commands(typer.main.get_command(app)), ids=lambda c: c.name)
-def test_every_command_and_option_says_what_it_is(command: click.Command) -> None:
+def test_every_command_and_option_says_what_it_is(command: Any) -> None:
     assert command.help
-    silent = [
-        p.name for p in command.params if p.name != "help" and not getattr(p, "help", None)
-    ]
+    silent = [p.name for p in command.params if p.name != "help" and not getattr(p, "help", None)]
     assert not silent
 
 
@@ -63,5 +61,7 @@ def test_every_dependency_is_justified() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     listed = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
     optional = [d for extra in project["optional-dependencies"].values() for d in extra]
-    names = {d.split("[")[0].split(">")[0].split("=")[0] for d in (*project["dependencies"], *optional)}
+    names = {
+        d.split("[")[0].split(">")[0].split("=")[0] for d in (*project["dependencies"], *optional)
+    }
     assert not {name for name in names if f"| {name} |" not in listed}

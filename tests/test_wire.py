@@ -200,3 +200,11 @@ def test_wrong_data_is_an_input_error(data: Any) -> None:
 def test_wrong_events_are_input_errors(data: Any) -> None:
     with pytest.raises(InputError):
         wire.load_event(data)
+
+
+def test_a_filter_nested_without_end() -> None:
+    data: Any = {"and": []}
+    for _ in range(500):
+        data = {"not": data}
+    with pytest.raises(InputError, match="nested deeper"):
+        wire.load(Ask, {"question": "q", "where": data})

@@ -14,7 +14,9 @@ from ragstone.ingest.jobs import Jobs, Report, Work
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.library import Ragstone
 from ragstone.models.embedders import ConfiguredEmbedders
-from ragstone.ports import Kit
+from ragstone.models.extractive import Extractive
+from ragstone.models.similarity import QuestionSimilarity
+from ragstone.ports import Answerer, Catalog, Embedders, Kit
 from ragstone.recipe import recipes, search_recipes
 from ragstone.service import IngestRequest, Progress
 from ragstone.settings import Settings
@@ -37,7 +39,7 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
         embedders = ConfiguredEmbedders(settings.embedding)
         stack.push_async_callback(embedders.aclose)
         await embedders.connect()
-        answerer = make_answerer(settings, embedders)
+        answerer = _answerer(settings, catalog, embedders)
         stack.push_async_callback(answerer.aclose)
         kit = Kit(index, catalog, embedders, answerer, SqlHistory(database))
         for collection in await catalog.collections():
@@ -65,6 +67,12 @@ async def open(settings: Settings) -> AsyncIterator[Ragstone]:
             yield ragstone
         finally:
             await ragstone.aclose()
+
+
+def _answerer(settings: Settings, catalog: Catalog, embedders: Embedders) -> Answerer:
+    """The chat model of the settings, else the extractive answerer."""
+    rag = settings.rag
+    return Extractive(QuestionSimilarity(catalog, embedders), rag.no_answer, rag.refuse_below)
 
 
 def _work(kit: Kit, pipeline: Pipeline) -> dict[str, Work]:

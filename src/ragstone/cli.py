@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from ragstone.errors import RagstoneError
+from ragstone.evaluation.commands import app as eval_app
 from ragstone.turn import Level
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+
+app.add_typer(eval_app, name="eval")
 
 Context = typer.Context
 Collection = Annotated[
@@ -56,9 +59,11 @@ def ingest(
     context: Context,
     paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Files and folders.")],
     collection: Collection = "default",
-    watch: Annotated[bool, typer.Option(help="Index again whenever something changes.")] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Index again whenever something changes.")
+    ] = False,
     prune: Annotated[
-        bool, typer.Option(help="Forget documents whose file below PATH is gone.")
+        bool, typer.Option("--prune", help="Forget documents whose file below PATH is gone.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -78,7 +83,7 @@ def ingest(
 @app.command()
 def ask(
     context: Context,
-    question: str,
+    question: Annotated[str, typer.Argument(metavar="QUESTION")],
     collection: Collection = "default",
     level: Annotated[Level, typer.Option(help="How much work to spend.")] = "standard",
     as_json: AsJson = False,
@@ -121,7 +126,7 @@ def serve(
     given = {name: v for name, v in (("host", host), ("port", port)) if v is not None}
     changed = settings.server.model_copy(update=given)
     settings = settings.model_copy(update={"server": changed})
-    _guarded(lambda: server.serve(settings), settings)
+    _guarded(lambda: server.serve(settings), settings, tracebacks=True)
 
 
 @app.command()
@@ -219,9 +224,14 @@ def _run(settings: "Settings", action: Callable[["Service"], Awaitable[int]]) ->
     _guarded(lambda: asyncio.run(connected()), settings)
 
 
-def _guarded(work: Callable[[], int | None], settings: "Settings") -> NoReturn:
-    """Exit with what `work` returns, or with one line that says what went wrong."""
-    _log(settings.log_level)
+def _guarded(
+    work: Callable[[], int | None], settings: "Settings", tracebacks: bool = False
+) -> NoReturn:
+    """Exit with what `work` returns, or with one line that says what went wrong.
+
+    The log goes to standard error; a server's has `tracebacks`, as nobody else sees its errors.
+    """
+    _log(settings.log_level, tracebacks)
     try:
         status = work() or 0
     except RagstoneError as error:
@@ -264,8 +274,8 @@ class _OneLine(logging.Formatter):
         return ""
 
 
-def _log(level: str) -> None:
+def _log(level: str, tracebacks: bool) -> None:
     handler = logging.StreamHandler()
-    if level != "DEBUG":
+    if not tracebacks and level != "DEBUG":
         handler.setFormatter(_OneLine("%(levelname)s: %(message)s"))
     logging.basicConfig(level=level, handlers=[handler])

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import replace
 
 from ragstone.errors import RagstoneError, StageTimeout
@@ -31,7 +31,7 @@ class Engine:
         self._buffer = buffer
         self._tails: set[asyncio.Task[None]] = set()
 
-    async def events(self, ask: Ask) -> AsyncIterator[Event]:
+    async def events(self, ask: Ask) -> AsyncGenerator[Event, None]:
         """Answer `ask`. Close the iterator (`contextlib.aclosing`) to cancel."""
         events: asyncio.Queue[Event] = asyncio.Queue(self._buffer)
         run = _Run(self._kit, self._recipes[ask.level], Turn(ask), events.put)

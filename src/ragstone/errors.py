@@ -15,7 +15,8 @@ RagstoneError
 │   ├── WrongType
 │   ├── TooLarge
 │   ├── ArchiveBomb
-│   └── OutsideFolder
+│   ├── OutsideFolder
+│   └── PathTaken
 ├── ConfigError             a setting must change first
 │   └── EmbeddingMismatch
 ├── Conflict                something else holds what is needed
@@ -132,6 +133,11 @@ class ArchiveBomb(DocumentError):
 
 class OutsideFolder(DocumentError):
     code = "outside_folder"
+
+
+class PathTaken(DocumentError):
+    code = "path_taken"
+    status = 409
 
 
 class ConfigError(RagstoneError):

@@ -131,6 +131,7 @@ def validate(condition: Filter) -> None:
 def _validate_values(field: str, values: tuple[Scalar, ...]) -> None:
     if field.startswith(METADATA) and len(field) > len(METADATA):
         return
+    wrong: list[Scalar]
     if field in KEYWORDS:
         wrong = [value for value in values if not isinstance(value, str)]
     elif field in NUMBERS:

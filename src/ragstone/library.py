@@ -1,7 +1,7 @@
 """Ragstone in this process: the service behind `ragstone serve`, the command line and programs."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import asdict
 from pathlib import Path
@@ -40,7 +40,7 @@ class Ragstone:
         self._embedders = embedders
         self._data = data
 
-    def ask(self, ask: Ask) -> AsyncIterator[Event]:
+    def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
         return self._answers.events(ask)
 
     async def search(self, ask: Ask) -> Found:
@@ -52,19 +52,23 @@ class Ragstone:
                     return Found(event.turn.hits, event.turn.trace)
         raise RagstoneError("The search ended without a result.")
 
-    async def ingest(self, request: IngestRequest) -> AsyncIterator[Progress]:
-        async for progress in self._job("ingest", asdict(request)):
-            yield progress
+    async def ingest(self, request: IngestRequest) -> AsyncGenerator[Progress, None]:
+        async with aclosing(self._job("ingest", asdict(request))) as job:
+            async for progress in job:
+                yield progress
 
-    async def rebuild(self, tenant: str, collection: str) -> AsyncIterator[Progress]:
+    async def rebuild(self, tenant: str, collection: str) -> AsyncGenerator[Progress, None]:
         await self._known(tenant, collection)
-        async for progress in self._job("rebuild", {"tenant": tenant, "collection": collection}):
-            yield progress
+        request = {"tenant": tenant, "collection": collection}
+        async with aclosing(self._job("rebuild", request)) as job:
+            async for progress in job:
+                yield progress
 
-    async def _job(self, kind: str, request: dict[str, Any]) -> AsyncIterator[Progress]:
+    async def _job(self, kind: str, request: dict[str, Any]) -> AsyncGenerator[Progress, None]:
         job = await self._jobs.submit(kind, request)
-        async for progress in self._jobs.watch(job):
-            yield progress
+        async with aclosing(self._jobs.watch(job)) as watched:
+            async for progress in watched:
+                yield progress
 
     async def collections(self, principal: Principal) -> list[CollectionSummary]:
         known = await self._kit.catalog.collections(principal.tenant)

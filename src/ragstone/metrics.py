@@ -1,8 +1,7 @@
 """The figures at /metrics, recorded in one place; one registry per application."""
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any, cast
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 
@@ -36,11 +35,13 @@ class Metrics:
         self._requests.labels(method, route, str(status)).inc()
         self._request_seconds.labels(route).observe(seconds)
 
-    async def observe(self, ask: Ask, events: AsyncIterator[Event]) -> AsyncGenerator[Event, None]:
+    async def observe(
+        self, ask: Ask, events: AsyncGenerator[Event, None]
+    ) -> AsyncGenerator[Event, None]:
         """Pass the events of one question on, and record them; closes `events` at the end."""
         finish = "cancelled"
         try:
-            async with aclosing(cast(Any, events)) as stream:
+            async with aclosing(events) as stream:
                 async for event in stream:
                     finish = self._event(ask, event) or finish
                     yield event

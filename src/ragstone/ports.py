@@ -3,7 +3,7 @@
 `Kit` bundles one adapter of each for the stages. Only `build.py` makes one.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -157,7 +157,7 @@ class ChunkIndex(Protocol):
         """The chunks of `ids` that exist."""
         ...
 
-    async def scan(
+    def scan(
         self, collection: Collection, where: Filter = EVERYTHING, batch: int = 256
     ) -> AsyncIterator[list[Chunk]]:
         """Every chunk inside `where`, in batches."""
@@ -220,8 +220,9 @@ class Catalog(Protocol):
     async def begin(self, document: Document) -> int:
         """Open the next version for writing, hidden; the same one again after a crash.
 
-        Stores the document's fields, but neither its version nor its content hash if it has a
-        version that answers. Returns the number of the version to write.
+        Returns the number of the version to write, never one that was used before. While another
+        version answers, the document's fields go on describing that one. Waits for the searches
+        that began before it, so it must not be called inside `seeing`.
         """
         ...
 
@@ -291,7 +292,7 @@ class Answerer(Protocol):
     @property
     def name(self) -> str: ...
 
-    def answer(self, ask: Ask, passages: Sequence[Passage]) -> AsyncIterator[Said]:
+    def answer(self, ask: Ask, passages: Sequence[Passage]) -> AsyncGenerator[Said, None]:
         """Stream the answer; raises ModelUnavailable, possibly after some text."""
         ...
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
-import click
 import typer.main
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -80,8 +79,8 @@ def _errors(kind: type[errors.RagstoneError]) -> Iterator[str]:
         yield from _errors(child)
 
 
-def _commands(command: click.Command, name: str) -> Iterator[str]:
-    if isinstance(command, click.Group):
+def _commands(command: Any, name: str) -> Iterator[str]:
+    if hasattr(command, "commands"):
         for child in sorted(command.commands):
             yield from _commands(command.commands[child], f"{name} {child}")
         return
@@ -91,7 +90,7 @@ def _commands(command: click.Command, name: str) -> Iterator[str]:
         yield _row(f"`{_spelling(parameter)}`", getattr(parameter, "help", "") or "")
 
 
-def _spelling(parameter: click.Parameter) -> str:
+def _spelling(parameter: Any) -> str:
     if parameter.param_type_name == "argument":
         return (parameter.name or "").upper()
     return ", ".join([*parameter.opts, *parameter.secondary_opts])

@@ -86,7 +86,7 @@ class RemoteRagstone:
             trust_env=False,
         )
 
-    async def ask(self, ask: Ask) -> AsyncIterator[Event]:
+    async def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
         async with aclosing(self._events("/local/ask", wire.dump(ask))) as items:
             async for item in items:
                 event = wire.load_event(item)
@@ -98,12 +98,12 @@ class RemoteRagstone:
     async def search(self, ask: Ask) -> Found:
         return wire.load(Found, await self._post("/local/search", wire.dump(ask)))
 
-    async def ingest(self, request: IngestRequest) -> AsyncIterator[Progress]:
+    async def ingest(self, request: IngestRequest) -> AsyncGenerator[Progress, None]:
         async with aclosing(self._progress("/local/ingest", wire.dump(request))) as progress:
             async for step in progress:
                 yield step
 
-    async def rebuild(self, tenant: str, collection: str) -> AsyncIterator[Progress]:
+    async def rebuild(self, tenant: str, collection: str) -> AsyncGenerator[Progress, None]:
         body = {"tenant": tenant, "collection": collection}
         async with aclosing(self._progress("/local/rebuild", body)) as progress:
             async for step in progress:
@@ -156,7 +156,7 @@ class RemoteRagstone:
         """The data of each event; raises what an event named error says."""
         try:
             async with self._http.sse(
-                path, method="POST", json=body, max_event_size=None
+                path, method="POST", **_json(body), max_event_size=None
             ) as stream:
                 if stream.response.status_code != 200:
                     await stream.response.aread()

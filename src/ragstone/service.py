@@ -4,7 +4,7 @@
 the data directory.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -99,7 +99,7 @@ class Overview:
 class Service(Protocol):
     """All that can be asked of a Ragstone. Errors are RagstoneErrors, also when remote."""
 
-    def ask(self, ask: Ask) -> AsyncIterator[Event]:
+    def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
         """Answer a question; see `events`. Close the iterator to cancel."""
         ...
 
@@ -107,11 +107,11 @@ class Service(Protocol):
         """The passages that `ask` would be answered from, without answering."""
         ...
 
-    def ingest(self, request: IngestRequest) -> AsyncIterator[Progress]:
+    def ingest(self, request: IngestRequest) -> AsyncGenerator[Progress, None]:
         """Index files and folders durably; leaving the iterator does not stop the job."""
         ...
 
-    def rebuild(self, tenant: str, collection: str) -> AsyncIterator[Progress]:
+    def rebuild(self, tenant: str, collection: str) -> AsyncGenerator[Progress, None]:
         """Index a collection anew with the configured embedding model, then switch to it."""
         ...
 

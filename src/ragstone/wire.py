@@ -22,6 +22,7 @@ Json = dict[str, Any]
 
 INSTANCE_HEADER = "x-ragstone-instance"
 SNIPPET_CHARS = 300
+MAX_FILTER_DEPTH = 50
 
 
 def instance(token: str) -> str:
@@ -98,17 +99,19 @@ def dump_filter(condition: Filter | None) -> Json | None:
             return {"range": [field, low, high]}
 
 
-def load_filter(data: Any) -> Filter | None:
+def load_filter(data: Any, depth: int = 0) -> Filter | None:
     """The inverse of `dump_filter`; raises ValueError for anything else."""
+    if depth > MAX_FILTER_DEPTH:
+        raise ValueError(f"the filter is nested deeper than {MAX_FILTER_DEPTH} times")
     match data:
         case None:
             return None
         case {"and": [*parts]}:
-            return And(tuple(_part(part) for part in parts))
+            return And(tuple(_part(part, depth) for part in parts))
         case {"or": [*parts]}:
-            return Or(tuple(_part(part) for part in parts))
+            return Or(tuple(_part(part, depth) for part in parts))
         case {"not": part}:
-            return Not(_part(part))
+            return Not(_part(part, depth))
         case {"any_of": [str(field), *values]} if _scalars(values):
             return AnyOf(field, tuple(values))
         case {"range": [str(field), low, high]} if _bound(low) and _bound(high):
@@ -135,8 +138,8 @@ def source(passage: Passage, citation: Citation | None) -> dict[str, Any]:
     }
 
 
-def _part(data: Any) -> Filter:
-    part = load_filter(data)
+def _part(data: Any, depth: int) -> Filter:
+    part = load_filter(data, depth + 1)
     if part is None:
         raise ValueError("this is no filter")
     return part
@@ -150,7 +153,9 @@ def _bound(value: Any) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
-_WireFilter = Annotated[Any, PlainValidator(load_filter), PlainSerializer(dump_filter)]
+_WireFilter = Annotated[
+    Any, PlainValidator(lambda data: load_filter(data)), PlainSerializer(dump_filter)
+]
 
 
 @functools.cache

@@ -257,9 +257,9 @@ async def test_given_writes_when_optimized_then_the_same_is_found(index: ChunkIn
     assert [s.chunk_id for s in before[0].found] == [s.chunk_id for s in after[0].found]
 
 
-words = st.sampled_from(["a", "b", "c", "/a", "/a/b", "/a/b/c", "user:u", "group:g", "*", "é\"="])
+words = st.sampled_from(["a", "b", "c", "/a", "/a/b", "/a/b/c", "user:u", "group:g", "*", 'é"='])
 metadata_values = st.one_of(
-    st.sampled_from(["x", "1", "true", "é\"="]), st.integers(0, 2), st.booleans(), st.just(1.0)
+    st.sampled_from(["x", "1", "true", 'é"=']), st.integers(0, 2), st.booleans(), st.just(1.0)
 )
 metadata = st.dictionaries(
     st.sampled_from(["k", "k.l", "m"]),

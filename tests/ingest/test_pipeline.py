@@ -283,3 +283,12 @@ async def test_given_two_folders_of_one_name_then_neither_overwrites_the_other(
     shutil.rmtree(house.documents / "one")
     assert (await house.ingest("two/same")).indexed == 1
     assert [c.text for c in await house.chunks()] == ["Cats purr."]
+
+
+async def test_given_a_file_name_that_is_no_text_then_it_fails_alone(house: House) -> None:
+    house.write("a.txt", "Whales sing.")
+    with open(os.fsencode(house.documents) + b"/\xff.txt", "wb") as file:
+        file.write(b"Cats purr.")
+    last = await house.ingest()
+    assert last.indexed == 1
+    assert "Rename it" in last.failed[0].reason

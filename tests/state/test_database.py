@@ -98,7 +98,7 @@ async def test_reading_goes_on_while_another_task_writes(database: Database) -> 
 
 
 async def test_a_cancelled_writer_is_still_committed(tmp_path: Path) -> None:
-    told = []
+    told: list[str] = []
     async with open_database(tmp_path / "state.sqlite") as database:
         began = asyncio.Event()
 

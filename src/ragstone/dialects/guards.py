@@ -1,5 +1,6 @@
 """What stands before every route: who may call, how much they may send, what is recorded."""
 
+import asyncio
 import ipaddress
 import logging
 import time
@@ -51,6 +52,9 @@ class Observe:
         started = time.perf_counter()
         try:
             await self._app(scope, receive, sending)
+        except asyncio.CancelledError:
+            # The server stops, and has waited long enough; its log need not hold a traceback.
+            log.warning("%s %s was cut off", scope["method"], scope["path"])
         except Exception:
             if status:
                 raise  # Only a broken connection can tell the client now.

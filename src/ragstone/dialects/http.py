@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncGenerator, Coroutine
 from contextlib import aclosing
 from typing import Any, TypeVar, cast
 
@@ -125,10 +125,10 @@ async def unless_left(request: Request, answer: Coroutine[Any, Any, Response]) -
     return Response(status_code=CLIENT_LEFT)
 
 
-async def last(events: AsyncIterator[T]) -> T:
+async def last(events: AsyncGenerator[T, None]) -> T:
     """Drain a stream and return its last item."""
     item: T | None = None
-    async with aclosing(cast(Any, events)) as stream:
+    async with aclosing(events) as stream:
         async for event in stream:
             item = event
     if item is None:

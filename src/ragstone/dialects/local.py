@@ -87,14 +87,9 @@ def _add_catalog(routes: APIRouter, service: Service) -> None:
         return Json({"deleted": await service.delete(principal, _text(body, "collection"), paths)})
 
     @routes.post("/embed", response_model=None)
-    async def embed(body: JsonBody) -> Response:
+    async def embed(body: JsonBody, request: Request) -> Response:
         """The vectors of texts, as base64 of little-endian 32-bit floats."""
-        if not _are_texts(body.get("texts")) or not body["texts"]:
-            raise InputError("texts must be a list of one text or more.")
-        name, found = await service.embed(body["texts"], _text(body, "model"))
-        vectors = np.asarray(found, dtype="<f4").reshape(len(found), -1)
-        packed = base64.b64encode(vectors.tobytes()).decode()
-        return Json({"model": name, "dimensions": vectors.shape[1], "vectors": packed})
+        return await unless_left(request, _embed(service, body))
 
     @routes.get("/overview", response_model=None)
     async def overview() -> Response:
@@ -104,6 +99,15 @@ def _add_catalog(routes: APIRouter, service: Service) -> None:
 
 async def _search(service: Service, ask: Ask) -> Response:
     return Json(wire.dump(await service.search(ask)))
+
+
+async def _embed(service: Service, body: dict[str, Any]) -> Response:
+    if not _are_texts(body.get("texts")) or not body["texts"]:
+        raise InputError("texts must be a list of one text or more.")
+    name, found = await service.embed(body["texts"], _text(body, "model"))
+    vectors = np.asarray(found, dtype="<f4")
+    packed = base64.b64encode(vectors.tobytes()).decode()
+    return Json({"model": name, "dimensions": vectors.shape[1], "vectors": packed})
 
 
 async def _stream(items: AsyncIterator[T], dump: Callable[[T], Any]) -> AsyncGenerator[bytes, None]:

@@ -2,7 +2,7 @@
 
 import base64
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any, cast
 
@@ -67,12 +67,12 @@ async def _answer(completion: Completion, events: AsyncGenerator[Event, None]) -
 
 
 async def _stream(
-    completion: Completion, events: AsyncIterator[Event]
+    completion: Completion, events: AsyncGenerator[Event, None]
 ) -> AsyncGenerator[bytes, None]:
     """The answer as chunks; raises what fails before the first of them."""
     started = False
     try:
-        async with aclosing(cast(Any, events)) as source:
+        async with aclosing(events) as source:
             async for event in source:
                 if isinstance(event, Failed):
                     raise event.error

@@ -67,7 +67,7 @@ async def finished_before_leaving(task: asyncio.Task[Any], receive: Receive) -> 
     finally:
         task.cancel()
         gone.cancel()
-        await asyncio.wait({task, gone})
+        await asyncio.gather(task, gone, return_exceptions=True)
 
 
 async def _disconnect(receive: Receive) -> None:

@@ -3,29 +3,22 @@
 import asyncio
 import json
 from collections.abc import Coroutine, Mapping
-from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 app = typer.Typer(help="Measure retrieval and answers on a set of questions.", add_completion=False)
 
 
-class StrategyChoice(str, Enum):
-    """How to search; default is what the settings and the level say."""
-
-    default = "default"
-    bm25 = "bm25"
-    dense = "dense"
-    hybrid = "hybrid"
-
-
 Directory = Annotated[
     Path, typer.Argument(help="Folder with corpus.jsonl.gz and <split>/queries.jsonl.gz.")
 ]
 Split = Annotated[str, typer.Option(help="Which questions: the folder's name.")]
-Strategy = Annotated[StrategyChoice, typer.Option(help="How to search.")]
+Strategy = Annotated[
+    Literal["default", "bm25", "dense", "hybrid"],
+    typer.Option(help="How to search; default is what the settings and the level say."),
+]
 Limit = Annotated[int | None, typer.Option(min=1, help="At most so many questions.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object as the last line.")]
 OffCorpus = Annotated[
@@ -37,7 +30,7 @@ OffCorpus = Annotated[
 def retrieval(
     directory: Directory,
     split: Split = "dev",
-    strategy: Strategy = StrategyChoice.default,
+    strategy: Strategy = "default",
     limit: Limit = None,
     as_json: AsJson = False,
 ) -> None:
@@ -45,7 +38,7 @@ def retrieval(
     from ragstone.evaluation.retrieval import evaluate
     from ragstone.settings import load
 
-    chosen = None if strategy is StrategyChoice.default else strategy.value
+    chosen = None if strategy == "default" else strategy
     _show(evaluate(directory, load(), split, chosen, limit), as_json)
 
 
@@ -53,7 +46,7 @@ def retrieval(
 def answers(
     directory: Directory,
     split: Split = "dev",
-    strategy: Strategy = StrategyChoice.default,
+    strategy: Strategy = "default",
     limit: Limit = None,
     as_json: AsJson = False,
     off_corpus: OffCorpus = None,
@@ -62,7 +55,7 @@ def answers(
     from ragstone.evaluation.answering import evaluate
     from ragstone.settings import load
 
-    chosen = None if strategy is StrategyChoice.default else strategy.value
+    chosen = None if strategy == "default" else strategy
     _show(evaluate(directory, load(), split, chosen, limit, off_corpus), as_json)
 
 

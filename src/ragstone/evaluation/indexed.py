@@ -83,4 +83,3 @@ def _chunks(entry: Entry, collection: Collection, settings: IngestSettings) -> l
         )
         for number, piece in enumerate(pieces)
     ]
-

@@ -6,7 +6,7 @@ threads of its own, so a workflow hands its work to the event loop that the adap
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from concurrent.futures import CancelledError
 from dataclasses import asdict
 from pathlib import Path
@@ -86,7 +86,7 @@ class Jobs:
         self._latest[job] = Progress(job)
         await asyncio.to_thread(_start, self._workflow, job, kind, request)
 
-    async def watch(self, job: str) -> AsyncIterator[Progress]:
+    async def watch(self, job: str) -> AsyncGenerator[Progress, None]:
         """Progress as it is made, to the end."""
         seen: Progress | None = None
         while True:

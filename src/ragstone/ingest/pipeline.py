@@ -6,11 +6,12 @@ run once more: finished files are unchanged, the rest is done.
 
 import asyncio
 import logging
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ragstone.errors import DocumentError
+from ragstone.errors import DocumentError, PathTaken
 from ragstone.filters import eq
 from ragstone.ingest.embedding import embed_pending
 from ragstone.ingest.files import Found, Refused, content_hash, discover
@@ -78,7 +79,9 @@ class Pipeline:
         paths = [Path(path) for path in request.paths]
         for item in discover(paths, self._settings.follow_links):
             if isinstance(item, Refused):
-                tracker.failed(str(item.path), item.error.message)
+                tracker.failed(_shown(item.path), item.error.message)
+            elif _shown(item.path) != item.path:
+                tracker.failed(_shown(item.path), "The file's name is not valid text. Rename it.")
             else:
                 found.append(item)
         tracker.expect(len(found), sum(item.size for item in found))
@@ -178,13 +181,14 @@ class Pipeline:
                 document, content_hash=await asyncio.to_thread(content_hash, item.source)
             )
             known = await self._catalog.document(document.id)
-            if known and await asyncio.to_thread(_is_another_file, known, document):
-                tracker.failed(item.path, _taken(known), item.size)
-                return
             if known and _unchanged(known, document):
                 tracker.unchanged(item.size)
                 return
+            if known:
+                await asyncio.to_thread(_refuse_if_taken, known, document)
             written = await self._writer.write(collection, document)
+        except PathTaken as error:
+            tracker.failed(item.path, error.message, item.size)
         except DocumentError as error:
             await self._catalog.fail(document, error.message)
             tracker.failed(item.path, error.message, item.size)
@@ -212,22 +216,26 @@ class Pipeline:
 def _unchanged(known: Document, document: Document) -> bool:
     return (
         known.version > 0
+        and known.source == document.source
+        and known.status in ("text", "ready")
         and known.content_hash == document.content_hash
         and known.allowed == document.allowed
     )
 
 
-def _is_another_file(known: Document, document: Document) -> bool:
-    """Whether a file elsewhere, still there, already has this path in the collection."""
-    elsewhere = known.source != document.source and known.version > 0
-    return elsewhere and Path(known.source).exists()
+def _refuse_if_taken(known: Document, document: Document) -> None:
+    """Raise if a file elsewhere, still there, already has this path in the collection."""
+    elsewhere = known.version > 0 and known.source != document.source
+    if elsewhere and Path(known.source).exists():
+        raise PathTaken(
+            f"{known.path} is already the document of {known.source}. "
+            "Use another collection, or rename the folder."
+        )
 
 
-def _taken(known: Document) -> str:
-    return (
-        f"{known.path} is already the document of {known.source}. "
-        "Use another collection, or rename the folder."
-    )
+def _shown(path: str | Path) -> str:
+    """The path with what is not valid Unicode replaced, so that it can be stored and printed."""
+    return os.fsencode(path).decode("utf-8", "replace")
 
 
 def _gone(known: Sequence[Document], request: IngestRequest, found: Sequence[Found]) -> list[str]:

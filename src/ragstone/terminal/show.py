@@ -107,7 +107,8 @@ def show_summary(progress: Progress) -> None:
 def describe(progress: Progress) -> str:
     """How far a job is, in one line."""
     total = f"{progress.total:,}" if progress.total is not None else "?"
-    rate = progress.chunks / progress.seconds if progress.seconds > 0 else 0.0
+    chunks = progress.embedded if progress.phase == "embedding" else progress.chunks
+    rate = chunks / progress.seconds if progress.seconds > 0 else 0.0
     left = f", about {_duration(progress.eta)} left" if progress.eta is not None else ""
     return (
         f"{progress.phase}: {progress.files:,}/{total} files, {progress.chunks:,} chunks, "

@@ -1,0 +1,95 @@
+"""Measures of answers: does an accepted answer lie in what was said, is silence honest?"""
+
+import re
+import string
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_PUNCTUATION = re.compile(f"[{re.escape(string.punctuation)}，。、；：？！“”‘’（）《》「」【】…·]")
+_UNSPACED = re.compile(r"([\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff])")
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRecord:
+    """One question: accepted answers, and the sentences that were returned, without markers."""
+
+    answers: tuple[str, ...]
+    sentences: tuple[str, ...]
+    refused: bool
+    confidence: float | None
+    answerable: bool
+
+
+def measure(records: Sequence[AnswerRecord]) -> dict[str, float | None]:
+    """The measures by name; None where no question allows one.
+
+    contains_1 and contains_2: the share of answerable questions of which an accepted answer lies
+    in the first, in the first two sentences. f1: tokens of the first sentence against the best
+    accepted answer, as SQuAD counts them. refusal_auroc: that an unanswerable question has a lower
+    confidence than an answerable one.
+    """
+    held = [r for r in records if r.answerable and r.answers]
+    answerable = [r for r in records if r.answerable]
+    unanswerable = [r for r in records if not r.answerable]
+    return {
+        "queries": len(records),
+        "contains_1": _mean([_contains(r, 1) for r in held]),
+        "contains_2": _mean([_contains(r, 2) for r in held]),
+        "f1": _mean([_f1(r) for r in held]),
+        "refused_answerable": _mean([float(r.refused) for r in answerable]),
+        "refused_unanswerable": _mean([float(r.refused) for r in unanswerable]),
+        "refusal_auroc": auroc(
+            [1 - (r.confidence or 0) for r in unanswerable],
+            [1 - (r.confidence or 0) for r in answerable],
+        ),
+    }
+
+
+def auroc(positives: Sequence[float], negatives: Sequence[float]) -> float | None:
+    """The probability that a positive scores above a negative, ties half; None without either."""
+    if not positives or not negatives:
+        return None
+    ordered = sorted([(score, 1) for score in positives] + [(score, 0) for score in negatives])
+    total, start = 0.0, 0
+    while start < len(ordered):
+        end = start
+        while end < len(ordered) and ordered[end][0] == ordered[start][0]:
+            end += 1
+        rank = (start + end + 1) / 2
+        total += rank * sum(label for _, label in ordered[start:end])
+        start = end
+    count = len(positives)
+    return (total - count * (count + 1) / 2) / (count * len(negatives))
+
+
+def normalised(text: str) -> str:
+    """As SQuAD compares: lower case, no punctuation, no articles; unspaced scripts by character."""
+    text = _PUNCTUATION.sub(" ", text.lower())
+    text = _UNSPACED.sub(r" \1 ", text)
+    return " ".join(_ARTICLES.sub(" ", text).split())
+
+
+def _contains(record: AnswerRecord, sentences: int) -> float:
+    said = f" {normalised(' '.join(record.sentences[:sentences]))} "
+    accepted = [normalised(answer) for answer in record.answers]
+    return float(any(answer and f" {answer} " in said for answer in accepted))
+
+
+def _f1(record: AnswerRecord) -> float:
+    said = normalised(record.sentences[0]).split() if record.sentences else []
+    return max(_overlap(said, normalised(answer).split()) for answer in record.answers)
+
+
+def _overlap(said: Sequence[str], accepted: Sequence[str]) -> float:
+    common = sum((Counter(said) & Counter(accepted)).values())
+    if not common:
+        return 0.0
+    precision, recall = common / len(said), common / len(accepted)
+    return 2 * precision * recall / (precision + recall)
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return fmean(values) if values else None

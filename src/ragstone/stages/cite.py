@@ -1,0 +1,77 @@
+"""Turns the answer's markers into citations with the span that supports each."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+from ragstone.ports import Kit
+from ragstone.stage import Emit, Stage, Step
+from ragstone.text.markers import cited_sentences
+from ragstone.text.sentences import Span, sentences
+from ragstone.text.words import content_words
+from ragstone.turn import Answer, Citation, Passage, Turn
+
+SNIPPET_CHARS = 300
+
+
+class Cite(Stage):
+    """Finds for every cited source the sentence of it that the answer leans on."""
+
+    name: ClassVar[str] = "cite"
+    needs: ClassVar[frozenset[str]] = frozenset({"answer", "passages"})
+    gives: ClassVar[frozenset[str]] = frozenset({"citations"})
+    fails: ClassVar[Literal["open", "closed"]] = "open"
+
+    async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
+        answer = turn.answer or Answer()
+        passages = {passage.number: passage for passage in turn.passages}
+        said = [] if answer.refused else cited_sentences(answer.text)
+        claims: dict[int, list[str]] = {}
+        for sentence, numbers in said:
+            for number in numbers:
+                claims.setdefault(number, []).append(sentence)
+        citations = tuple(
+            _citation(passages[number], sentences_)
+            for number, sentences_ in sorted(claims.items())
+            if number in passages
+        )
+        wrong = sorted(set(claims) - set(passages))
+        reason = f"no source has the number {', '.join(map(str, wrong))}" if wrong else ""
+        return Step(
+            replace(turn, answer=replace(answer, citations=citations)),
+            f"{len(citations)} of {len(passages)} sources cited",
+            reason,
+        )
+
+
+def _citation(passage: Passage, claims: Sequence[str]) -> Citation:
+    chunk = passage.hit.chunk
+    span = max(
+        _spans(passage.text),
+        key=lambda s: max(_support(c, passage.text[s.start : s.end]) for c in claims),
+    )
+    return Citation(
+        number=passage.number,
+        document_id=chunk.document_id,
+        chunk_id=chunk.chunk_id,
+        title=chunk.title,
+        path=chunk.path,
+        page=chunk.page,
+        section=chunk.section,
+        start=chunk.start + span.start,
+        end=chunk.start + span.end,
+        snippet=passage.text[span.start : span.end][:SNIPPET_CHARS],
+        score=passage.hit.score,
+    )
+
+
+def _spans(text: str) -> Iterator[Span]:
+    yield from sentences(text) or [Span(0, len(text))]
+
+
+def _support(claim: str, sentence: str) -> float:
+    """How much of the shorter one's words the other has; a quotation has all of them."""
+    if claim.strip(" .") and (claim in sentence or sentence in claim):
+        return 1.0 + len(sentence) / (len(claim) + len(sentence))
+    a, b = set(content_words(claim)), set(content_words(sentence))
+    return len(a & b) / max(1, min(len(a), len(b))) if a and b else 0.0

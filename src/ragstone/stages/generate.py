@@ -1,0 +1,36 @@
+"""Says the answer, piece by piece."""
+
+from contextlib import aclosing
+from dataclasses import replace
+from typing import ClassVar
+
+from ragstone.events import Thinking, Token
+from ragstone.ports import Kit, Said
+from ragstone.stage import Emit, Stage, Step
+from ragstone.turn import Answer, Turn, Usage
+
+
+class Generate(Stage):
+    """Streams the answer from the passages; what was said before a failure is kept."""
+
+    name: ClassVar[str] = "generate"
+    needs: ClassVar[frozenset[str]] = frozenset({"passages"})
+    gives: ClassVar[frozenset[str]] = frozenset({"answer"})
+
+    async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
+        pieces: list[str] = []
+        usage, last = Usage(), Said(finish="stop")
+        async with aclosing(kit.answerer.answer(turn.ask, turn.passages)) as stream:
+            async for said in stream:
+                if said.thinking:
+                    await emit(Thinking(said.thinking))
+                if said.text:
+                    pieces.append(said.text)
+                    await emit(Token(said.text))
+                usage += said.usage
+                if said.finish:
+                    last = said
+        finish = last.finish or "stop"
+        answer = Answer("".join(pieces), (), finish, kit.answerer.name, last.confidence)
+        turn = replace(turn, answer=answer, usage=turn.usage + usage)
+        return Step(turn, finish, f"{kit.answerer.name}, {usage.completion_tokens} tokens")

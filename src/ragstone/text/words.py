@@ -1,0 +1,60 @@
+"""The words of a text for comparing texts: casefolded, lightly stemmed, bigrams for CJK."""
+
+import re
+from itertools import pairwise
+
+_WORD = re.compile(r"[^\W_]+(?:[.,][0-9]+)*")
+_UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
+
+_FREQUENT = (
+    "a an and are as at be been being but by can could did do does for from had has have he her "
+    "his how i if in into is it its may might more most much many no not of on or our she "
+    "should so some such than that the their them then there these they this those to too was "
+    "we were what when where which while who whom whose why will with would you your about "
+    "after also any der die das ein eine einer eines einem einen und oder ist sind war waren im "
+    "in am an auf aus bei mit nach von vom zu zum zur den dem des wer was wann wo wie warum "
+    "welche welcher welches le la les un une des du de et ou est sont était dans sur pour par "
+    "avec au aux ce cette qui que quoi quand où comment pourquoi quel quelle quels quelles el "
+    "los las una unos unas y o es son fue en por para con del al que qué quién cuándo dónde "
+    "cómo cuál cuáles cuánto cuántos 什么 哪些 哪个 哪里 多少 怎么 "
+    "怎样 如何 为什么 是谁 几个 的是 了多"
+)
+
+STOPWORDS = frozenset(_FREQUENT.split())
+
+
+def words(text: str) -> list[str]:
+    """Every word in order; text without spaces gives its pairs of characters."""
+    found: list[str] = []
+    for match in _WORD.finditer(text.casefold()):
+        found.extend(_split(match.group()))
+    return found
+
+
+def content_words(text: str) -> list[str]:
+    """The words that carry meaning; all of them if none does."""
+    every = words(text)
+    return [word for word in every if word not in STOPWORDS] or every
+
+
+def _split(word: str) -> list[str]:
+    parts: list[str] = []
+    position = 0
+    for match in _UNSPACED.finditer(word):
+        parts += _stemmed(word[position : match.start()])
+        run = match.group()
+        parts += [a + b for a, b in pairwise(run)] or [run]
+        position = match.end()
+    return parts + _stemmed(word[position:])
+
+
+def _stemmed(word: str) -> list[str]:
+    if not word:
+        return []
+    if word in STOPWORDS or not word.isascii() or not word.isalpha():
+        return [word]
+    for ending, least in (("ies", 5), ("ing", 6), ("ed", 5), ("es", 5), ("s", 4), ("e", 5)):
+        if word.endswith(ending) and len(word) >= least and not word.endswith("ss"):
+            stem = word[: -len(ending)] + ("y" if ending == "ies" else "")
+            return [stem[:-1] if len(stem) > 3 and stem[-1] == stem[-2] != "l" else stem]
+    return [word]

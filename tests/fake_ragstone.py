@@ -1,0 +1,29 @@
+"""`python -m tests.fake_ragstone ...`: the real command line and server on the fake service."""
+
+import sys
+import types
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from ragstone.settings import Settings
+from tests.fake_service import FakeService
+
+
+@asynccontextmanager
+async def open_fake(settings: Settings) -> AsyncIterator[FakeService]:
+    """What `build.open` does, without its adapters; says when it is closed."""
+    settings.ragstone_data.mkdir(parents=True, exist_ok=True)
+    try:
+        yield FakeService()
+    finally:
+        print("closed", flush=True)
+
+
+build = types.ModuleType("ragstone.build")
+build.open = open_fake  # type: ignore[attr-defined]
+sys.modules["ragstone.build"] = build
+
+if __name__ == "__main__":
+    from ragstone.cli import main
+
+    main()

@@ -1,0 +1,285 @@
+"""The command line on a fake service: what it prints, and its exit status."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from ragstone.cli import app
+from ragstone.errors import DataDirectoryInUse
+from ragstone.service import Service
+from ragstone.settings import Settings
+from ragstone.terminal import show
+from ragstone.terminal.watch import changes
+from tests.fake_service import FakeService
+
+
+@pytest.fixture
+def service(monkeypatch: pytest.MonkeyPatch) -> FakeService:
+    fake = FakeService()
+
+    @asynccontextmanager
+    async def connect(settings: Settings) -> AsyncIterator[Service]:
+        yield fake
+
+    monkeypatch.setattr("ragstone.remote.connect", connect)
+    return fake
+
+
+def ragstone(*arguments: str, **options: Any) -> Result:
+    return CliRunner().invoke(app, list(arguments), **options)
+
+
+def one_line(result: Result) -> str:
+    """The error's only line."""
+    assert result.stderr.startswith("ragstone: ")
+    assert result.stderr.count("\n") == 1
+    assert "Traceback" not in result.output
+    return result.stderr
+
+
+@pytest.mark.usefixtures("service")
+class TestAsk:
+    def test_answer_then_sources(self) -> None:
+        result = ragstone("ask", "What?")
+        assert result.exit_code == 0
+        assert result.stdout.startswith("The answer is 42 [1].\n\nSources\n[1] Guide")
+        assert "/docs/1.md, page 1, Part > Chapter\n    the answer is 42\n" in result.stdout
+        assert result.stderr == "A note.\n"
+
+    def test_json(self) -> None:
+        result = ragstone("ask", "What?", "--json")
+        answer = json.loads(result.stdout)
+        assert answer["answer"] == "The answer is 42 [1]."
+        assert [source["cited"] for source in answer["sources"]] == [True, False]
+        assert answer["citations"][0]["snippet"] == "the answer is 42"
+        assert answer["usage"]["prompt_tokens"] == 7
+        assert answer["trace"][0]["stage"] == "retrieve"
+        assert "\x1b" not in result.stdout
+
+    def test_trace(self) -> None:
+        lines = ragstone("ask", "What?", "--trace").stdout.splitlines()
+        assert lines[-3].split() == ["stage", "ms", "status", "decision", "reason"]
+        assert lines[-2].split() == ["retrieve", "12.0", "done", "hybrid", "the", "default"]
+
+    def test_refusal_has_no_sources(self) -> None:
+        result = ragstone("ask", "refuse")
+        assert (result.exit_code, result.stdout) == (0, "The documents do not say.\n")
+
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [
+            ([""], "empty"),
+            (["x" * 100_000], "100,000 characters"),
+            (["q", "-c", "nowhere"], "'nowhere'"),
+            (["broken"], "The model does not answer."),
+            (["root"], "root of all errors"),
+            (["bug"], "something broke inside"),
+        ],
+    )
+    def test_errors(self, arguments: list[str], words: str) -> None:
+        result = ragstone("ask", *arguments)
+        assert result.exit_code == 1
+        assert words in one_line(result)
+
+    def test_a_failure_in_the_middle_keeps_what_was_said(self) -> None:
+        result = ragstone("ask", "breaks later")
+        assert result.exit_code == 1
+        assert result.stdout.startswith("The ")
+        assert result.stderr.endswith("ragstone: The model went away.\n")
+
+    def test_a_failure_in_json(self) -> None:
+        result = ragstone("ask", "broken", "--json")
+        assert result.exit_code == 1
+        assert json.loads(result.stdout)["error"]["code"] == "model_unavailable"
+
+    def test_the_level(self, service: FakeService) -> None:
+        ragstone("ask", "q", "--level", "maximum")
+        assert service.asked[0].level == "maximum"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["ask"],
+        ["ask", "q", "--level", "huge"],
+        ["search", "q", "--limit", "0"],
+        ["search", "q", "--limit", "x"],
+        ["ingest"],
+        ["rebuild"],
+        ["delete"],
+        ["delete", "--all", "/a", "--yes"],
+        ["delete", "/a"],
+        ["serve", "--port", "99999"],
+        ["nonsense"],
+    ],
+)
+def test_usage_errors(service: FakeService, arguments: list[str]) -> None:
+    result = ragstone(*arguments)
+    assert result.exit_code == 2
+    assert "Traceback" not in result.output
+    assert not service.deleted
+
+
+@pytest.mark.usefixtures("service")
+def test_search() -> None:
+    result = ragstone("search", "q")
+    assert "1. 0.900 (dense 0.800, bm25 12.500)  Guide, /docs/1.md" in result.stdout
+    assert "2. 0.500  Evil[31m [bold]title, /docs/2.md" in result.stdout
+    hits = json.loads(ragstone("search", "q", "--json", "--limit", "1").stdout)["hits"]
+    assert [hit["score"] for hit in hits] == [0.9]
+
+
+def test_ingest(service: FakeService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = ragstone("ingest", "docs", "/abs", "-c", "law", "--prune")
+    assert result.exit_code == 0
+    assert result.stdout == "2 indexed, 0 unchanged, 0 failed; 20 chunks in 0.0 s\n"
+    request = service.ingested[0]
+    assert request.paths == (str(tmp_path / "docs"), "/abs")
+    assert (request.collection, request.prune) == ("law", True)
+
+
+@pytest.mark.usefixtures("service")
+def test_failed_files() -> None:
+    result = ragstone("ingest", "/bad.pdf")
+    assert result.exit_code == 1
+    assert "1 failed" in result.stdout
+    assert result.stdout.endswith("  /bad.pdf: It is broken[2J.\n")
+    result = ragstone("ingest", "/bad.pdf", "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["failed"][0]["path"] == "/bad.pdf"
+    assert result.stderr == ""
+
+
+@pytest.mark.usefixtures("service")
+def test_progress_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(show, "PLAIN_SECONDS", 0)
+    lines = ragstone("ingest", "/docs").stderr.splitlines()
+    assert lines[1] == "reading: 1/2 files, 10 chunks, 10 chunks/s, about 0:01 left"
+
+
+@pytest.mark.usefixtures("service")
+def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("typer.testing._NamedTextIOWrapper.isatty", lambda _: True, raising=False)
+    assert ragstone("ingest", "/docs").exit_code == 0
+
+
+def test_ingest_and_watch(
+    service: FakeService, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async def twice(paths: Any, data: Path) -> AsyncIterator[None]:
+        assert paths == (str(tmp_path),)
+        yield
+        yield
+
+    monkeypatch.setattr("ragstone.terminal.watch.changes", twice)
+    result = ragstone("ingest", str(tmp_path), "--watch")
+    assert result.exit_code == 0
+    assert [request.prune for request in service.ingested] == [False, True, True]
+    assert {request.paths for request in service.ingested} == {(str(tmp_path),)}
+
+
+async def test_changes(tmp_path: Path) -> None:
+    import asyncio
+    from contextlib import aclosing
+
+    folder, data = tmp_path / "docs", tmp_path / "docs" / "data"
+    data.mkdir(parents=True)
+    (folder / "a.md").touch()
+    for given in (folder, folder / "a.md"):
+        async with aclosing(changes([str(given)], data)) as rounds:
+            waiting = asyncio.create_task(anext(rounds))
+            await asyncio.sleep(0.5)
+            (data / "ignored").write_text(str(given))
+            await asyncio.sleep(1)
+            assert not waiting.done()
+            (folder / "a.md").write_text(str(given))
+            await asyncio.wait_for(waiting, 10)
+
+
+@pytest.mark.usefixtures("service")
+def test_lists() -> None:
+    assert "fake-embedder (embedding)" in ragstone("status").stdout
+    assert json.loads(ragstone("status", "--json").stdout)["documents"] == 2
+    lines = ragstone("collections").stdout.splitlines()
+    assert lines[0].split()[:2] == ["collection", "documents"]
+    assert lines[1].split()[:3] == ["default", "2", "20"]
+    assert len(json.loads(ragstone("collections", "--json").stdout)["collections"]) == 1
+    listed = ragstone("documents").stdout
+    assert "/docs/2.md  Evil[31m [bold]title" in listed
+    assert len(json.loads(ragstone("documents", "--json").stdout)["documents"]) == 2
+    assert "'nowhere'" in one_line(ragstone("documents", "-c", "nowhere"))
+
+
+def test_delete(service: FakeService) -> None:
+    assert ragstone("delete", "/a", "/b", "--yes").stdout == "2 documents deleted.\n"
+    assert ragstone("delete", "--all", "-c", "law", "-y").exit_code == 0
+    assert service.deleted == [("default", ("/a", "/b")), ("law", None)]
+    assert "'/nowhere'" in one_line(ragstone("delete", "/nowhere", "--yes"))
+
+
+def test_delete_asks(service: FakeService, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("typer.testing._NamedTextIOWrapper.isatty", lambda _: True, raising=False)
+    refused = ragstone("delete", "/a", input="n\n")
+    assert (refused.exit_code, service.deleted) == (1, [])
+    assert "Delete /a of the collection 'default'" in refused.output
+    assert ragstone("delete", "/a", input="y\n").exit_code == 0
+    assert service.deleted == [("default", ("/a",))]
+
+
+@pytest.mark.usefixtures("service")
+def test_rebuild() -> None:
+    assert ragstone("rebuild", "-c", "default").exit_code == 0
+    assert "'nowhere'" in one_line(ragstone("rebuild", "--collection", "nowhere"))
+
+
+def test_version() -> None:
+    assert ragstone("version").stdout.startswith("ragstone 0.")
+
+
+def test_a_data_directory_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    @asynccontextmanager
+    async def connect(settings: Settings) -> AsyncIterator[Service]:
+        raise DataDirectoryInUse("Another process has it.")
+        yield
+
+    monkeypatch.setattr("ragstone.remote.connect", connect)
+    result = ragstone("status")
+    assert (result.exit_code, one_line(result)) == (1, "ragstone: Another process has it.\n")
+
+
+def test_a_wrong_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SERVER__PORT", "many")
+    result = ragstone("status")
+    assert result.exit_code == 1
+    assert "SERVER__PORT" in one_line(result)
+
+
+def test_clean() -> None:
+    assert (
+        show.clean("a\x1b]0;b\x07\x9b1m\r\x00c\u202ed\n\te é 中 \udcff") == "a]0;b1mcd\n\te é 中 "
+    )
+
+
+def test_help_is_quick_and_loads_nothing_heavy() -> None:
+    code = (
+        "import sys; sys.argv = ['ragstone', '--help']\n"
+        "from ragstone.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'pydantic', 'fastapi', 'numpy', 'rich', 'httpx2', 'onnxruntime'}\n"
+        "sys.exit(str(heavy & set(sys.modules)) if heavy & set(sys.modules) else 0)"
+    )
+    started = time.perf_counter()
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "rebuild" in result.stdout
+    assert time.perf_counter() - started < 2  # 0.4 s is measured in benchmarks; machines are busy.

@@ -1,0 +1,126 @@
+"""`ragstone serve` as a process: its file, its signals, its refusals."""
+
+import json
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from ragstone.remote import find_server
+
+ROOT = Path(__file__).parents[1]
+BODY = {"model": "ragstone", "messages": [{"role": "user", "content": "slow"}], "stream": True}
+
+
+def ragstone(data: Path, *arguments: str) -> list[str]:
+    return [sys.executable, "-m", "tests.fake_ragstone", "--data", str(data), *arguments]
+
+
+def run(data: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = ragstone(data, *arguments)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    command = ragstone(tmp_path, "serve", "--port", "0")
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stdout
+        line = process.stdout.readline()
+        assert line.startswith("Ragstone is ready at http://127.0.0.1:"), line
+        yield process
+        process.kill()
+
+
+def test_the_server_file(tmp_path: Path, server: subprocess.Popen[str]) -> None:
+    file = tmp_path / "server.json"
+    content = json.loads(file.read_text())
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert content["pid"] == server.pid
+    assert find_server(tmp_path) == (content["url"], content["token"])
+    assert httpx2.get(content["url"] + "/ready").status_code == 200
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_stop_it_after_running_answers(
+    tmp_path: Path, server: subprocess.Popen[str], number: signal.Signals
+) -> None:
+    url = json.loads((tmp_path / "server.json").read_text())["url"]
+    with httpx2.stream("POST", url + "/v1/chat/completions", json=BODY) as response:
+        received = next(pieces := response.iter_text())
+        server.send_signal(number)
+        received += "".join(pieces)
+    assert received.rstrip().endswith("[DONE]")
+    assert server.wait(timeout=20) == 0
+    assert server.stdout
+    assert server.stdout.read() == "closed\n"
+    assert not (tmp_path / "server.json").exists()
+
+
+def test_commands_go_through_the_server(tmp_path: Path, server: subprocess.Popen[str]) -> None:
+    asked = run(tmp_path, "ask", "q")
+    assert asked.returncode == 0
+    assert asked.stdout.startswith("The answer is 42 [1].")
+    assert "closed" not in asked.stdout
+    assert "http://127.0.0.1" in run(tmp_path, "status").stdout
+
+
+def test_a_second_server_is_refused(tmp_path: Path, server: subprocess.Popen[str]) -> None:
+    second = run(tmp_path, "serve", "--port", "0")
+    assert second.returncode == 1
+    assert second.stderr.startswith("ragstone: A server at http://127.0.0.1:")
+    assert second.stderr.count("\n") == 1
+
+
+def test_a_killed_servers_file_is_ignored(tmp_path: Path, server: subprocess.Popen[str]) -> None:
+    server.kill()
+    server.wait()
+    assert (tmp_path / "server.json").exists()
+    assert run(tmp_path, "ask", "q").stdout.endswith("closed\n")
+
+
+def test_only_this_machine(tmp_path: Path) -> None:
+    refused = run(tmp_path, "serve", "--host", "0.0.0.0")
+    assert refused.returncode == 1
+    assert "credentials" in refused.stderr
+    assert refused.stderr.count("\n") == 1
+
+
+def test_a_port_in_use(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        refused = run(tmp_path, "serve", "--port", port)
+    assert refused.returncode == 1
+    assert f"port {port}" in refused.stderr
+    assert refused.stderr.count("\n") == 1
+
+
+def test_an_interrupted_command(tmp_path: Path) -> None:
+    command = ragstone(tmp_path, "ask", "endless")
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=pipe) as process:
+        assert process.stdout
+        process.stdout.read(1000)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert errors == b"A note.\nragstone: stopped.\n"
+
+
+def test_a_reader_that_leaves(tmp_path: Path) -> None:
+    command = ragstone(tmp_path, "ask", "endless")
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=pipe) as process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.read(1000)
+        process.stdout.close()
+        assert process.wait(timeout=20) == 1
+        assert process.stderr.read() == b"A note.\n"
