@@ -71,7 +71,15 @@ async def open(settings: Settings) -> AsyncIterator[Ragstone]:
 
 def _answerer(settings: Settings, catalog: Catalog, embedders: Embedders) -> Answerer:
     """The chat model of the settings, else the extractive answerer."""
-    rag = settings.rag
+    rag, llm = settings.rag, settings.llm
+    if llm.model_path:
+        from ragstone.models.gguf import GgufModel
+
+        return GgufModel(llm, rag.no_answer)
+    if llm.configured:
+        from ragstone.models.chat import ChatModel
+
+        return ChatModel(llm, rag.no_answer)
     return Extractive(QuestionSimilarity(catalog, embedders), rag.no_answer, rag.refuse_below)
 
 

@@ -1,0 +1,102 @@
+"""A chat model from a GGUF file, run by llama.cpp in this process (the extra `gguf`).
+
+llama.cpp serves on a free loopback port under a key that only this process knows, so the same
+code talks to it as to any other server.
+"""
+
+import asyncio
+import secrets
+from collections.abc import AsyncGenerator, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import SecretStr
+
+from ragstone.errors import ConfigError
+from ragstone.ports import Answerer, Said
+from ragstone.settings import LlmSettings
+from ragstone.turn import Ask, Passage
+
+PARALLEL = 2
+MAGIC = b"GGUF"
+
+
+class GgufModel:
+    """`ports.Answerer` that loads `settings.model_path` with the first question."""
+
+    def __init__(self, settings: LlmSettings, no_answer: str) -> None:
+        path = Path(settings.model_path).expanduser()
+        _check(path)
+        self.name = settings.model or path.stem
+        self._path = path
+        self._settings = settings
+        self._no_answer = no_answer
+        self._loading = asyncio.Lock()
+        self._server: Any = None
+        self._chat: Answerer | None = None
+
+    async def answer(self, ask: Ask, passages: Sequence[Passage]) -> AsyncGenerator[Said, None]:
+        chat = await self._loaded()
+        stream = chat.answer(ask, passages)
+        try:
+            async for said in stream:
+                yield said
+        finally:
+            await stream.aclose()
+
+    async def ready(self) -> None:
+        await (await self._loaded()).ready()
+
+    async def aclose(self) -> None:
+        if self._chat:
+            await self._chat.aclose()
+        server, self._server = self._server, None
+        del server
+
+    async def _loaded(self) -> Answerer:
+        async with self._loading:
+            if self._chat is None:
+                self._chat = await asyncio.to_thread(self._load)
+        return self._chat
+
+    def _load(self) -> Answerer:
+        from xllamacpp import CommonParams, Server  # type: ignore[attr-defined]
+
+        from ragstone.models.chat import ChatModel
+
+        key = secrets.token_urlsafe(32)
+        params = CommonParams()
+        params.model.path = str(self._path)
+        params.hostnames = ["127.0.0.1"]
+        params.port = 0
+        params.api_keys = [key]
+        params.n_ctx = self._settings.context_window * PARALLEL
+        params.n_parallel = PARALLEL
+        params.offline, params.ui, params.warmup = True, False, False
+        params.verbosity = -1
+        try:
+            self._server = Server(params)
+        except RuntimeError as error:
+            raise ConfigError(f"llama.cpp cannot load {self._path}: {error}.") from error
+        changes = {
+            "base_url": f"{self._server.listening_address}/v1",
+            "api_key": SecretStr(key),
+            "model": self.name,
+        }
+        return ChatModel(self._settings.model_copy(update=changes), self._no_answer)
+
+
+def _check(path: Path) -> None:
+    try:
+        import xllamacpp  # noqa: F401
+    except ImportError as error:
+        raise ConfigError(
+            "LLM__MODEL_PATH needs llama.cpp: install it with pip install 'ragstone[gguf]'."
+        ) from error
+    try:
+        with path.open("rb") as file:
+            magic = file.read(len(MAGIC))
+    except OSError as error:
+        raise ConfigError(f"LLM__MODEL_PATH: {path} cannot be read ({error.strerror}).") from error
+    if magic != MAGIC:
+        raise ConfigError(f"LLM__MODEL_PATH: {path} is no GGUF file.")

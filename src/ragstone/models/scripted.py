@@ -1,0 +1,42 @@
+"""An answerer that says what it is told to: for tests and demonstrations without a model."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, field
+
+from ragstone.ports import Said
+from ragstone.turn import Ask, Passage
+
+
+@dataclass
+class Scripted:
+    """`ports.Answerer` that says `script`, `pause` seconds apart, then raises `error` if any.
+
+    `asked` keeps what it was asked; `closed` counts streams that ended or were left.
+    """
+
+    script: Sequence[Said | str] = ("Yes. [1]",)
+    pause: float = 0.0
+    error: Exception | None = None
+    name: str = "scripted"
+    asked: list[tuple[Ask, tuple[Passage, ...]]] = field(default_factory=list)
+    closed: int = 0
+
+    async def answer(self, ask: Ask, passages: Sequence[Passage]) -> AsyncGenerator[Said, None]:
+        self.asked.append((ask, tuple(passages)))
+        try:
+            for piece in self.script:
+                yield Said(piece) if isinstance(piece, str) else piece
+                await asyncio.sleep(self.pause)
+            if self.error:
+                raise self.error
+            yield Said(finish="stop")
+        finally:
+            self.closed += 1
+
+    async def ready(self) -> None:
+        if self.error:
+            raise self.error
+
+    async def aclose(self) -> None:
+        """There is nothing to close."""
