@@ -83,7 +83,7 @@ def ingest(
 @app.command()
 def ask(
     context: Context,
-    question: Annotated[str, typer.Argument(metavar="QUESTION")],
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know.")],
     collection: Collection = "default",
     level: Annotated[Level, typer.Option(help="How much work to spend.")] = "standard",
     as_json: AsJson = False,
@@ -100,7 +100,7 @@ def ask(
 @app.command()
 def search(
     context: Context,
-    question: Annotated[str, typer.Argument(metavar="QUERY")],
+    question: Annotated[str, typer.Argument(metavar="QUERY", help="Words or a question.")],
     collection: Collection = "default",
     limit: Annotated[int, typer.Option(min=1, max=100, help="Most passages to show.")] = 10,
     as_json: AsJson = False,
@@ -181,7 +181,9 @@ def delete(
 @app.command()
 def rebuild(
     context: Context,
-    collection: Annotated[str, typer.Option("--collection", "-c", metavar="NAME")],
+    collection: Annotated[
+        str, typer.Option("--collection", "-c", metavar="NAME", help="The collection to rebuild.")
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Index a collection anew with the configured embedding model."""

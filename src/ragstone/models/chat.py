@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, cast
 
+from openai import AsyncOpenAI
 from pydantic_ai.direct import model_request_stream
 from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError, UnexpectedModelBehavior, UserError
 from pydantic_ai.messages import (
@@ -139,7 +140,8 @@ def _model(settings: LlmSettings) -> Model[Any]:
     try:
         if settings.base_url:
             # Servers without keys still want the header that the client always sends.
-            provider = OpenAIProvider(base_url=settings.base_url, api_key=key or "none")
+            client = AsyncOpenAI(base_url=settings.base_url, api_key=key or "none", max_retries=1)
+            provider = OpenAIProvider(openai_client=client)
             return OpenAIChatModel(settings.model or "default", provider=provider)
         return infer_model(settings.model)
     except (UserError, ImportError, ValueError) as error:

@@ -1,0 +1,112 @@
+"""The official `openai` client against a real server process on real documents."""
+
+import urllib.request
+from collections.abc import Iterator
+
+import numpy as np
+import openai
+import pytest
+
+from tests.e2e.processes import DOCUMENTS, run, serving
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    data = tmp_path_factory.mktemp("server") / "data"
+    assert run(data, "ingest", str(DOCUMENTS)).returncode == 0
+    with serving(data) as url:
+        yield url
+
+
+@pytest.fixture
+def client(server: str) -> Iterator[openai.OpenAI]:
+    with openai.OpenAI(base_url=f"{server}/v1", api_key="none", max_retries=0) as made:
+        yield made
+
+
+QUESTION = "How long does a full battery charge last without sun?"
+
+
+def test_given_a_question_then_the_answer_has_markers_and_its_sources(
+    client: openai.OpenAI,
+) -> None:
+    done = client.chat.completions.create(
+        model="ragstone", messages=[{"role": "user", "content": QUESTION}]
+    )
+    answer = done.choices[0].message.content or ""
+    assert "31 days" in answer
+    assert "[1]" in answer
+    assert done.choices[0].finish_reason == "stop"
+    sources = done.model_extra["ragstone"]["sources"]  # type: ignore[index]
+    cited = [source for source in sources if source["cited"]]
+    assert cited[0]["path"] == "/documents/lantern-3-manual.md"
+    assert "31 days" in cited[0]["snippet"]
+
+
+def test_given_a_stream_then_it_says_the_same(client: openai.OpenAI) -> None:
+    messages = [{"role": "user", "content": QUESTION}]
+    whole = client.chat.completions.create(model="ragstone", messages=messages)  # type: ignore[arg-type]
+    pieces, usage = [], None
+    stream = client.chat.completions.create(
+        model="ragstone",
+        messages=messages,  # type: ignore[arg-type]
+        stream=True,
+        stream_options={"include_usage": True},
+    )
+    for chunk in stream:
+        usage = chunk.usage or usage
+        pieces += [choice.delta.content or "" for choice in chunk.choices]
+    assert "".join(pieces) == whole.choices[0].message.content
+    assert usage is not None
+
+
+def test_given_models_and_embeddings_then_the_client_understands_them(
+    client: openai.OpenAI,
+) -> None:
+    names = {model.id for model in client.models.list()}
+    assert {"ragstone", "ragstone-basic", "all-MiniLM-L6-v2"} <= names
+    found = client.embeddings.create(model="all-MiniLM-L6-v2", input=["a whale", "a cat"])
+    vectors = np.array([row.embedding for row in found.data])
+    assert vectors.shape == (2, 384)
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("question", "extra", "error"),
+    [
+        ("", {}, openai.BadRequestError),
+        ("x" * 100_000, {}, openai.BadRequestError),
+        (QUESTION, {"collection": "nowhere"}, openai.NotFoundError),
+        (QUESTION, {"level": "genius"}, openai.BadRequestError),
+        (QUESTION, {"top_k": -1}, openai.BadRequestError),
+    ],
+)
+@pytest.mark.parametrize("stream", [False, True])
+def test_given_wrong_input_then_the_clients_own_error(
+    client: openai.OpenAI,
+    question: str,
+    extra: dict[str, object],
+    error: type[Exception],
+    stream: bool,
+) -> None:
+    with pytest.raises(error) as caught:
+        client.chat.completions.create(
+            model="ragstone",
+            messages=[{"role": "user", "content": question}],
+            extra_body=extra,
+            stream=stream,
+        )
+    assert "Traceback" not in str(caught.value)
+
+
+def test_given_a_server_then_it_says_how_it_is(server: str) -> None:
+    pages = {}
+    for path in ("health", "ready", "metrics", "docs", "openapi.json"):
+        with urllib.request.urlopen(f"{server}/{path}", timeout=5) as response:
+            pages[path] = response.read().decode()
+            assert response.status == 200
+    assert "ok" in pages["ready"]
+    assert "ragstone_" in pages["metrics"]
+    assert "/v1/chat/completions" in pages["openapi.json"]

@@ -1,0 +1,249 @@
+"""Chat models: a real llama.cpp server, and real servers that misbehave."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai import AsyncOpenAI
+from pydantic import SecretStr
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from ragstone.errors import ConfigError, ModelUnavailable
+from ragstone.models.chat import ChatModel
+from ragstone.models.gguf import GgufModel
+from ragstone.ports import Said
+from ragstone.settings import LlmSettings
+from ragstone.turn import Ask, Message
+from tests.http_server import running
+from tests.llama import llama_server, model_file
+from tests.stages.samples import a_passage
+
+NO_ANSWER = "The documents do not hold an answer to this question."
+KEY = "secret"
+PASSAGES = [a_passage(1, "The lighthouse of Ost was built in 1871. It is 34 metres high.")]
+
+
+def settings(url: str, **changes: Any) -> LlmSettings:
+    given = {"model": "smollm", "api_key": SecretStr(KEY), "max_tokens": 24, "temperature": 0.0}
+    return LlmSettings(base_url=f"{url}/v1", **{**given, **changes})
+
+
+async def said(model: Any, ask: Ask, passages: Any = PASSAGES) -> list[Said]:
+    async with aclosing(model.answer(ask, passages)) as stream:
+        return [piece async for piece in stream]
+
+
+@pytest.fixture(scope="module")
+def llama() -> Iterator[str]:
+    with llama_server(KEY) as url:
+        yield url
+
+
+@pytest.fixture
+async def chat() -> AsyncIterator[Callable[..., ChatModel]]:
+    """Makes models, and closes them."""
+    made: list[ChatModel] = []
+
+    def make(url: str, **changes: Any) -> ChatModel:
+        made.append(ChatModel(settings(url, **changes), NO_ANSWER))
+        return made[-1]
+
+    yield make
+    for model in made:
+        await model.aclose()
+
+
+Make = Callable[..., ChatModel]
+
+
+@pytest.mark.slow
+async def test_given_a_real_model_then_it_streams_text_and_tells_its_usage(
+    llama: str,
+    chat: Make,
+) -> None:
+    pieces = await said(chat(llama), Ask("When was the lighthouse built?"))
+    assert sum(bool(piece.text) for piece in pieces) > 2
+    last = pieces[-1]
+    assert last.finish in ("stop", "length", "refused")
+    assert last.usage.prompt_tokens > 50
+    assert 0 < last.usage.completion_tokens <= 24
+    assert last.usage.calls == 1
+
+
+@pytest.mark.slow
+async def test_given_a_limit_of_tokens_then_the_end_says_length(llama: str, chat: Make) -> None:
+    model = chat(llama)
+    last = (await said(model, Ask("Tell me all about it.", max_tokens=3)))[-1]
+    assert last.finish == "length"
+    assert last.usage.completion_tokens == 3
+
+
+@pytest.mark.slow
+async def test_given_a_reader_who_leaves_then_the_model_is_free_at_once(
+    llama: str, chat: Make
+) -> None:
+    model = chat(llama, max_tokens=512)
+    async with aclosing(model.answer(Ask("Tell me a very long story."), PASSAGES)) as stream:
+        async for piece in stream:
+            if piece.text:
+                break
+    async with asyncio.timeout(20):
+        again = await said(chat(llama, max_tokens=2), Ask("Hello?"))
+    assert again[-1].usage.completion_tokens <= 2
+
+
+@pytest.mark.slow
+async def test_given_a_real_model_then_it_is_ready_and_a_wrong_key_is_not(
+    llama: str, chat: Make
+) -> None:
+    await chat(llama).ready()
+    wrong = chat(llama, api_key=SecretStr("wrong"))
+    with pytest.raises(ModelUnavailable, match="LLM__API_KEY"):
+        await said(wrong, Ask("Hello?"))
+
+
+@pytest.mark.slow
+async def test_given_the_real_server_then_it_can_be_held_to_json(llama: str) -> None:
+    async with AsyncOpenAI(base_url=f"{llama}/v1", api_key=KEY) as client:
+        done = await client.chat.completions.create(
+            model="smollm",
+            messages=[{"role": "user", "content": "Name a colour."}],
+            max_tokens=40,
+            response_format={
+                "type": "json_schema",
+                "json_schema": {
+                    "name": "colour",
+                    "schema": {
+                        "type": "object",
+                        "properties": {"colour": {"enum": ["red", "blue"]}},
+                        "required": ["colour"],
+                    },
+                },
+            },
+        )
+    assert json.loads(done.choices[0].message.content or "")["colour"] in ("red", "blue")
+
+
+@pytest.mark.slow
+async def test_given_a_gguf_file_then_it_answers_in_this_process() -> None:
+    model = GgufModel(
+        LlmSettings(model_path=str(model_file()), max_tokens=8, context_window=2048), NO_ANSWER
+    )
+    try:
+        pieces = await said(model, Ask("When was it built?"))
+        assert any(piece.text for piece in pieces)
+        assert pieces[-1].usage.completion_tokens > 0
+    finally:
+        await model.aclose()
+
+
+@pytest.mark.parametrize("content", [None, b"", b"PK\x03\x04"])
+def test_given_no_gguf_file_then_a_clear_error(tmp_path: Path, content: bytes | None) -> None:
+    file = tmp_path / "model.gguf"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(ConfigError, match="LLM__MODEL_PATH"):
+        GgufModel(LlmSettings(model_path=str(file)), NO_ANSWER)
+
+
+async def test_given_no_passages_then_it_refuses_without_asking_the_model(chat: Make) -> None:
+    model = chat("http://127.0.0.1:9")
+    assert await said(model, Ask("q"), []) == [Said(NO_ANSWER, finish="refused", confidence=0.0)]
+
+
+async def test_given_no_server_then_the_error_names_its_url(chat: Make) -> None:
+    model = chat("http://127.0.0.1:9")
+    with pytest.raises(ModelUnavailable, match=r"127\.0\.0\.1:9"):
+        await said(model, Ask("q"))
+    with pytest.raises(ModelUnavailable):
+        await model.ready()
+
+
+def a_server(answer: Callable[[Request, dict[str, Any]], Response]) -> Starlette:
+    async def completions(request: Request) -> Response:
+        return answer(request, await request.json())
+
+    return Starlette(routes=[Route("/v1/chat/completions", completions, methods=["POST"])])
+
+
+@pytest.mark.parametrize(
+    ("status", "advice"),
+    [(401, "LLM__API_KEY"), (404, "LLM__MODEL"), (429, "too often"), (500, "log")],
+)
+async def test_given_a_server_that_refuses_then_the_error_says_what_to_check(
+    status: int, advice: str, chat: Make
+) -> None:
+    with running(a_server(lambda request, body: JSONResponse({"error": "x"}, status))) as url:
+        with pytest.raises(ModelUnavailable, match=advice) as caught:
+            await said(chat(url), Ask("q"))
+        assert str(status) in str(caught.value)
+
+
+def streamed(*texts: str, cut: bool = False, pause: float = 0.0) -> Response:
+    async def lines() -> AsyncIterator[str]:
+        for text in texts:
+            delta = {"index": 0, "delta": {"content": text}, "finish_reason": None}
+            yield f"data: {json.dumps({'id': 'x', 'created': 1, 'model': 'm', 'object': 'chat.completion.chunk', 'choices': [delta]})}\n\n"  # noqa: E501
+            await asyncio.sleep(pause)
+        if cut:
+            raise ConnectionResetError
+        end = {"index": 0, "delta": {}, "finish_reason": "stop"}
+        yield f"data: {json.dumps({'id': 'x', 'created': 1, 'model': 'm', 'object': 'chat.completion.chunk', 'choices': [end]})}\n\n"  # noqa: E501
+        yield "data: [DONE]\n\n"
+
+    return StreamingResponse(lines(), media_type="text/event-stream")
+
+
+async def test_given_a_server_then_it_gets_rules_sources_history_and_question_in_order(
+    chat: Make,
+) -> None:
+    bodies: list[dict[str, Any]] = []
+
+    def answer(request: Request, body: dict[str, Any]) -> Response:
+        bodies.append(body)
+        return streamed("In 1871. ", "[1]")
+
+    history = (Message("user", "What is Ost?"), Message("assistant", "A lighthouse. [1]"))
+    ask = Ask("When was it built?", history=history, temperature=0.7, stop=("END",))
+    with running(a_server(answer)) as url:
+        pieces = await said(chat(url), ask)
+    assert "".join(piece.text for piece in pieces) == "In 1871. [1]"
+    assert pieces[-1].finish == "stop"
+    [body] = bodies
+    roles = [message["role"] for message in body["messages"]]
+    assert roles == ["system", "user", "assistant", "user"]
+    assert "1871" in body["messages"][0]["content"]
+    assert body["messages"][-1]["content"] == "When was it built?"
+    assert body["temperature"] == 0.7
+    assert body["stop"] == ["END"]
+
+
+async def test_given_a_model_that_says_the_documents_are_silent_then_it_is_a_refusal(
+    chat: Make,
+) -> None:
+    with running(a_server(lambda request, body: streamed(NO_ANSWER))) as url:
+        assert (await said(chat(url), Ask("q")))[-1].finish == "refused"
+
+
+async def test_given_a_model_that_hangs_then_the_wait_ends_at_its_time_out(chat: Make) -> None:
+    slow = a_server(lambda request, body: streamed("a", "b", pause=30))
+    with running(slow) as url:
+        model = chat(url, timeout=0.3)
+        heard: list[str] = []
+        with pytest.raises(ModelUnavailable, match="LLM__TIMEOUT"):
+            async with aclosing(model.answer(Ask("q"), PASSAGES)) as stream:
+                async for piece in stream:
+                    heard.append(piece.text)
+        assert heard == ["a"]
+
+
+def test_given_a_provider_that_does_not_exist_then_a_clear_error() -> None:
+    with pytest.raises(ConfigError, match="LLM__MODEL"):
+        ChatModel(LlmSettings(model="nonsense:model"), NO_ANSWER)
