@@ -38,7 +38,7 @@ class EmbeddingSettings(BaseModel):
     base_url: str = Field("", description="An OpenAI-compatible server, up to and with /v1.")
     api_key: SecretStr = Field(SecretStr(""), description="The key of that server.")
     dimensions: int = Field(0, ge=0, description="Vector length to ask it for; 0 is its own.")
-    batch_size: int = Field(16, ge=1, le=2048, description="Texts in one call of the model.")
+    batch_size: int = Field(32, ge=1, le=2048, description="Texts in one call of that server.")
     threads: int = Field(0, ge=0, description="Threads of the bundled models; 0 is one per core.")
     timeout: float = Field(60.0, gt=0, description="Seconds that a call of that server may take.")
 

@@ -26,7 +26,7 @@ class ConfiguredEmbedders:
                 "or set EMBEDDING__BASE_URL to the server that has this model."
             )
         self._bundled = {
-            "minilm": MiniLm(settings.batch_size, settings.threads),
+            "minilm": MiniLm(settings.threads),
             "multilingual": MultilingualE5(settings.threads),
         }
 

