@@ -64,7 +64,8 @@ def _url(file: Path, process: "subprocess.Popen[str]") -> str:
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         assert process.poll() is None, process.communicate()[0]
-        if file.exists():
+        # A server that was killed leaves its file behind.
+        if file.exists() and json.loads(file.read_text())["pid"] == process.pid:
             url: str = json.loads(file.read_text())["url"]
             with urllib.request.urlopen(f"{url}/ready", timeout=10) as response:
                 assert response.status == 200

@@ -29,7 +29,8 @@ from ragstone.turn import Chunk, RankedList, Scored
 T = TypeVar("T")
 
 MIN_FREE_BYTES = 64 * 2**20
-"""Edge writes through memory maps, and a full disk would kill the process in mid-write."""
+"""Edge opens and writes through memory maps (its log alone takes 32 MB), and a full disk would kill
+the process with a bus error. An index that is open goes on answering."""
 
 MIN_OPTIMIZE = 2_000
 """Chunks written before search structures are worth rebuilding: scanning that many is faster."""

@@ -1,0 +1,23 @@
+"""A Kit for tests of one stage: only what that stage uses."""
+
+from typing import Any, cast
+
+from ragstone.events import Event
+from ragstone.ports import Kit
+from ragstone.stage import Stage, Step
+from ragstone.turn import Turn
+
+
+def a_kit(**parts: Any) -> Kit:
+    empty = dict.fromkeys(("index", "catalog", "embedders", "answerer", "history"))
+    return Kit(**cast(Any, {**empty, **parts}))
+
+
+async def ran(stage: Stage, turn: Turn, **parts: Any) -> tuple[Step, list[Event]]:
+    """What the stage returned, and what it emitted."""
+    events: list[Event] = []
+
+    async def emit(event: Event) -> None:
+        events.append(event)
+
+    return await stage.run(turn, a_kit(**parts), emit), events

@@ -1,0 +1,61 @@
+"""Sentence splitting in many languages."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragstone.text.sentences import sentences
+
+
+def split(text: str) -> list[str]:
+    return [text[span.start : span.end] for span in sentences(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One. Two! Three?", ["One.", "Two!", "Three?"]),
+        ("It cost 3.50 euros. Fine.", ["It cost 3.50 euros.", "Fine."]),
+        ("Dr. Smith met J. K. Rowling. They talked.", None),
+        ('He said "No." Then he left.', ['He said "No."', "Then he left."]),
+        ("Er kam z.B. am 3. Mai an. Dann ging er.", None),
+        ("Wirklich? Ja.", ["Wirklich?", "Ja."]),
+        ("¿Cuándo? En 1999.", ["¿Cuándo?", "En 1999."]),
+        ("他来了。她走了！真的吗？", ["他来了。", "她走了！", "真的吗？"]),
+        ("彼は「はい。」と言った。終わり。", None),
+        ("그는 왔다. 그녀는 갔다.", ["그는 왔다.", "그녀는 갔다."]),
+        ("वह आया। वह गया।", ["वह आया।", "वह गया।"]),
+        ("هل جاء؟ نعم.", ["هل جاء؟", "نعم."]),
+        ("Items:\n- first thing\n- second thing", ["Items:", "- first thing", "- second thing"]),
+        ("a | b\n1 | 2", ["a | b", "1 | 2"]),
+        ("A line that was wrapped because\nit was full.", None),
+        ("Title\n\nText follows.", ["Title", "Text follows."]),
+        ("", []),
+        ("  \n ", []),
+    ],
+)
+def test_given_text_then_its_sentences(text: str, expected: list[str] | None) -> None:
+    found = split(text)
+    if expected is not None:
+        assert found == expected
+    elif "Rowling" in text:
+        assert found == ["Dr. Smith met J. K. Rowling.", "They talked."]
+    elif "wrapped" in text:
+        assert found == [text]
+    elif "Mai" in text:
+        assert found[-1] == "Dann ging er."
+    else:
+        assert found[-1] == "終わり。"
+
+
+@given(st.text(alphabet="ab .!?\n。「」1)-|A", max_size=80))
+def test_spans_are_in_order_apart_and_cover_all_that_is_not_space(text: str) -> None:
+    spans = sentences(text)
+    covered = set()
+    last = 0
+    for span in spans:
+        assert last <= span.start < span.end <= len(text)
+        assert text[span.start : span.end] == text[span.start : span.end].strip()
+        covered.update(range(span.start, span.end))
+        last = span.end
+    assert all(i in covered for i, character in enumerate(text) if not character.isspace())
