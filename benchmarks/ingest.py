@@ -10,7 +10,7 @@ from benchmarks.row import Row
 from ragstone.build import open as open_ragstone
 from ragstone.build import open_kit
 from ragstone.evaluation import dataset
-from ragstone.service import IngestRequest, Progress
+from ragstone.service import IngestRequest
 from ragstone.settings import Settings
 
 FILES = 60
@@ -28,11 +28,11 @@ async def measure(directory: Path) -> list[Row]:
     settings = Settings(ragstone_data=directory / "data")
     async with open_ragstone(settings) as ragstone:
         await ragstone.embed(["warm"])
-        last = Progress("")
+        embedded = 0
         started = time.perf_counter()
-        async for last in ragstone.ingest(IngestRequest((str(documents),))):
-            pass
-        ingest = last.embedded / (time.perf_counter() - started)
+        async for progress in ragstone.ingest(IngestRequest((str(documents),))):
+            embedded = progress.embedded
+        ingest = embedded / (time.perf_counter() - started)
     async with open_kit(settings) as (kit, _, _):
         [collection] = await kit.catalog.collections()
         texts = [c.searchable async for batch in kit.index.scan(collection) for c in batch]

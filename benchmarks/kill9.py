@@ -18,8 +18,8 @@ FILES = 200
 KILLS = 20
 WORDS = (
     "harbour ledger compass orchard signal granite meadow lantern voyage archive timber "
-    "whistle copper garden winter bridge station morning letter captain island"
-).split()
+    "whistle copper garden winter bridge station morning letter captain island "
+)
 
 
 def run() -> list[Row]:
@@ -45,9 +45,10 @@ def write(documents: Path, files: int) -> None:
     """Files of one to six paragraphs, always the same ones."""
     documents.mkdir(parents=True)
     source = random.Random(7)
+    words = WORDS.split()
     for number in range(files):
         paragraphs = [
-            " ".join(source.choice(WORDS) for _ in range(source.randint(20, 90))).capitalize() + "."
+            " ".join(source.choice(words) for _ in range(source.randint(20, 90))).capitalize() + "."
             for _ in range(source.randint(1, 6))
         ]
         text = f"# Document {number}\n\n" + "\n\n".join(paragraphs)

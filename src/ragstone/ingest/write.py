@@ -5,6 +5,7 @@ answering; doing it again from the start gives the same chunks under the same id
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 from uuid import NAMESPACE_URL, uuid5
 
-from ragstone.errors import EmptyDocument
+from ragstone.errors import EmptyDocument, RagstoneError, UnreadableDocument
 from ragstone.filters import eq
 from ragstone.ingest.chunk import Piece, chunk
 from ragstone.ingest.document import Parsed
@@ -24,6 +25,8 @@ from ragstone.settings import IngestSettings
 from ragstone.text.language import detect
 from ragstone.text.tokens import count
 from ragstone.turn import Chunk, revision
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -106,8 +109,17 @@ class Writer:
         return await self._in_thread(read)
 
     async def _in_thread(self, function: Callable[..., T], *arguments: object) -> T:
+        """Run a parser; whatever it stumbles over is this document's failure alone."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, partial(function, *arguments))
+        try:
+            return await loop.run_in_executor(self._thread, partial(function, *arguments))
+        except RagstoneError:
+            raise
+        except Exception as error:
+            log.exception("A parser broke")
+            raise UnreadableDocument(
+                f"The parser failed on this file ({type(error).__name__}); the log says more."
+            ) from error
 
     def close(self) -> None:
         self._thread.shutdown(wait=False, cancel_futures=True)
