@@ -159,3 +159,13 @@ def test_given_a_cut_off_real_filing_when_read_then_it_is_unreadable(tmp_path: P
     path.write_bytes(data[: len(data) // 2])
     with pytest.raises(UnreadableDocument):
         parse(path, SETTINGS)
+
+
+def test_given_prose_full_of_figures_when_read_then_it_is_a_paragraph(tmp_path: Path) -> None:
+    lines: list[Line] = [
+        "Revenue was 48.6 million in 2024, after 43.1 million in 2023. The result was 5.2 million",
+        "euros, or 10.7 percent of revenue.",
+    ]
+    [block] = blocks_of(pdf(tmp_path / "a.pdf", [lines]))
+    assert block.kind == "paragraph"
+    assert "5.2 million euros" in block.text

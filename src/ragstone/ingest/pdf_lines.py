@@ -16,6 +16,7 @@ _EDGE_CHARS = 100
 _MIN_PAGES = 4
 _EDGE_SHARE = 0.6
 _NUMBERED = re.compile(r"(?:^|\s)\(?[$€£¥]?[-–—(]?\d[\d.,]*[)%]*(?=\s|$)|(?<=\s)[-–—](?=\s|$)")
+_LOWER_WORD = re.compile(r"\b[a-z]{2,}\b")
 _TOKEN = re.compile(r"\S+")
 _LEADER = re.compile(r"(?:\.\s?){4,}\s*\d+$|…\s*\d+$")
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -160,8 +161,10 @@ def _is_row(text: str) -> bool:
     numbers = len(_NUMBERED.findall(text))
     if numbers < 2:
         return False
-    tokens = len(_TOKEN.findall(text))
-    return numbers * 4 >= tokens and not (text.endswith(".") and tokens > 12)
+    # In a row the words come first; in prose they stand between the figures too.
+    first = _NUMBERED.search(text)
+    between = len(_LOWER_WORD.findall(text, first.end())) if first else 0
+    return numbers * 4 >= len(_TOKEN.findall(text)) and between <= numbers
 
 
 def _is_heading(line: Line, body: float) -> bool:
