@@ -150,8 +150,8 @@ def test_given_another_model_then_the_error_names_the_command_that_rebuilds(
     assert "ragstone rebuild --collection default" in done.stderr
     rebuilt = run(data, "rebuild", "--collection", "default", EMBEDDING__MODEL="multilingual")
     assert rebuilt.returncode == 0, rebuilt.stderr
-    again = run(data, "ask", "What does HJ-2 fit?", EMBEDDING__MODEL="multilingual")
-    assert "Lantern 3" in again.stdout, again.stderr
+    again = run(data, "search", "earth cable", EMBEDDING__MODEL="multilingual")
+    assert "HJ-2" in again.stdout, again.stderr
 
 
 def test_given_a_removed_file_when_pruned_or_deleted_then_it_is_gone(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_given_a_removed_file_when_pruned_or_deleted_then_it_is_gone(tmp_path: P
     assert "1 pruned" in run(data, "ingest", str(folder), "--prune").stdout
     done = run(data, "delete", "/docs/travel-policy.html", "--yes")
     assert done.returncode == 0, done.stderr
-    paths = [row["path"] for row in run_json(data, "documents")]
+    paths = [row["path"] for row in run_json(data, "documents")["documents"]]
     assert len(paths) == 3
     assert "/docs/travel-policy.html" not in paths
     assert run_json(data, "ask", "What is the daily allowance for meals?")["refused"] is True
