@@ -202,7 +202,10 @@ def version() -> None:
 
 def main() -> None:
     """The entry point of the `ragstone` command."""
-    app()
+    try:
+        app()
+    except RagstoneError as error:
+        sys.exit(f"ragstone: {error.message}")
 
 
 def _settings(context: Context) -> "Settings":

@@ -44,8 +44,10 @@ class Engine:
                     return
         finally:
             worker.cancel()
-            await asyncio.wait([worker])
-            self._spawn_tail(run)
+            try:
+                await asyncio.wait([worker])
+            finally:
+                self._spawn_tail(run)
 
     def _spawn_tail(self, run: "_Run") -> None:
         task = asyncio.create_task(run.tail())

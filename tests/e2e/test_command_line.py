@@ -107,6 +107,7 @@ def test_given_bad_files_then_status_1_with_reasons_and_the_good_one_is_indexed(
         (("ask", "anything", "--collection", "nowhere"), "no collection named 'nowhere'"),
         (("search", "anything", "--collection", "nowhere"), "no collection named"),
         (("documents", "--collection", "nowhere"), "no collection named"),
+        (("eval", "retrieval", "/does/not/exist"), "There is no /does/not/exist"),
         (("ingest", "/does/not/exist"), "/does/not/exist"),
         (("rebuild", "--collection", "nowhere"), "no collection named"),
     ],

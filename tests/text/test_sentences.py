@@ -28,6 +28,7 @@ def split(text: str) -> list[str]:
         ("هل جاء؟ نعم.", ["هل جاء؟", "نعم."]),
         ("Items:\n- first thing\n- second thing", ["Items:", "- first thing", "- second thing"]),
         ("a | b\n1 | 2", ["a | b", "1 | 2"]),
+        ("a: 1; b: two\na: 2; b: three", ["a: 1; b: two", "a: 2; b: three"]),
         ("A line that was wrapped because\nit was full.", None),
         ("Title\n\nText follows.", ["Title", "Text follows."]),
         ("", []),

@@ -28,6 +28,11 @@ Similarity = Callable[[Ask, Sequence[str]], Awaitable[NDArray[np.float32]]]
 PASSAGES = 8
 CANDIDATES = 16
 MOST_SENTENCES = 3
+BARE = 0.8
+"""What a line that neither ends like a sentence nor holds cells keeps: it is mostly a heading."""
+
+_SAYS = re.compile(r"[.!?。！？।؟…:：;][\"'”’»)\]]*$|\||: ")
+
 LONGEST = 600
 """Characters of a sentence that are said; longer ones are mostly badly split tables."""
 
@@ -61,7 +66,8 @@ class Candidate:
 
     @property
     def score(self) -> float:
-        return MEANING * self.meaning + self.prior
+        whole = MEANING * self.meaning + self.prior
+        return whole if _SAYS.search(self.text) else BARE * whole
 
 
 class Extractive:

@@ -25,7 +25,8 @@ _ASKED = (
     (
         re.compile(
             r"\b(?:how (?:many|much|long|far|old|often|large|big|high|tall|fast)|what "
-            r"(?:percent\w*|number|amount|price|rate)|wie ?viele?|combien|cuántos?|cuántas?)\b"
+            r"(?:percent\w*|number|amount|price|rate)|(?:what|how) .*\bcosts?"
+            r"|wie ?viele?|combien|cuántos?|cuántas?)\b"
             r"|多少|几[个次年种名]",
             re.IGNORECASE,
         ),

@@ -14,6 +14,9 @@ _END = re.compile(r"[。！？]+[」』”’）)]*|[.!?؟।…]+[\"'”’»)\
 _WORD_BEFORE = re.compile(r"([^\s(\[\"'“]+)$")
 
 _ITEM = re.compile(r"\s*(?:[-*+•·▪|#]|\(?\d{1,3}[.)]|\(?[a-z]\))\s")
+_ROW = re.compile(r"\||\S: [^;]*; \S[^;:]*: ")
+"""A row of a table: cells between bars, or named ones."""
+
 FULL_LINE = 60
 """A line of so many characters may have been wrapped; a shorter one ended on purpose."""
 
@@ -70,7 +73,7 @@ def _is_wrap(text: str, match: re.Match[str]) -> bool:
         return False
     before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()].rstrip()
     after = text[match.end() : match.end() + 40]
-    if _ITEM.match(after) or "|" in before or before.endswith((":", ";", "：", "；")):
+    if _ITEM.match(after) or _ROW.search(before) or before.endswith((":", ";", "：", "；")):
         return False
     return after[:1].islower() or len(before) >= FULL_LINE
 
