@@ -2,6 +2,7 @@
 
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import openai
@@ -110,3 +111,16 @@ def test_given_a_server_then_it_says_how_it_is(server: str) -> None:
     assert "ok" in pages["ready"]
     assert "ragstone_" in pages["metrics"]
     assert "/v1/chat/completions" in pages["openapi.json"]
+
+
+def test_given_an_empty_data_directory_then_the_server_is_ready_and_says_what_to_do(
+    tmp_path: Path,
+) -> None:
+    with (
+        serving(tmp_path / "data") as url,
+        openai.OpenAI(base_url=f"{url}/v1", api_key="none") as client,
+        pytest.raises(openai.NotFoundError, match="ragstone ingest"),
+    ):
+        client.chat.completions.create(
+            model="ragstone", messages=[{"role": "user", "content": "Hello?"}]
+        )

@@ -67,6 +67,8 @@ def _plain(text: str) -> Sequence[str]:
 async def _answer(engine: Engine, ask: Ask) -> Answer:
     async with aclosing(engine.events(ask)) as events:
         async for event in events:
+            if isinstance(event, Failed) and isinstance(event.error, InputError):
+                return Answer(finish="refused", confidence=0.0)
             if isinstance(event, Failed):
                 raise event.error
             if isinstance(event, Done):

@@ -34,13 +34,12 @@ async def evaluate(
     async with indexed(dataset.corpus(directory), settings) as index:
         engine = Engine(index.kit, search_recipes(settings.rag))
         rankings, seconds = [], []
-        await _search(engine, Ask(asked[0].text, collection=NAME, strategy=strategy))
+        await _ranking(engine, Ask("warm", collection=NAME, strategy=strategy))
         for question in asked:
             ask = Ask(question.text, collection=NAME, strategy=strategy, top_k=DEPTH)
             started = time.perf_counter()
-            turn = await _search(engine, ask)
+            rankings.append(await _ranking(engine, ask))
             seconds.append(time.perf_counter() - started)
-            rankings.append(documents(turn))
         speed = index.chunks / index.seconds
     return {
         **_averages(asked, rankings),
@@ -53,6 +52,14 @@ async def evaluate(
 def documents(turn: Turn) -> list[str]:
     """The documents of the hits, each once, best first."""
     return list(dict.fromkeys(hit.chunk.document_id for hit in turn.hits))
+
+
+async def _ranking(engine: Engine, ask: Ask) -> list[str]:
+    """The documents found; none for a question that is refused, such as an empty one."""
+    try:
+        return documents(await _search(engine, ask))
+    except InputError:
+        return []
 
 
 async def _search(engine: Engine, ask: Ask) -> Turn:

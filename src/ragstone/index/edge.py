@@ -48,9 +48,10 @@ class _Open:
 
 
 class EdgeIndex:
-    """`ports.ChunkIndex` in the directory `root`. Only one process may have it open."""
+    """`ports.ChunkIndex` in the directory `root`, made if need be. One process at a time."""
 
     def __init__(self, root: Path, threads: int = 4, max_open: int = 64) -> None:
+        root.mkdir(parents=True, exist_ok=True)
         self._root = root
         self._max_open = max_open
         self._open: OrderedDict[Path, _Open] = OrderedDict()
@@ -250,7 +251,6 @@ class EdgeIndex:
             self._open.pop(path).shard.close()
 
     def _need_space(self) -> None:
-        self._root.mkdir(parents=True, exist_ok=True)
         if shutil.disk_usage(self._root).free < MIN_FREE_BYTES:
             raise StorageFull(
                 f"Less than {MIN_FREE_BYTES // 2**20} MB are free on the disk of {self._root}. "
