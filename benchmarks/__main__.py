@@ -32,7 +32,16 @@ def main(names: list[str]) -> int:
             RESULTS.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
         print(f"  {name} took {time.monotonic() - started:.0f} s", flush=True)
     (HERE / "results.md").write_text(table(stored), encoding="utf-8")
+    _into_readme(table(stored))
     return missed
+
+
+def _into_readme(shown: str) -> None:
+    """Put the table between its marks in the README."""
+    readme = HERE.parent / "README.md"
+    before, begin, rest = readme.read_text(encoding="utf-8").partition("<!-- measured -->\n")
+    _, end, after = rest.partition("<!-- /measured -->")
+    readme.write_text(f"{before}{begin}{shown}{end}{after}", encoding="utf-8")
 
 
 def table(stored: dict[str, list[dict[str, object]]]) -> str:

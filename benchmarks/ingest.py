@@ -10,6 +10,7 @@ from benchmarks.row import Row
 from ragstone.build import open as open_ragstone
 from ragstone.build import open_kit
 from ragstone.evaluation import dataset
+from ragstone.ports import Embedder
 from ragstone.service import IngestRequest
 from ragstone.settings import Settings
 
@@ -33,20 +34,26 @@ async def measure(directory: Path) -> list[Row]:
         async for progress in ragstone.ingest(IngestRequest((str(documents),))):
             embedded = progress.embedded
         ingest = embedded / (time.perf_counter() - started)
+        memory = resident_mb()
     async with open_kit(settings) as (kit, _, _):
         [collection] = await kit.catalog.collections()
         texts = [c.searchable async for batch in kit.index.scan(collection) for c in batch]
         embedder = kit.embedders.of(collection)
         await embedder.embed_passages(["warm"])
-        started = time.perf_counter()
-        await embedder.embed_passages(texts)
-        bare = len(texts) / (time.perf_counter() - started)
+        # The better of two: a machine that others share is not always as fast.
+        bare = max([await speed(embedder, texts) for _ in range(2)])
     return [
         Row("The embedder alone", bare, "passages/s"),
         Row("Ingest of text files, from files to vectors", ingest, "passages/s"),
         Row("Ingest, relative to the embedder alone", ingest / bare, "x", least=0.85),
-        Row("Resident memory after ingest", resident_mb(), "MB", most=900),
+        Row("Resident memory after ingest", memory, "MB", most=900),
     ]
+
+
+async def speed(embedder: Embedder, texts: list[str]) -> float:
+    started = time.perf_counter()
+    await embedder.embed_passages(texts)
+    return len(texts) / (time.perf_counter() - started)
 
 
 def write(documents: Path) -> None:

@@ -155,6 +155,7 @@ async def _reopened(opener: Opener, folder: Path) -> frozenset[str]:
         return await _hidden(catalog)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adapter", ADAPTERS)
 def test_any_order_of_steps(adapter: str) -> None:
     machine = type("Machine", (Lives,), {"opener": staticmethod(ADAPTERS[adapter])})

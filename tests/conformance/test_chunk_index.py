@@ -321,6 +321,7 @@ filters = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(
     max_examples=60,
     deadline=None,

@@ -15,6 +15,9 @@ from ragstone.state.database import open_database
 from ragstone.state.jobs import SqlJobs
 
 
+pytestmark = pytest.mark.slow
+
+
 class Counting:
     """Work that counts files to `request['files']`, `pause` seconds each."""
 
