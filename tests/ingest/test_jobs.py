@@ -14,7 +14,6 @@ from ragstone.service import Progress
 from ragstone.state.database import open_database
 from ragstone.state.jobs import SqlJobs
 
-
 pytestmark = pytest.mark.slow
 
 
