@@ -1,10 +1,11 @@
 """A Ragstone in another process: the same service through the server that holds the data."""
 
+import asyncio
 import base64
 import http.client
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -14,7 +15,7 @@ import httpx2
 import numpy as np
 
 from ragstone import wire
-from ragstone.errors import RagstoneError, Unavailable
+from ragstone.errors import DataDirectoryInUse, RagstoneError, Unavailable
 from ragstone.events import Done, Event, Failed
 from ragstone.ports import Document
 from ragstone.service import CollectionSummary, Found, IngestRequest, Overview, Progress, Service
@@ -25,6 +26,8 @@ from ragstone.wire import INSTANCE_HEADER, instance
 SERVER_FILE = "server.json"
 HEALTH_SECONDS = 5.0
 CONNECT_SECONDS = 10.0
+START_SECONDS, START_CHECKS = 3.0, 15
+"""How long a server may take to start, and how often it is looked for."""
 
 
 def find_server(data: Path) -> tuple[str, str] | None:
@@ -56,20 +59,36 @@ def find_server(data: Path) -> tuple[str, str] | None:
 async def connect(settings: Settings) -> AsyncIterator[Service]:
     """The service on the data directory: through its server, or else in this process.
 
-    Raises DataDirectoryInUse when another process has it that is no server.
+    Raises DataDirectoryInUse when another process has it that is no server, after giving it the
+    time that a server takes to start.
     """
-    server = find_server(settings.ragstone_data.expanduser().absolute())
-    if server:
-        remote = RemoteRagstone(*server)
-        try:
-            yield remote
-        finally:
-            await remote.aclose()
-    else:
-        from ragstone import build
+    data = settings.ragstone_data.expanduser().absolute()
+    async with AsyncExitStack() as stack:
+        server = find_server(data)
+        if server is None:
+            from ragstone import build
 
-        async with build.open(settings) as service:
-            yield service
+            try:
+                service: Service = await stack.enter_async_context(build.open(settings))
+            except DataDirectoryInUse:
+                server = await _starting(data)
+                if server is None:
+                    raise
+        if server is not None:
+            remote = RemoteRagstone(*server)
+            stack.push_async_callback(remote.aclose)
+            service = remote
+        yield service
+
+
+async def _starting(data: Path) -> tuple[str, str] | None:
+    """The server that is just starting, if there is one."""
+    for _ in range(START_CHECKS):
+        await asyncio.sleep(START_SECONDS / START_CHECKS)
+        server = find_server(data)
+        if server:
+            return server
+    return None
 
 
 class RemoteRagstone:

@@ -29,9 +29,12 @@ class _Below(DefaultFilter):
     """Changes below the given paths; not those of editors' and tools' own files."""
 
     def __init__(self, roots: Sequence[Path], data: Path) -> None:
-        super().__init__(ignore_paths=[data])
+        super().__init__()
         self._roots = roots
+        self._data = data
 
     def __call__(self, change: Change, path: str) -> bool:
-        inside = any(Path(path).is_relative_to(root) for root in self._roots)
-        return inside and super().__call__(change, path)
+        place = Path(path)
+        inside = any(place.is_relative_to(root) for root in self._roots)
+        ours = place.is_relative_to(self._data)
+        return inside and not ours and super().__call__(change, path)
