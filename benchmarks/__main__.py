@@ -23,12 +23,12 @@ def main(names: list[str]) -> int:
     missed = 0
     for name in names or NAMES:
         started = time.monotonic()
-        rows: list[Row] = []
+        rows = {data["what"]: data for data in stored.get(name, [])}
         for row in importlib.import_module(f"benchmarks.{name}").run():
-            rows.append(row)
             missed += not row.met
             print(row.line(), flush=True)
-            stored[name] = [asdict(row) for row in rows]
+            rows[row.what] = asdict(row)
+            stored[name] = list(rows.values())
             RESULTS.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
         print(f"  {name} took {time.monotonic() - started:.0f} s", flush=True)
     (HERE / "results.md").write_text(table(stored), encoding="utf-8")
