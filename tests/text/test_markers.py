@@ -19,6 +19,12 @@ from ragstone.text.markers import cited_sentences, neutral, normalised, numbers
         ("是的[来源2]。", [2]),
         ("See [the manual] and [a1].", []),
         ("array[0] is no marker? [0]", [0]),
+        ("It is so [Source 1, Source 3].", [1, 3]),
+        ("It is so [Sources 1 and 2].", [1, 2]),
+        ("It is so [2-4].", [2, 3, 4]),
+        ("It is so [^2].", [2]),
+        ("是的［1］。", [1]),
+        ("In [1990-2020] it was.", [1990, 2020]),
         ("", []),
     ],
 )
@@ -40,7 +46,18 @@ def test_given_markers_in_or_after_sentences_then_each_belongs_to_its_sentence()
     ]
 
 
-@given(st.text(alphabet="ab [](){}【】1,2 Source", max_size=60))
+def test_given_markers_attached_to_full_stops_then_each_belongs_to_its_sentence() -> None:
+    said = [("First.", [1, 2]), ("Second.", [3]), ("Third.", [])]
+    assert cited_sentences("First.[1][2] Second. [3] Third.") == said
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("piece", [" ", "[", "1,", "[1", "[ ", "[1 and "])
+def test_hostile_text_costs_no_more_than_its_length(piece: str) -> None:
+    neutral("[" + piece * 30_000 + "x")
+
+
+@given(st.text(alphabet="ab [](){}【】［］1,2-^#& Source", max_size=60))
 def test_neutral_text_has_no_marker_and_the_same_length(text: str) -> None:
     assert numbers(neutral(text)) == []
     assert len(neutral(text)) == len(text)

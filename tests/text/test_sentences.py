@@ -31,6 +31,17 @@ def split(text: str) -> list[str]:
         ("a: 1; b: two\na: 2; b: three", ["a: 1; b: two", "a: 2; b: three"]),
         ("A line that was wrapped because\nit was full.", None),
         ("Title\n\nText follows.", ["Title", "Text follows."]),
+        (
+            "The U.S. Army won. He is in the U.S. He likes it.",
+            ["The U.S. Army won.", "He is in the U.S.", "He likes it."],
+        ),
+        ("Built in 1871.[3] It stands.", ["Built in 1871.[3]", "It stands."]),
+        ("It is so.[1][2] Next.", ["It is so.[1][2]", "Next."]),
+        ("« Oui. » Il part.", ["« Oui. »", "Il part."]),
+        ("Er sagte: „Ja.“ Dann ging er.", ["Er sagte: „Ja.“", "Dann ging er."]),
+        ("Am 3. Mai im 19. Jahrhundert. Gut.", ["Am 3. Mai im 19. Jahrhundert.", "Gut."]),
+        ("1. First item. 2. Second item.", ["1. First item.", "2. Second item."]),
+        ("He scored 9. Then 10.", ["He scored 9.", "Then 10."]),
         ("", []),
         ("  \n ", []),
     ],
@@ -60,3 +71,9 @@ def test_spans_are_in_order_apart_and_cover_all_that_is_not_space(text: str) -> 
         covered.update(range(span.start, span.end))
         last = span.end
     assert all(i in covered for i, character in enumerate(text) if not character.isspace())
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("piece", ["." * 9 + "x", ".", "a: ", "1. ", '"', "\n", " ", "|", "U.S. "])
+def test_hostile_text_costs_no_more_than_its_length(piece: str) -> None:
+    sentences(piece * 30_000 + "x\nX")

@@ -17,6 +17,8 @@ from ragstone.text.words import content_words, words
         ("founded", "found"),
         ("running", "runs"),
         ("Straße", "STRASSE"),
+        ("Cafe\u0301", "Café"),
+        ("مُحَمَّد", "محمد"),
     ],
 )
 def test_given_two_forms_of_a_word_then_they_are_the_same(one: str, other: str) -> None:
@@ -30,6 +32,15 @@ def test_given_different_words_then_they_stay_different(one: str, other: str) ->
 
 def test_given_text_without_spaces_then_pairs_of_characters() -> None:
     assert words("北京大学 Peking") == ["北京", "京大", "大学", "pek"]
+
+
+def test_given_signs_that_are_no_letters_then_words_stay_whole() -> None:
+    assert words("हिन्दी भाषा।") == ["हिन्दी", "भाषा"]
+    assert words("বাংলা") == ["বাংলা"]
+
+
+def test_given_korean_then_particles_do_not_hide_a_word() -> None:
+    assert set(words("대한민국의")) > set(words("대한민국"))
 
 
 def test_given_a_question_then_its_content_words_are_left() -> None:

@@ -9,7 +9,7 @@ from pydantic import Field
 from ragstone.events import Sources
 from ragstone.ports import Kit
 from ragstone.stage import Emit, Stage, Step
-from ragstone.text.tokens import count
+from ragstone.text.tokens import count, cut
 from ragstone.turn import Hit, Passage, Turn
 
 
@@ -57,18 +57,5 @@ def _fitting(hits: Sequence[Hit], budget: int) -> list[tuple[str, Hit]]:
             chosen.append((hit.chunk.text, hit))
             left -= tokens
         elif not chosen:
-            return [(_cut(hit.chunk.text, budget), hit)]
+            return [(cut(hit.chunk.text, budget), hit)]
     return chosen
-
-
-def _cut(text: str, budget: int) -> str:
-    """The longest beginning within the budget, ending between words where there are any."""
-    low, high = 1, len(text)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if count(text[:middle]) <= budget:
-            low = middle
-        else:
-            high = middle - 1
-    space = text.rfind(" ", low // 2, low)
-    return text[: space if space > 0 else low]

@@ -1,15 +1,24 @@
-"""Citation markers in an answer: [1], [1, 2], [Source 1], 【1】, [来源1]."""
+"""Citation markers in an answer: [1], [1, 2], [1-3], [^1], [Source 1, Source 2], 【1】, [来源1]."""
 
 import re
 from collections.abc import Callable, Sequence
 
 from ragstone.text.sentences import Span, sentences
 
+LONGEST_RANGE = 20
+"""A range of more numbers than this is none: [1990-2020] are years."""
+
+# Space is bounded everywhere: text with long gaps must not cost the square of its length.
+_LABEL = r"(?:(?:sources?|quellen?|fuentes?|источники?|来源|來源|出典|출처)\s{0,3}(?::\s{0,3})?)?"
+_ITEM = rf"{_LABEL}[#^]?\d{{1,4}}(?:\s?[-–]\s?\d{{1,4}})?"
 _MARKER = re.compile(
-    r"\s*(?:\[|【)\s*(?:sources?|quellen?|来源|출처)?\s*:?\s*"
-    r"(\d{1,4}(?:\s*[,;、]\s*\d{1,4})*)\s*(?:\]|】)",
+    rf"\s{{0,3}}[\[【［]\s{{0,3}}"
+    rf"({_ITEM}(?:\s{{0,3}}(?:[,;、，&]|and|und|et|y|和)\s{{0,3}}{_ITEM})*+)"
+    rf"\s{{0,3}}[\]】］]",
     re.IGNORECASE,
 )
+_NUMBERS = re.compile(r"(\d+)(?:\s?[-–]\s?(\d+))?")
+_ROUND = str.maketrans("[]【】［］", "()()()")
 
 
 def numbers(text: str) -> list[int]:
@@ -61,8 +70,12 @@ def _whole(text: str, spans: Sequence[Span]) -> list[Span]:
 
 def neutral(text: str) -> str:
     """A document's text with brackets around numbers made round, so that none is a marker."""
-    return _MARKER.sub(lambda m: m.group().translate(str.maketrans("[]【】", "()()")), text)
+    return _MARKER.sub(lambda m: m.group().translate(_ROUND), text)
 
 
 def _numbers(match: re.Match[str]) -> list[int]:
-    return [int(n) for n in re.findall(r"\d+", match.group(1))]
+    found: list[int] = []
+    for first, last in _NUMBERS.findall(match.group(1)):
+        low, high = int(first), int(last or first)
+        found += range(low, high + 1) if 0 <= high - low < LONGEST_RANGE else (low, high)
+    return found

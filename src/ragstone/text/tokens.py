@@ -33,3 +33,21 @@ def count(text: str) -> int:
         math.ceil((match.end() - match.start()) / _CHARACTERS_IN_TOKEN[match.lastgroup or "mark"])
         for match in _PIECE.finditer(text)
     )
+
+
+def cut(text: str, budget: int) -> str:
+    """The longest beginning of at most `budget` tokens, ending between words where there are any.
+
+    At least one character stays of a text that has any.
+    """
+    low, high = 1, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if count(text[:middle]) <= budget:
+            low = middle
+        else:
+            high = middle - 1
+    if low >= len(text):
+        return text
+    space = text.rfind(" ", low // 2, low)
+    return text[: space if space > 0 else low]
