@@ -8,13 +8,12 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from concurrent.futures import CancelledError
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
 
 from ragstone.errors import Conflict, RagstoneError
-from ragstone.service import FileFailure, Progress
+from ragstone.service import Progress
 
 log = logging.getLogger(__name__)
 
@@ -203,14 +202,3 @@ def _destroy() -> None:
     from dbos import DBOS
 
     DBOS.destroy(destroy_registry=True)
-
-
-def as_json(progress: Progress) -> dict[str, Any]:
-    """Progress as JSON values."""
-    return asdict(progress)
-
-
-def from_json(data: dict[str, Any]) -> Progress:
-    """The inverse of `as_json`."""
-    failed = tuple(FileFailure(**failure) for failure in data.get("failed", ()))
-    return Progress(**{**data, "failed": failed, "notes": tuple(data.get("notes", ()))})
