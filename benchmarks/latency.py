@@ -19,8 +19,9 @@ from ragstone.engine import Engine
 from ragstone.evaluation import dataset
 from ragstone.events import Done
 from ragstone.filters import readable
-from ragstone.ports import Collection, Kit, Search
+from ragstone.ports import Kit, Search
 from ragstone.recipe import Recipe, recipes
+from ragstone.records import Collection
 from ragstone.settings import RagSettings, Settings
 from ragstone.turn import Ask, Chunk, Principal
 

@@ -27,7 +27,7 @@ from ragstone.events import (
     Thinking,
     Token,
 )
-from ragstone.ports import Collection, Document
+from ragstone.records import Collection, Document
 from ragstone.service import (
     CollectionSummary,
     FileFailure,

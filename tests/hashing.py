@@ -6,7 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ragstone.errors import EmbeddingMismatch
-from ragstone.ports import Collection, Embedder, Vectors
+from ragstone.ports import Embedder, Vectors
+from ragstone.records import Collection
 
 WIDTH = 32
 

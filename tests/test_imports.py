@@ -11,7 +11,7 @@ LAYERS = (
     {"errors"},
     {"turn"},
     {"filters"},
-    {"events"},
+    {"events", "records"},
     {"ports"},
     {"settings"},
     {"stage"},

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from dataclasses import replace
 
 from ragstone.errors import RagstoneError, StageTimeout
@@ -48,6 +49,16 @@ class Engine:
                 await asyncio.wait([worker])
             finally:
                 self._spawn_tail(run)
+
+    async def answered(self, ask: Ask) -> Turn:
+        """The finished turn of `ask`; raises what it failed with."""
+        async with aclosing(self.events(ask)) as events:
+            async for event in events:
+                if isinstance(event, Failed):
+                    raise event.error
+                if isinstance(event, Done):
+                    return event.turn
+        raise AssertionError("a stream of events ends with Done or Failed")
 
     def _spawn_tail(self, run: "_Run") -> None:
         task = asyncio.create_task(run.tail())

@@ -9,12 +9,13 @@ from typing import Any
 
 from ragstone import __version__
 from ragstone.engine import Engine
-from ragstone.errors import RagstoneError, UnknownCollection, UnknownDocument, UnknownModel
-from ragstone.events import Done, Event, Failed
+from ragstone.errors import UnknownCollection, UnknownDocument, UnknownModel
+from ragstone.events import Event
 from ragstone.filters import AnyOf, Not
 from ragstone.ingest.jobs import Jobs
 from ragstone.ingest.pipeline import Pipeline
-from ragstone.ports import Collection, Document, Embedder, Kit
+from ragstone.ports import Embedder, Kit
+from ragstone.records import Collection, Document
 from ragstone.service import CollectionSummary, Found, IngestRequest, Overview, Progress
 from ragstone.turn import Ask, Principal
 
@@ -44,13 +45,8 @@ class Ragstone:
         return self._answers.events(ask)
 
     async def search(self, ask: Ask) -> Found:
-        async with aclosing(self._searches.events(ask)) as events:
-            async for event in events:
-                if isinstance(event, Failed):
-                    raise event.error
-                if isinstance(event, Done):
-                    return Found(event.turn.hits, event.turn.trace)
-        raise RagstoneError("The search ended without a result.")
+        turn = await self._searches.answered(ask)
+        return Found(turn.hits, turn.trace)
 
     async def ingest(self, request: IngestRequest) -> AsyncGenerator[Progress, None]:
         async with aclosing(self._job("ingest", asdict(request))) as job:

@@ -3,65 +3,20 @@
 `Kit` bundles one adapter of each for the stages. Only `build.py` makes one.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragstone.filters import EVERYTHING, Filter
+from ragstone.records import Collection, Document, DocumentStatus
 from ragstone.turn import Ask, Chunk, Finish, Passage, RankedList, Turn, Usage
 
 Vectors = NDArray[np.float32]
 """Shape (n, dimensions), rows of unit length."""
-
-DocumentStatus = Literal["writing", "text", "ready", "failed"]
-
-
-@dataclass(frozen=True, slots=True)
-class Collection:
-    """A named set of documents in one tenant, with the embedding model that indexed it.
-
-    `language` is the ISO 639-1 code that the keyword index stems for, empty for none. `build`
-    names the index directory or table, so that a rebuild can stand beside what it replaces.
-    """
-
-    tenant: str
-    name: str
-    model: str
-    fingerprint: str
-    dimensions: int
-    language: str = ""
-    build: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """What is known of one document. `version` is the one that answers questions, 0 for none yet.
-
-    `status`: writing (not yet searchable), text (by keyword), ready (also by meaning), failed
-    (`error` says why; an earlier version may still answer). `source` is where it was read from.
-    """
-
-    id: str
-    tenant: str
-    collection: str
-    path: str
-    title: str = ""
-    media_type: str = ""
-    content_hash: str = ""
-    version: int = 0
-    allowed: tuple[str, ...] = ("*",)
-    metadata: Mapping[str, Any] | None = None
-    status: DocumentStatus = "writing"
-    error: str = ""
-    source: str = ""
-    size: int = 0
-    modified: float = 0.0
-    chunks: int = 0
-    pages: int = 0
 
 
 class Embedder(Protocol):
@@ -155,6 +110,10 @@ class ChunkIndex(Protocol):
 
     async def fetch(self, collection: Collection, ids: Sequence[str]) -> dict[str, Chunk]:
         """The chunks of `ids` that exist."""
+        ...
+
+    async def vectors(self, collection: Collection, ids: Sequence[str]) -> dict[str, Vectors]:
+        """The vectors of the chunks of `ids` that have one, each of shape (dimensions,)."""
         ...
 
     def scan(

@@ -17,7 +17,7 @@ import numpy as np
 from ragstone import wire
 from ragstone.errors import DataDirectoryInUse, RagstoneError, Unavailable
 from ragstone.events import Done, Event, Failed
-from ragstone.ports import Document
+from ragstone.records import Document
 from ragstone.service import CollectionSummary, Found, IngestRequest, Overview, Progress, Service
 from ragstone.settings import Settings
 from ragstone.turn import Ask, Principal

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from ragstone.events import Event
-from ragstone.ports import Collection, Document
+from ragstone.records import Collection, Document
 from ragstone.turn import EVERYONE, Ask, Hit, Principal, Traced
 
 

@@ -43,6 +43,20 @@ class EmbeddingSettings(BaseModel):
     timeout: float = Field(60.0, gt=0, description="Seconds that a call of that server may take.")
 
 
+class IndexSettings(BaseModel):
+    """Where chunks and their vectors are kept."""
+
+    model_config = _SECTION
+
+    url: str = Field(
+        "",
+        description="Empty for Qdrant Edge in the data directory; http:// or https:// for a "
+        "Qdrant server, postgresql:// for PostgreSQL with pgvector, elasticsearch+http://.",
+    )
+    api_key: SecretStr = Field(SecretStr(""), description="The key of that server.")
+    timeout: float = Field(30.0, gt=0, description="Seconds that one request to it may take.")
+
+
 class LlmSettings(BaseModel):
     """The chat model; without one, answers are extracted from the passages."""
 
@@ -134,6 +148,7 @@ class Settings(BaseSettings):
     )
     server: ServerSettings = ServerSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
+    index: IndexSettings = IndexSettings()
     llm: LlmSettings = LlmSettings()
     rag: RagSettings = RagSettings()
     ingest: IngestSettings = IngestSettings()

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from ragstone.errors import UnknownCollection
-from ragstone.ports import Catalog, Collection, Document
+from ragstone.ports import Catalog
+from ragstone.records import Collection, Document
 from ragstone.state.catalog import SqlCatalog
 from ragstone.state.database import open_database
 

@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from ragstone.ports import Catalog, Document
+from ragstone.ports import Catalog
+from ragstone.records import Document
 from tests.conformance.test_catalog import ADAPTERS, LAW, Opener
 
 IDS = st.sampled_from(["a", "b", "c"])

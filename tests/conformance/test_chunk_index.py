@@ -28,7 +28,8 @@ from ragstone.filters import (
     under,
 )
 from ragstone.index.edge import EdgeIndex
-from ragstone.ports import ChunkIndex, Collection, Search
+from ragstone.ports import ChunkIndex, Search
+from ragstone.records import Collection
 from ragstone.turn import Chunk, Principal
 
 WIDTH = 8
@@ -151,6 +152,20 @@ async def test_given_a_chunk_when_fetched_then_every_field_is_as_it_was(index: C
     )
     await index.upsert(collection, [chunk])
     assert await index.fetch(collection, [chunk.chunk_id, str(uuid4())]) == {chunk.chunk_id: chunk}
+
+
+async def test_given_chunks_when_their_vectors_are_read_then_those_that_have_one_come_back(
+    index: ChunkIndex,
+) -> None:
+    collection = a_collection()
+    held, bare = [a_chunk(collection) for _ in range(2)], a_chunk(collection)
+    rows = vectors(1, 2)
+    await index.upsert(collection, held, rows)
+    await index.upsert(collection, [bare])
+    ids = [held[0].chunk_id, held[1].chunk_id, bare.chunk_id, str(uuid4())]
+    found = await index.vectors(collection, ids)
+    assert set(found) == {chunk.chunk_id for chunk in held}
+    assert np.allclose(np.stack([found[chunk.chunk_id] for chunk in held]), rows, atol=1e-4)
 
 
 async def test_given_an_id_again_when_upserted_then_it_is_replaced(index: ChunkIndex) -> None:

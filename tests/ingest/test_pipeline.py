@@ -12,7 +12,8 @@ from ragstone.errors import EmbeddingMismatch
 from ragstone.filters import EVERYTHING, AnyOf, Not
 from ragstone.index.edge import EdgeIndex
 from ragstone.ingest.pipeline import Pipeline
-from ragstone.ports import Collection, Document, Search
+from ragstone.ports import Search
+from ragstone.records import Collection, Document
 from ragstone.service import IngestRequest, Progress
 from ragstone.settings import IngestSettings
 from ragstone.state.catalog import SqlCatalog

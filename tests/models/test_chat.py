@@ -175,7 +175,13 @@ def a_server(answer: Callable[[Request, dict[str, Any]], Response]) -> Starlette
 
 @pytest.mark.parametrize(
     ("status", "advice"),
-    [(401, "LLM__API_KEY"), (404, "LLM__MODEL"), (429, "too often"), (500, "log")],
+    [
+        (400, "LLM__CONTEXT_WINDOW"),
+        (401, "LLM__API_KEY"),
+        (404, "LLM__MODEL"),
+        (429, "too often"),
+        (500, "log"),
+    ],
 )
 async def test_given_a_server_that_refuses_then_the_error_says_what_to_check(
     status: int, advice: str, chat: Make
@@ -244,6 +250,58 @@ async def test_given_a_model_that_hangs_then_the_wait_ends_at_its_time_out(chat:
         assert heard == ["a"]
 
 
+async def test_given_a_narrow_window_then_only_the_best_passages_are_sent(chat: Make) -> None:
+    bodies: list[dict[str, Any]] = []
+
+    def answer(request: Request, body: dict[str, Any]) -> Response:
+        bodies.append(body)
+        return streamed("Yes. [1]")
+
+    many = [a_passage(i, f"Passage {i}. " + "word " * 200) for i in range(1, 9)]
+    with running(a_server(answer)) as url:
+        await said(chat(url, context_window=700), Ask("q"), many)
+    prompt = bodies[0]["messages"][0]["content"]
+    assert 'number="1"' in prompt
+    assert 'number="8"' not in prompt
+
+
+async def test_given_a_proxy_then_a_server_on_this_machine_is_asked_without_it(
+    chat: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    with running(a_server(lambda request, body: streamed("Yes. [1]"))) as url:
+        pieces = await said(chat(url), Ask("q"))
+    assert pieces[0].text == "Yes. [1]"
+
+
+def test_given_a_key_in_the_settings_then_a_provider_gets_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(ConfigError, match="LLM__API_KEY"):
+        ChatModel(LlmSettings(model="openai:some-model"), NO_ANSWER)
+    model = ChatModel(LlmSettings(model="openai:some-model", api_key=SecretStr(KEY)), NO_ANSWER)
+    assert model.name == "openai:some-model"
+
+
 def test_given_a_provider_that_does_not_exist_then_a_clear_error() -> None:
     with pytest.raises(ConfigError, match="LLM__MODEL"):
         ChatModel(LlmSettings(model="nonsense:model"), NO_ANSWER)
+
+
+async def test_given_an_answer_that_also_holds_the_refusal_then_it_is_an_answer(
+    chat: Make,
+) -> None:
+    text = f"The tower was built in 1871 and is 34 metres high. [1] On its cost: {NO_ANSWER}"
+    with running(a_server(lambda request, body: streamed(text))) as url:
+        assert (await said(chat(url), Ask("q")))[-1].finish == "stop"
+
+
+async def test_given_a_password_in_the_address_then_no_error_shows_it() -> None:
+    model = ChatModel(settings("http://ann:hunter2@127.0.0.1:9"), NO_ANSWER)
+    with pytest.raises(ModelUnavailable) as raised:
+        await said(model, Ask("q"))
+    assert "127.0.0.1:9" in str(raised.value)
+    assert "hunter2" not in str(raised.value)
+    await model.aclose()

@@ -19,7 +19,8 @@ from ragstone.errors import ConfigError, EmbeddingMismatch, ModelUnavailable
 from ragstone.models.embedders import ConfiguredEmbedders
 from ragstone.models.minilm import MiniLm
 from ragstone.models.multilingual import MultilingualE5
-from ragstone.ports import Collection, Embedder
+from ragstone.ports import Embedder
+from ragstone.records import Collection
 from ragstone.settings import EmbeddingSettings
 
 TEXTS = ["A whale is a mammal.", "The stock market fell.", "", "x" * 5000, "Wale singen."]

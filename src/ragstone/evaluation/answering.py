@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from contextlib import aclosing
 from pathlib import Path
 
 from ragstone.engine import Engine
@@ -10,7 +9,6 @@ from ragstone.errors import InputError
 from ragstone.evaluation import dataset
 from ragstone.evaluation.answers import AnswerRecord, measure
 from ragstone.evaluation.indexed import NAME, indexed
-from ragstone.events import Done, Failed
 from ragstone.recipe import Recipe, recipes
 from ragstone.settings import Settings
 from ragstone.text.sentences import sentences
@@ -65,12 +63,7 @@ def _plain(text: str) -> Sequence[str]:
 
 
 async def _answer(engine: Engine, ask: Ask) -> Answer:
-    async with aclosing(engine.events(ask)) as events:
-        async for event in events:
-            if isinstance(event, Failed) and isinstance(event.error, InputError):
-                return Answer(finish="refused", confidence=0.0)
-            if isinstance(event, Failed):
-                raise event.error
-            if isinstance(event, Done):
-                return event.turn.answer or Answer()
-    raise AssertionError("a stream of events ends with Done or Failed")
+    try:
+        return (await engine.answered(ask)).answer or Answer()
+    except InputError:
+        return Answer(finish="refused", confidence=0.0)

@@ -12,7 +12,8 @@ from ragstone.build import open_kit
 from ragstone.evaluation.dataset import Entry
 from ragstone.ingest.chunk import chunk
 from ragstone.ingest.document import Block
-from ragstone.ports import Collection, Kit
+from ragstone.ports import Kit
+from ragstone.records import Collection
 from ragstone.settings import IngestSettings, Settings
 from ragstone.text.language import detect
 from ragstone.turn import Chunk

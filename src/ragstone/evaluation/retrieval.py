@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Sequence
-from contextlib import aclosing
 from pathlib import Path
 from statistics import fmean
 
@@ -10,7 +9,6 @@ from ragstone.engine import Engine
 from ragstone.errors import InputError
 from ragstone.evaluation import dataset, measures
 from ragstone.evaluation.indexed import NAME, indexed
-from ragstone.events import Done, Failed
 from ragstone.recipe import search_recipes
 from ragstone.settings import Settings
 from ragstone.turn import Ask, Strategy, Turn
@@ -57,19 +55,9 @@ def documents(turn: Turn) -> list[str]:
 async def _ranking(engine: Engine, ask: Ask) -> list[str]:
     """The documents found; none for a question that is refused, such as an empty one."""
     try:
-        return documents(await _search(engine, ask))
+        return documents(await engine.answered(ask))
     except InputError:
         return []
-
-
-async def _search(engine: Engine, ask: Ask) -> Turn:
-    async with aclosing(engine.events(ask)) as events:
-        async for event in events:
-            if isinstance(event, Failed):
-                raise event.error
-            if isinstance(event, Done):
-                return event.turn
-    raise AssertionError("a stream of events ends with Done or Failed")
 
 
 def _averages(

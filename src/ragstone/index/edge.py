@@ -6,56 +6,36 @@ memory maps, of which Linux allows a process 65,530).
 """
 
 import asyncio
-import shutil
-import threading
-from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 import qdrant_edge as edge
 
-from ragstone.errors import IndexUnavailable, InputError, RagstoneError, StorageFull
+from ragstone.errors import IndexUnavailable, InputError
 from ragstone.filters import EVERYTHING, Filter
 from ragstone.index.edge_filter import translate
-from ragstone.index.edge_shard import BM25, DENSE, open_shard, points, shard_path, tokenizer
-from ragstone.ports import Collection, Search, Vectors
+from ragstone.index.edge_pool import OpenShard, ShardPool, translated
+from ragstone.index.edge_shard import BM25, DENSE, points
+from ragstone.ports import Search, Vectors
+from ragstone.records import Collection
 from ragstone.turn import Chunk, RankedList, Scored
 
 T = TypeVar("T")
 
-MIN_FREE_BYTES = 64 * 2**20
-"""Edge opens and writes through memory maps (its log alone takes 32 MB), and a full disk would kill
-the process with a bus error. An index that is open goes on answering."""
-
 MIN_OPTIMIZE = 2_000
 """Chunks written before search structures are worth rebuilding: scanning that many is faster."""
-
-
-@dataclass
-class _Open:
-    """An open shard. `lock` orders writes; `users` keeps it open while it is being used."""
-
-    shard: edge.EdgeShard
-    bm25: edge.Bm25
-    users: int = 0
-    unoptimized: int = 0
-    lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 class EdgeIndex:
     """`ports.ChunkIndex` in the directory `root`, made if need be. One process at a time."""
 
     def __init__(self, root: Path, threads: int = 4, max_open: int = 64) -> None:
-        root.mkdir(parents=True, exist_ok=True)
         self._root = root
-        self._max_open = max_open
-        self._open: OrderedDict[Path, _Open] = OrderedDict()
-        self._guard = threading.Lock()
+        self._pool = ShardPool(root, max_open)
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="edge")
         self._background = ThreadPoolExecutor(1, thread_name_prefix="edge-optimize")
 
@@ -63,16 +43,8 @@ class EdgeIndex:
         await self._run(collection, lambda held: None)
 
     async def drop(self, collection: Collection) -> None:
-        path = shard_path(self._root, collection)
-
-        def remove() -> None:
-            with self._guard:
-                held = self._open.pop(path, None)
-            if held:
-                held.shard.close()
-            shutil.rmtree(path, ignore_errors=True)
-
-        await asyncio.get_running_loop().run_in_executor(self._threads, remove)
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._threads, self._pool.remove, collection)
 
     async def upsert(
         self, collection: Collection, chunks: Sequence[Chunk], vectors: Vectors | None = None
@@ -80,8 +52,8 @@ class EdgeIndex:
         if vectors is not None:
             _check_width(collection, vectors)
 
-        def write(held: _Open) -> None:
-            self._need_space()
+        def write(held: OpenShard) -> None:
+            self._pool.need_space()
             batch = points(chunks, vectors, held.bm25)
             with held.lock:
                 held.shard.update(edge.UpdateOperation.upsert_points(batch))
@@ -96,8 +68,8 @@ class EdgeIndex:
         _check_width(collection, vectors)
         rows = dict(zip(ids, vectors.tolist(), strict=True))
 
-        def write(held: _Open) -> None:
-            self._need_space()
+        def write(held: OpenShard) -> None:
+            self._pool.need_space()
             with held.lock:
                 alive = [str(r.id) for r in held.shard.retrieve(list(rows), False, False)]
                 pairs = [edge.PointVectors(i, {DENSE: rows[i]}) for i in alive]
@@ -113,7 +85,7 @@ class EdgeIndex:
     ) -> list[Chunk]:
         missing = edge.Filter(must=[translate(where)], must_not=[edge.HasVectorCondition(DENSE)])
 
-        def read(held: _Open) -> list[Chunk]:
+        def read(held: OpenShard) -> list[Chunk]:
             request = edge.ScrollRequest(limit=limit, filter=missing, with_payload=True)
             return [_chunk(record) for record in held.shard.scroll(request)[0]]
 
@@ -132,7 +104,7 @@ class EdgeIndex:
             if search.vector is not None:
                 _check_width(collection, search.vector)
 
-        def read(held: _Open) -> list[RankedList]:
+        def read(held: OpenShard) -> list[RankedList]:
             requests = [_request(s, held.bm25, condition, limit, exact) for s in searches]
             answers = held.shard.query_batch(edge.QueryBatchRequest(requests))
             return [_ranked(s, found) for s, found in zip(searches, answers, strict=True)]
@@ -140,9 +112,20 @@ class EdgeIndex:
         return await self._run(collection, read) if searches else []
 
     async def fetch(self, collection: Collection, ids: Sequence[str]) -> dict[str, Chunk]:
-        def read(held: _Open) -> dict[str, Chunk]:
+        def read(held: OpenShard) -> dict[str, Chunk]:
             records = held.shard.retrieve(list(ids), True, False)
             return {str(record.id): _chunk(record) for record in records}
+
+        return await self._run(collection, read) if ids else {}
+
+    async def vectors(self, collection: Collection, ids: Sequence[str]) -> dict[str, Vectors]:
+        def read(held: OpenShard) -> dict[str, Vectors]:
+            records = held.shard.retrieve(list(ids), False, [DENSE])
+            return {
+                str(r.id): np.asarray(r.vector[DENSE], np.float32)
+                for r in records
+                if isinstance(r.vector, dict) and DENSE in r.vector
+            }
 
         return await self._run(collection, read) if ids else {}
 
@@ -164,7 +147,7 @@ class EdgeIndex:
     async def delete(self, collection: Collection, where: Filter) -> None:
         operation = edge.UpdateOperation.delete_points_by_filter(translate(where))
 
-        def write(held: _Open) -> None:
+        def write(held: OpenShard) -> None:
             with held.lock:
                 held.shard.update(operation)
 
@@ -179,13 +162,13 @@ class EdgeIndex:
     ) -> dict[str, int]:
         request = edge.FacetRequest(field, limit=limit, exact=True, filter=translate(where))
 
-        def read(held: _Open) -> dict[str, int]:
+        def read(held: OpenShard) -> dict[str, int]:
             return {str(hit.value): hit.count for hit in held.shard.facet(request)}
 
         return await self._run(collection, read)
 
     async def optimize(self, collection: Collection) -> None:
-        def build(held: _Open) -> None:
+        def build(held: OpenShard) -> None:
             if held.unoptimized >= MIN_OPTIMIZE:
                 held.unoptimized = 0
                 held.shard.optimize()
@@ -200,65 +183,25 @@ class EdgeIndex:
     async def aclose(self) -> None:
         """Flush and close every shard; the index cannot be used afterwards."""
 
-        def close() -> None:
-            with self._guard:
-                while self._open:
-                    _, held = self._open.popitem()
-                    held.shard.close()
-
-        await asyncio.get_running_loop().run_in_executor(self._threads, close)
+        await asyncio.get_running_loop().run_in_executor(self._threads, self._pool.close)
         self._threads.shutdown()
         self._background.shutdown()
 
     async def _run(
         self,
         collection: Collection,
-        work: Callable[[_Open], T],
+        work: Callable[[OpenShard], T],
         threads: ThreadPoolExecutor | None = None,
     ) -> T:
         def call() -> T:
-            with self._using(collection) as held, _translated():
+            with self._pool.using(collection) as held, translated():
                 return work(held)
 
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(threads or self._threads, call)
 
-    @contextmanager
-    def _using(self, collection: Collection) -> Iterator[_Open]:
-        held = self._acquire(collection)
-        try:
-            yield held
-        finally:
-            with self._guard:
-                held.users -= 1
 
-    def _acquire(self, collection: Collection) -> _Open:
-        path = shard_path(self._root, collection)
-        with self._guard, _translated():
-            held = self._open.get(path)
-            if held is None:
-                self._need_space()
-                shard = open_shard(path, collection.dimensions)
-                held = self._open[path] = _Open(shard, tokenizer(collection.language))
-                self._close_idle()
-            self._open.move_to_end(path)
-            held.users += 1
-            return held
-
-    def _close_idle(self) -> None:
-        idle = [path for path, held in self._open.items() if held.users == 0]
-        for path in idle[: max(0, len(self._open) - self._max_open)]:
-            self._open.pop(path).shard.close()
-
-    def _need_space(self) -> None:
-        if shutil.disk_usage(self._root).free < MIN_FREE_BYTES:
-            raise StorageFull(
-                f"Less than {MIN_FREE_BYTES // 2**20} MB are free on the disk of {self._root}. "
-                "Free some space, then run the command again; what is indexed is unharmed."
-            )
-
-
-def _scroll(request: edge.ScrollRequest, held: _Open) -> tuple[list[edge.Record], Any]:
+def _scroll(request: edge.ScrollRequest, held: OpenShard) -> tuple[list[edge.Record], Any]:
     return held.shard.scroll(request)
 
 
@@ -292,16 +235,3 @@ def _check_width(collection: Collection, vectors: Vectors) -> None:
             f"Collection {collection.name!r} holds vectors of {collection.dimensions} numbers, "
             f"but one of {width} was given. Use the model that it was indexed with."
         )
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    """Edge raises bare exceptions: say what they mean."""
-    try:
-        yield
-    except RagstoneError:
-        raise
-    except Exception as error:
-        if "No space left" in str(error):
-            raise StorageFull("The disk is full. Free some space and run it again.") from error
-        raise IndexUnavailable(f"The index does not answer: {error}.") from error

@@ -8,7 +8,8 @@ import qdrant_edge as edge
 
 from ragstone.filters import tokens
 from ragstone.index.edge_filter import PAIRS
-from ragstone.ports import Collection, Vectors
+from ragstone.ports import Vectors
+from ragstone.records import Collection
 from ragstone.turn import Chunk
 
 DENSE = "dense"
@@ -30,31 +31,6 @@ KEYWORD_FIELDS = (
 INTEGER_FIELDS = ("page", "chunk_index", "version")
 FLOAT_FIELDS = ("modified",)
 
-STEMMED = {
-    "ar": "arabic",
-    "da": "danish",
-    "de": "german",
-    "el": "greek",
-    "en": "english",
-    "es": "spanish",
-    "fi": "finnish",
-    "fr": "french",
-    "hu": "hungarian",
-    "it": "italian",
-    "nl": "dutch",
-    "no": "norwegian",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "sv": "swedish",
-    "tr": "turkish",
-}
-"""Languages (ISO 639-1) that Edge has a Snowball stemmer for."""
-
-AVERAGE_TOKENS = 100.0
-"""Tokens in a chunk of the default size after stop words: BM25's length normalisation is
-relative to this. Measured: 85 (scifact) to 120 (squad2_dev)."""
-
 NAME_BYTES = 200
 
 
@@ -65,22 +41,6 @@ def shard_path(root: Path, collection: Collection) -> Path:
 
 def _safe(name: str) -> str:
     return quote(name, safe="").replace(".", "%2E")[:NAME_BYTES]
-
-
-def tokenizer(language: str) -> edge.Bm25:
-    """BM25 weights (k1 1.2, b 0.75) for text of `language`; unknown ones are not stemmed."""
-    name = STEMMED.get(language)
-    return edge.Bm25(
-        edge.Bm25Config(
-            k=1.2,
-            b=0.75,
-            avg_len=AVERAGE_TOKENS,
-            tokenizer=edge.TokenizerType.Multilingual,
-            language=name,
-            stopwords=None if name else edge.StopwordsSet(languages=set(), custom=set()),
-            stemmer=None if name else edge.DisabledStemmer(),
-        )
-    )
 
 
 def open_shard(path: Path, dimensions: int) -> edge.EdgeShard:

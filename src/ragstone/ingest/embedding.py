@@ -7,7 +7,8 @@ never idle for the index's sake.
 import asyncio
 from collections.abc import Callable, Sequence
 
-from ragstone.ports import Catalog, ChunkIndex, Collection, Embedder, Vectors
+from ragstone.ports import Catalog, ChunkIndex, Embedder, Vectors
+from ragstone.records import Collection
 from ragstone.turn import Chunk
 
 BATCH = 64

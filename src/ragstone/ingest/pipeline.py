@@ -18,7 +18,8 @@ from ragstone.ingest.files import Found, Refused, content_hash, discover
 from ragstone.ingest.progress import Tracker
 from ragstone.ingest.rebuild import rebuild
 from ragstone.ingest.write import Writer, document_id
-from ragstone.ports import Catalog, ChunkIndex, Collection, Document, Embedders
+from ragstone.ports import Catalog, ChunkIndex, Embedders
+from ragstone.records import Collection, Document
 from ragstone.service import IngestRequest, Progress
 from ragstone.settings import IngestSettings
 from ragstone.text.language import detect

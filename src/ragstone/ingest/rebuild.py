@@ -8,7 +8,8 @@ from dataclasses import replace
 from ragstone.errors import UnknownCollection
 from ragstone.ingest.embedding import embed_pending
 from ragstone.ingest.progress import Tracker
-from ragstone.ports import Catalog, ChunkIndex, Collection, Embedders
+from ragstone.ports import Catalog, ChunkIndex, Embedders
+from ragstone.records import Collection
 from ragstone.service import Progress
 
 

@@ -20,7 +20,8 @@ from ragstone.filters import eq
 from ragstone.ingest.chunk import Piece, chunk
 from ragstone.ingest.document import Parsed
 from ragstone.ingest.parse import parse
-from ragstone.ports import Catalog, ChunkIndex, Collection, Document
+from ragstone.ports import Catalog, ChunkIndex
+from ragstone.records import Collection, Document
 from ragstone.settings import IngestSettings
 from ragstone.text.language import detect
 from ragstone.text.tokens import count

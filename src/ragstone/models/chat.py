@@ -4,11 +4,14 @@ pydantic-ai takes a second to import, so this module is imported only when a mod
 """
 
 import asyncio
+import inspect
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack
+from ipaddress import ip_address
 from typing import Any, cast
+from urllib.parse import urlsplit
 
-from openai import AsyncOpenAI
+from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 from pydantic_ai.direct import model_request_stream
 from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError, UnexpectedModelBehavior, UserError
 from pydantic_ai.messages import (
@@ -26,6 +29,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import Model, StreamedResponse, infer_model
 from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers import Provider, infer_provider, infer_provider_class
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.settings import ModelSettings
 
@@ -36,7 +40,11 @@ from ragstone.settings import LlmSettings
 from ragstone.turn import Ask, Finish, Passage, Usage
 
 READY_SECONDS = 5.0
+REFUSAL_SLACK = 40
+"""Characters around the no-answer sentence beyond which an answer says more than a refusal."""
+
 _ADVICE = {
+    400: "Check LLM__CONTEXT_WINDOW: the prompt may be longer than the model takes.",
     401: "Check LLM__API_KEY.",
     403: "Check LLM__API_KEY.",
     404: "Check LLM__MODEL and LLM__BASE_URL.",
@@ -58,13 +66,17 @@ class ChatModel:
             yield Said(self._no_answer, finish="refused", confidence=0.0)
             return
         text = ""
+        options = self._options(ask)
+        window = self._settings.context_window
+        room = options.get("max_tokens", 0)
+        sent = prompt.fitting(ask, passages, self._no_answer, window, room)
         async with AsyncExitStack() as stack:
             stream = await self._next(
                 stack.enter_async_context(
                     model_request_stream(
                         self._model,
-                        _messages(ask, passages, self._no_answer),
-                        model_settings=self._options(ask),
+                        _messages(ask, sent, self._no_answer),
+                        model_settings=options,
                     )
                 )
             )
@@ -99,7 +111,7 @@ class ChatModel:
             raise self._unavailable(error) from error
 
     def _unavailable(self, error: Exception) -> ModelUnavailable:
-        place = self._settings.base_url or self.name
+        place = _shown(self._settings.base_url) or self.name
         if isinstance(error, TimeoutError):
             return ModelUnavailable(
                 f"The model {self.name!r} said nothing for {self._settings.timeout:g} s "
@@ -130,7 +142,9 @@ class ChatModel:
         return options
 
     def _finish(self, stream: StreamedResponse, text: str) -> Finish:
-        if self._no_answer.strip(" .").casefold() in text.casefold():
+        refusal = self._no_answer.strip(" .").casefold()
+        said = text.casefold()
+        if refusal in said and len(said) < len(refusal) + REFUSAL_SLACK:
             return "refused"
         return "length" if stream.finish_reason == "length" else "stop"
 
@@ -140,15 +154,46 @@ def _model(settings: LlmSettings) -> Model[Any]:
     try:
         if settings.base_url:
             # Servers without keys still want the header that the client always sends.
-            client = AsyncOpenAI(base_url=settings.base_url, api_key=key or "none", max_retries=1)
+            client = AsyncOpenAI(
+                base_url=settings.base_url,
+                api_key=key or "none",
+                max_retries=1,
+                http_client=DefaultAsyncHttpxClient(trust_env=not _is_here(settings.base_url)),
+            )
             provider = OpenAIProvider(openai_client=client)
             return OpenAIChatModel(settings.model or "default", provider=provider)
-        return infer_model(settings.model)
+        return infer_model(settings.model, lambda name: _provider(name, key))
     except (UserError, ImportError, ValueError) as error:
         raise ConfigError(
             f"The model {settings.model!r} cannot be used: {error} "
-            "Set LLM__MODEL to provider:model, or LLM__BASE_URL to a server."
+            "Set LLM__MODEL to provider:model and LLM__API_KEY to its key, "
+            "or LLM__BASE_URL to a server."
         ) from error
+
+
+def _provider(name: str, key: str) -> Provider[Any]:
+    """The provider with the key of the settings; without one, it looks where it always does."""
+    if not key or name.startswith("gateway/"):
+        return infer_provider(name)
+    made = infer_provider_class(name)
+    if "api_key" not in inspect.signature(made).parameters:
+        return infer_provider(name)
+    return cast(Any, made)(api_key=key)  # type: ignore[no-any-return]
+
+
+def _shown(url: str) -> str:
+    """The address without the user and password that it may hold."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
+def _is_here(url: str) -> bool:
+    """Whether the address is this machine's own, which a proxy must not be asked for."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
 
 
 def _messages(ask: Ask, passages: Sequence[Passage], no_answer: str) -> list[ModelMessage]:

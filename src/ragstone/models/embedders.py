@@ -4,7 +4,8 @@ from ragstone.errors import ConfigError, EmbeddingMismatch
 from ragstone.models.minilm import MiniLm
 from ragstone.models.multilingual import MultilingualE5
 from ragstone.models.remote_embedder import RemoteEmbedder
-from ragstone.ports import Collection, Embedder
+from ragstone.ports import Embedder
+from ragstone.records import Collection
 from ragstone.settings import EmbeddingSettings
 
 BUNDLED = ("minilm", "multilingual")

@@ -31,9 +31,8 @@ class GgufModel:
         self._path = path
         self._settings = settings
         self._no_answer = no_answer
-        self._loading = asyncio.Lock()
         self._server: Any = None
-        self._chat: Answerer | None = None
+        self._loading: asyncio.Task[Answerer] | None = None
 
     async def answer(self, ask: Ask, passages: Sequence[Passage]) -> AsyncGenerator[Said, None]:
         chat = await self._loaded()
@@ -48,16 +47,19 @@ class GgufModel:
         await (await self._loaded()).ready()
 
     async def aclose(self) -> None:
-        if self._chat:
-            await self._chat.aclose()
+        loading, self._loading = self._loading, None
+        if loading:
+            await asyncio.wait([loading])
+            if not _failed(loading):
+                await loading.result().aclose()
         server, self._server = self._server, None
         del server
 
     async def _loaded(self) -> Answerer:
-        async with self._loading:
-            if self._chat is None:
-                self._chat = await asyncio.to_thread(self._load)
-        return self._chat
+        """The model, loaded once: who leaves while it loads does not make it load again."""
+        if self._loading is None or _failed(self._loading):
+            self._loading = asyncio.create_task(asyncio.to_thread(self._load))
+        return await asyncio.shield(self._loading)
 
     def _load(self) -> Answerer:
         from xllamacpp import CommonParams, Server  # type: ignore[attr-defined]
@@ -84,6 +86,10 @@ class GgufModel:
             "model": self.name,
         }
         return ChatModel(self._settings.model_copy(update=changes), self._no_answer)
+
+
+def _failed(task: asyncio.Task[Answerer]) -> bool:
+    return task.done() and (task.cancelled() or task.exception() is not None)
 
 
 def _check(path: Path) -> None:

@@ -3,7 +3,9 @@ cache the longest prefix."""
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
+from ragstone.text.tokens import count, cut
 from ragstone.turn import Ask, Message, Passage
 
 RULES = """\
@@ -15,16 +17,45 @@ You answer questions from the numbered sources below, and from nothing else.
 """
 
 FENCE = "source"
-_FENCE_LIKE = re.compile(rf"<(?=/?\s*{FENCE}\b)", re.IGNORECASE)
+_FENCE_LIKE = re.compile(rf"<(?=\s{{0,9}}/?\s{{0,9}}{FENCE}\b)", re.IGNORECASE)
 
 HISTORY_MESSAGES = 6
 HISTORY_CHARS = 2000
+
+SLACK = 0.85
+"""Share of the window that is filled by our count, which may be 17 percent too low."""
+
+LEAST_TOKENS = 50
+"""A beginning of a source that is shorter than this is not worth sending."""
 
 
 def system(passages: Sequence[Passage], no_answer: str) -> str:
     """The rules, then every source in a fence that its text cannot close."""
     sources = "\n\n".join(_fenced(passage) for passage in passages)
     return f"{RULES.format(no_answer=no_answer)}\n\n{sources}"
+
+
+def fitting(
+    ask: Ask, passages: Sequence[Passage], no_answer: str, window: int, answer_tokens: int
+) -> list[Passage]:
+    """The best passages that leave room in a window of so many tokens for the rest and the answer.
+
+    They keep their numbers. The first is cut rather than dropped.
+    """
+    rest = [RULES, no_answer, ask.question, *(message.text for message in history(ask))]
+    left = int((window - answer_tokens) * SLACK) - sum(map(count, rest))
+    chosen: list[Passage] = []
+    for passage in passages:
+        needed = count(_fenced(passage))
+        if needed > left:
+            if not chosen:
+                around = needed - count(passage.text)
+                text = cut(passage.text, max(LEAST_TOKENS, left - around))
+                chosen.append(replace(passage, text=text))
+            break
+        chosen.append(passage)
+        left -= needed
+    return chosen
 
 
 def _fenced(passage: Passage) -> str:

@@ -6,7 +6,8 @@ from typing import ClassVar
 
 from ragstone.errors import UnknownCollection
 from ragstone.filters import And, AnyOf, Filter, Not, readable
-from ragstone.ports import Collection, Kit, Search
+from ragstone.ports import Kit, Search
+from ragstone.records import Collection
 from ragstone.stage import Emit, Stage, Step
 from ragstone.text.fusion import fuse
 from ragstone.turn import Ask, Turn

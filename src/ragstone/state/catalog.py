@@ -8,7 +8,7 @@ from functools import partial
 from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from ragstone.ports import Collection, Document, DocumentStatus
+from ragstone.records import Collection, Document, DocumentStatus
 from ragstone.state import revising
 from ragstone.state.database import Database
 from ragstone.state.rows import batches, put, to_collection, to_document

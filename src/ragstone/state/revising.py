@@ -15,7 +15,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.errors import UnknownCollection
-from ragstone.ports import Collection, Document
+from ragstone.records import Collection, Document
 from ragstone.state.rows import batches, document_row, insert, put, to_collection
 from ragstone.state.tables import collections, documents, revisions, versions
 from ragstone.state.visibility import Change

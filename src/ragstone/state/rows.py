@@ -8,7 +8,7 @@ from sqlalchemy import Table
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from ragstone.ports import Collection, Document
+from ragstone.records import Collection, Document
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql

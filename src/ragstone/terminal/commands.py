@@ -10,7 +10,7 @@ from typing import Any
 from ragstone import wire
 from ragstone.errors import RagstoneError
 from ragstone.events import Done, Failed, Note, Token
-from ragstone.ports import Document
+from ragstone.records import Document
 from ragstone.service import IngestRequest, Progress, Service
 from ragstone.terminal import show
 from ragstone.terminal.show import err, out, out_json

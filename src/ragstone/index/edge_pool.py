@@ -1,0 +1,107 @@
+"""The open Edge shards of this process, opened on demand and closed when too many are idle."""
+
+import shutil
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import qdrant_edge as edge
+
+from ragstone.errors import IndexUnavailable, RagstoneError, StorageFull
+from ragstone.index.bm25 import tokenizer
+from ragstone.index.edge_shard import open_shard, shard_path
+from ragstone.records import Collection
+
+MIN_FREE_BYTES = 64 * 2**20
+"""Edge opens and writes through memory maps (its log alone takes 32 MB), and a full disk would kill
+the process with a bus error. An index that is open goes on answering."""
+
+
+@dataclass
+class OpenShard:
+    """An open shard. `lock` orders writes; `users` keeps it open while it is being used."""
+
+    shard: edge.EdgeShard
+    bm25: edge.Bm25
+    users: int = 0
+    unoptimized: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class ShardPool:
+    """At most `max_open` shards under `root` are open, and those that are in use."""
+
+    def __init__(self, root: Path, max_open: int) -> None:
+        root.mkdir(parents=True, exist_ok=True)
+        self._root = root
+        self._max_open = max_open
+        self._open: OrderedDict[Path, OpenShard] = OrderedDict()
+        self._guard = threading.Lock()
+
+    @contextmanager
+    def using(self, collection: Collection) -> Iterator[OpenShard]:
+        """The collection's shard, opened or made if need be, and kept open meanwhile."""
+        held = self._acquire(collection)
+        try:
+            yield held
+        finally:
+            with self._guard:
+                held.users -= 1
+
+    def remove(self, collection: Collection) -> None:
+        """Close the collection's shard and delete its files."""
+        path = shard_path(self._root, collection)
+        with self._guard:
+            held = self._open.pop(path, None)
+        if held:
+            held.shard.close()
+        shutil.rmtree(path, ignore_errors=True)
+
+    def close(self) -> None:
+        """Flush and close every shard."""
+        with self._guard:
+            while self._open:
+                _, held = self._open.popitem()
+                held.shard.close()
+
+    def need_space(self) -> None:
+        """Raise StorageFull when the disk has no room for another write."""
+        if shutil.disk_usage(self._root).free < MIN_FREE_BYTES:
+            raise StorageFull(
+                f"Less than {MIN_FREE_BYTES // 2**20} MB are free on the disk of {self._root}. "
+                "Free some space, then run the command again; what is indexed is unharmed."
+            )
+
+    def _acquire(self, collection: Collection) -> OpenShard:
+        path = shard_path(self._root, collection)
+        with self._guard, translated():
+            held = self._open.get(path)
+            if held is None:
+                self.need_space()
+                shard = open_shard(path, collection.dimensions)
+                held = self._open[path] = OpenShard(shard, tokenizer(collection.language))
+                self._close_idle()
+            self._open.move_to_end(path)
+            held.users += 1
+            return held
+
+    def _close_idle(self) -> None:
+        idle = [path for path, held in self._open.items() if held.users == 0]
+        for path in idle[: max(0, len(self._open) - self._max_open)]:
+            self._open.pop(path).shard.close()
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Edge raises bare exceptions: say what they mean."""
+    try:
+        yield
+    except RagstoneError:
+        raise
+    except Exception as error:
+        if "No space left" in str(error):
+            raise StorageFull("The disk is full. Free some space and run it again.") from error
+        raise IndexUnavailable(f"The index does not answer: {error}.") from error

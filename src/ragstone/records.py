@@ -1,0 +1,51 @@
+"""What the catalog keeps: collections and the documents in them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+DocumentStatus = Literal["writing", "text", "ready", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """A named set of documents in one tenant, with the embedding model that indexed it.
+
+    `language` is the ISO 639-1 code that the keyword index stems for, empty for none. `build`
+    names the index directory or table, so that a rebuild can stand beside what it replaces.
+    """
+
+    tenant: str
+    name: str
+    model: str
+    fingerprint: str
+    dimensions: int
+    language: str = ""
+    build: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What is known of one document. `version` is the one that answers questions, 0 for none yet.
+
+    `status`: writing (not yet searchable), text (by keyword), ready (also by meaning), failed
+    (`error` says why; an earlier version may still answer). `source` is where it was read from.
+    """
+
+    id: str
+    tenant: str
+    collection: str
+    path: str
+    title: str = ""
+    media_type: str = ""
+    content_hash: str = ""
+    version: int = 0
+    allowed: tuple[str, ...] = ("*",)
+    metadata: Mapping[str, Any] | None = None
+    status: DocumentStatus = "writing"
+    error: str = ""
+    source: str = ""
+    size: int = 0
+    modified: float = 0.0
+    chunks: int = 0
+    pages: int = 0
