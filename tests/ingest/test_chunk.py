@@ -176,6 +176,7 @@ def test_given_a_section_of_a_known_kind_when_cut_then_its_pieces_say_so(
     assert piece.kind == kind
 
 
+@pytest.mark.slow
 def test_given_an_endless_document_when_cut_then_memory_stays_bounded() -> None:
     def blocks() -> Iterator[Block]:
         for number in range(8_000):

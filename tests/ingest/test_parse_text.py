@@ -233,6 +233,7 @@ def test_given_any_json_when_read_then_no_value_is_lost(
     assert all(leaf in text for leaf in _leaves(value))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "line"),
     [
