@@ -15,6 +15,7 @@ import numpy as np
 from benchmarks.common import eval_data, resident_mb
 from benchmarks.row import Row
 from ragstone.build import open_kit
+from ragstone.chunk import Chunk
 from ragstone.engine import Engine
 from ragstone.evaluation import dataset
 from ragstone.events import Done
@@ -23,7 +24,7 @@ from ragstone.ports import Kit, Search
 from ragstone.recipe import Recipe, recipes
 from ragstone.records import Collection
 from ragstone.settings import RagSettings, Settings
-from ragstone.turn import Ask, Chunk, Principal
+from ragstone.turn import Ask, Principal
 
 CHUNKS = 100_000
 QUESTIONS = 200

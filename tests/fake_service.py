@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ragstone.chunk import Chunk
 from ragstone.errors import (
     EmptyQuestion,
     ModelUnavailable,
@@ -36,18 +37,7 @@ from ragstone.service import (
     Overview,
     Progress,
 )
-from ragstone.turn import (
-    Answer,
-    Ask,
-    Chunk,
-    Citation,
-    Hit,
-    Passage,
-    Principal,
-    Traced,
-    Turn,
-    Usage,
-)
+from ragstone.turn import Answer, Ask, Citation, Hit, Passage, Principal, Traced, Turn, Usage
 
 WORDS = ("The ", "answer ", "is ", "42 ", "[1].")
 MODEL = "fake-embedder"

@@ -16,6 +16,7 @@ class HashingEmbedder:
     """Texts that share words get similar vectors."""
 
     dimensions = WIDTH
+    cosines = (0.0, 1.0)
 
     def __init__(self, name: str = "hashing", fail_after: int | None = None) -> None:
         self.name = name

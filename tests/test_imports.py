@@ -9,13 +9,14 @@ ROOT = Path(__file__).parents[1] / "src" / "ragstone"
 
 LAYERS = (
     {"errors"},
+    {"chunk"},
     {"turn"},
     {"filters"},
+    {"text"},
     {"events", "records"},
     {"ports"},
     {"settings"},
     {"stage"},
-    {"text"},
     {"stages"},
     {"recipe"},
     {"engine"},

@@ -20,7 +20,7 @@ from ragstone.service import (
     Overview,
     Progress,
 )
-from ragstone.turn import LEVELS, STRATEGIES, Answer, Ask, Message, Principal, Turn, Verdict
+from ragstone.turn import LEVELS, STRATEGIES, Answer, Ask, Message, Principal, Turn, Verdict, Wanted
 from tests.fake_service import CITATION, HITS, PASSAGES, TRACE, FakeService
 
 # Half characters included: a file name on disk may be any bytes.
@@ -49,6 +49,14 @@ asks = st.builds(
     st.sampled_from(LEVELS),
     st.none() | st.sampled_from(STRATEGIES),
     st.none() | st.integers(),
+    st.builds(
+        Wanted,
+        st.none() | st.sampled_from(("scores", "ranks")),
+        st.none() | floats,
+        st.none() | st.booleans(),
+        unit=st.none() | st.sampled_from(("chunk", "paragraph", "section")),
+        neighbours=st.none() | st.integers(),
+    ),
     st.none() | conditions,
     st.lists(
         st.builds(Message, st.sampled_from(("user", "assistant", "system")), texts), max_size=3

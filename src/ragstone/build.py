@@ -7,6 +7,8 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
 from ragstone.engine import Engine
 from ragstone.errors import ConfigError, DataDirectoryInUse
 from ragstone.index.edge import EdgeIndex
@@ -15,6 +17,8 @@ from ragstone.ingest.pipeline import Pipeline
 from ragstone.library import Ragstone
 from ragstone.models.embedders import ConfiguredEmbedders
 from ragstone.models.extractive import Extractive
+from ragstone.models.late_interaction import LateInteraction
+from ragstone.models.sampled_rarity import SampledRarity
 from ragstone.models.similarity import QuestionSimilarity
 from ragstone.ports import Answerer, Catalog, Embedders, Kit
 from ragstone.recipe import recipes, search_recipes
@@ -32,6 +36,7 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
     data = settings.ragstone_data.expanduser().absolute()
     async with AsyncExitStack() as stack:
         stack.enter_context(_locked(data))
+        stack.enter_context(threadpool_limits(1, "blas"))
         database = await stack.enter_async_context(open_database(data / "state.sqlite"))
         catalog = await SqlCatalog.open(database)
         index = EdgeIndex(data / "index")
@@ -41,7 +46,10 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
         await embedders.connect()
         answerer = _answerer(settings, catalog, embedders)
         stack.push_async_callback(answerer.aclose)
-        kit = Kit(index, catalog, embedders, answerer, SqlHistory(database))
+        rarity = SampledRarity(index, embedders)
+        reranker = LateInteraction(index, embedders, rarity)
+        history = SqlHistory(database)
+        kit = Kit(index, catalog, embedders, answerer, history, reranker, rarity)
         for collection in await catalog.collections():
             await index.create(collection)
         yield kit, embedders, SqlJobs(database)

@@ -1,22 +1,26 @@
 """Which stages, in which order: the algorithm of each level.
 
-`basic` searches by meaning only and answers directly; `standard` searches by meaning and words.
+`basic` searches by meaning only; `standard` by meaning and words, refines topical questions and
+reranks; `enhanced` takes twice the passages with their neighbours; `maximum` searches in rounds.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ragstone.errors import ConfigError
 from ragstone.settings import RagSettings
 from ragstone.stage import Stage
 from ragstone.stages.assemble import Assemble
 from ragstone.stages.cite import Cite
+from ragstone.stages.expand import Expand
 from ragstone.stages.fuse import Fuse
 from ragstone.stages.generate import Generate
+from ragstone.stages.grade import Grade
 from ragstone.stages.persist import Persist
+from ragstone.stages.rerank import Rerank
 from ragstone.stages.retrieve import Retrieve
 from ragstone.stages.route import Route
-from ragstone.turn import Level, Strategy
+from ragstone.turn import Level, Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,31 +44,48 @@ class Recipe:
 
 def recipes(settings: RagSettings) -> Mapping[Level, Recipe]:
     """The recipe of every level."""
-    return {
-        "basic": _recipe(settings, strategy="dense", top_k=settings.top_k),
-        "standard": _recipe(settings, strategy="hybrid", top_k=settings.top_k),
-        "enhanced": _recipe(settings, strategy="hybrid", top_k=2 * settings.top_k),
-        "maximum": _recipe(settings, strategy="hybrid", top_k=3 * settings.top_k),
+    standard = Plan(
+        candidates=settings.candidates,
+        top_k=settings.top_k,
+        fusion=settings.fusion,
+        dense_weight=settings.dense_weight,
+        feedback=settings.feedback,
+        rerank=settings.rerank,
+        min_similarity=settings.similarity_threshold,
+    )
+    enhanced = replace(standard, top_k=2 * settings.top_k, neighbours=1, edges=True)
+    plans: Mapping[Level, Plan] = {
+        "basic": replace(standard, strategy="dense", feedback=False, rerank=False),
+        "standard": standard,
+        "enhanced": enhanced,
+        "maximum": replace(enhanced, strategy="iterative", top_k=3 * settings.top_k),
     }
+    return {level: _recipe(settings, plan) for level, plan in plans.items()}
 
 
 def search_recipes(settings: RagSettings) -> Mapping[Level, Recipe]:
-    """The same levels, up to the ranked passages."""
-    return {level: Recipe(recipe.stages[:3]) for level, recipe in recipes(settings).items()}
+    """The same levels, up to the ranked passages: equal passages of two documents are two finds."""
+    searches = {}
+    for level, recipe in recipes(settings).items():
+        names = [stage.name for stage in recipe.stages]
+        stages = recipe.stages[: names.index(Expand.name) + 1]
+        searches[level] = Recipe(
+            tuple(
+                Grade(near_duplicate=1) if stage.name == Grade.name else stage for stage in stages
+            )
+        )
+    return searches
 
 
-def _recipe(settings: RagSettings, strategy: Strategy, top_k: int) -> Recipe:
+def _recipe(settings: RagSettings, plan: Plan) -> Recipe:
     return Recipe(
         stages=(
-            Route(
-                strategy=strategy,
-                top_k=top_k,
-                candidates=settings.candidates,
-                dense_weight=settings.dense_weight,
-                max_question_chars=settings.max_question_chars,
-            ),
+            Route(plan=plan, max_question_chars=settings.max_question_chars),
             Retrieve(),
-            Fuse(),
+            Fuse(rrf_k=settings.rrf_k, title_boost=settings.title_boost),
+            Rerank(),
+            Grade(),
+            Expand(),
             Assemble(context_tokens=settings.context_tokens),
             Generate(timeout=settings.answer_timeout),
             Cite(),

@@ -8,9 +8,10 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from ragstone.chunk import EVERYONE
 from ragstone.events import Event
 from ragstone.records import Collection, Document
-from ragstone.turn import EVERYONE, Ask, Hit, Principal, Traced
+from ragstone.turn import Ask, Hit, Principal, Traced
 
 
 @dataclass(frozen=True, slots=True)

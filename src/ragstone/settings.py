@@ -6,6 +6,7 @@ a default and a help text; `docs/settings.md` lists them, and a test holds the t
 
 import os
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -89,6 +90,24 @@ class RagSettings(BaseModel):
     dense_weight: float = Field(
         0.4, ge=0, le=1, description="Share of meaning in the fused score; the rest is words."
     )
+    fusion: Literal["scores", "ranks"] = Field(
+        "scores", description="How meaning and words are combined: scores, or ranks (RRF)."
+    )
+    rrf_k: int = Field(30, ge=1, description="Damping of ranks, where fusion is ranks.")
+    title_boost: float = Field(
+        0.0, ge=0, le=1, description="Share of the score for a title that says it all."
+    )
+    feedback: bool = Field(
+        True, description="Whether what a topical question finds first refines its search."
+    )
+    rerank: bool = Field(True, description="Whether the best candidates are compared again.")
+    similarity_threshold: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="Least similarity of a passage to the question, on the scale that is the same "
+        "for every embedder; 0 keeps all.",
+    )
     context_tokens: int = Field(3000, ge=100, description="Most tokens of passages in one prompt.")
     answer_timeout: float = Field(300.0, gt=0, description="Seconds that one answer may take.")
     max_question_chars: int = Field(20_000, ge=100, description="Longest question, in characters.")
@@ -111,6 +130,11 @@ class IngestSettings(BaseModel):
     chunk_overlap: int = Field(200, ge=0, description="Overlap of two chunks, in chunk_unit.")
     chunk_unit: str = Field(
         "characters", pattern="^(characters|tokens)$", description="characters or tokens."
+    )
+    token_vectors: bool = Field(
+        True,
+        description="Whether token vectors for reranking are kept, about 8 KB a chunk; without "
+        "them they are computed at the question, about 30 ms a candidate.",
     )
     max_file_mb: int = Field(
         512, ge=1, description="Largest file of a streamed format (text, CSV, PDF), in megabytes."

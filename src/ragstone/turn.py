@@ -6,21 +6,27 @@ Scores lie in 0..1 unless a field says otherwise; times are seconds; positions a
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, get_args
+
+from ragstone.chunk import EVERYONE, Chunk
 
 if TYPE_CHECKING:
     from ragstone.filters import Filter
+    from ragstone.records import Collection
+    from ragstone.text.late_interaction import EncodedQuestion
 
 Level = Literal["basic", "standard", "enhanced", "maximum"]
 LEVELS: tuple[Level, ...] = ("basic", "standard", "enhanced", "maximum")
-Strategy = Literal["dense", "bm25", "hybrid"]
-STRATEGIES: tuple[Strategy, ...] = ("dense", "bm25", "hybrid")
+Strategy = Literal[
+    "dense", "bm25", "hybrid", "fusion", "two_stage", "hierarchical", "sequential", "iterative"
+]
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
+Fusion = Literal["scores", "ranks"]
+Unit = Literal["chunk", "paragraph", "section"]
+Confidence = Literal["high", "medium", "low"]
 Status = Literal["done", "failed", "timeout", "skipped"]
 Finish = Literal["stop", "length", "refused", "cancelled", "error"]
-
-EVERYONE = "*"
-"""The name that every principal of a tenant has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +52,25 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
+class Wanted:
+    """How a request wants its passages found; None leaves it to the plan.
+
+    `dense_weight` is the share of meaning against words, `rerank` whether the best candidates are
+    compared again, `min_similarity` the least likeness to the question (0..1, the same scale for
+    every embedder), `diversity` how much new passages count against near ones (0..1), `neighbours`
+    how many chunks on either side come along.
+    """
+
+    fusion: Fusion | None = None
+    dense_weight: float | None = None
+    rerank: bool | None = None
+    min_similarity: float | None = None
+    diversity: float | None = None
+    unit: Unit | None = None
+    neighbours: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Ask:
     """A question as a dialect understood it."""
 
@@ -55,6 +80,7 @@ class Ask:
     level: Level = "standard"
     strategy: Strategy | None = None
     top_k: int | None = None
+    wanted: Wanted = Wanted()
     where: "Filter | None" = None
     history: tuple[Message, ...] = ()
     room: str | None = None
@@ -66,88 +92,26 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How this question will be answered: what the router decided, with defaults from settings."""
+    """How this question will be answered: what the router decided, with defaults from settings.
+
+    `candidates` are taken from each search, the best `reranked` of them are compared again, and
+    `top_k` go on. `feedback` lets the first passages found refine a topical question. The fields
+    that `Wanted` has too mean the same.
+    """
 
     strategy: Strategy = "hybrid"
     candidates: int = 100
     top_k: int = 10
+    fusion: Fusion = "scores"
     dense_weight: float = 0.4
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """A piece of a document, as the index holds it.
-
-    `text` is exactly the document's text from `start` to `end`. `allowed` are principal names.
-    `modified` is the document's time of change in seconds since 1970. `section` is the path of
-    headings above the chunk. `kind` is normal, table, glossary, toc, credits, faq, question or
-    summary.
-    """
-
-    chunk_id: str
-    document_id: str
-    version: int
-    chunk_index: int
-    text: str
-    title: str
-    path: str
-    tenant: str
-    collection: str
-    start: int
-    end: int
-    page: int | None = None
-    section: tuple[str, ...] = ()
-    kind: str = "normal"
-    language: str = ""
-    media_type: str = ""
-    modified: float = 0.0
-    allowed: tuple[str, ...] = (EVERYONE,)
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def revision(self) -> str:
-        """The version of the document that this chunk belongs to, as one keyword."""
-        return revision(self.document_id, self.version)
-
-    @property
-    def folders(self) -> tuple[str, ...]:
-        """The folders above `path`, nearest last: `/a` and `/a/b` for `/a/b/c`."""
-        parts = self.path.strip("/").split("/")[:-1]
-        return tuple("/" + "/".join(parts[: i + 1]) for i in range(len(parts)))
-
-    @property
-    def heading(self) -> str:
-        """Title and section, the context that the embedding and BM25 see before the text."""
-        return " > ".join(dict.fromkeys(part for part in (self.title, *self.section) if part))
-
-    @property
-    def searchable(self) -> str:
-        """What is embedded and tokenized: the heading, then the text."""
-        return f"{self.heading}\n{self.text}" if self.heading else self.text
-
-    def payload(self) -> dict[str, Any]:
-        """Every field as JSON values, with the derived ones that filters use."""
-        data = asdict(self)
-        data["metadata"] = dict(self.metadata)
-        for name in ("section", "allowed"):
-            data[name] = list(data[name])
-        data["revision"] = self.revision
-        data["folders"] = list(self.folders)
-        return data
-
-    @classmethod
-    def from_payload(cls, data: Mapping[str, Any]) -> "Chunk":
-        """The inverse of `payload`; unknown fields are ignored."""
-        known = {name: data[name] for name in cls.__dataclass_fields__ if name in data}
-        for name in ("section", "allowed"):
-            if name in known:
-                known[name] = tuple(known[name])
-        return cls(**known)
-
-
-def revision(document_id: str, version: int) -> str:
-    """The keyword that names one version of one document."""
-    return f"{document_id}@{version}"
+    feedback: bool = True
+    rerank: bool = True
+    reranked: int = 50
+    min_similarity: float = 0.0
+    diversity: float = 0.0
+    unit: Unit = "chunk"
+    neighbours: int = 0
+    edges: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,21 +124,31 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class RankedList:
-    """What one search returned, best first. `source` is dense (cosine) or bm25 (unbounded)."""
+    """What one search returned, best first. `source` is dense (cosine), bm25 (unbounded), feedback
+    (the cosine to a question refined by what it found first) or order (of a document)."""
 
-    source: Literal["dense", "bm25"]
+    source: Literal["dense", "bm25", "feedback", "order"]
     query: str
     found: tuple[Scored, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A retrieved chunk. `score` is the fused one (0..1); `dense` a cosine; `bm25` unbounded."""
+    """A retrieved chunk.
+
+    `score` (0..1) orders the hits of one question: 1 is what the best candidate by every measure
+    would have. `similarity` (0..1) compares across questions and embedders: 0 is the likeness of
+    unrelated texts, 1 of nearly equal ones; `confidence` puts it in words. `dense` is the plain
+    cosine, `bm25` the plain word score (unbounded), `rerank` what the reranker said (0..1).
+    """
 
     chunk: Chunk
     score: float
     dense: float | None = None
     bm25: float | None = None
+    rerank: float | None = None
+    similarity: float | None = None
+    confidence: Confidence | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +242,9 @@ class Turn:
     ask: Ask
     plan: Plan = Plan()
     queries: tuple[str, ...] = ()
+    collection: "Collection | None" = None
+    encoded: "EncodedQuestion | None" = None
+    feedback: float = 0.0
     lists: tuple[RankedList, ...] = ()
     chunks: Mapping[str, Chunk] = field(default_factory=dict)
     hits: tuple[Hit, ...] = ()

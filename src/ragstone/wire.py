@@ -157,12 +157,16 @@ _WireFilter = Annotated[
     Any, PlainValidator(lambda data: load_filter(data)), PlainSerializer(dump_filter)
 ]
 
+_Inner = Annotated[Any, PlainValidator(lambda data: None), PlainSerializer(lambda value: None)]
+"""What stays inside the process that answers: vectors and the collection's record."""
+
 
 @functools.cache
 def _adapter(kind: Any) -> TypeAdapter[Any]:
     adapter: TypeAdapter[Any] = TypeAdapter(kind)
-    # turn.py names Filter only for the type checker; this gives the name a meaning here.
-    adapter.rebuild(_types_namespace={"Filter": _WireFilter})
+    # turn.py names these only for the type checker; this gives the names a meaning here.
+    names = {"Filter": _WireFilter, "Collection": _Inner, "EncodedQuestion": _Inner}
+    adapter.rebuild(_types_namespace=names)
     return adapter
 
 

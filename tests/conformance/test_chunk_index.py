@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ragstone.chunk import Chunk
 from ragstone.errors import InputError, InvalidFilter
 from ragstone.filters import (
     EVERYTHING,
@@ -30,7 +31,7 @@ from ragstone.filters import (
 from ragstone.index.edge import EdgeIndex
 from ragstone.ports import ChunkIndex, Search
 from ragstone.records import Collection
-from ragstone.turn import Chunk, Principal
+from ragstone.turn import Principal
 
 WIDTH = 8
 numbers = count()
@@ -166,6 +167,20 @@ async def test_given_chunks_when_their_vectors_are_read_then_those_that_have_one
     found = await index.vectors(collection, ids)
     assert set(found) == {chunk.chunk_id for chunk in held}
     assert np.allclose(np.stack([found[chunk.chunk_id] for chunk in held]), rows, atol=1e-4)
+
+
+async def test_given_token_vectors_when_read_then_they_are_the_bytes_that_were_written(
+    index: ChunkIndex,
+) -> None:
+    collection = a_collection()
+    first, second, bare = (a_chunk(collection, document_id=d) for d in ("d1", "d2", "d3"))
+    await index.upsert(collection, [first], vectors(1), [b"\0one"])
+    await index.upsert(collection, [second, bare])
+    ids = [first.chunk_id, second.chunk_id, bare.chunk_id]
+    await index.set_vectors(collection, [ids[1], str(uuid4())], vectors(2, 3), [b"two", b"x"])
+    assert await index.tokens(collection, ids) == {ids[0]: b"\0one", ids[1]: b"two"}
+    await index.delete(collection, eq("document_id", "d1"))
+    assert await index.tokens(collection, ids) == {ids[1]: b"two"}
 
 
 async def test_given_an_id_again_when_upserted_then_it_is_replaced(index: ChunkIndex) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ragstone.chunk import Chunk
 from ragstone.errors import EmbeddingMismatch
 from ragstone.filters import EVERYTHING, AnyOf, Not
 from ragstone.index.edge import EdgeIndex
@@ -18,7 +19,6 @@ from ragstone.service import IngestRequest, Progress
 from ragstone.settings import IngestSettings
 from ragstone.state.catalog import SqlCatalog
 from ragstone.state.database import open_database
-from ragstone.turn import Chunk
 from tests.hashing import HashingEmbedder, OneEmbedder
 
 

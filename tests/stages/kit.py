@@ -9,7 +9,7 @@ from ragstone.turn import Turn
 
 
 def a_kit(**parts: Any) -> Kit:
-    empty = dict.fromkeys(("index", "catalog", "embedders", "answerer", "history"))
+    empty = dict.fromkeys(Kit.__dataclass_fields__)
     return Kit(**cast(Any, {**empty, **parts}))
 
 

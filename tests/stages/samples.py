@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from ragstone.turn import Chunk, Hit, Passage
+from ragstone.chunk import Chunk
+from ragstone.turn import Hit, Passage
 
 
 def a_chunk(text: str, **changes: Any) -> Chunk:

@@ -9,14 +9,15 @@ from pathlib import Path
 from uuid import NAMESPACE_OID, uuid5
 
 from ragstone.build import open_kit
+from ragstone.chunk import Chunk
 from ragstone.evaluation.dataset import Entry
 from ragstone.ingest.chunk import chunk
 from ragstone.ingest.document import Block
+from ragstone.ingest.embedding import embed
 from ragstone.ports import Kit
 from ragstone.records import Collection
 from ragstone.settings import IngestSettings, Settings
 from ragstone.text.language import detect
-from ragstone.turn import Chunk
 
 NAME = "evaluation"
 BATCH = 512
@@ -47,8 +48,8 @@ async def indexed(entries: Sequence[Entry], settings: Settings) -> AsyncIterator
             started = time.perf_counter()
             for start in range(0, len(chunks), BATCH):
                 batch = chunks[start : start + BATCH]
-                vectors = await embedder.embed_passages([c.searchable for c in batch])
-                await kit.index.upsert(collection, batch, vectors)
+                vectors = await embed(embedder, batch, settings.ingest.token_vectors)
+                await kit.index.upsert(collection, batch, *vectors)
             seconds = time.perf_counter() - started
             await kit.index.optimize(collection)
             yield Indexed(kit, collection, len(chunks), seconds)

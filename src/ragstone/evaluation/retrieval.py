@@ -11,7 +11,7 @@ from ragstone.evaluation import dataset, measures
 from ragstone.evaluation.indexed import NAME, indexed
 from ragstone.recipe import search_recipes
 from ragstone.settings import Settings
-from ragstone.turn import Ask, Strategy, Turn
+from ragstone.turn import Ask, Strategy, Turn, Wanted
 
 DEPTH = 50
 """Chunks asked for, so that ten different documents are among them."""
@@ -31,10 +31,11 @@ async def evaluate(
         raise InputError(f"No question of {directory}/{split} has a relevant document.")
     async with indexed(dataset.corpus(directory), settings) as index:
         engine = Engine(index.kit, search_recipes(settings.rag))
+        plain = Wanted() if strategy is None else Wanted(rerank=False)
         rankings, seconds = [], []
         await _ranking(engine, Ask("warm", collection=NAME, strategy=strategy))
         for question in asked:
-            ask = Ask(question.text, collection=NAME, strategy=strategy, top_k=DEPTH)
+            ask = Ask(question.text, collection=NAME, strategy=strategy, top_k=DEPTH, wanted=plain)
             started = time.perf_counter()
             rankings.append(await _ranking(engine, ask))
             seconds.append(time.perf_counter() - started)

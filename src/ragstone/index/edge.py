@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 import qdrant_edge as edge
 
+from ragstone.chunk import Chunk
 from ragstone.errors import IndexUnavailable, InputError
 from ragstone.filters import EVERYTHING, Filter
 from ragstone.index.edge_filter import translate
@@ -22,9 +23,12 @@ from ragstone.index.edge_pool import OpenShard, ShardPool, translated
 from ragstone.index.edge_shard import BM25, DENSE, points
 from ragstone.ports import Search, Vectors
 from ragstone.records import Collection
-from ragstone.turn import Chunk, RankedList, Scored
+from ragstone.turn import RankedList, Scored
 
 T = TypeVar("T")
+
+BATCH = 1_000
+"""Ids read in one step while deleting."""
 
 MIN_OPTIMIZE = 2_000
 """Chunks written before search structures are worth rebuilding: scanning that many is faster."""
@@ -47,7 +51,11 @@ class EdgeIndex:
         await loop.run_in_executor(self._threads, self._pool.remove, collection)
 
     async def upsert(
-        self, collection: Collection, chunks: Sequence[Chunk], vectors: Vectors | None = None
+        self,
+        collection: Collection,
+        chunks: Sequence[Chunk],
+        vectors: Vectors | None = None,
+        tokens: Sequence[bytes] | None = None,
     ) -> None:
         if vectors is not None:
             _check_width(collection, vectors)
@@ -55,6 +63,8 @@ class EdgeIndex:
         def write(held: OpenShard) -> None:
             self._pool.need_space()
             batch = points(chunks, vectors, held.bm25)
+            if tokens is not None:
+                held.tokens.put([chunk.chunk_id for chunk in chunks], tokens)
             with held.lock:
                 held.shard.update(edge.UpdateOperation.upsert_points(batch))
                 held.unoptimized += len(batch)
@@ -63,7 +73,11 @@ class EdgeIndex:
             await self._run(collection, write)
 
     async def set_vectors(
-        self, collection: Collection, ids: Sequence[str], vectors: Vectors
+        self,
+        collection: Collection,
+        ids: Sequence[str],
+        vectors: Vectors,
+        tokens: Sequence[bytes] | None = None,
     ) -> None:
         _check_width(collection, vectors)
         rows = dict(zip(ids, vectors.tolist(), strict=True))
@@ -73,6 +87,9 @@ class EdgeIndex:
             with held.lock:
                 alive = [str(r.id) for r in held.shard.retrieve(list(rows), False, False)]
                 pairs = [edge.PointVectors(i, {DENSE: rows[i]}) for i in alive]
+                if tokens is not None:
+                    packed = dict(zip(ids, tokens, strict=True))
+                    held.tokens.put(alive, [packed[i] for i in alive])
                 if pairs:
                     held.shard.update(edge.UpdateOperation.update_vectors(pairs))
                     held.unoptimized += len(pairs)
@@ -129,6 +146,9 @@ class EdgeIndex:
 
         return await self._run(collection, read) if ids else {}
 
+    async def tokens(self, collection: Collection, ids: Sequence[str]) -> dict[str, bytes]:
+        return await self._run(collection, lambda held: held.tokens.get(ids)) if ids else {}
+
     async def scan(
         self, collection: Collection, where: Filter = EVERYTHING, batch: int = 256
     ) -> AsyncIterator[list[Chunk]]:
@@ -145,11 +165,18 @@ class EdgeIndex:
                 return
 
     async def delete(self, collection: Collection, where: Filter) -> None:
-        operation = edge.UpdateOperation.delete_points_by_filter(translate(where))
+        condition = translate(where)
 
         def write(held: OpenShard) -> None:
+            offset: Any = None
+            while True:
+                request = edge.ScrollRequest(limit=BATCH, filter=condition, offset=offset)
+                records, offset = held.shard.scroll(request)
+                held.tokens.delete([str(record.id) for record in records])
+                if offset is None:
+                    break
             with held.lock:
-                held.shard.update(operation)
+                held.shard.update(edge.UpdateOperation.delete_points_by_filter(condition))
 
         await self._run(collection, write)
 

@@ -13,6 +13,7 @@ import qdrant_edge as edge
 from ragstone.errors import IndexUnavailable, RagstoneError, StorageFull
 from ragstone.index.bm25 import tokenizer
 from ragstone.index.edge_shard import open_shard, shard_path
+from ragstone.index.token_store import TokenStore
 from ragstone.records import Collection
 
 MIN_FREE_BYTES = 64 * 2**20
@@ -26,9 +27,14 @@ class OpenShard:
 
     shard: edge.EdgeShard
     bm25: edge.Bm25
+    tokens: TokenStore
     users: int = 0
     unoptimized: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def close(self) -> None:
+        self.tokens.close()
+        self.shard.close()
 
 
 class ShardPool:
@@ -57,15 +63,17 @@ class ShardPool:
         with self._guard:
             held = self._open.pop(path, None)
         if held:
-            held.shard.close()
+            held.close()
         shutil.rmtree(path, ignore_errors=True)
+        for file in path.parent.glob(f"{_tokens(path).name}*"):
+            file.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Flush and close every shard."""
         with self._guard:
             while self._open:
                 _, held = self._open.popitem()
-                held.shard.close()
+                held.close()
 
     def need_space(self) -> None:
         """Raise StorageFull when the disk has no room for another write."""
@@ -82,7 +90,8 @@ class ShardPool:
             if held is None:
                 self.need_space()
                 shard = open_shard(path, collection.dimensions)
-                held = self._open[path] = OpenShard(shard, tokenizer(collection.language))
+                bm25, tokens = tokenizer(collection.language), TokenStore(_tokens(path))
+                held = self._open[path] = OpenShard(shard, bm25, tokens)
                 self._close_idle()
             self._open.move_to_end(path)
             held.users += 1
@@ -91,7 +100,11 @@ class ShardPool:
     def _close_idle(self) -> None:
         idle = [path for path, held in self._open.items() if held.users == 0]
         for path in idle[: max(0, len(self._open) - self._max_open)]:
-            self._open.pop(path).shard.close()
+            self._open.pop(path).close()
+
+
+def _tokens(path: Path) -> Path:
+    return path.with_name(f"{path.name}-tokens.sqlite")
 
 
 @contextmanager

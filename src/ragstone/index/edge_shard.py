@@ -6,11 +6,11 @@ from urllib.parse import quote
 
 import qdrant_edge as edge
 
+from ragstone.chunk import Chunk
 from ragstone.filters import tokens
 from ragstone.index.edge_filter import PAIRS
 from ragstone.ports import Vectors
 from ragstone.records import Collection
-from ragstone.turn import Chunk
 
 DENSE = "dense"
 BM25 = "bm25"

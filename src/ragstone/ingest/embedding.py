@@ -7,9 +7,9 @@ never idle for the index's sake.
 import asyncio
 from collections.abc import Callable, Sequence
 
-from ragstone.ports import Catalog, ChunkIndex, Embedder, Vectors
+from ragstone.chunk import Chunk
+from ragstone.ports import Catalog, ChunkIndex, Embedder, LateEmbedder, Vectors
 from ragstone.records import Collection
-from ragstone.turn import Chunk
 
 BATCH = 64
 """Chunks in one call of the embedder: enough to sort by length, few enough to show progress."""
@@ -24,13 +24,17 @@ async def embed_pending(
     collection: Collection,
     more_to_come: Callable[[], bool],
     report: Callable[[int], None],
+    with_tokens: bool = True,
 ) -> None:
-    """Embed until nothing waits and `more_to_come` says no; `report` hears each batch's size."""
+    """Embed until nothing waits and `more_to_come` says no; `report` hears each batch's size.
+
+    `with_tokens` keeps the token vectors of embedders that give them.
+    """
     writer = _Writer(index, collection, report)
     try:
         while True:
             last = not more_to_come()
-            await _embed_waiting(index, embedder, collection, writer)
+            await _embed_waiting(index, embedder, collection, writer, with_tokens)
             await _mark_ready(index, catalog, collection)
             if last:
                 return
@@ -39,17 +43,31 @@ async def embed_pending(
         await writer.settle()
 
 
+async def embed(
+    embedder: Embedder, chunks: Sequence[Chunk], with_tokens: bool
+) -> tuple[Vectors, list[bytes] | None]:
+    """The chunks' vectors, and their token vectors if they are wanted and the model gives them."""
+    texts = [chunk.searchable for chunk in chunks]
+    if with_tokens and isinstance(embedder, LateEmbedder):
+        return await embedder.embed_with_tokens(texts)
+    return await embedder.embed_passages(texts), None
+
+
 async def _embed_waiting(
-    index: ChunkIndex, embedder: Embedder, collection: Collection, writer: "_Writer"
+    index: ChunkIndex,
+    embedder: Embedder,
+    collection: Collection,
+    writer: "_Writer",
+    with_tokens: bool,
 ) -> None:
     """Embed until nothing waits: read, embed and write three batches at a time."""
     batch = await _waiting(index, collection, set())
     while batch:
         async with asyncio.TaskGroup() as group:
-            vectors = group.create_task(embedder.embed_passages([c.searchable for c in batch]))
+            vectors = group.create_task(embed(embedder, batch, with_tokens))
             await writer.settle()
             following = await _waiting(index, collection, {c.chunk_id for c in batch})
-        writer.begin(batch, vectors.result())
+        writer.begin(batch, *vectors.result())
         batch = following
     await writer.settle()
 
@@ -70,17 +88,21 @@ class _Writer:
         self._report = report
         self._task: asyncio.Task[None] | None = None
 
-    def begin(self, batch: Sequence[Chunk], vectors: Vectors) -> None:
-        self._task = asyncio.create_task(self._write(batch, vectors))
+    def begin(
+        self, batch: Sequence[Chunk], vectors: Vectors, tokens: Sequence[bytes] | None
+    ) -> None:
+        self._task = asyncio.create_task(self._write(batch, vectors, tokens))
 
     async def settle(self) -> None:
         """Wait for the batch that is being written; leaving early does not stop it."""
         if self._task is not None:
             await asyncio.shield(self._task)
 
-    async def _write(self, batch: Sequence[Chunk], vectors: Vectors) -> None:
+    async def _write(
+        self, batch: Sequence[Chunk], vectors: Vectors, tokens: Sequence[bytes] | None
+    ) -> None:
         ids = [chunk.chunk_id for chunk in batch]
-        await self._index.set_vectors(self._collection, ids, vectors)
+        await self._index.set_vectors(self._collection, ids, vectors, tokens)
         self._report(len(batch))
 
 

@@ -68,7 +68,14 @@ class Pipeline:
         """Index a collection anew with the configured model; no ingest runs meanwhile."""
         async with self._locks.setdefault((tenant, name), asyncio.Lock()):
             return await rebuild(
-                job, tenant, name, self._index, self._catalog, self._embedders, report
+                job,
+                tenant,
+                name,
+                self._index,
+                self._catalog,
+                self._embedders,
+                report,
+                self._settings.token_vectors,
             )
 
     def close(self) -> None:
@@ -150,6 +157,7 @@ class Pipeline:
                     collection,
                     lambda: not reading.done(),
                     tracker.embedded,
+                    self._settings.token_vectors,
                 )
             )
 

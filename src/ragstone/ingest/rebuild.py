@@ -21,6 +21,7 @@ async def rebuild(
     catalog: Catalog,
     embedders: Embedders,
     report: Callable[[Progress], None],
+    with_tokens: bool = True,
 ) -> Progress:
     """Copy every chunk, embed it with the configured model, switch, drop the old index.
 
@@ -36,7 +37,7 @@ async def rebuild(
     tracker.indexed(1, await _copy(old, new, index), 0)
     tracker.phase("embedding")
     embedder = embedders.of(new)
-    await embed_pending(index, catalog, embedder, new, lambda: False, tracker.embedded)
+    await embed_pending(index, catalog, embedder, new, lambda: False, tracker.embedded, with_tokens)
     await index.optimize(new)
     await catalog.put_collection(new)
     await index.drop(old)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 from uuid import NAMESPACE_URL, uuid5
 
+from ragstone.chunk import Chunk, revision
 from ragstone.errors import EmptyDocument, RagstoneError, UnreadableDocument
 from ragstone.filters import eq
 from ragstone.ingest.chunk import Piece, chunk
@@ -25,7 +26,6 @@ from ragstone.records import Collection, Document
 from ragstone.settings import IngestSettings
 from ragstone.text.language import detect
 from ragstone.text.tokens import count
-from ragstone.turn import Chunk, revision
 
 log = logging.getLogger(__name__)
 

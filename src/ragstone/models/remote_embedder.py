@@ -16,6 +16,8 @@ CONCURRENT_CALLS = 4
 class RemoteEmbedder:
     """`ports.Embedder` over HTTP. `connect` asks the server once for its vectors' length."""
 
+    cosines = (0.2, 0.9)
+
     def __init__(self, settings: EmbeddingSettings) -> None:
         if settings.model == "auto":
             raise ConfigError(

@@ -9,11 +9,6 @@ from ragstone.errors import UnknownCollection
 from ragstone.ports import Catalog, Embedders
 from ragstone.turn import Ask
 
-SCALES = {"all-MiniLM-L6-v2": (0.0, 0.8), "multilingual-e5-small": (0.75, 0.95)}
-"""The cosines of unrelated and of nearly equal texts: 0 and 1 on the common scale."""
-
-UNKNOWN_SCALE = (0.2, 0.9)
-
 
 class QuestionSimilarity:
     """Embeds with the model of the collection that is asked."""
@@ -29,6 +24,6 @@ class QuestionSimilarity:
             raise UnknownCollection(ask.collection)
         embedder = self._embedders.of(collection)
         vectors = await embedder.embed_queries([ask.question, *texts])
-        low, high = SCALES.get(embedder.name, UNKNOWN_SCALE)
+        low, high = embedder.cosines
         scaled: NDArray[np.float32] = (vectors[1:] @ vectors[0] - low) / (high - low)
         return np.clip(scaled, 0, 1)

@@ -9,6 +9,7 @@ from pydantic import Field
 from ragstone.events import Sources
 from ragstone.ports import Kit
 from ragstone.stage import Emit, Stage, Step
+from ragstone.text.diversity import best_at_the_edges
 from ragstone.text.tokens import count, cut
 from ragstone.turn import Hit, Passage, Turn
 
@@ -24,6 +25,8 @@ class Assemble(Stage):
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
         chosen = _fitting(_uncontained(turn.hits), self.context_tokens)
+        if turn.plan.edges:
+            chosen = best_at_the_edges(chosen)
         passages = tuple(Passage(i, text, hit) for i, (text, hit) in enumerate(chosen, start=1))
         await emit(Sources(passages))
         used = sum(count(passage.text) for passage in passages)

@@ -1,45 +1,62 @@
 """Makes one ranking of the candidates."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import ClassVar
 
+from pydantic import Field
+
+from ragstone.chunk import Chunk
 from ragstone.ports import Kit
 from ragstone.stage import Emit, Stage, Step
-from ragstone.text.fusion import fuse
+from ragstone.text.fusion import Weights, fuse
+from ragstone.text.words import content_words
 from ragstone.turn import Hit, RankedList, Turn
 
-PENALTIES = {"glossary": 0.3, "toc": 0.5, "credits": 0.4}
+PENALTIES: Mapping[str, float] = {"glossary": 0.3, "toc": 0.5, "credits": 0.4}
 """Kinds that rarely answer a question, and the share of the score that they lose."""
+
+HIDDEN = frozenset({"question"})
+"""Kinds that only help to find: a hypothetical question answers nothing."""
 
 
 class Fuse(Stage):
-    """Fuses the lists, lowers kinds that rarely answer, drops repeated texts, keeps the best."""
+    """Fuses the lists, raises chunks whose title speaks of the question, and lowers kinds that
+    rarely answer."""
 
     name: ClassVar[str] = "fuse"
     needs: ClassVar[frozenset[str]] = frozenset({"plan", "lists", "chunks"})
     gives: ClassVar[frozenset[str]] = frozenset({"hits"})
 
+    rrf_k: int = Field(30, ge=1, description="Damping of ranks where lists are fused by rank.")
+    title_boost: float = Field(
+        0.0, ge=0, le=1, description="Share added to the score when the title says it all."
+    )
+
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
-        ranked = sorted(_hits(turn), key=lambda hit: (-hit.score, hit.chunk.chunk_id))
-        distinct = _distinct(ranked)
-        hits = tuple(distinct[: turn.plan.top_k])
+        plan = turn.plan
+        weights = Weights(plan.dense_weight, turn.feedback, plan.fusion, self.rrf_k)
+        hits = sorted(self._hits(turn, weights), key=lambda hit: (-hit.score, hit.chunk.chunk_id))
         return Step(
-            replace(turn, hits=hits),
+            replace(turn, hits=tuple(hits)),
             f"{len(hits)} of {len(turn.chunks)} candidates",
-            f"meaning {turn.plan.dense_weight:g}, words {1 - turn.plan.dense_weight:g}"
-            if turn.plan.strategy == "hybrid"
-            else turn.plan.strategy,
+            f"by {plan.fusion}, meaning {plan.dense_weight:g}, words {1 - plan.dense_weight:g}",
         )
 
+    def _hits(self, turn: Turn, weights: Weights) -> Iterable[Hit]:
+        dense, bm25 = _best(turn.lists, "dense"), _best(turn.lists, "bm25")
+        asked = frozenset(content_words(" ".join(turn.queries)))
+        for chunk_id, score in fuse(turn.lists, weights).items():
+            chunk = turn.chunks.get(chunk_id)
+            if chunk is not None and chunk.kind not in HIDDEN:
+                score *= 1 - PENALTIES.get(chunk.kind, 0.0)
+                score *= (1 + self.title_boost * _said(asked, chunk)) / (1 + self.title_boost)
+                yield Hit(chunk, score, dense.get(chunk_id), bm25.get(chunk_id))
 
-def _hits(turn: Turn) -> Iterable[Hit]:
-    dense, bm25 = _best(turn.lists, "dense"), _best(turn.lists, "bm25")
-    for chunk_id, score in fuse(turn.lists, turn.plan.dense_weight).items():
-        chunk = turn.chunks.get(chunk_id)
-        if chunk is not None:
-            kept = 1 - PENALTIES.get(chunk.kind, 0.0)
-            yield Hit(chunk, score * kept, dense.get(chunk_id), bm25.get(chunk_id))
+
+def _said(asked: frozenset[str], chunk: Chunk) -> float:
+    """The share of the question's words that the title holds."""
+    return len(asked & set(content_words(chunk.title))) / len(asked) if asked else 0.0
 
 
 def _best(lists: Iterable[RankedList], source: str) -> dict[str, float]:
@@ -50,11 +67,3 @@ def _best(lists: Iterable[RankedList], source: str) -> dict[str, float]:
             for scored in ranked.found:
                 best[scored.chunk_id] = max(scored.score, best.get(scored.chunk_id, scored.score))
     return best
-
-
-def _distinct(hits: Iterable[Hit]) -> list[Hit]:
-    """The first hit of every text."""
-    first: dict[str, Hit] = {}
-    for hit in hits:
-        first.setdefault(hit.chunk.text, hit)
-    return list(first.values())

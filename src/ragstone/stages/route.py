@@ -1,14 +1,32 @@
 """Decides how the question will be answered."""
 
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field
 
-from ragstone.errors import EmptyQuestion, QuestionTooLong
+from ragstone.errors import EmptyQuestion, InputError, QuestionTooLong
 from ragstone.ports import Kit
 from ragstone.stage import Emit, Stage, Step
-from ragstone.turn import Plan, Strategy, Turn
+from ragstone.turn import Plan, Strategy, Turn, Wanted
+
+WIDE = 3
+"""How many times more candidates a two-stage search takes and compares."""
+
+IN_ORDER = 200
+"""Chunks of a document read in order; the budget of tokens keeps fewer."""
+
+LIMITS = (
+    ("top_k", 1, 1000),
+    ("dense_weight", 0, 1),
+    ("min_similarity", 0, 1),
+    ("diversity", 0, 1),
+    ("neighbours", 0, 10),
+)
+"""The least and the most of what a request may ask for."""
+
+PLAIN = frozenset({"dense", "bm25", "sequential"})
+"""Strategies whose order is left alone."""
 
 
 class Route(Stage):
@@ -18,10 +36,7 @@ class Route(Stage):
     needs: ClassVar[frozenset[str]] = frozenset({"ask"})
     gives: ClassVar[frozenset[str]] = frozenset({"plan", "queries"})
 
-    strategy: Strategy = Field("hybrid", description="How the level searches.")
-    top_k: int = Field(10, ge=1, description="Passages that the answer is made from.")
-    candidates: int = Field(100, ge=1, description="Chunks taken from each search.")
-    dense_weight: float = Field(0.4, ge=0, le=1, description="Share of meaning in the score.")
+    plan: Plan = Field(Plan(), description="The level's plan.")
     max_question_chars: int = Field(20_000, ge=1, description="Longest question, in characters.")
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
@@ -30,16 +45,45 @@ class Route(Stage):
             raise EmptyQuestion
         if len(question) > self.max_question_chars:
             raise QuestionTooLong(len(question), self.max_question_chars)
-        asked = turn.ask.strategy
-        plan = Plan(
-            strategy=asked or self.strategy,
-            candidates=max(self.candidates, turn.ask.top_k or 0),
-            top_k=turn.ask.top_k or self.top_k,
-            dense_weight=self.dense_weight,
-        )
-        reason = "the request asks for it" if asked else f"level {turn.ask.level}"
+        ask = turn.ask
+        plan = self.plan
+        if ask.strategy:
+            plan = _by(ask.strategy, plan)
+        if ask.top_k is not None:
+            plan = replace(plan, top_k=ask.top_k, candidates=max(plan.candidates, ask.top_k))
+        plan = replace(plan, **_given(ask.wanted))
+        _check(plan)
+        reason = "the request asks for it" if ask.strategy else f"level {ask.level}"
         return Step(
             replace(turn, plan=plan, queries=(question,)),
             f"{plan.strategy}, {plan.top_k} passages",
             reason,
         )
+
+
+def _check(plan: Plan) -> None:
+    """Raise InputError for a number that no search can mean."""
+    for name, low, high in LIMITS:
+        value = getattr(plan, name)
+        if not low <= value <= high:
+            raise InputError(f"{name} is {value:g}; it must lie between {low:g} and {high:g}.")
+
+
+def _by(strategy: Strategy, plan: Plan) -> Plan:
+    """The plan with the strategy's own needs."""
+    plan = replace(plan, strategy=strategy)
+    if strategy in PLAIN:
+        plan = replace(plan, rerank=False, feedback=False)
+    if strategy == "sequential":
+        plan = replace(plan, top_k=max(plan.top_k, IN_ORDER))
+    if strategy == "two_stage":
+        wide = WIDE * plan.candidates
+        plan = replace(plan, candidates=wide, reranked=WIDE * plan.reranked)
+    return plan
+
+
+def _given(wanted: Wanted) -> dict[str, Any]:
+    """What the request asks for, by the plan's names."""
+    names = Wanted.__dataclass_fields__
+    values = {name: getattr(wanted, name) for name in names}
+    return {name: value for name, value in values.items() if value is not None}

@@ -8,13 +8,13 @@ from functools import partial
 from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from ragstone.chunk import revision
 from ragstone.records import Collection, Document, DocumentStatus
 from ragstone.state import revising
 from ragstone.state.database import Database
 from ragstone.state.rows import batches, put, to_collection, to_document
 from ragstone.state.tables import collections, documents, revisions
 from ragstone.state.visibility import Change, Visibility
-from ragstone.turn import revision
 
 
 class SqlCatalog:

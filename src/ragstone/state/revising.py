@@ -14,12 +14,12 @@ from sqlalchemy import ColumnElement, delete, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from ragstone.chunk import revision
 from ragstone.errors import UnknownCollection
 from ragstone.records import Collection, Document
 from ragstone.state.rows import batches, document_row, insert, put, to_collection
 from ragstone.state.tables import collections, documents, revisions, versions
 from ragstone.state.visibility import Change
-from ragstone.turn import revision
 
 State = Literal["writing", "live", "retired", "abandoned"]
 

@@ -1,14 +1,40 @@
 """Combining ranked lists whose scores have different scales.
 
-Weighted score fusion after Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid
-Retrieval" (2023): each list is scaled to 0..1, then averaged. BM25 is divided by the list's best
-score, since its least possible score is 0; cosines are scaled between the list's worst and best.
-A chunk that a list does not hold gets 0 from it.
+Scores: weighted score fusion after Bruch, Gai and Ingber, "An Analysis of Fusion Functions for
+Hybrid Retrieval" (2023): each list is scaled to 0..1, then averaged. BM25 is divided by the list's
+best score, since its least possible score is 0; cosines are scaled between the list's worst and
+best. A chunk that a list does not hold gets 0 from it.
+
+Ranks: reciprocal rank fusion after Cormack, Clarke and Büttcher (2009), by what the first place in
+every list would give, so that it lies in 0..1 too.
+
+Lists of several queries are fused query by query; a chunk keeps its best score.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from ragstone.turn import RankedList
+from ragstone.turn import Fusion, RankedList
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How lists are fused. `dense` is the share of meaning against words, `feedback` the part of
+    that share which goes to lists of refined questions, `rrf_k` the damping of ranks."""
+
+    dense: float = 0.4
+    feedback: float = 0.0
+    fusion: Fusion = "scores"
+    rrf_k: int = 30
+
+    def share(self, source: str) -> float:
+        """The weight of a list of this source."""
+        shares = {
+            "dense": self.dense * (1 - self.feedback),
+            "feedback": self.dense * self.feedback,
+            "bm25": 1 - self.dense,
+        }
+        return shares.get(source, 1.0)
 
 
 def scaled(ranked: RankedList) -> dict[str, float]:
@@ -16,30 +42,45 @@ def scaled(ranked: RankedList) -> dict[str, float]:
     if not ranked.found:
         return {}
     scores = [scored.score for scored in ranked.found]
-    low = min(scores) if ranked.source == "dense" else 0.0
+    low = min(scores) if ranked.source in ("dense", "feedback") else 0.0
     width = max(scores) - low
     if width <= 0:
         return {scored.chunk_id: 1.0 for scored in ranked.found}
     return {s.chunk_id: max(0.0, s.score - low) / width for s in ranked.found}
 
 
-def fuse(lists: Sequence[RankedList], dense_weight: float) -> dict[str, float]:
-    """Fused scores in 0..1 by chunk id, best first.
+def ranks(ranked: RankedList, k: int) -> dict[str, float]:
+    """The list's reciprocal ranks in 0..1: the first has 1."""
+    return {s.chunk_id: (k + 1) / (k + 1 + i) for i, s in enumerate(ranked.found)}
 
-    Lists of one kind share its weight evenly; where only one kind was searched it has it all.
-    """
-    weights = _weights(lists, dense_weight)
+
+def fuse(lists: Sequence[RankedList], weights: Weights) -> dict[str, float]:
+    """Fused scores in 0..1 by chunk id, best first."""
+    best: dict[str, float] = {}
+    for query in dict.fromkeys(ranked.query for ranked in lists):
+        own = [ranked for ranked in lists if ranked.query == query]
+        for chunk_id, score in _fused(own, weights).items():
+            best[chunk_id] = max(score, best.get(chunk_id, 0.0))
+    return dict(sorted(best.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _fused(lists: Sequence[RankedList], weights: Weights) -> Mapping[str, float]:
+    shares = _shares(lists, weights)
     total: dict[str, float] = {}
-    for ranked, weight in zip(lists, weights, strict=True):
-        for chunk_id, score in scaled(ranked).items():
-            total[chunk_id] = total.get(chunk_id, 0.0) + weight * score
-    return dict(sorted(total.items(), key=lambda item: (-item[1], item[0])))
+    for ranked, share in zip(lists, shares, strict=True):
+        one = ranks(ranked, weights.rrf_k) if weights.fusion == "ranks" else scaled(ranked)
+        for chunk_id, score in one.items():
+            total[chunk_id] = total.get(chunk_id, 0.0) + share * score
+    return total
 
 
-def _weights(lists: Sequence[RankedList], dense_weight: float) -> list[float]:
-    shares: Mapping[str, float] = {"dense": dense_weight, "bm25": 1 - dense_weight}
-    counts = {kind: sum(r.source == kind for r in lists) for kind in shares}
-    whole = sum(share for kind, share in shares.items() if counts[kind])
+def _shares(lists: Sequence[RankedList], weights: Weights) -> list[float]:
+    """Each list's share, together 1: what a source that was not searched had goes to the others,
+    and lists of one source share evenly."""
+    counts = {ranked.source: 0 for ranked in lists}
+    for ranked in lists:
+        counts[ranked.source] += 1
+    whole = sum(weights.share(source) for source in counts)
     if whole <= 0:
         return [1 / len(lists) for _ in lists]
-    return [shares[ranked.source] / counts[ranked.source] / whole for ranked in lists]
+    return [weights.share(r.source) / counts[r.source] / whole for r in lists]

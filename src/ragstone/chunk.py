@@ -1,0 +1,84 @@
+"""A piece of a document, as the index holds it and a question finds it."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+EVERYONE = "*"
+"""The name that every principal of a tenant has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of a document, as the index holds it.
+
+    `text` is exactly the document's text from `start` to `end`. `allowed` are principal names.
+    `modified` is the document's time of change in seconds since 1970. `section` is the path of
+    headings above the chunk. `kind` is normal, table, glossary, toc, credits, faq, question or
+    summary.
+    """
+
+    chunk_id: str
+    document_id: str
+    version: int
+    chunk_index: int
+    text: str
+    title: str
+    path: str
+    tenant: str
+    collection: str
+    start: int
+    end: int
+    page: int | None = None
+    section: tuple[str, ...] = ()
+    kind: str = "normal"
+    language: str = ""
+    media_type: str = ""
+    modified: float = 0.0
+    allowed: tuple[str, ...] = (EVERYONE,)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def revision(self) -> str:
+        """The version of the document that this chunk belongs to, as one keyword."""
+        return revision(self.document_id, self.version)
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The folders above `path`, nearest last: `/a` and `/a/b` for `/a/b/c`."""
+        parts = self.path.strip("/").split("/")[:-1]
+        return tuple("/" + "/".join(parts[: i + 1]) for i in range(len(parts)))
+
+    @property
+    def heading(self) -> str:
+        """Title and section, the context that the embedding and BM25 see before the text."""
+        return " > ".join(dict.fromkeys(part for part in (self.title, *self.section) if part))
+
+    @property
+    def searchable(self) -> str:
+        """What is embedded and tokenized: the heading, then the text."""
+        return f"{self.heading}\n{self.text}" if self.heading else self.text
+
+    def payload(self) -> dict[str, Any]:
+        """Every field as JSON values, with the derived ones that filters use."""
+        data = asdict(self)
+        data["metadata"] = dict(self.metadata)
+        for name in ("section", "allowed"):
+            data[name] = list(data[name])
+        data["revision"] = self.revision
+        data["folders"] = list(self.folders)
+        return data
+
+    @classmethod
+    def from_payload(cls, data: Mapping[str, Any]) -> "Chunk":
+        """The inverse of `payload`; unknown fields are ignored."""
+        known = {name: data[name] for name in cls.__dataclass_fields__ if name in data}
+        for name in ("section", "allowed"):
+            if name in known:
+                known[name] = tuple(known[name])
+        return cls(**known)
+
+
+def revision(document_id: str, version: int) -> str:
+    """The keyword that names one version of one document."""
+    return f"{document_id}@{version}"

@@ -1,0 +1,69 @@
+"""Packed token vectors beside an Edge shard, in a SQLite file.
+
+Edge holds multi-vectors too, but hands them out number by number; late interaction reads fifty
+chunks at a question and wants them as bytes.
+"""
+
+import sqlite3
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+MOST_VARIABLES = 500
+"""Ids in one statement; SQLite takes 999 at least."""
+
+
+class TokenStore:
+    """Bytes by chunk id in the file `path`, made with the first write. Safe to call from threads.
+
+    What was written survives the process; the last writes may be lost with the power, and then
+    the tokens are computed when they are needed.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+
+    def put(self, ids: Sequence[str], rows: Sequence[bytes]) -> None:
+        """Write or replace."""
+        with self._lock, self._opened() as connection:
+            connection.executemany(
+                "INSERT OR REPLACE INTO tokens VALUES (?, ?)", zip(ids, rows, strict=True)
+            )
+
+    def get(self, ids: Sequence[str]) -> dict[str, bytes]:
+        """The rows of `ids` that exist."""
+        if self._connection is None and not self._path.exists():
+            return {}
+        found: dict[str, bytes] = {}
+        with self._lock, self._opened() as connection:
+            for start in range(0, len(ids), MOST_VARIABLES):
+                part = ids[start : start + MOST_VARIABLES]
+                marks = ",".join("?" * len(part))
+                query = f"SELECT id, data FROM tokens WHERE id IN ({marks})"  # noqa: S608
+                found.update(connection.execute(query, part))
+        return found
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Forget the rows of `ids`."""
+        if self._connection is None and not self._path.exists():
+            return
+        with self._lock, self._opened() as connection:
+            connection.executemany("DELETE FROM tokens WHERE id = ?", [(one,) for one in ids])
+
+    def close(self) -> None:
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self._connection = sqlite3.connect(self._path, check_same_thread=False)
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("PRAGMA synchronous = NORMAL")
+            self._connection.execute(
+                "CREATE TABLE IF NOT EXISTS tokens (id TEXT PRIMARY KEY, data BLOB NOT NULL)"
+            )
+        return self._connection

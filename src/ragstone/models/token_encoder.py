@@ -1,0 +1,56 @@
+"""Turns a model's token states into the compact vectors that late interaction compares."""
+
+import string
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragstone.text.late_interaction import Floats, TokenVectors, packed
+from ragstone.text.words import STOPWORDS
+
+
+class TokenEncoder:
+    """Projects, scales and packs. Of passages only the tokens that carry meaning are kept: no
+    frequent words, no punctuation. `scale` (dimensions,) is what `packed` divides by."""
+
+    def __init__(self, projection: Floats, scale: Floats, silent: NDArray[np.bool_]) -> None:
+        self.scale = scale
+        self._projection = projection
+        self._silent = silent
+
+    @classmethod
+    def load(cls, file: str, vocabulary: Mapping[str, int]) -> "TokenEncoder":
+        """From package data made by `benchmarks/late_projection.py`."""
+        with files("ragstone.models").joinpath(f"data/{file}").open("rb") as opened:
+            data = np.load(opened)
+            projection, scale = data["projection"].astype(np.float32), data["scale"]
+        silent = np.zeros(max(vocabulary.values()) + 1, np.bool_)
+        silent[[i for token, i in vocabulary.items() if _is_silent(token)]] = True
+        return cls(projection, scale, silent)
+
+    def passage(self, ids: Sequence[int], hidden: Floats) -> bytes:
+        """Pack the states (n, width) of a passage's tokens `ids` (n,)."""
+        array = np.array(ids, np.uint16)
+        kept = ~self._silent[array]
+        states = hidden[kept] if kept.any() else hidden
+        return packed(TokenVectors(array, self._projected(states)), self.scale)
+
+    def question(self, ids: Sequence[int], hidden: Floats) -> TokenVectors:
+        """The vectors of all of a question's tokens."""
+        return TokenVectors(np.array(ids, np.uint16), self._projected(hidden))
+
+    def weights(self, ids: Sequence[int], rarity: Floats) -> Floats:
+        """The rarity of a question's tokens, 0 for punctuation."""
+        return np.where(self._silent[list(ids)], 0, rarity)
+
+    def _projected(self, hidden: Floats) -> Floats:
+        rows = hidden @ self._projection
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        unit: Floats = rows / np.maximum(norms, 1e-9)
+        return unit
+
+
+def _is_silent(token: str) -> bool:
+    return token in STOPWORDS or all(letter in string.punctuation for letter in token)

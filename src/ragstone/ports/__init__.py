@@ -1,0 +1,28 @@
+"""What the stages need from the outside, as Protocols; adapters live in their own packages.
+
+`Kit` bundles one adapter of each for the stages. Only `build.py` makes one.
+"""
+
+from ragstone.ports.answering import Answerer, History, Said
+from ragstone.ports.catalog import Catalog
+from ragstone.ports.embedding import Embedder, Embedders, LateEmbedder, Vectors
+from ragstone.ports.index import ChunkIndex, Search
+from ragstone.ports.kit import Kit
+from ragstone.ports.reranking import Judgement, Reranker, Statistics
+
+__all__ = [
+    "Answerer",
+    "Catalog",
+    "ChunkIndex",
+    "Embedder",
+    "Embedders",
+    "History",
+    "Judgement",
+    "Kit",
+    "LateEmbedder",
+    "Reranker",
+    "Said",
+    "Search",
+    "Statistics",
+    "Vectors",
+]

@@ -1,0 +1,41 @@
+"""The ports that answer and remember."""
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ragstone.turn import Ask, Finish, Passage, Turn, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A piece of an answer as it comes. The last one has `finish` and `usage`."""
+
+    text: str = ""
+    thinking: str = ""
+    finish: Finish | None = None
+    usage: Usage = Usage()
+    confidence: float | None = None
+
+
+class Answerer(Protocol):
+    """Answers from numbered passages, with `[n]` markers in the text."""
+
+    @property
+    def name(self) -> str: ...
+
+    def answer(self, ask: Ask, passages: Sequence[Passage]) -> AsyncGenerator[Said, None]:
+        """Stream the answer; raises ModelUnavailable, possibly after some text."""
+        ...
+
+    async def ready(self) -> None:
+        """Raise ModelUnavailable unless the model answers."""
+        ...
+
+    async def aclose(self) -> None: ...
+
+
+class History(Protocol):
+    """Where finished turns go: conversations and statistics."""
+
+    async def save(self, turn: Turn) -> None: ...

@@ -1,0 +1,92 @@
+"""The port of the catalog."""
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+from ragstone.records import Collection, Document, DocumentStatus
+
+
+class Catalog(Protocol):
+    """Collections and documents: what exists, in which version, visible or not.
+
+    A document's new version is written beside the one that answers, and takes over in one
+    transaction (`publish`). `hidden` names every revision that must not be seen.
+    """
+
+    async def collection(self, tenant: str, name: str) -> Collection | None: ...
+
+    async def collections(self, tenant: str | None = None) -> list[Collection]: ...
+
+    async def put_collection(self, collection: Collection) -> None:
+        """Insert or replace."""
+        ...
+
+    async def drop_collection(self, tenant: str, name: str) -> None:
+        """Forget the collection, its documents and its revisions."""
+        ...
+
+    async def document(self, document_id: str) -> Document | None: ...
+
+    async def documents(
+        self,
+        tenant: str,
+        collection: str | None = None,
+        *,
+        status: DocumentStatus | None = None,
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> list[Document]:
+        """By path."""
+        ...
+
+    async def begin(self, document: Document) -> int:
+        """Open the next version for writing, hidden; the same one again after a crash.
+
+        Returns the number of the version to write, never one that was used before. While another
+        version answers, the document's fields go on describing that one. Waits for the searches
+        that began before it, so it must not be called inside `seeing`.
+        """
+        ...
+
+    async def publish(self, document: Document, version: int) -> None:
+        """Make `version` the one that answers and hide the one before, in one transaction."""
+        ...
+
+    async def embedded(self, document_ids: Sequence[str]) -> None:
+        """These documents have all their vectors: status text becomes ready."""
+        ...
+
+    async def fail(self, document: Document, error: str) -> None:
+        """Record that the document's newest content could not be indexed, and why.
+
+        A version that answers goes on answering; the one being written is retired.
+        """
+        ...
+
+    async def retire(self, document_ids: Sequence[str]) -> None:
+        """Forget documents: hidden at once, their chunks to be purged."""
+        ...
+
+    async def retired(self) -> list[tuple[Collection, str]]:
+        """Every revision whose chunks are to be deleted, with its collection."""
+        ...
+
+    async def purged(self, revisions: Sequence[str]) -> None:
+        """The chunks of these revisions are gone from the index."""
+        ...
+
+    def seeing(self) -> AbstractAsyncContextManager[frozenset[str]]:
+        """The hidden revisions, for the time of one search.
+
+        No revision that was visible on entry is purged before the exit.
+        """
+        ...
+
+    async def drained(self) -> None:
+        """Return when every search that began before this call has ended."""
+        ...
+
+    async def ready(self) -> None:
+        """Raise StateUnavailable unless the store answers."""
+        ...

@@ -1,0 +1,78 @@
+"""The ports that turn text into vectors."""
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragstone.records import Collection
+from ragstone.text.late_interaction import EncodedQuestion
+
+Vectors = NDArray[np.float32]
+"""Shape (n, dimensions), rows of unit length."""
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors of unit length. Safe to call from several tasks at once."""
+
+    @property
+    def name(self) -> str:
+        """The model's name, as `/v1/models` shows it."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever the same text would get another vector."""
+        ...
+
+    @property
+    def dimensions(self) -> int: ...
+
+    @property
+    def cosines(self) -> tuple[float, float]:
+        """The cosines of unrelated and of nearly equal texts, which differ from model to model."""
+        ...
+
+    async def embed_passages(self, texts: Sequence[str]) -> Vectors: ...
+
+    async def embed_queries(self, texts: Sequence[str]) -> Vectors: ...
+
+
+@runtime_checkable
+class LateEmbedder(Embedder, Protocol):
+    """An embedder whose token vectors can be compared one by one (`text.late_interaction`)."""
+
+    @property
+    def token_scale(self) -> Vectors:
+        """The usual deviation of each dimension of a token vector (token dimensions,)."""
+        ...
+
+    async def embed_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[bytes]]:
+        """Like `embed_passages`, and each text's packed token vectors, in one pass."""
+        ...
+
+    async def embed_question(self, text: str) -> EncodedQuestion: ...
+
+    async def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of each text's tokens, without running the model."""
+        ...
+
+    def token_weights(self, ids: Sequence[int], rarity: Vectors) -> Vectors:
+        """How much each token (n,) of a question counts, given its rarity."""
+        ...
+
+
+class Embedders(Protocol):
+    """The embedders at hand, by the name or fingerprint that a collection carries."""
+
+    def for_text(self, language: str) -> Embedder:
+        """The one that a new collection of this language should use."""
+        ...
+
+    def of(self, collection: Collection) -> Embedder:
+        """The one that indexed `collection`.
+
+        Raises EmbeddingMismatch when the settings name another one.
+        """
+        ...

@@ -1,0 +1,114 @@
+"""The port of the chunk index."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ragstone.chunk import Chunk
+from ragstone.filters import EVERYTHING, Filter
+from ragstone.ports.embedding import Vectors
+from ragstone.records import Collection
+from ragstone.turn import RankedList
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """One search of one list: by `vector` if there is one, else by the words of `text`."""
+
+    text: str
+    vector: Vectors | None = None
+
+
+class ChunkIndex(Protocol):
+    """Chunks of every collection with their vectors, searchable under a filter.
+
+    Every method raises UnknownCollection for a collection that was not opened, InvalidFilter for
+    a filter that `filters.validate` refuses, IndexUnavailable when the backend does not answer,
+    and StorageFull when it cannot write. Writes are durable when they return.
+    """
+
+    async def create(self, collection: Collection) -> None:
+        """Make room for `collection` if there is none yet."""
+        ...
+
+    async def drop(self, collection: Collection) -> None:
+        """Forget `collection` and everything in it."""
+        ...
+
+    async def upsert(
+        self,
+        collection: Collection,
+        chunks: Sequence[Chunk],
+        vectors: Vectors | None = None,
+        tokens: Sequence[bytes] | None = None,
+    ) -> None:
+        """Write chunks, replacing those of the same id; without `vectors` by keyword only.
+
+        `tokens` are opaque: each chunk's packed token vectors.
+        """
+        ...
+
+    async def set_vectors(
+        self,
+        collection: Collection,
+        ids: Sequence[str],
+        vectors: Vectors,
+        tokens: Sequence[bytes] | None = None,
+    ) -> None:
+        """Give existing chunks their vectors; ids that no longer exist are ignored."""
+        ...
+
+    async def without_vectors(
+        self, collection: Collection, limit: int, where: Filter = EVERYTHING
+    ) -> list[Chunk]:
+        """Chunks that have no vector yet, at most `limit`."""
+        ...
+
+    async def search(
+        self,
+        collection: Collection,
+        searches: Sequence[Search],
+        where: Filter,
+        limit: int,
+        exact: bool = False,
+    ) -> list[RankedList]:
+        """One list of at most `limit` ids per search, best first, all inside `where`."""
+        ...
+
+    async def fetch(self, collection: Collection, ids: Sequence[str]) -> dict[str, Chunk]:
+        """The chunks of `ids` that exist."""
+        ...
+
+    async def vectors(self, collection: Collection, ids: Sequence[str]) -> dict[str, Vectors]:
+        """The vectors of the chunks of `ids` that have one, each of shape (dimensions,)."""
+        ...
+
+    async def tokens(self, collection: Collection, ids: Sequence[str]) -> dict[str, bytes]:
+        """The packed token vectors of the chunks of `ids` that have some."""
+        ...
+
+    def scan(
+        self, collection: Collection, where: Filter = EVERYTHING, batch: int = 256
+    ) -> AsyncIterator[list[Chunk]]:
+        """Every chunk inside `where`, in batches."""
+        ...
+
+    async def delete(self, collection: Collection, where: Filter) -> None:
+        """Delete every chunk inside `where`."""
+        ...
+
+    async def count(self, collection: Collection, where: Filter = EVERYTHING) -> int: ...
+
+    async def facet(
+        self, collection: Collection, field: str, where: Filter = EVERYTHING, limit: int = 100
+    ) -> dict[str, int]:
+        """How many chunks inside `where` hold each value of a keyword field, most first."""
+        ...
+
+    async def optimize(self, collection: Collection) -> None:
+        """Build the search structures for what was written since the last call."""
+        ...
+
+    async def ready(self) -> None:
+        """Raise IndexUnavailable unless searches would work."""
+        ...

@@ -1,0 +1,22 @@
+"""One adapter of each port, for the stages."""
+
+from dataclasses import dataclass
+
+from ragstone.ports.answering import Answerer, History
+from ragstone.ports.catalog import Catalog
+from ragstone.ports.embedding import Embedders
+from ragstone.ports.index import ChunkIndex
+from ragstone.ports.reranking import Reranker, Statistics
+
+
+@dataclass(frozen=True, slots=True)
+class Kit:
+    """One adapter of each port, for the stages."""
+
+    index: ChunkIndex
+    catalog: Catalog
+    embedders: Embedders
+    answerer: Answerer
+    history: History
+    reranker: Reranker
+    statistics: Statistics

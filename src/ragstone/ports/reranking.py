@@ -1,0 +1,50 @@
+"""The ports that compare a question with candidates a second time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ragstone.chunk import Chunk
+from ragstone.ports.embedding import Vectors
+from ragstone.records import Collection
+from ragstone.text.late_interaction import EncodedQuestion
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """`scores` (n,) in 0..1, one a candidate; `weight` (0..1) is the share of the final score that
+    they deserve, 0 when the reranker cannot judge; `reason` says why."""
+
+    scores: Vectors
+    weight: float
+    reason: str = ""
+
+
+class Reranker(Protocol):
+    """Compares the question with the text of each candidate."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def judge(
+        self,
+        collection: Collection,
+        question: str,
+        chunks: Sequence[Chunk],
+        encoded: EncodedQuestion | None = None,
+    ) -> Judgement:
+        """Score `chunks`; `encoded` is the question as the collection's embedder sees it.
+
+        Raises ModelUnavailable.
+        """
+        ...
+
+    async def aclose(self) -> None: ...
+
+
+class Statistics(Protocol):
+    """What is known of a collection's words."""
+
+    async def specificity(self, collection: Collection, question: str) -> float | None:
+        """How specific a question is for the collection, 0 (topical) to 1; None if unknown."""
+        ...

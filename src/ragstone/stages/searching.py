@@ -1,0 +1,115 @@
+"""Searching one collection for one question: what every strategy is made of."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ragstone.chunk import Chunk
+from ragstone.filters import And, AnyOf, Filter, Not, readable
+from ragstone.ports import Kit, LateEmbedder, Search, Vectors
+from ragstone.records import Collection
+from ragstone.text.fusion import Weights, fuse
+from ragstone.text.late_interaction import EncodedQuestion
+from ragstone.turn import Ask, Plan, RankedList
+
+FEEDBACK_CHUNKS = 5
+"""Chunks that refine a topical question; 3 and 10 measured the same (`benchmarks/notes.md`)."""
+
+SMALL_FEEDBACK = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Ranked lists, the chunks worth reading, the question's vectors, and the feedback's share."""
+
+    lists: tuple[RankedList, ...]
+    chunks: dict[str, Chunk]
+    encoded: EncodedQuestion | None = None
+    feedback: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Searching:
+    """One collection under one filter, for the time of one search."""
+
+    kit: Kit
+    collection: Collection
+    where: Filter
+    plan: Plan
+
+    async def encode(self, queries: Sequence[str]) -> tuple[Vectors, EncodedQuestion]:
+        """The vectors of `queries`, and the first one for late interaction."""
+        embedder = self.kit.embedders.of(self.collection)
+        if not isinstance(embedder, LateEmbedder):
+            vectors = await embedder.embed_queries(queries)
+            return vectors, EncodedQuestion(vectors[0])
+        first = await embedder.embed_question(queries[0])
+        if len(queries) == 1:
+            return first.vector[None], first
+        others = await embedder.embed_queries(queries[1:])
+        return np.concatenate([first.vector[None], others]), first
+
+    async def lists(
+        self,
+        queries: Sequence[str],
+        vectors: Vectors | None,
+        words: bool = True,
+        limit: int | None = None,
+    ) -> list[RankedList]:
+        """By meaning where there are `vectors`, and by words; all in one call of the index."""
+        searches: list[Search] = []
+        if vectors is not None:
+            searches += [Search(q, vector) for q, vector in zip(queries, vectors, strict=True)]
+        if words:
+            searches += [Search(query) for query in queries]
+        most = limit or self.plan.candidates
+        return await self.kit.index.search(self.collection, searches, self.where, most)
+
+    async def refined(
+        self, question: EncodedQuestion, query: str, lists: Sequence[RankedList]
+    ) -> RankedList | None:
+        """A second search by meaning, with the question moved towards what was found first.
+
+        Pseudo relevance feedback in the space of the vectors after Rocchio (1971): the question
+        plus the mean of the best chunks, weighted by their scores.
+        """
+        best = dict(list(fuse(lists, weights(self.plan)).items())[:FEEDBACK_CHUNKS])
+        near = await self.kit.index.vectors(self.collection, list(best))
+        if not near:
+            return None
+        mean = sum(best[one] * vector for one, vector in near.items())
+        length = float(np.linalg.norm(mean))
+        moved = question.vector + mean / length if length else question.vector
+        moved = (moved / np.linalg.norm(moved)).astype(np.float32)
+        [found] = await self.kit.index.search(
+            self.collection, [Search(query, moved)], self.where, self.plan.candidates
+        )
+        return replace(found, source="feedback")
+
+    async def read(
+        self, lists: Sequence[RankedList], feedback: float, most: int
+    ) -> dict[str, Chunk]:
+        """The best chunks of the lists."""
+        best = list(fuse(lists, weights(self.plan, feedback)))[:most]
+        return await self.kit.index.fetch(self.collection, best)
+
+    def within(self, document_ids: Sequence[str]) -> "Searching":
+        """The same search, in these documents only."""
+        narrowed = And((self.where, AnyOf("document_id", tuple(document_ids))))
+        return replace(self, where=narrowed)
+
+
+def weights(plan: Plan, feedback: float = 0.0) -> Weights:
+    """How the plan fuses lists."""
+    return Weights(plan.dense_weight, feedback, plan.fusion)
+
+
+def visible(ask: Ask, hidden: frozenset[str]) -> Filter:
+    """What this question may be answered from."""
+    parts: list[Filter] = [readable(ask.principal)]
+    if ask.where is not None:
+        parts.append(ask.where)
+    if hidden:
+        parts.append(Not(AnyOf("revision", tuple(sorted(hidden)))))
+    return And(tuple(parts))
