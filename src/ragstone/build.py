@@ -18,9 +18,10 @@ from ragstone.library import Ragstone
 from ragstone.models.embedders import ConfiguredEmbedders
 from ragstone.models.extractive import Extractive
 from ragstone.models.late_interaction import LateInteraction
+from ragstone.models.listwise import ListwiseReranker
 from ragstone.models.sampled_rarity import SampledRarity
 from ragstone.models.similarity import QuestionSimilarity
-from ragstone.ports import Answerer, Catalog, Embedders, Kit
+from ragstone.ports import Answerer, Catalog, Completer, Embedders, Kit, Reranker
 from ragstone.recipe import recipes, search_recipes
 from ragstone.service import IngestRequest, Progress
 from ragstone.settings import Settings
@@ -47,7 +48,8 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
         answerer = _answerer(settings, catalog, embedders)
         stack.push_async_callback(answerer.aclose)
         rarity = SampledRarity(index, embedders)
-        reranker = LateInteraction(index, embedders, rarity)
+        reranker = _reranker(settings, answerer) or LateInteraction(index, embedders, rarity)
+        stack.push_async_callback(reranker.aclose)
         history = SqlHistory(database)
         kit = Kit(index, catalog, embedders, answerer, history, reranker, rarity)
         for collection in await catalog.collections():
@@ -89,6 +91,28 @@ def _answerer(settings: Settings, catalog: Catalog, embedders: Embedders) -> Ans
 
         return ChatModel(llm, rag.no_answer)
     return Extractive(QuestionSimilarity(catalog, embedders), rag.no_answer, rag.refuse_below)
+
+
+def _reranker(settings: Settings, answerer: Answerer) -> Reranker | None:
+    """The reranker that the settings name, None for late interaction."""
+    rerank = settings.rerank
+    if rerank.model_path:
+        from ragstone.models.cross_encoder import CrossEncoder
+
+        return CrossEncoder(rerank)
+    if rerank.base_url:
+        from ragstone.models.remote_reranker import RemoteReranker
+
+        return RemoteReranker(rerank)
+    if rerank.model == "llm":
+        if not isinstance(answerer, Completer):
+            raise ConfigError("RERANK__MODEL is llm, but no chat model is set: set LLM__MODEL.")
+        return ListwiseReranker(answerer, rerank.weight)
+    if rerank.model:
+        raise ConfigError(
+            f"RERANK__MODEL is {rerank.model!r}: set RERANK__BASE_URL to the endpoint that has it."
+        )
+    return None
 
 
 def _work(kit: Kit, pipeline: Pipeline) -> dict[str, Work]:

@@ -80,6 +80,30 @@ class LlmSettings(BaseModel):
         return bool(self.model or self.base_url or self.model_path)
 
 
+class RerankSettings(BaseModel):
+    """How the best candidates are compared with the question a second time."""
+
+    model_config = _SECTION
+
+    model_path: str = Field(
+        "", description="A folder with a cross-encoder: model.onnx and tokenizer.json."
+    )
+    base_url: str = Field("", description="An HTTP endpoint, up to and with /rerank.")
+    model: str = Field(
+        "",
+        description="The model's name at that endpoint; llm for the chat model of LLM__*; empty, "
+        "with neither folder nor endpoint, for late interaction.",
+    )
+    api_key: SecretStr = Field(SecretStr(""), description="The key of the endpoint.")
+    weight: float = Field(
+        0.7,
+        ge=0,
+        le=1,
+        description="The reranker's share of the score; late interaction has its own.",
+    )
+    timeout: float = Field(20.0, gt=0, description="Seconds that one call of it may take.")
+
+
 class RagSettings(BaseModel):
     """Retrieval and answering."""
 
@@ -174,6 +198,7 @@ class Settings(BaseSettings):
     embedding: EmbeddingSettings = EmbeddingSettings()
     index: IndexSettings = IndexSettings()
     llm: LlmSettings = LlmSettings()
+    rerank: RerankSettings = RerankSettings()
     rag: RagSettings = RagSettings()
     ingest: IngestSettings = IngestSettings()
 

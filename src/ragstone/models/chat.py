@@ -12,7 +12,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
-from pydantic_ai.direct import model_request_stream
+from pydantic_ai.direct import model_request, model_request_stream
 from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError, UnexpectedModelBehavior, UserError
 from pydantic_ai.messages import (
     ModelMessage,
@@ -87,6 +87,16 @@ class ChatModel:
                     text += said.text
                     yield said
             yield Said(finish=self._finish(stream, text), usage=_usage(stream))
+
+    async def complete(self, rules: str, text: str, max_tokens: int) -> Said:
+        """`ports.Completer`."""
+        messages = [ModelRequest(parts=[SystemPromptPart(rules), UserPromptPart(text)])]
+        options = ModelSettings(
+            max_tokens=max_tokens, temperature=0.0, timeout=self._settings.timeout
+        )
+        answer = await self._next(model_request(self._model, messages, model_settings=options))
+        used = Usage(answer.usage.input_tokens, answer.usage.output_tokens, 1)
+        return Said(answer.text or "", finish="stop", usage=used)
 
     async def ready(self) -> None:
         """Ask an OpenAI-compatible server for its models; other providers are not asked."""

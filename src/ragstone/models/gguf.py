@@ -8,14 +8,17 @@ import asyncio
 import secrets
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
 
 from ragstone.errors import ConfigError
-from ragstone.ports import Answerer, Said
+from ragstone.ports import Said
 from ragstone.settings import LlmSettings
 from ragstone.turn import Ask, Passage
+
+if TYPE_CHECKING:
+    from ragstone.models.chat import ChatModel
 
 PARALLEL = 2
 MAGIC = b"GGUF"
@@ -32,7 +35,7 @@ class GgufModel:
         self._settings = settings
         self._no_answer = no_answer
         self._server: Any = None
-        self._loading: asyncio.Task[Answerer] | None = None
+        self._loading: asyncio.Task[ChatModel] | None = None
 
     async def answer(self, ask: Ask, passages: Sequence[Passage]) -> AsyncGenerator[Said, None]:
         chat = await self._loaded()
@@ -42,6 +45,10 @@ class GgufModel:
                 yield said
         finally:
             await stream.aclose()
+
+    async def complete(self, rules: str, text: str, max_tokens: int) -> Said:
+        """`ports.Completer`."""
+        return await (await self._loaded()).complete(rules, text, max_tokens)
 
     async def ready(self) -> None:
         await (await self._loaded()).ready()
@@ -55,13 +62,13 @@ class GgufModel:
         server, self._server = self._server, None
         del server
 
-    async def _loaded(self) -> Answerer:
+    async def _loaded(self) -> "ChatModel":
         """The model, loaded once: who leaves while it loads does not make it load again."""
         if self._loading is None or _failed(self._loading):
             self._loading = asyncio.create_task(asyncio.to_thread(self._load))
         return await asyncio.shield(self._loading)
 
-    def _load(self) -> Answerer:
+    def _load(self) -> "ChatModel":
         from xllamacpp import CommonParams, Server  # type: ignore[attr-defined]
 
         from ragstone.models.chat import ChatModel
@@ -88,7 +95,7 @@ class GgufModel:
         return ChatModel(self._settings.model_copy(update=changes), self._no_answer)
 
 
-def _failed(task: asyncio.Task[Answerer]) -> bool:
+def _failed(task: "asyncio.Task[ChatModel]") -> bool:
     return task.done() and (task.cancelled() or task.exception() is not None)
 
 

@@ -61,9 +61,13 @@ def fitting(
 def _fenced(passage: Passage) -> str:
     chunk = passage.hit.chunk
     page = f", page {chunk.page}" if chunk.page else ""
-    title = _inside(f"{chunk.heading or chunk.path}{page}").replace('"', "'").replace("\n", " ")
-    text = _inside(passage.text)
-    return f'<{FENCE} number="{passage.number}" title="{title}">\n{text}\n</{FENCE}>'
+    return fenced(passage.number, f"{chunk.heading or chunk.path}{page}", passage.text)
+
+
+def fenced(number: int, title: str, text: str) -> str:
+    """A text in a fence that it cannot close."""
+    safe = _inside(title).replace('"', "'").replace("\n", " ")
+    return f'<{FENCE} number="{number}" title="{safe}">\n{_inside(text)}\n</{FENCE}>'
 
 
 def _inside(text: str) -> str:

@@ -3,7 +3,7 @@
 `Kit` bundles one adapter of each for the stages. Only `build.py` makes one.
 """
 
-from ragstone.ports.answering import Answerer, History, Said
+from ragstone.ports.answering import Answerer, Completer, History, Said
 from ragstone.ports.catalog import Catalog
 from ragstone.ports.embedding import Embedder, Embedders, LateEmbedder, Vectors
 from ragstone.ports.index import ChunkIndex, Search
@@ -14,6 +14,7 @@ __all__ = [
     "Answerer",
     "Catalog",
     "ChunkIndex",
+    "Completer",
     "Embedder",
     "Embedders",
     "History",

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from ragstone.turn import Ask, Finish, Passage, Turn, Usage
 
@@ -39,3 +39,18 @@ class History(Protocol):
     """Where finished turns go: conversations and statistics."""
 
     async def save(self, turn: Turn) -> None: ...
+
+
+@runtime_checkable
+class Completer(Protocol):
+    """A chat model for the work around an answer."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def complete(self, rules: str, text: str, max_tokens: int) -> Said:
+        """What the model says to `text` under `rules`, whole, at temperature 0.
+
+        Raises ModelUnavailable.
+        """
+        ...

@@ -8,16 +8,18 @@ from ragstone.chunk import Chunk
 from ragstone.ports.embedding import Vectors
 from ragstone.records import Collection
 from ragstone.text.late_interaction import EncodedQuestion
+from ragstone.turn import Usage
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """`scores` (n,) in 0..1, one a candidate; `weight` (0..1) is the share of the final score that
-    they deserve, 0 when the reranker cannot judge; `reason` says why."""
+    they deserve, 0 when the reranker cannot judge; `reason` says why, `usage` what it took."""
 
     scores: Vectors
     weight: float
     reason: str = ""
+    usage: Usage = Usage()
 
 
 class Reranker(Protocol):

@@ -28,6 +28,7 @@ class Rerank(Stage):
         judged = await kit.reranker.judge(
             turn.collection, turn.queries[0], [hit.chunk for hit in best], turn.encoded
         )
+        turn = replace(turn, usage=turn.usage + judged.usage)
         if not judged.weight:
             return Step(turn, "skipped", judged.reason)
         hits = (*_blended(best, judged), *_below(rest, 1 - judged.weight))
