@@ -31,6 +31,7 @@ class RemoteReranker:
         self._client = httpx2.AsyncClient(
             headers={"Authorization": f"Bearer {key}"} if key else {}, timeout=settings.timeout
         )
+        self._place = _place(settings.base_url)
         self._wants_texts = False
 
     async def judge(
@@ -49,45 +50,41 @@ class RemoteReranker:
         await self._client.aclose()
 
     async def _ask(self, question: str, texts: Sequence[str]) -> Any:
-        if self._wants_texts:
-            return await self._post({"query": question, "texts": texts, "truncate": True})
-        body: dict[str, Any] = {"query": question, "documents": texts, "top_n": len(texts)}
+        """Ask in the shape that worked last, else in the other."""
+        documents: dict[str, Any] = {"query": question, "documents": texts, "top_n": len(texts)}
         if self._settings.model:
-            body["model"] = self._settings.model
-        try:
-            return await self._post(body)
-        except _WrongShape:
-            answer = await self._post({"query": question, "texts": texts, "truncate": True})
-            self._wants_texts = True
-            return answer
+            documents["model"] = self._settings.model
+        only_texts = {"query": question, "texts": texts, "truncate": True}
+        shapes = [only_texts] if self._wants_texts else [documents, only_texts]
+        for body in shapes:
+            response = await self._post(body)
+            if response.status_code not in WRONG_SHAPE:
+                self._wants_texts = body is only_texts
+                return self._read(response)
+        raise ModelUnavailable(
+            f"The reranker at {self._place} answered {response.status_code}. "
+            "Check RERANK__BASE_URL (up to and with /rerank) and RERANK__MODEL."
+        )
 
-    async def _post(self, body: dict[str, Any]) -> Any:
-        place = _place(self._settings.base_url)
+    async def _post(self, body: dict[str, Any]) -> httpx2.Response:
         try:
-            response = await self._client.post(self._settings.base_url, json=body)
-            if response.status_code in WRONG_SHAPE:
-                raise _WrongShape(
-                    f"The reranker at {place} answered {response.status_code}. "
-                    "Check RERANK__BASE_URL (up to and with /rerank) and RERANK__MODEL."
-                )
-            response.raise_for_status()
-            return response.json()
-        except httpx2.HTTPStatusError as error:
-            raise ModelUnavailable(
-                f"The reranker at {place} answered {error.response.status_code}. "
-                "Check RERANK__BASE_URL and RERANK__API_KEY."
-            ) from error
+            return await self._client.post(self._settings.base_url, json=body)
         except httpx2.HTTPError as error:
             raise ModelUnavailable(
-                f"The reranker at {place} cannot be reached ({type(error).__name__}). "
+                f"The reranker at {self._place} cannot be reached ({type(error).__name__}). "
                 "Check RERANK__BASE_URL."
             ) from error
+
+    def _read(self, response: httpx2.Response) -> Any:
+        if not response.is_success:
+            raise ModelUnavailable(
+                f"The reranker at {self._place} answered {response.status_code}. "
+                "Check RERANK__BASE_URL and RERANK__API_KEY."
+            )
+        try:
+            return response.json()
         except ValueError as error:
-            raise ModelUnavailable(f"The reranker at {place} sent no JSON.") from error
-
-
-class _WrongShape(ModelUnavailable):
-    """The server understands another request than the one that was sent."""
+            raise ModelUnavailable(f"The reranker at {self._place} sent no JSON.") from error
 
 
 def _scores(answer: Any, expected: int) -> Vectors:
@@ -118,8 +115,5 @@ def _index(value: Any, expected: int) -> int:
 def _place(url: str) -> str:
     """The address without a user, a password or a query."""
     parts = httpx2.URL(url)
-    return (
-        f"{parts.scheme}://{parts.host}:{parts.port}"
-        if parts.port
-        else f"{parts.scheme}://{parts.host}"
-    )
+    port = f":{parts.port}" if parts.port else ""
+    return f"{parts.scheme}://{parts.host}{port}"
