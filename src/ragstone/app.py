@@ -3,7 +3,7 @@
 from fastapi import FastAPI
 
 from ragstone import __version__
-from ragstone.dialects import docs, local, openai, ops
+from ragstone.dialects import docs, local, openai, ops, retrieval
 from ragstone.dialects.guards import BodyLimit, Observe, OnlyFromHere
 from ragstone.dialects.http import handle_errors
 from ragstone.metrics import Metrics
@@ -28,6 +28,7 @@ def create_app(service: Service, settings: Settings, token: str) -> FastAPI:
     metrics = Metrics()
     for routes in (
         openai.router(service, metrics),
+        retrieval.router(service),
         local.router(service, metrics, token),
         ops.router(service, metrics, token),
         docs.router(app),

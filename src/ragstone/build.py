@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from ragstone.engine import Engine
 from ragstone.errors import ConfigError, DataDirectoryInUse
 from ragstone.index.edge import EdgeIndex
+from ragstone.index.elsewhere import Elsewhere, KnowledgeBase, RetrievalService
 from ragstone.ingest.jobs import Jobs, Report, Work
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.library import Ragstone
@@ -21,7 +22,7 @@ from ragstone.models.late_interaction import LateInteraction
 from ragstone.models.listwise import ListwiseReranker
 from ragstone.models.sampled_rarity import SampledRarity
 from ragstone.models.similarity import QuestionSimilarity
-from ragstone.ports import Answerer, Catalog, Completer, Embedders, Kit, Reranker
+from ragstone.ports import Answerer, Catalog, Completer, Embedders, Kit, Reranker, Retriever
 from ragstone.recipe import recipes, search_recipes
 from ragstone.service import IngestRequest, Progress
 from ragstone.settings import Settings
@@ -51,7 +52,10 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
         reranker = _reranker(settings, answerer) or LateInteraction(index, embedders, rarity)
         stack.push_async_callback(reranker.aclose)
         history = SqlHistory(database)
-        kit = Kit(index, catalog, embedders, answerer, history, reranker, rarity)
+        elsewhere = _elsewhere(settings)
+        if elsewhere:
+            stack.push_async_callback(elsewhere.aclose)
+        kit = Kit(index, catalog, embedders, answerer, history, reranker, rarity, elsewhere)
         for collection in await catalog.collections():
             await index.create(collection)
         yield kit, embedders, SqlJobs(database)
@@ -91,6 +95,16 @@ def _answerer(settings: Settings, catalog: Catalog, embedders: Embedders) -> Ans
 
         return ChatModel(llm, rag.no_answer)
     return Extractive(QuestionSimilarity(catalog, embedders), rag.no_answer, rag.refuse_below)
+
+
+def _elsewhere(settings: Settings) -> Retriever | None:
+    """The retrieval service of the settings, if the index is one."""
+    scheme = settings.index.url.split("+", 1)[0]
+    if scheme == "kdb":
+        return Elsewhere(settings.index, KnowledgeBase())
+    if scheme == "retrieval":
+        return Elsewhere(settings.index, RetrievalService())
+    return None
 
 
 def _reranker(settings: Settings, answerer: Answerer) -> Reranker | None:

@@ -80,6 +80,8 @@ def client() -> Iterator[TestClient]:
         "/local/rebuild",
         "/local/delete",
         "/local/embed",
+        "/api/v1/retrieval/retrieve",
+        "/api/v1/document/search_rerank",
     ],
 )
 @with_settings(

@@ -45,6 +45,11 @@ class Json(Response):
         super().__init__(body, status_code, headers)
 
 
+def well_formed(text: str) -> str:
+    """Half characters, which JSON can spell but UTF-8 cannot, become question marks."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def error_response(
     path: str,
     status: int,
@@ -92,7 +97,7 @@ async def _ragstone_error(request: Request, error: Exception) -> Response:
 async def _validation_error(request: Request, error: Exception) -> Response:
     path = request.url.path
     first = cast(RequestValidationError, error).errors()[0]
-    place = [str(part) for part in first["loc"] if part not in ("body", "query", "path")]
+    place = [str(part) for part in first["loc"][1:]]
     param = ".".join(place)[:100]
     if first["type"] == "json_invalid":
         return error_response(path, 400, "The request body is not valid JSON.")

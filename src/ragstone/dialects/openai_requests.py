@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
+from ragstone.dialects.http import well_formed
 from ragstone.errors import InputError, UnknownModel
 from ragstone.turn import LEVELS, Ask, Level, Message
 
@@ -16,13 +17,8 @@ CHAT_MODELS: dict[str, Level] = {
 MAX_INPUTS = 2048
 
 
-def _well_formed(text: str) -> str:
-    """Half characters, which JSON can spell but UTF-8 cannot, become question marks."""
-    return text.encode("utf-8", "replace").decode()
-
-
-Text = Annotated[str, AfterValidator(_well_formed)]
-Name = Annotated[str, AfterValidator(_well_formed), Field(max_length=255)]
+Text = Annotated[str, AfterValidator(well_formed)]
+Name = Annotated[str, AfterValidator(well_formed), Field(max_length=255)]
 
 
 class _Request(BaseModel):
@@ -133,7 +129,7 @@ class EmbeddingRequest(_Request):
             raise ValueError("every text must be a string that is not empty")
         if len(texts) > MAX_INPUTS:
             raise ValueError(f"at most {MAX_INPUTS:,} texts in one request")
-        return [_well_formed(text) for text in texts]
+        return [well_formed(text) for text in texts]
 
 
 def _level(model: str) -> Level:

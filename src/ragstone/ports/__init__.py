@@ -6,7 +6,7 @@
 from ragstone.ports.answering import Answerer, Completer, History, Said
 from ragstone.ports.catalog import Catalog
 from ragstone.ports.embedding import Embedder, Embedders, LateEmbedder, Vectors
-from ragstone.ports.index import ChunkIndex, Search
+from ragstone.ports.index import ChunkIndex, Retriever, Search
 from ragstone.ports.kit import Kit
 from ragstone.ports.reranking import Judgement, Reranker, Statistics
 
@@ -22,6 +22,7 @@ __all__ = [
     "Kit",
     "LateEmbedder",
     "Reranker",
+    "Retriever",
     "Said",
     "Search",
     "Statistics",

@@ -8,7 +8,7 @@ from ragstone.chunk import Chunk
 from ragstone.filters import EVERYTHING, Filter
 from ragstone.ports.embedding import Vectors
 from ragstone.records import Collection
-from ragstone.turn import RankedList
+from ragstone.turn import Ask, Hit, Plan, RankedList
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,3 +112,13 @@ class ChunkIndex(Protocol):
     async def ready(self) -> None:
         """Raise IndexUnavailable unless searches would work."""
         ...
+
+
+class Retriever(Protocol):
+    """A whole retrieval service of somebody else's."""
+
+    async def search(self, ask: Ask, plan: Plan) -> list[Hit]:
+        """Its passages, best first, at most `plan.top_k`; raises IndexUnavailable."""
+        ...
+
+    async def aclose(self) -> None: ...

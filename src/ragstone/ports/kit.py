@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from ragstone.ports.answering import Answerer, History
 from ragstone.ports.catalog import Catalog
 from ragstone.ports.embedding import Embedders
-from ragstone.ports.index import ChunkIndex
+from ragstone.ports.index import ChunkIndex, Retriever
 from ragstone.ports.reranking import Reranker, Statistics
 
 
@@ -20,3 +20,4 @@ class Kit:
     history: History
     reranker: Reranker
     statistics: Statistics
+    elsewhere: Retriever | None = None

@@ -1,15 +1,17 @@
 """Finds candidate chunks under one filter, by the plan's strategy."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from ragstone.errors import UnknownCollection
+from ragstone.errors import IndexUnavailable, UnknownCollection
+from ragstone.events import Note
 from ragstone.ports import Kit
 from ragstone.stage import Emit, Stage, Step
 from ragstone.stages.searching import Searching, visible
 from ragstone.stages.strategies import STRATEGIES
-from ragstone.turn import Turn
+from ragstone.turn import Hit, RankedList, Scored, Turn
 
 
 class Retrieve(Stage):
@@ -21,6 +23,11 @@ class Retrieve(Stage):
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
         ask, plan = turn.ask, turn.plan
+        if kit.elsewhere:
+            try:
+                return _from_elsewhere(turn, await kit.elsewhere.search(ask, plan))
+            except IndexUnavailable as error:
+                await emit(Note(self.name, f"{error} The local index answers instead."))
         collection = await kit.catalog.collection(ask.principal.tenant, ask.collection)
         if collection is None:
             raise UnknownCollection(ask.collection)
@@ -43,3 +50,12 @@ class Retrieve(Stage):
             ", ".join(f"{count} {source}" for source, count in counts.items()),
             f"{collection.name!r}, embedded with {collection.model}{refined}",
         )
+
+
+def _from_elsewhere(turn: Turn, hits: Sequence[Hit]) -> Step:
+    places = tuple(Scored(hit.chunk.chunk_id, hit.score) for hit in hits)
+    lists = (RankedList("order", turn.queries[0], places),)
+    chunks = {hit.chunk.chunk_id: hit.chunk for hit in hits}
+    return Step(
+        replace(turn, lists=lists, chunks=chunks), f"{len(hits)} passages", "a retrieval service"
+    )
