@@ -6,8 +6,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 from uuid import uuid4
 
 import numpy as np
@@ -18,17 +19,23 @@ from ragstone.build import open_kit
 from ragstone.chunk import Chunk
 from ragstone.engine import Engine
 from ragstone.evaluation import dataset
-from ragstone.events import Done
+from ragstone.evaluation.measures import percentile
 from ragstone.filters import readable
-from ragstone.ports import Kit, Search
-from ragstone.recipe import Recipe, recipes
+from ragstone.ports import Kit, LateEmbedder, Search
+from ragstone.recipe import Recipe, recipes, search_recipes
 from ragstone.records import Collection
 from ragstone.settings import RagSettings, Settings
+from ragstone.stages.route import Route
 from ragstone.turn import Ask, Principal
 
 CHUNKS = 100_000
 QUESTIONS = 200
 NAME = "latency"
+TOKENS = 400
+"""Real passages whose token vectors all chunks share."""
+
+HYBRID = {"rerank": False, "feedback": False}
+LATE = {"rerank": True, "feedback": True, "reranked": 30}
 
 
 def run() -> list[Row]:
@@ -47,18 +54,42 @@ async def measure(data: Path) -> list[Row]:
         vectors = await kit.embedders.of(collection).embed_queries(questions)
         rows = dict(zip(questions, vectors, strict=True))
         search = await p50(questions, lambda q: one_search(kit, collection, q, rows[q]))
+        hybrid = await p50(questions, lambda q: finished(a_search(kit, HYBRID), q))
+        late = await times(questions, lambda q: finished(a_search(kit, LATE), q))
         stages = recipes(RagSettings())["standard"].stages
         before = [s for s in stages if s.name not in ("generate", "cite")]
         engine = Engine(kit, {"standard": Recipe(tuple(before))})
         whole = await p50(questions, lambda q: finished(engine, q))
         memory = resident_mb()
+    floor = embed + search
     return [
         Row("One query embedding, p50", 1000 * embed, "ms"),
         Row("One index query at 100,000 chunks (meaning + words + ACL), p50", 1000 * search, "ms"),
+        Row("A hybrid search without reranking, p50", 1000 * hybrid, "ms"),
+        Row("The same, relative to embedding + index query", hybrid / floor, "x", most=2),
+        Row(
+            "A search with late interaction over 30 candidates, p95",
+            1000 * percentile(late, 0.95),
+            "ms",
+            most=60,
+        ),
         Row("A question without the answerer at 100,000 chunks, p50", 1000 * whole, "ms"),
-        Row("The same, relative to embedding + index query", whole / (embed + search), "x", most=3),
+        Row(
+            "A whole question without the answerer, relative to embedding + index query",
+            whole / floor,
+            "x",
+            most=3,
+        ),
         Row("Resident memory at 100,000 chunks", memory, "MB", most=900),
     ]
+
+
+def a_search(kit: Kit, plan: dict[str, Any]) -> Engine:
+    """A search by the standard recipe with another plan."""
+    recipe = search_recipes(RagSettings())["standard"]
+    [route, *others] = recipe.stages
+    changed = Route(plan=replace(cast(Route, route).plan, **plan))
+    return Engine(kit, {"standard": Recipe((changed, *others))})
 
 
 async def fill(data: Path) -> None:
@@ -74,6 +105,8 @@ async def filled(kit: Kit) -> None:
     )
     await kit.catalog.put_collection(collection)
     texts = [entry.text for entry in dataset.corpus(eval_data() / "squad2_dev")]
+    assert isinstance(embedder, LateEmbedder)
+    _, tokens = await embedder.embed_with_tokens(texts[:TOKENS])
     random = np.random.default_rng(0)
     centres = random.normal(size=(2000, embedder.dimensions))
     for start in range(0, CHUNKS, 500):
@@ -82,7 +115,8 @@ async def filled(kit: Kit) -> None:
         )
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
         chunks = [a_chunk(collection, texts, random, start + i) for i in range(500)]
-        await kit.index.upsert(collection, chunks, rows.astype(np.float32))
+        packed = [tokens[i] for i in random.integers(0, len(tokens), 500)]
+        await kit.index.upsert(collection, chunks, rows.astype(np.float32), packed)
     await kit.index.optimize(collection)
 
 
@@ -112,15 +146,16 @@ async def one_search(kit: Kit, collection: Collection, question: str, vector: np
 
 
 async def finished(engine: Engine, question: str) -> None:
-    async with aclosing(engine.events(Ask(question, collection=NAME))) as events:
-        async for event in events:
-            if isinstance(event, Done):
-                return
-    raise AssertionError("the question failed")
+    await engine.answered(Ask(question, collection=NAME))
 
 
 async def p50(questions: list[str], work: Callable[[str], Awaitable[object]]) -> float:
-    """The median seconds of `work`, after ten unmeasured ones."""
+    """The median seconds of `work`."""
+    return percentile(await times(questions, work), 0.5)
+
+
+async def times(questions: list[str], work: Callable[[str], Awaitable[object]]) -> list[float]:
+    """The seconds of `work` for each question, after ten unmeasured ones."""
     for question in questions[:10]:
         await work(question)
     seconds = []
@@ -128,7 +163,7 @@ async def p50(questions: list[str], work: Callable[[str], Awaitable[object]]) ->
         started = time.perf_counter()
         await work(question)
         seconds.append(time.perf_counter() - started)
-    return sorted(seconds)[len(seconds) // 2]
+    return seconds
 
 
 if __name__ == "__main__":

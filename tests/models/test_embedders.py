@@ -19,9 +19,10 @@ from ragstone.errors import ConfigError, EmbeddingMismatch, ModelUnavailable
 from ragstone.models.embedders import ConfiguredEmbedders
 from ragstone.models.minilm import MiniLm
 from ragstone.models.multilingual import MultilingualE5
-from ragstone.ports import Embedder
+from ragstone.ports import Embedder, LateEmbedder
 from ragstone.records import Collection
 from ragstone.settings import EmbeddingSettings
+from ragstone.text.late_interaction import maxsim, unpacked
 
 TEXTS = ["A whale is a mammal.", "The stock market fell.", "", "x" * 5000, "Wale singen."]
 
@@ -195,3 +196,27 @@ async def test_given_no_server_then_the_error_names_its_url() -> None:
     with pytest.raises(ModelUnavailable, match="127.0.0.1:9"):
         await embedders.connect()
     await embedders.aclose()
+
+
+def test_given_a_model_that_is_not_loaded_yet_then_it_is_known_to_give_token_vectors() -> None:
+    assert isinstance(MiniLm(), LateEmbedder)
+    assert not isinstance(MultilingualE5(), LateEmbedder)
+
+
+async def test_given_texts_then_one_pass_gives_the_same_vectors_and_token_vectors_that_match() -> (
+    None
+):
+    model = MiniLm()
+    texts = ["Whales sing in the deep sea.", "A cat purrs.", ""]
+    vectors, packed = await model.embed_with_tokens(texts)
+    assert np.allclose(vectors, await model.embed_passages(texts), atol=1e-5)
+    passages = [unpacked(one, model.token_scale()) for one in packed]
+    question = (await model.embed_question("Which animals sing in the sea?")).tokens
+    assert question is not None
+    assert len(question.ids) == len(question.vectors)
+    weights = model.token_weights(question.ids.tolist(), np.ones(len(question.ids), np.float32))
+    scores = maxsim(question, weights, passages)
+    assert int(np.argmax(scores)) == 0
+    [ids] = await model.token_ids(texts[:1])
+    assert ids == passages[0].ids.tolist()
+    assert len(passages[0].vectors) < len(ids)

@@ -74,7 +74,7 @@ class LateInteraction:
         if missing:
             _, packed = await embedder.embed_with_tokens([c.searchable for c in missing])
             held.update(zip((c.chunk_id for c in missing), packed, strict=True))
-        scale = embedder.token_scale
+        scale = embedder.token_scale()
         return [unpacked(held[chunk.chunk_id], scale) for chunk in chunks]
 
     async def aclose(self) -> None:

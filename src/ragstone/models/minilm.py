@@ -71,7 +71,6 @@ class MiniLm:
         weights: Floats = self._encoder.weights(ids, rarity)
         return weights
 
-    @property
     def token_scale(self) -> Floats:
         scale: Floats = self._encoder.scale
         return scale

@@ -43,9 +43,9 @@ class Embedder(Protocol):
 class LateEmbedder(Embedder, Protocol):
     """An embedder whose token vectors can be compared one by one (`text.late_interaction`)."""
 
-    @property
     def token_scale(self) -> Vectors:
-        """The usual deviation of each dimension of a token vector (token dimensions,)."""
+        """The usual deviation of each dimension of a token vector (token dimensions,), once the
+        model is loaded."""
         ...
 
     async def embed_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[bytes]]:
