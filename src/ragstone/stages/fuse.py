@@ -45,12 +45,14 @@ class Fuse(Stage):
 
     def _hits(self, turn: Turn, weights: Weights) -> Iterable[Hit]:
         dense, bm25 = _best(turn.lists, "dense"), _best(turn.lists, "bm25")
-        asked = frozenset(content_words(" ".join(turn.queries)))
+        boost = self.title_boost
+        asked = frozenset(content_words(" ".join(turn.queries))) if boost else frozenset[str]()
         for chunk_id, score in fuse(turn.lists, weights).items():
             chunk = turn.chunks.get(chunk_id)
             if chunk is not None and chunk.kind not in HIDDEN:
                 score *= 1 - PENALTIES.get(chunk.kind, 0.0)
-                score *= (1 + self.title_boost * _said(asked, chunk)) / (1 + self.title_boost)
+                if boost:
+                    score *= (1 + boost * _said(asked, chunk)) / (1 + boost)
                 yield Hit(chunk, score, dense.get(chunk_id), bm25.get(chunk_id))
 
 

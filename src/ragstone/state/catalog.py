@@ -1,6 +1,6 @@
 """Collections, documents and their revisions: which exist, which answer, which are hidden."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import fields, replace
 from functools import partial
@@ -25,34 +25,37 @@ class SqlCatalog:
     counts once there is one.
     """
 
-    def __init__(self, database: Database, visibility: Visibility) -> None:
+    def __init__(
+        self, database: Database, visibility: Visibility, known: Iterable[Collection] = ()
+    ) -> None:
         self._database = database
         self._visibility = visibility
+        # Every question asks for its collection, and nobody else can change them.
+        self._known = {(one.tenant, one.name): one for one in known}
 
     @classmethod
     async def open(cls, database: Database) -> "SqlCatalog":
         """The catalog in `database`, with the hidden revisions as the last process left them."""
         hidden = await database.write(revising.recover)
-        return cls(database, Visibility(hidden))
+        async with database.reading() as connection:
+            rows = (await connection.execute(select(collections))).mappings()
+            known = [to_collection(dict(row)) for row in rows]
+        return cls(database, Visibility(hidden), known)
 
     async def collection(self, tenant: str, name: str) -> Collection | None:
-        one = select(collections).where(collections.c.tenant == tenant, collections.c.name == name)
-        async with self._database.reading() as connection:
-            row = (await connection.execute(one)).mappings().first()
-        return None if row is None else to_collection(dict(row))
+        return self._known.get((tenant, name))
 
     async def collections(self, tenant: str | None = None) -> list[Collection]:
         """By tenant and name."""
-        some = select(collections).order_by(collections.c.tenant, collections.c.name)
-        if tenant is not None:
-            some = some.where(collections.c.tenant == tenant)
-        async with self._database.reading() as connection:
-            rows = await connection.execute(some)
-            return [to_collection(dict(row)) for row in rows.mappings()]
+        return [self._known[key] for key in sorted(self._known) if tenant in (None, key[0])]
 
     async def put_collection(self, collection: Collection) -> None:
         row = {field.name: getattr(collection, field.name) for field in fields(collection)}
-        await self._database.write(lambda connection: put(connection, collections, row))
+        key = collection.tenant, collection.name
+        await self._database.write(
+            lambda connection: put(connection, collections, row),
+            lambda _: self._known.update({key: collection}),
+        )
 
     async def drop_collection(self, tenant: str, name: str) -> None:
         async def work(connection: AsyncConnection) -> Change:
@@ -68,7 +71,11 @@ class SqlCatalog:
             )
             return Change(show=tuple(gone))
 
-        await self._database.write(work, self._visibility.apply)
+        def after(change: Change) -> None:
+            self._visibility.apply(change)
+            self._known.pop((tenant, name), None)
+
+        await self._database.write(work, after)
 
     async def document(self, document_id: str) -> Document | None:
         one = select(documents).where(documents.c.id == document_id)
