@@ -24,10 +24,9 @@ MAX_HITS = 10_000
 MAX_TERMS = 1_000
 """Words of one query; Elasticsearch takes at least 1,024 clauses however small it is."""
 
-BM25_BOOST = 2.2
-"""Lucene's BM25 leaves out the constant factor k1 + 1; with it scores are as in other indexes."""
+COSINE = f"Math.max(0.0, cosineSimilarity(params.query_vector, '{EMBEDDING}') + 1.0)"
+"""A score must not be negative, which rounding makes it for a vector and its opposite."""
 
-COSINE = f"cosineSimilarity(params.query_vector, '{EMBEDDING}') + 1.0"
 HAS_VECTOR: Query = {"exists": {"field": EMBEDDING}}
 INDEX_MISSING = "index_not_found_exception"
 
@@ -50,8 +49,7 @@ def search_request(
 def _by_words(terms: str, condition: Query) -> Query:
     if not terms:
         return NOTHING
-    match = {"match": {TERMS: {"query": terms, "boost": BM25_BOOST}}}
-    return {"bool": {"must": [match], "filter": [condition]}}
+    return {"bool": {"must": [{"match": {TERMS: terms}}], "filter": [condition]}}
 
 
 def _by_every_vector(vector: list[float], condition: Query) -> Query:
@@ -115,10 +113,10 @@ def written(answer: Any) -> None:
 
 
 def all_deleted(answer: Any) -> bool:
-    """Whether `_delete_by_query` left nothing that it should have deleted."""
+    """Whether `_delete_by_query`, for at most `MAX_HITS`, left nothing that it should delete."""
     if answer["failures"] or answer["timed_out"]:
         raise _incomplete()
-    return not answer["total"] and not answer["version_conflicts"]
+    return bool(answer["total"] < MAX_HITS and not answer["version_conflicts"])
 
 
 def counted(answer: Any) -> int:

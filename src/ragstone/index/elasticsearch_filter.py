@@ -44,7 +44,7 @@ MAX_TERMS = 65_536
 """`index.max_terms_count`, the values that one `terms` query may hold by default."""
 
 MAX_DEPTH = 18
-"""`indices.query.bool.max_nested_depth` is 20 before 8.8; a search nests the filter once more."""
+"""`indices.query.bool.max_nested_depth` is 20, or 30; a search nests the filter once more."""
 
 EVERYTHING: Query = {"match_all": {}}
 NOTHING: Query = {"match_none": {}}

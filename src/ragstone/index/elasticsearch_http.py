@@ -22,6 +22,9 @@ Every request may be repeated: documents have fixed ids."""
 LONGEST_REASON = 200
 DROPPED = (httpx2.ReadError, httpx2.WriteError, httpx2.CloseError, httpx2.RemoteProtocolError)
 
+UNREADABLE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What reading an answer raises that is not what it should be."""
+
 
 class Refused(IndexUnavailable):
     """The server understood and said no. `kind` is its type for the error."""
@@ -39,15 +42,14 @@ class Server:
     """An Elasticsearch server at `url`. `timeout` (seconds) bounds each request as a whole."""
 
     def __init__(self, url: str, api_key: str, timeout: float) -> None:
-        try:
-            address = httpx2.URL(url)
-            self._http = httpx2.AsyncClient(
-                base_url=url.rstrip("/"),
-                headers={"Authorization": f"ApiKey {api_key}"} if api_key else {},
-                timeout=timeout,
-            )
-        except (httpx2.InvalidURL, UnicodeError) as error:
-            raise ConfigError(f"INDEX__URL cannot be used ({error}). Correct it.") from error
+        address = _address(url)
+        if not (api_key.isascii() and api_key.isprintable()):
+            raise ConfigError("INDEX__API_KEY holds letters that no key has. Copy it again.")
+        self._http = httpx2.AsyncClient(
+            base_url=address,
+            headers={"Authorization": f"ApiKey {api_key}"} if api_key else {},
+            timeout=timeout,
+        )
         self._name = f"{address.host}:{address.port or address.scheme}"
         self._timeout = timeout
 
@@ -66,7 +68,7 @@ class Server:
                 f"Elasticsearch at {self._name} cannot be reached ({type(error).__name__}). "
                 "Start it, or check INDEX__URL."
             ) from error
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        except UNREADABLE as error:
             raise IndexUnavailable(
                 f"What Elasticsearch at {self._name} answered is not what it should be. "
                 "Check that INDEX__URL leads to Elasticsearch 8 or 9."
@@ -103,6 +105,16 @@ class Server:
                 f"The server at {self._name} is not Elasticsearch. Check INDEX__URL."
             )
         return read(response.json() if response.content else {})
+
+
+def _address(url: str) -> httpx2.URL:
+    try:
+        address = httpx2.URL(url.rstrip("/"))
+    except (httpx2.InvalidURL, UnicodeError) as error:
+        raise ConfigError(f"INDEX__URL is not an address ({error}). Correct it.") from error
+    if address.scheme not in ("http", "https") or not address.host:
+        raise ConfigError("INDEX__URL must be like elasticsearch+http://host:9200. Correct it.")
+    return address
 
 
 def refusal(status: int, content: Any) -> RagstoneError:

@@ -93,8 +93,13 @@ def chunk_of(source: Mapping[str, Any]) -> Chunk:
 
 
 def query_terms(text: str, words: edge.Bm25, limit: int) -> str:
-    """The first `limit` different words of `text`, as `TERMS` holds them."""
-    return " ".join(format(term, "x") for term in words.embed_query(text).indices[:limit])
+    """The different words of `text`, as `TERMS` holds them; of a longer text those it begins with
+    are taken, at most `limit`."""
+    found = words.embed_query(text).indices
+    while len(found) > limit:
+        text = text[: len(text) * limit // len(found)]
+        found = words.embed_query(text).indices
+    return " ".join(format(term, "x") for term in found)
 
 
 def check_vectors(collection: Collection, vectors: Vectors) -> None:
