@@ -15,9 +15,9 @@ from ragstone.errors import InvalidFilter
 from ragstone.filters import EVERYTHING, KEYWORDS, Filter
 from ragstone.index import elasticsearch_answers as answers
 from ragstone.index.bm25 import counter
-from ragstone.index.elasticsearch_answers import HAS_VECTOR, INDEX_MISSING, MAX_HITS
+from ragstone.index.elasticsearch_answers import HAS_VECTOR, MAX_HITS
 from ragstone.index.elasticsearch_filter import RENAMED, translate
-from ragstone.index.elasticsearch_http import Refused, Server
+from ragstone.index.elasticsearch_http import INDEX_EXISTS, INDEX_MISSING, Server
 from ragstone.index.elasticsearch_mapping import (
     ALL_INDICES,
     EMBEDDING,
@@ -52,11 +52,8 @@ class ElasticsearchIndex:
 
     async def create(self, collection: Collection) -> None:
         body = encoded({"mappings": mapping(collection.dimensions)})
-        try:
-            await self._server.ask("PUT", index_name(collection), body, lambda answer: None)
-        except Refused as error:
-            if error.kind != "resource_already_exists_exception":
-                raise
+        path = index_name(collection)
+        await self._server.ask("PUT", path, body, lambda answer: None, {INDEX_EXISTS: None})
 
     async def drop(self, collection: Collection) -> None:
         path = f"{index_name(collection)}?ignore_unavailable=true"
@@ -212,12 +209,7 @@ class ElasticsearchIndex:
     ) -> T:
         """What `read` makes of the answer, `missing` if the collection has no index."""
         path = f"{index_name(collection)}/{call}"
-        try:
-            return await self._server.ask("POST", path, encoded(body), read)
-        except Refused as error:
-            if error.kind != INDEX_MISSING:
-                raise
-            return missing
+        return await self._server.ask("POST", path, encoded(body), read, {INDEX_MISSING: missing})
 
 
 def _slices(ids: Sequence[str]) -> list[list[str]]:

@@ -10,7 +10,7 @@ import qdrant_edge as edge
 
 from ragstone.errors import IndexUnavailable
 from ragstone.index.elasticsearch_filter import NOTHING, Query
-from ragstone.index.elasticsearch_http import Refused, refusal
+from ragstone.index.elasticsearch_http import INDEX_MISSING, Refused, refusal
 from ragstone.index.elasticsearch_mapping import EMBEDDING, TERMS, chunk_of, query_terms
 from ragstone.ports import Search, Vectors
 from ragstone.turn import Chunk, RankedList, Scored
@@ -28,7 +28,6 @@ COSINE = f"Math.max(0.0, cosineSimilarity(params.query_vector, '{EMBEDDING}') + 
 """A score must not be negative, which rounding makes it for a vector and its opposite."""
 
 HAS_VECTOR: Query = {"exists": {"field": EMBEDDING}}
-INDEX_MISSING = "index_not_found_exception"
 
 
 def search_request(

@@ -1,17 +1,16 @@
 """Requests to an Elasticsearch server: JSON over HTTP, with every failure as one clear error.
 
 Not the official client: its version 9 asks for an answer that no version 8 server gives, its
-asynchronous side needs aiohttp or a second HTTP library, and of its four hundred calls ten are
-used.
+asynchronous side needs aiohttp or a second HTTP library, and ten of its calls would be used.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import httpx2
 
-from ragstone.errors import ConfigError, IndexUnavailable, RagstoneError, StorageFull
+from ragstone.errors import ConfigError, IndexUnavailable, StorageFull
 
 T = TypeVar("T")
 
@@ -26,16 +25,17 @@ UNREADABLE = (AttributeError, LookupError, RecursionError, TypeError, ValueError
 """What reading an answer raises that is not what it should be."""
 
 
-class Refused(IndexUnavailable):
-    """The server understood and said no. `kind` is its type for the error."""
+INDEX_MISSING = "index_not_found_exception"
+INDEX_EXISTS = "resource_already_exists_exception"
 
-    def __init__(self, kind: str, message: str) -> None:
+
+class Refused(Exception):
+    """The server said no, and why; `kind` is its type for the error. Leaves `Server` translated."""
+
+    def __init__(self, kind: str, message: str, busy: bool = False) -> None:
         super().__init__(message)
         self.kind = kind
-
-
-class Busy(IndexUnavailable):
-    """The server cannot take the request now."""
+        self.busy = busy
 
 
 class Server:
@@ -53,11 +53,25 @@ class Server:
         self._name = f"{address.host}:{address.port or address.scheme}"
         self._timeout = timeout
 
-    async def ask(self, method: str, path: str, body: bytes, read: Callable[[Any], T]) -> T:
-        """What `read` makes of the answer; raises IndexUnavailable, Refused, StorageFull."""
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        body: bytes,
+        read: Callable[[Any], T],
+        instead: Mapping[str, T] | None = None,
+    ) -> T:
+        """What `read` makes of the answer, or what stands `instead` of a kind of refusal.
+
+        Raises IndexUnavailable and StorageFull.
+        """
         try:
             async with asyncio.timeout(self._timeout):
                 return await self._patiently(method, path, body, read)
+        except Refused as error:
+            if instead and error.kind in instead:
+                return instead[error.kind]
+            raise IndexUnavailable(str(error)) from error
         except (TimeoutError, httpx2.TimeoutException) as error:
             raise IndexUnavailable(
                 f"Elasticsearch at {self._name} did not answer within {self._timeout:g} s. "
@@ -76,12 +90,7 @@ class Server:
 
     async def exists(self, path: str) -> bool:
         """Whether there is an index `path`."""
-        try:
-            return await self.ask("HEAD", path, b"", lambda answer: True)
-        except Refused as error:
-            if error.kind != "404":
-                raise
-            return False
+        return await self.ask("HEAD", path, b"", lambda answer: True, {"404": False})
 
     async def aclose(self) -> None:
         await self._http.aclose()
@@ -90,7 +99,9 @@ class Server:
         for pause in PAUSES:
             try:
                 return await self._once(method, path, body, read)
-            except (Busy, *DROPPED):
+            except (Refused, *DROPPED) as error:
+                if isinstance(error, Refused) and not error.busy:
+                    raise
                 await asyncio.sleep(pause)
         return await self._once(method, path, body, read)
 
@@ -117,7 +128,7 @@ def _address(url: str) -> httpx2.URL:
     return address
 
 
-def refusal(status: int, content: Any) -> RagstoneError:
+def refusal(status: int, content: Any) -> Refused | StorageFull:
     """The error for a status of 300 and more, and what came with it."""
     error = content.get("error") if isinstance(content, dict) else None
     kind, reason = str(status), str(error or "")
@@ -127,7 +138,8 @@ def refusal(status: int, content: Any) -> RagstoneError:
     if "disk usage exceeded" in reason:
         return StorageFull("The disk of Elasticsearch is full. Free some space, then try again.")
     if status == 429:
-        return Busy("Elasticsearch is too busy. Try again later, or give it more memory.")
+        message = "Elasticsearch is too busy. Try again later, or give it more memory."
+        return Refused(kind, message, busy=True)
     if status in (401, 403):
         return Refused(kind, "Elasticsearch refuses access. Check INDEX__API_KEY and its rights.")
     said = f": {reason}" if reason else ""
