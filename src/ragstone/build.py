@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ragstone.engine import Engine
 from ragstone.errors import ConfigError, DataDirectoryInUse
-from ragstone.index.edge import EdgeIndex
+from ragstone.index.connect import connect
 from ragstone.index.elsewhere import Elsewhere, KnowledgeBase, RetrievalService
 from ragstone.ingest.jobs import Jobs, Report, Work
 from ragstone.ingest.pipeline import Pipeline
@@ -41,7 +41,7 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
         stack.enter_context(threadpool_limits(1, "blas"))
         database = await stack.enter_async_context(open_database(data / "state.sqlite"))
         catalog = await SqlCatalog.open(database)
-        index = EdgeIndex(data / "index")
+        index = connect(settings.index, data / "index")
         stack.push_async_callback(index.aclose)
         embedders = ConfiguredEmbedders(settings.embedding)
         stack.push_async_callback(embedders.aclose)

@@ -29,6 +29,7 @@ from ragstone.filters import (
     under,
 )
 from ragstone.index.edge import EdgeIndex
+from ragstone.index.elasticsearch import ElasticsearchIndex
 from ragstone.ports import ChunkIndex, Search
 from ragstone.records import Collection
 from ragstone.turn import Principal
@@ -64,9 +65,18 @@ def vectors(*seeds: int) -> np.ndarray:
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-@pytest.fixture(params=["edge"])
+INDEXES = ["edge", "elasticsearch"]
+
+
+def an_index(kind: str, request: pytest.FixtureRequest, root: Path) -> Any:
+    if kind == "elasticsearch":
+        return ElasticsearchIndex(request.getfixturevalue("elasticsearch").url, "", 30)
+    return EdgeIndex(root)
+
+
+@pytest.fixture(params=INDEXES)
 async def index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[ChunkIndex]:
-    adapter = EdgeIndex(tmp_path / "index")
+    adapter = an_index(request.param, request, tmp_path / "index")
     yield adapter
     await adapter.aclose()
 
@@ -352,6 +362,7 @@ filters = st.recursive(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kind", INDEXES)
 @settings(
     max_examples=60,
     deadline=None,
@@ -359,12 +370,14 @@ filters = st.recursive(
 )
 @given(st.lists(fields, min_size=1, max_size=12), st.lists(filters, min_size=1, max_size=12))
 def test_given_any_chunks_and_any_filter_then_exactly_the_matching_chunks_are_seen(
+    kind: str,
+    request: pytest.FixtureRequest,
     tmp_path_factory: pytest.TempPathFactory,
     documents: list[dict[str, Any]],
     conditions: list[Filter],
 ) -> None:
     async def check() -> None:
-        index = EdgeIndex(tmp_path_factory.mktemp("index"))
+        index = an_index(kind, request, tmp_path_factory.mktemp("index"))
         collection = a_collection()
         chunks = [a_chunk(collection, "word", **values) for values in documents]
         rows = vectors(*range(len(chunks)))

@@ -34,11 +34,24 @@ relative to this. Measured: 85 (scifact) to 120 (squad2_dev)."""
 
 def tokenizer(language: str) -> edge.Bm25:
     """BM25 weights (k1 1.2, b 0.75) for text of `language`; unknown ones are not stemmed."""
+    return _tokenizer(language, k=1.2, b=0.75)
+
+
+def counter(language: str) -> edge.Bm25:
+    """The same words with how often they occur as weights, to be rounded.
+
+    For an index that computes BM25 itself. A huge k1 leaves the frequency unsaturated: exact to
+    0.01 % below 100,000 words.
+    """
+    return _tokenizer(language, k=1e9, b=0.0)
+
+
+def _tokenizer(language: str, k: float, b: float) -> edge.Bm25:
     name = STEMMED.get(language)
     return edge.Bm25(
         edge.Bm25Config(
-            k=1.2,
-            b=0.75,
+            k=k,
+            b=b,
             avg_len=AVERAGE_TOKENS,
             tokenizer=edge.TokenizerType.Multilingual,
             language=name,
