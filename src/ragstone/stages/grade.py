@@ -9,6 +9,7 @@ from pydantic import Field
 
 from ragstone.ports import Kit, Vectors
 from ragstone.stage import Emit, Stage, Step
+from ragstone.stages.strategies import SPARE
 from ragstone.text.diversity import distinct, diverse
 from ragstone.turn import Confidence, Hit, Turn
 
@@ -33,10 +34,12 @@ class Grade(Stage):
     medium: float = Field(0.45, ge=0, le=1, description="Similarity from which it is medium.")
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
-        plan, hits = turn.plan, turn.hits[: 2 * turn.plan.top_k]
+        plan, hits = turn.plan, turn.hits[: SPARE * turn.plan.top_k]
         if turn.collection is None or turn.encoded is None or plan.strategy == "sequential":
             return Step(replace(turn, hits=turn.hits[: plan.top_k]), f"{len(hits)} passages")
-        held = await kit.index.vectors(turn.collection, [hit.chunk.chunk_id for hit in hits])
+        compared = bool(plan.diversity) or self.near_duplicate < 1
+        wanted = [hit.chunk.chunk_id for hit in hits if compared or hit.dense is None]
+        held = await kit.index.vectors(turn.collection, wanted) if wanted else {}
         low, high = kit.embedders.of(turn.collection).cosines
         measured = [self._measured(h, turn.encoded.vector, held, low, high) for h in hits]
         near = _near_enough(measured, plan.min_similarity)
@@ -55,9 +58,12 @@ class Grade(Stage):
         self, hit: Hit, question: Vectors, held: Mapping[str, Vectors], low: float, high: float
     ) -> Hit:
         vector = held.get(hit.chunk.chunk_id)
-        if vector is None:
+        if vector is not None:
+            cosine = float(np.dot(vector, question))
+        elif hit.dense is not None:
+            cosine = hit.dense
+        else:
             return hit
-        cosine = float(np.dot(vector, question))
         similarity = min(1.0, max(0.0, (cosine - low) / (high - low)))
         return replace(
             hit, dense=cosine, similarity=similarity, confidence=self._confidence(similarity)

@@ -1,5 +1,6 @@
 """The strategies of a search: how a plan's queries become candidates."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -14,6 +15,9 @@ DOCUMENTS = 5
 
 CHUNKS_OF_A_DOCUMENT = 3
 """The best chunks of a document speak for it."""
+
+SPARE = 2
+"""Chunks read for one that is wanted, since grading drops some."""
 
 ROUNDS = 3
 HOP_CHUNKS = 3
@@ -39,9 +43,12 @@ async def bm25(search: Searching, queries: Sequence[str]) -> Found:
 
 async def hybrid(search: Searching, queries: Sequence[str]) -> Found:
     """By meaning and by words, all queries at once; a topical question is refined."""
-    vectors, encoded = await search.encode(queries)
-    lists = await search.lists(queries, vectors)
-    share = await _feedback_share(search, queries[0])
+    (vectors, encoded), by_words, share = await asyncio.gather(
+        search.encode(queries),
+        search.lists(queries, None),
+        _feedback_share(search, queries[0]),
+    )
+    lists = [*await search.lists(queries, vectors, words=False), *by_words]
     if share:
         refined = await search.refined(encoded, queries[0], lists)
         lists += [refined] if refined else []
@@ -149,6 +156,7 @@ async def _feedback_share(search: Searching, question: str) -> float:
 
 
 async def _read(search: Searching, lists: Sequence[RankedList], found: Found) -> Found:
-    most = max(search.plan.reranked, search.plan.top_k)
+    plan = search.plan
+    most = max(plan.reranked if plan.rerank else 0, SPARE * plan.top_k)
     chunks = await search.read(lists, found.feedback, most)
     return replace(found, lists=tuple(lists), chunks=chunks)
