@@ -30,6 +30,7 @@ from ragstone.filters import (
 )
 from ragstone.index.edge import EdgeIndex
 from ragstone.index.elasticsearch import ElasticsearchIndex
+from ragstone.index.postgres import PostgresIndex
 from ragstone.ports import ChunkIndex, Search
 from ragstone.records import Collection
 from ragstone.turn import Principal
@@ -65,12 +66,14 @@ def vectors(*seeds: int) -> np.ndarray:
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-INDEXES = ["edge", "elasticsearch"]
+INDEXES = ["edge", "elasticsearch", "postgres"]
 
 
 def an_index(kind: str, request: pytest.FixtureRequest, root: Path) -> Any:
     if kind == "elasticsearch":
         return ElasticsearchIndex(request.getfixturevalue("elasticsearch").url, "", 30)
+    if kind == "postgres":
+        return PostgresIndex(request.getfixturevalue("postgres").url, 30)
     return EdgeIndex(root)
 
 

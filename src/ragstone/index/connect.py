@@ -31,7 +31,20 @@ def connect(settings: IndexSettings, data: Path) -> OpenIndex:
         return EdgeIndex(data)
     if scheme in ("elasticsearch+http", "elasticsearch+https"):
         return ElasticsearchIndex(url[len(ELASTICSEARCH) :], key, settings.timeout)
+    if scheme in ("postgresql", "postgres"):
+        return _postgres(url, settings.timeout)
     raise ConfigError(
-        f"INDEX__URL begins with {scheme!r}; use elasticsearch+http:// or elasticsearch+https://, "
+        f"INDEX__URL begins with {scheme!r}; use postgresql:// or elasticsearch+http://, "
         "kdb+http:// or retrieval+http://, or leave it empty."
     )
+
+
+def _postgres(url: str, timeout: float) -> OpenIndex:
+    try:
+        from ragstone.index.postgres import PostgresIndex
+    except ImportError as error:
+        raise ConfigError(
+            "INDEX__URL is a PostgreSQL address: install what it needs with "
+            "pip install 'ragstone[postgres]'."
+        ) from error
+    return PostgresIndex(url, timeout)

@@ -16,11 +16,12 @@ import numpy as np
 import qdrant_edge as edge
 
 from ragstone.chunk import Chunk
-from ragstone.errors import IndexUnavailable, InputError
+from ragstone.errors import IndexUnavailable
 from ragstone.filters import EVERYTHING, Filter
 from ragstone.index.edge_filter import translate
 from ragstone.index.edge_pool import OpenShard, ShardPool, translated
 from ragstone.index.edge_shard import BM25, DENSE, points
+from ragstone.index.vectors import check_vectors
 from ragstone.ports import Search, Vectors
 from ragstone.records import Collection
 from ragstone.turn import RankedList, Scored
@@ -58,7 +59,7 @@ class EdgeIndex:
         tokens: Sequence[bytes] | None = None,
     ) -> None:
         if vectors is not None:
-            _check_width(collection, vectors)
+            check_vectors(collection, vectors)
 
         def write(held: OpenShard) -> None:
             self._pool.need_space()
@@ -79,7 +80,7 @@ class EdgeIndex:
         vectors: Vectors,
         tokens: Sequence[bytes] | None = None,
     ) -> None:
-        _check_width(collection, vectors)
+        check_vectors(collection, vectors)
         rows = dict(zip(ids, vectors.tolist(), strict=True))
 
         def write(held: OpenShard) -> None:
@@ -119,7 +120,7 @@ class EdgeIndex:
         condition = translate(where)
         for search in searches:
             if search.vector is not None:
-                _check_width(collection, search.vector)
+                check_vectors(collection, search.vector)
 
         def read(held: OpenShard) -> list[RankedList]:
             requests = [_request(s, held.bm25, condition, limit, exact) for s in searches]
@@ -253,12 +254,3 @@ def _request(
 def _ranked(search: Search, found: list[edge.ScoredPoint]) -> RankedList:
     scored = tuple(Scored(str(point.id), point.score) for point in found)
     return RankedList("bm25" if search.vector is None else "dense", search.text, scored)
-
-
-def _check_width(collection: Collection, vectors: Vectors) -> None:
-    width = vectors.shape[-1]
-    if width != collection.dimensions:
-        raise InputError(
-            f"Collection {collection.name!r} holds vectors of {collection.dimensions} numbers, "
-            f"but one of {width} was given. Use the model that it was indexed with."
-        )

@@ -26,13 +26,13 @@ from ragstone.index.elasticsearch_mapping import (
     TERMS,
     TOKENS,
     bulk,
-    check_vectors,
     document,
     encoded,
     index_name,
     mapping,
     ndjson,
 )
+from ragstone.index.vectors import check_vectors
 from ragstone.ports import Search, Vectors
 from ragstone.records import Collection
 from ragstone.turn import RankedList

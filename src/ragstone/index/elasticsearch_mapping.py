@@ -12,14 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-import numpy as np
 import qdrant_edge as edge
 
 from ragstone.chunk import Chunk
-from ragstone.errors import InputError
 from ragstone.filters import KEYWORDS, tokens
 from ragstone.index.elasticsearch_filter import PAIRS, RENAMED, keyword
-from ragstone.ports import Vectors
 from ragstone.records import Collection
 
 EMBEDDING = "embedding"
@@ -107,20 +104,6 @@ def query_terms(text: str, words: edge.Bm25, limit: int) -> str:
         text = text[: len(text) * limit // len(found)]
         found = words.embed_query(text).indices
     return " ".join(format(term, "x") for term in found)
-
-
-def check_vectors(collection: Collection, vectors: Vectors) -> None:
-    """Raise InputError unless the collection can hold `vectors`."""
-    width = vectors.shape[-1]
-    if width != collection.dimensions:
-        raise InputError(
-            f"Collection {collection.name!r} holds vectors of {collection.dimensions} numbers, "
-            f"but one of {width} was given. Use the model that it was indexed with."
-        )
-    if not np.isfinite(vectors).all():
-        raise InputError("A vector holds a value that is not a number. Check the embedding model.")
-    if not vectors.any(axis=-1).all():
-        raise InputError("A vector holds only zeros, so it has no direction. Check the model.")
 
 
 def bulk(operations: Iterable[tuple[Any, Any]]) -> list[bytes]:

@@ -1,0 +1,21 @@
+"""What every index asks of vectors before it writes or searches."""
+
+import numpy as np
+
+from ragstone.errors import InputError
+from ragstone.ports import Vectors
+from ragstone.records import Collection
+
+
+def check_vectors(collection: Collection, vectors: Vectors) -> None:
+    """Raise InputError unless the collection can hold `vectors` (n, dimensions)."""
+    width = vectors.shape[-1]
+    if width != collection.dimensions:
+        raise InputError(
+            f"Collection {collection.name!r} holds vectors of {collection.dimensions} numbers, "
+            f"but one of {width} was given. Use the model that it was indexed with."
+        )
+    if not np.isfinite(vectors).all():
+        raise InputError("A vector holds a value that is not a number. Check the embedding model.")
+    if not vectors.any(axis=-1).all():
+        raise InputError("A vector holds only zeros, so it has no direction. Check the model.")

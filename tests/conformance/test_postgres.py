@@ -1,0 +1,133 @@
+"""PostgreSQL against the embedded index, and PostgreSQL that is not there."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ragstone.chunk import Chunk
+from ragstone.errors import ConfigError, IndexUnavailable, InputError
+from ragstone.filters import EVERYTHING, eq
+from ragstone.index.connect import connect
+from ragstone.index.edge import EdgeIndex
+from ragstone.index.postgres import PostgresIndex
+from ragstone.ports import ChunkIndex, Search
+from ragstone.records import Collection
+from ragstone.settings import IndexSettings
+from tests.conformance.postgres_server import PostgresServer
+from tests.conformance.test_chunk_index import WIDTH, a_chunk, a_collection, vectors
+
+WORDS = [
+    "whale",
+    "cat",
+    "ship",
+    "sing",
+    "purr",
+    "sail",
+    "sea",
+    "night",
+    "deep",
+    "quick",
+    "harbour",
+    "storm",
+    "lamp",
+]
+
+
+def some_chunks(collection: Collection, count: int) -> list[Chunk]:
+    random = np.random.default_rng(7)
+    lengths = random.integers(5, 40, count)
+    return [
+        a_chunk(collection, " ".join(random.choice(WORDS, n)), document_id=f"d{i % 10}")
+        for i, n in enumerate(lengths)
+    ]
+
+
+@pytest.fixture
+async def index(postgres: PostgresServer) -> AsyncIterator[PostgresIndex]:
+    made = PostgresIndex(postgres.url, 5)
+    yield made
+    await made.aclose()
+
+
+async def scores(index: ChunkIndex, collection: Collection) -> list[list[float]]:
+    """Of the best ten chunks of twenty questions, by meaning and by words."""
+    random = np.random.default_rng(11)
+    searches = [
+        search
+        for i, asked in enumerate(" ".join(random.choice(WORDS, 4)) for _ in range(20))
+        for search in (Search(asked, vectors(1000 + i)[0]), Search(asked))
+    ]
+    found = await index.search(collection, searches, EVERYTHING, 10, exact=True)
+    return [[scored.score for scored in one.found] for one in found]
+
+
+async def test_given_the_same_chunks_then_the_same_scores_as_the_embedded_index(
+    index: PostgresIndex, tmp_path: Path
+) -> None:
+    collection = a_collection()
+    chunks = some_chunks(collection, 300)
+    embedded = EdgeIndex(tmp_path / "index")
+    for one in (embedded, index):
+        await one.upsert(collection, chunks, vectors(*range(300)))
+    expected = await scores(embedded, collection)
+    await embedded.aclose()
+    for mine, theirs in zip(expected, await scores(index, collection), strict=True):
+        assert theirs == pytest.approx(mine, abs=1e-3)
+
+
+async def test_given_chunks_replaced_and_deleted_then_words_count_as_if_written_once(
+    index: PostgresIndex,
+) -> None:
+    once, detour = a_collection(), a_collection()
+    chunks = some_chunks(detour, 100)
+    await index.upsert(detour, chunks, vectors(*range(100)))
+    await index.upsert(detour, chunks[:20], vectors(*range(20)))
+    await index.delete(detour, eq("document_id", "d3"))
+    kept = [i for i, chunk in enumerate(chunks) if chunk.document_id != "d3"]
+    await index.upsert(once, [chunks[i] for i in kept], vectors(*kept))
+    assert await scores(index, detour) == await scores(index, once)
+
+
+async def test_given_a_server_that_goes_and_comes_back_then_the_index_heals(
+    postgres: PostgresServer, index: PostgresIndex
+) -> None:
+    collection = a_collection()
+    await index.upsert(collection, [a_chunk(collection, "whales")])
+    postgres.stop()
+    try:
+        with pytest.raises(IndexUnavailable, match="INDEX__URL"):
+            await index.count(collection)
+        with pytest.raises(IndexUnavailable):
+            await index.ready()
+    finally:
+        postgres.start()
+    assert await index.count(collection) == 1
+    await index.ready()
+
+
+async def test_given_no_server_then_a_clear_error() -> None:
+    index = PostgresIndex("postgresql://ann:hunter2@127.0.0.1:9/db", 1)
+    with pytest.raises(IndexUnavailable) as raised:
+        await index.ready()
+    assert "hunter2" not in str(raised.value)
+    await index.aclose()
+
+
+async def test_given_vectors_that_are_none_then_nothing_is_written(index: PostgresIndex) -> None:
+    collection = a_collection()
+    for wrong in (np.full((1, WIDTH), np.nan), np.zeros((1, WIDTH)), np.ones((1, WIDTH + 1))):
+        with pytest.raises(InputError):
+            await index.upsert(collection, [a_chunk(collection)], wrong.astype(np.float32))
+    assert await index.count(collection) == 0
+
+
+def test_given_an_address_then_it_says_which_index(tmp_path: Path) -> None:
+    assert isinstance(connect(IndexSettings(), tmp_path / "a"), EdgeIndex)
+    assert isinstance(connect(IndexSettings(url="kdb+http://h"), tmp_path / "b"), EdgeIndex)
+    for scheme in ("postgres", "postgresql"):
+        found = connect(IndexSettings(url=f"{scheme}://h/db"), tmp_path)
+        assert isinstance(found, PostgresIndex)
+    with pytest.raises(ConfigError, match="'ftp'"):
+        connect(IndexSettings(url="ftp://h"), tmp_path)
