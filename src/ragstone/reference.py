@@ -76,7 +76,8 @@ def _options(stage: Stage) -> Iterator[str]:
 def _errors(kind: type[errors.RagstoneError]) -> Iterator[str]:
     yield _row(f"`{kind.code}`", str(kind.status), "yes" if kind.retry else "no", kind.__name__)
     for child in kind.__subclasses__():
-        yield from _errors(child)
+        if child.__module__ == errors.__name__:  # An adapter's own are those to a caller.
+            yield from _errors(child)
 
 
 def _commands(command: Any, name: str) -> Iterator[str]:

@@ -51,9 +51,9 @@ class IndexSettings(BaseModel):
 
     url: str = Field(
         "",
-        description="Empty for Qdrant Edge in the data directory; elasticsearch+http:// for "
-        "Elasticsearch; kdb+http:// or retrieval+http:// for a retrieval service that is asked "
-        "instead.",
+        description="Empty for Qdrant Edge in the data directory; http:// or https:// for a "
+        "Qdrant server; postgresql:// for PostgreSQL; elasticsearch+http:// for Elasticsearch; "
+        "kdb+http:// or retrieval+http:// for a retrieval service that is asked instead.",
     )
     api_key: SecretStr = Field(SecretStr(""), description="The key of that server.")
     timeout: float = Field(30.0, gt=0, description="Seconds that one request to it may take.")

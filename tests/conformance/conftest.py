@@ -2,5 +2,6 @@
 
 from tests.conformance.elasticsearch_server import elasticsearch
 from tests.conformance.postgres_server import postgres
+from tests.conformance.qdrant_server import qdrant
 
-__all__ = ["elasticsearch", "postgres"]
+__all__ = ["elasticsearch", "postgres", "qdrant"]

@@ -1,6 +1,7 @@
 """What every chunk index must do; the plain-Python filter evaluator is the oracle."""
 
 import asyncio
+import warnings
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from itertools import count
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from qdrant_client import AsyncQdrantClient
 
 from ragstone.chunk import Chunk
 from ragstone.errors import InputError, InvalidFilter
@@ -31,9 +33,15 @@ from ragstone.filters import (
 from ragstone.index.edge import EdgeIndex
 from ragstone.index.elasticsearch import ElasticsearchIndex
 from ragstone.index.postgres import PostgresIndex
+from ragstone.index.qdrant import QdrantIndex
 from ragstone.ports import ChunkIndex, Search
 from ragstone.records import Collection
 from ragstone.turn import Principal
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Payload indexes have no effect"),
+    pytest.mark.filterwarnings("ignore:Local mode performs exact"),
+]
 
 WIDTH = 8
 numbers = count()
@@ -66,7 +74,7 @@ def vectors(*seeds: int) -> np.ndarray:
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-INDEXES = ["edge", "elasticsearch", "postgres"]
+INDEXES = ["edge", "elasticsearch", "postgres", "qdrant", "qdrant-local"]
 
 
 def an_index(kind: str, request: pytest.FixtureRequest, root: Path) -> Any:
@@ -74,7 +82,18 @@ def an_index(kind: str, request: pytest.FixtureRequest, root: Path) -> Any:
         return ElasticsearchIndex(request.getfixturevalue("elasticsearch").url, "", 30)
     if kind == "postgres":
         return PostgresIndex(request.getfixturevalue("postgres").url, 30)
+    if kind == "qdrant":
+        return QdrantIndex(request.getfixturevalue("qdrant")[0], "", 30)
+    if kind == "qdrant-local":
+        return QdrantIndex("", client=local_client())
     return EdgeIndex(root)
+
+
+def local_client() -> AsyncQdrantClient:
+    """The official client over its own Python engine, which says that it has no real indexes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return AsyncQdrantClient(":memory:")
 
 
 @pytest.fixture(params=INDEXES)

@@ -12,6 +12,7 @@ from ragstone.filters import EVERYTHING, eq
 from ragstone.index.connect import connect
 from ragstone.index.edge import EdgeIndex
 from ragstone.index.postgres import PostgresIndex
+from ragstone.index.qdrant import QdrantIndex
 from ragstone.ports import ChunkIndex, Search
 from ragstone.records import Collection
 from ragstone.settings import IndexSettings
@@ -129,5 +130,7 @@ def test_given_an_address_then_it_says_which_index(tmp_path: Path) -> None:
     for scheme in ("postgres", "postgresql"):
         found = connect(IndexSettings(url=f"{scheme}://h/db"), tmp_path)
         assert isinstance(found, PostgresIndex)
+    for scheme in ("http", "https"):
+        assert isinstance(connect(IndexSettings(url=f"{scheme}://h:6333"), tmp_path), QdrantIndex)
     with pytest.raises(ConfigError, match="'ftp'"):
         connect(IndexSettings(url="ftp://h"), tmp_path)

@@ -33,9 +33,11 @@ def connect(settings: IndexSettings, data: Path) -> OpenIndex:
         return ElasticsearchIndex(url[len(ELASTICSEARCH) :], key, settings.timeout)
     if scheme in ("postgresql", "postgres"):
         return _postgres(url, settings.timeout)
+    if scheme in ("http", "https"):
+        return _qdrant(url, key, settings.timeout)
     raise ConfigError(
-        f"INDEX__URL begins with {scheme!r}; use postgresql:// or elasticsearch+http://, "
-        "kdb+http:// or retrieval+http://, or leave it empty."
+        f"INDEX__URL begins with {scheme!r}; use http:// for Qdrant, postgresql:// "
+        "or elasticsearch+http:// for those, kdb+http:// or retrieval+http://, or leave it empty."
     )
 
 
@@ -48,3 +50,14 @@ def _postgres(url: str, timeout: float) -> OpenIndex:
             "pip install 'ragstone[postgres]'."
         ) from error
     return PostgresIndex(url, timeout)
+
+
+def _qdrant(url: str, key: str, timeout: float) -> OpenIndex:
+    try:
+        from ragstone.index.qdrant import QdrantIndex
+    except ImportError as error:
+        raise ConfigError(
+            "INDEX__URL is the address of a Qdrant server: install what it needs with "
+            "pip install 'ragstone[qdrant]'."
+        ) from error
+    return QdrantIndex(url, key, timeout)

@@ -11,19 +11,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-import psycopg
 import qdrant_edge as edge
 from pgvector import SparseVector, Vector
-from pgvector.psycopg import register_vector_async
-from psycopg import AsyncConnection
-from psycopg.errors import DiskFull, UndefinedTable
-from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
+from psycopg.errors import UndefinedTable
 
 from ragstone.chunk import Chunk
-from ragstone.errors import ConfigError, IndexUnavailable, InvalidFilter, StorageFull
+from ragstone.errors import InvalidFilter
 from ragstone.filters import EVERYTHING, KEYWORDS, Filter
 from ragstone.index import postgres_table as rows
 from ragstone.index.bm25 import tokenizer
+from ragstone.index.postgres_connection import Connection, Database
 from ragstone.index.postgres_filter import LISTS, Sql, translate
 from ragstone.index.vectors import check_vectors
 from ragstone.ports import Search, Vectors
@@ -31,39 +28,15 @@ from ragstone.records import Collection
 from ragstone.turn import RankedList, Scored
 
 T = TypeVar("T")
-Connection = AsyncConnection[Any]
 
-CONNECTIONS = 8
 SCHEMA_LOCK = 1_918_989_423
-
-SESSION = (
-    "SET hnsw.iterative_scan = strict_order; SET hnsw.max_scan_tuples = 100000; "
-    "SET hnsw.ef_search = 200"
-)
-"""A filter never leaves a search without results: the scan goes on until there are enough."""
 
 
 class PostgresIndex:
     """`ports.ChunkIndex` on the database at `url`; `timeout` is seconds for one statement."""
 
     def __init__(self, url: str, timeout: float) -> None:
-        milliseconds = math.ceil(1000 * timeout)
-        self._timeout = timeout
-        self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
-            url,
-            kwargs={
-                "options": f"-c statement_timeout={milliseconds}",
-                "connect_timeout": math.ceil(timeout),
-            },
-            min_size=0,
-            max_size=CONNECTIONS,
-            open=False,
-            timeout=timeout,
-            reconnect_timeout=timeout,
-            configure=_configure,
-            check=AsyncConnectionPool.check_connection,
-        )
-        self._opening = asyncio.Lock()
+        self._database = Database(url, timeout)
         self._bm25: dict[str, edge.Bm25] = {}
 
     async def create(self, collection: Collection) -> None:
@@ -75,11 +48,13 @@ class PostgresIndex:
             for statement in statements:
                 await connection.execute(statement)
 
-        await self._run(work)
+        await self._database.run(work)
 
     async def drop(self, collection: Collection) -> None:
         table = rows.table_name(collection)
-        await self._run(lambda c: c.execute(f"DROP TABLE IF EXISTS {table}, {table}_words"))
+        await self._database.run(
+            lambda c: c.execute(f"DROP TABLE IF EXISTS {table}, {table}_words")
+        )
 
     async def upsert(
         self,
@@ -227,11 +202,11 @@ class PostgresIndex:
         await self._read(lambda connection: connection.execute(f"ANALYZE {table}"), None)
 
     async def ready(self) -> None:
-        await self._run(lambda connection: connection.execute("SELECT 1"))
+        await self._database.run(lambda connection: connection.execute("SELECT 1"))
 
     async def aclose(self) -> None:
         """Close every connection."""
-        await self._pool.close()
+        await self._database.aclose()
 
     async def _one(
         self, collection: Collection, search: Search, condition: Sql, limit: int, exact: bool
@@ -287,7 +262,7 @@ class PostgresIndex:
 
     async def _read(self, work: Callable[[Connection], Awaitable[T]], missing: T) -> T:
         try:
-            return await self._run(work)
+            return await self._database.run(work)
         except UndefinedTable:
             return missing
 
@@ -295,49 +270,14 @@ class PostgresIndex:
         self, collection: Collection, work: Callable[[Connection], Awaitable[None]]
     ) -> None:
         try:
-            await self._run(work)
+            await self._database.run(work)
         except UndefinedTable:
             await self.create(collection)
-            await self._run(work)
-
-    async def _run(self, work: Callable[[Connection], Awaitable[T]]) -> T:
-        """Do `work` in one transaction; says what PostgreSQL's errors mean."""
-        try:
-            async with self._opening:
-                await self._pool.open()
-            async with self._pool.connection() as connection:
-                return await work(connection)
-        except UndefinedTable:
-            raise
-        except DiskFull as error:
-            raise StorageFull(
-                "The disk of PostgreSQL is full. Free some space, then retry."
-            ) from error
-        except (PoolTimeout, PoolClosed, psycopg.OperationalError, OSError) as error:
-            raise IndexUnavailable(
-                f"PostgreSQL does not answer within {self._timeout:g} s or broke off "
-                f"({type(error).__name__}). Check INDEX__URL and that the server runs."
-            ) from error
-        except psycopg.Error as error:
-            raise IndexUnavailable(
-                f"PostgreSQL refused ({type(error).__name__}): {error}."
-            ) from error
+            await self._database.run(work)
 
     def _words(self, collection: Collection) -> edge.Bm25:
         language = collection.language
         return self._bm25.setdefault(language, tokenizer(language))
-
-
-async def _configure(connection: Connection) -> None:
-    try:
-        await connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-        await register_vector_async(connection)
-        await connection.execute(SESSION)
-        await connection.commit()
-    except psycopg.ProgrammingError as error:
-        raise ConfigError(
-            "PostgreSQL has no pgvector 0.8 or later: install it, then CREATE EXTENSION vector."
-        ) from error
 
 
 def _rows(
