@@ -6,7 +6,7 @@ EVAL_DATA := $(wildcard ../shared/data)
 export RAGSTONE_EVAL_DATA ?= $(if $(EVAL_DATA),$(abspath $(EVAL_DATA)))
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo serve test test-fast lint format bench docs clean size
+.PHONY: demo serve test test-fast test-permissions lint format bench docs clean size
 
 demo: $(VENV)/.ragstone
 	@$(BIN)/python examples/demo.py
@@ -19,6 +19,9 @@ test: lint
 
 test-fast: $(VENV)/.ragstone-dev
 	$(BIN)/pytest -m "not slow"
+
+test-permissions: $(VENV)/.ragstone-dev
+	RAGSTONE_PERMISSION_CASES=10000 $(BIN)/pytest tests/conformance/test_permissions.py
 
 lint: $(VENV)/.ragstone-dev
 	$(BIN)/ruff check src tests benchmarks examples
