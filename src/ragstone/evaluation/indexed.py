@@ -39,10 +39,10 @@ async def indexed(entries: Sequence[Entry], settings: Settings) -> AsyncIterator
     with tempfile.TemporaryDirectory(prefix="ragstone-eval-") as directory:
         apart = settings.model_copy(update={"ragstone_data": Path(directory)})
         async with open_kit(apart) as (kit, _, _):
-            collection = _collection(entries, kit)
+            collection = collection_of(entries, kit)
             await kit.index.create(collection)
             await kit.catalog.put_collection(collection)
-            chunks = [c for entry in entries for c in _chunks(entry, collection, settings.ingest)]
+            chunks = [c for entry in entries for c in chunks_of(entry, collection, settings.ingest)]
             embedder = kit.embedders.of(collection)
             await embedder.embed_queries(["warm"])
             started = time.perf_counter()
@@ -55,7 +55,8 @@ async def indexed(entries: Sequence[Entry], settings: Settings) -> AsyncIterator
             yield Indexed(kit, collection, len(chunks), seconds)
 
 
-def _collection(entries: Sequence[Entry], kit: Kit) -> Collection:
+def collection_of(entries: Sequence[Entry], kit: Kit) -> Collection:
+    """A collection for the language of most of `entries`."""
     step = max(1, len(entries) // 50)
     found = [detect(entry.text[:4000]) for entry in entries[::step]]
     known = [language for language in found if language] or ["en"]
@@ -66,7 +67,8 @@ def _collection(entries: Sequence[Entry], kit: Kit) -> Collection:
     )
 
 
-def _chunks(entry: Entry, collection: Collection, settings: IngestSettings) -> list[Chunk]:
+def chunks_of(entry: Entry, collection: Collection, settings: IngestSettings) -> list[Chunk]:
+    """The chunks of one entry, its id as their document's."""
     block = Block(entry.text, "paragraph")
     pieces = chunk([block], settings.chunk_size, settings.chunk_overlap)
     return [

@@ -1,0 +1,105 @@
+"""Runs every side over every set, and over 100,000 chunks for speed.
+
+`BENCH_SETS=scifact,speed` runs only those.
+"""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from benchmarks.peers import synthetic
+from benchmarks.peers.export import export
+from benchmarks.row import Row
+from ragstone.evaluation.dataset import Question
+from ragstone.evaluation.measures import ndcg
+
+ROOT = Path(__file__).parents[2]
+PEERS_PYTHON = ROOT / ".venv-peers" / "bin" / "python"
+PEERS = {
+    "LlamaIndex": "llamaindex_side",
+    "Haystack": "haystack_side",
+    "LangChain": "langchain_side",
+}
+SETS = ("squad2_dev", "scifact", "cranfield", "mtrag_un", "xquad/en", "xquad/zh", "cmrc2018_zh")
+SPEED = "speed"
+FASTER = 10
+
+QUIET = {"HAYSTACK_TELEMETRY_ENABLED": "False", "LANGSMITH_TRACING": "false"}
+"""The peers keep to themselves."""
+
+Result = dict[str, Any]
+
+
+def compared(limit: int | None = None) -> Iterator[Row]:
+    """The rows of every set, with at most `limit` questions each, and of speed."""
+    if not PEERS_PYTHON.exists():
+        sys.exit(f"There is no {PEERS_PYTHON}. Run `make bench-peers`, which makes it.")
+    chosen = os.environ.get("BENCH_SETS")
+    for name in chosen.split(",") if chosen else (*SETS, SPEED):
+        with tempfile.TemporaryDirectory(prefix="ragstone-peers-") as directory:
+            place = Path(directory)
+            yield from speed(place) if name == SPEED else quality(name, limit, place)
+
+
+def quality(name: str, limit: int | None, place: Path) -> Iterator[Row]:
+    """nDCG@10 of Ragstone, and of the best variant of each peer, which must not be better."""
+    file, asked = asyncio.run(export(name, limit, place))
+    what = f"nDCG@10 over the same vectors, {name}"
+    own = scores(one_side("ragstone_side", sys.executable, file), asked)
+    for variant, score in own.items():
+        yield Row(f"{what}: Ragstone, {variant}", score)
+    for peer, module in PEERS.items():
+        theirs = scores(one_side(module, str(PEERS_PYTHON), file), asked)
+        best = max(theirs, key=lambda variant: theirs[variant])
+        yield Row(f"{what}: {peer}'s best", theirs[best], most=own["default"], note=best)
+
+
+def speed(place: Path) -> Iterator[Row]:
+    """The usual time of a query that is embedded already; every peer by its fastest variant."""
+    file = asyncio.run(synthetic.export(place))
+    what = f"A hybrid query at {synthetic.CHUNKS:,} chunks without its embedding, p50"
+    own = milliseconds(one_side("ragstone_side", sys.executable, file))
+    for variant, took in own.items():
+        yield Row(f"{what}: Ragstone, {variant}", took, "ms")
+    for peer, module in PEERS.items():
+        theirs = milliseconds(one_side(module, str(PEERS_PYTHON), file))
+        best = min(theirs, key=lambda variant: theirs[variant])
+        yield Row(f"{what}: {peer}'s fastest", theirs[best], "ms", note=best)
+        yield Row(f"The same, {peer} / Ragstone", theirs[best] / own["default"], "x", least=FASTER)
+
+
+def one_side(module: str, python: str, file: Path) -> Result:
+    """What a side found, in a process of its own."""
+    result = file.with_name(f"{module}.json")
+    command = [python, "-W", "ignore", "-m", f"benchmarks.peers.{module}", str(file), str(result)]
+    subprocess.run(command, check=True, cwd=ROOT, env={**os.environ, **QUIET})
+    found: Result = json.loads(result.read_text(encoding="utf-8"))
+    print(
+        f"  {module}: built in {found['built']:.1f} s, {found['resident_mb']:,.0f} MB", flush=True
+    )
+    return found
+
+
+def scores(result: Result, asked: Sequence[Question]) -> dict[str, float]:
+    """nDCG@10 of each variant; printed too, since a row tells only of the best."""
+    found = {}
+    for variant, one in result["variants"].items():
+        pairs = zip(one["rankings"], asked, strict=True)
+        found[variant] = fmean(ndcg(ranking, q.relevant, 10) for ranking, q in pairs)
+        print(f"    {found[variant]:.4f} {one['ms']:7.1f} ms  {variant}", flush=True)
+    return found
+
+
+def milliseconds(result: Result) -> dict[str, float]:
+    """The p50 of each variant; printed too."""
+    found = {variant: one["ms"] for variant, one in result["variants"].items()}
+    for variant, took in found.items():
+        print(f"    {took:7.1f} ms  {variant}", flush=True)
+    return found

@@ -1,0 +1,104 @@
+"""Vectors of passages and questions as .npz files, kept between runs in `BENCH_CACHE`.
+
+The name of a file follows from the model and the texts, so that a stale one is never read.
+"""
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ragstone.ports import Embedder, LateEmbedder
+from ragstone.text.late_interaction import EncodedQuestion, TokenVectors
+
+BATCH = 512
+
+
+def cache() -> Path:
+    """Where vectors are kept."""
+    place = Path(os.environ.get("BENCH_CACHE") or Path(tempfile.gettempdir(), "ragstone-bench"))
+    place.mkdir(parents=True, exist_ok=True)
+    return place
+
+
+async def passages(embedder: Embedder, texts: Sequence[str]) -> Path:
+    """`vectors`, and `packed` token vectors of `lengths` bytes if the model gives them."""
+    file = _named("passages", embedder, texts)
+    if file.exists():
+        return file
+    rows, packed = [], []
+    for start in range(0, len(texts), BATCH):
+        print(f"  embedding passages {start} of {len(texts)}", flush=True)
+        batch = texts[start : start + BATCH]
+        if isinstance(embedder, LateEmbedder):
+            vectors, tokens = await embedder.embed_with_tokens(batch)
+            packed += tokens
+        else:
+            vectors = await embedder.embed_passages(batch)
+        rows.append(vectors)
+    return write(file, vectors=np.concatenate(rows), **joined(packed))
+
+
+async def questions(embedder: Embedder, texts: Sequence[str]) -> Path:
+    """`vectors`, and `ids` and `tokens` of `lengths` tokens if the model gives them."""
+    file = _named("questions", embedder, texts)
+    if file.exists():
+        return file
+    if not isinstance(embedder, LateEmbedder):
+        # One at a time, as they are asked: in a batch, padding moves vectors a little.
+        rows = [await embedder.embed_queries([text]) for text in texts]
+        return write(file, vectors=np.concatenate(rows))
+    encoded = [await embedder.embed_question(text) for text in texts]
+    tokens = [one.tokens for one in encoded if one.tokens is not None]
+    return write(
+        file,
+        vectors=np.stack([one.vector for one in encoded]),
+        ids=np.concatenate([one.ids for one in tokens]),
+        tokens=np.concatenate([one.vectors for one in tokens]),
+        lengths=np.array([len(one.ids) for one in tokens]),
+    )
+
+
+def joined(packed: Sequence[bytes]) -> dict[str, Any]:
+    """Packed token vectors as arrays; nothing if there are none."""
+    if not packed:
+        return {}
+    lengths = np.array([len(one) for one in packed])
+    return {"packed": np.frombuffer(b"".join(packed), np.uint8), "lengths": lengths}
+
+
+def read_packed(file: Path) -> list[bytes] | None:
+    """The inverse of `joined`."""
+    with np.load(file) as data:
+        if "packed" not in data:
+            return None
+        ends = np.cumsum(data["lengths"])
+        return [one.tobytes() for one in np.split(data["packed"], ends[:-1])]
+
+
+def read_questions(file: Path) -> list[EncodedQuestion]:
+    """What `questions` wrote."""
+    with np.load(file) as data:
+        if "ids" not in data:
+            return [EncodedQuestion(vector) for vector in data["vectors"]]
+        ends = np.cumsum(data["lengths"])[:-1]
+        both = zip(np.split(data["ids"], ends), np.split(data["tokens"], ends), strict=True)
+        tokens = [TokenVectors(*one) for one in both]
+        return [EncodedQuestion(*one) for one in zip(data["vectors"], tokens, strict=True)]
+
+
+def write(file: Path, **arrays: Any) -> Path:
+    """Write `arrays`, so that a file is whole or not there."""
+    part = file.with_name(f"part-{file.name}")
+    np.savez(part, **arrays)
+    return part.replace(file)
+
+
+def _named(kind: str, embedder: Embedder, texts: Sequence[str]) -> Path:
+    text = json.dumps([embedder.fingerprint, *texts])
+    return cache() / f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:20]}.npz"

@@ -1,0 +1,40 @@
+"""Evaluation sets as every side reads them: Ragstone's chunks and Ragstone's vectors."""
+
+from pathlib import Path
+
+from benchmarks.common import eval_data
+from benchmarks.peers import embedded
+from benchmarks.peers.exported import Exported
+from ragstone.build import open_kit
+from ragstone.chunk import Chunk
+from ragstone.evaluation import dataset
+from ragstone.evaluation.dataset import Question
+from ragstone.evaluation.indexed import chunks_of, collection_of
+from ragstone.settings import IngestSettings, Settings
+
+
+async def export(name: str, limit: int | None, directory: Path) -> tuple[Path, list[Question]]:
+    """Write the set into `directory`; its file, and the questions that are asked, in order."""
+    folder = eval_data() / name
+    asked = [q for q in dataset.questions(folder, "dev", limit) if q.answerable and q.relevant]
+    entries = dataset.corpus(folder)
+    async with open_kit(Settings(ragstone_data=directory / "kit")) as (kit, _, _):
+        collection = collection_of(entries, kit)
+        chunks = [c for entry in entries for c in chunks_of(entry, collection, IngestSettings())]
+        embedder = kit.embedders.of(collection)
+        texts = [" ".join(question.text.split()) for question in asked]
+        exported = Exported(
+            language=collection.language,
+            chunks=[payload(chunk) for chunk in chunks],
+            questions=texts,
+            passages=str(await embedded.passages(embedder, [c.searchable for c in chunks])),
+            asked=str(await embedded.questions(embedder, texts)),
+        )
+    file = directory / "exported.json"
+    exported.write(file)
+    return file, asked
+
+
+def payload(chunk: Chunk) -> dict[str, object]:
+    """The chunk as `Exported` holds it."""
+    return {**chunk.payload(), "searchable": chunk.searchable}

@@ -1,0 +1,117 @@
+"""Ragstone: the engine with its recipe of a search, as the settings are by default.
+
+Everything but the model's own work on the question is done and timed: the question's vector, and
+its token vectors for reranking, are read.
+"""
+
+import asyncio
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.peers.embedded import read_packed, read_questions
+from benchmarks.peers.exported import Exported
+from benchmarks.peers.side import DEPTH, Search, main
+from ragstone.build import open_kit
+from ragstone.chunk import Chunk
+from ragstone.engine import Engine
+from ragstone.evaluation.indexed import NAME
+from ragstone.models.minilm import MiniLm
+from ragstone.models.multilingual import MultilingualE5
+from ragstone.ports import Embedder, Kit, Vectors
+from ragstone.recipe import search_recipes
+from ragstone.records import Collection
+from ragstone.settings import RagSettings, Settings
+from ragstone.text.late_interaction import EncodedQuestion
+from ragstone.turn import Ask
+
+BATCH = 500
+
+RECIPES = {
+    "default": RagSettings(),
+    "without reranking and feedback": RagSettings(rerank=False, feedback=False),
+}
+
+
+class KnownMiniLm(MiniLm):
+    """Reads the vectors of questions; tokenizes itself."""
+
+    def __init__(self, known: Mapping[str, EncodedQuestion]) -> None:
+        super().__init__()
+        self._known = known
+
+    async def embed_question(self, text: str) -> EncodedQuestion:
+        return self._known[text]
+
+
+class KnownE5(MultilingualE5):
+    """Reads the vectors of questions."""
+
+    def __init__(self, known: Mapping[str, EncodedQuestion]) -> None:
+        super().__init__()
+        self._known = known
+
+    async def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        return np.stack([self._known[text].vector for text in texts])
+
+
+class OneEmbedder:
+    """`ports.Embedders` with one for everything."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    def for_text(self, language: str) -> Embedder:
+        return self._embedder
+
+    def of(self, collection: Collection) -> Embedder:
+        return self._embedder
+
+
+@contextmanager
+def opened(data: Exported) -> Iterator[Mapping[str, Search]]:
+    with tempfile.TemporaryDirectory() as directory, asyncio.Runner() as runner:
+        stack = AsyncExitStack()
+        try:
+            kit = runner.run(_filled(stack, Path(directory), data))
+            yield {
+                name: _search(runner, Engine(kit, search_recipes(settings)))
+                for name, settings in RECIPES.items()
+            }
+        finally:
+            runner.run(stack.aclose())
+
+
+async def _filled(stack: AsyncExitStack, directory: Path, data: Exported) -> Kit:
+    kit, _, _ = await stack.enter_async_context(open_kit(Settings(ragstone_data=directory)))
+    known = dict(zip(data.questions, read_questions(Path(data.asked)), strict=True))
+    usual = kit.embedders.for_text(data.language)
+    embedder = KnownMiniLm(known) if isinstance(usual, MiniLm) else KnownE5(known)
+    collection = Collection(
+        "default", NAME, usual.name, usual.fingerprint, usual.dimensions, data.language
+    )
+    await kit.index.create(collection)
+    await kit.catalog.put_collection(collection)
+    vectors, packed = np.load(data.passages)["vectors"], read_packed(Path(data.passages))
+    for start in range(0, len(data.chunks), BATCH):
+        some = slice(start, start + BATCH)
+        chunks = [Chunk.from_payload(payload) for payload in data.chunks[some]]
+        await kit.index.upsert(collection, chunks, vectors[some], packed and packed[some])
+    await kit.index.optimize(collection)
+    return replace(kit, embedders=OneEmbedder(embedder))
+
+
+def _search(runner: asyncio.Runner, engine: Engine) -> Search:
+    async def search(question: str) -> list[str]:
+        turn = await engine.answered(Ask(question, collection=NAME, top_k=DEPTH))
+        return [hit.chunk.chunk_id for hit in turn.hits]
+
+    return lambda question: runner.run(search(question))
+
+
+if __name__ == "__main__":
+    main(opened)
