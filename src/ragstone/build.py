@@ -1,6 +1,7 @@
 """Settings to adapters: the only place that constructs them, opens them and closes them."""
 
 import fcntl
+import logging
 import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
@@ -22,14 +23,26 @@ from ragstone.models.late_interaction import LateInteraction
 from ragstone.models.listwise import ListwiseReranker
 from ragstone.models.sampled_rarity import SampledRarity
 from ragstone.models.similarity import QuestionSimilarity
-from ragstone.ports import Answerer, Catalog, Completer, Embedders, Kit, Reranker, Retriever
+from ragstone.ports import (
+    Answerer,
+    Catalog,
+    ChunkIndex,
+    Completer,
+    Embedders,
+    Kit,
+    Reranker,
+    Retriever,
+)
 from ragstone.recipe import recipes, search_recipes
+from ragstone.records import Collection
 from ragstone.service import IngestRequest, Progress
-from ragstone.settings import Settings
+from ragstone.settings import IndexSettings, Settings
 from ragstone.state.catalog import SqlCatalog
 from ragstone.state.database import open_database
 from ragstone.state.history import SqlHistory
 from ragstone.state.jobs import SqlJobs
+
+log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
@@ -58,7 +71,27 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
         kit = Kit(index, catalog, embedders, answerer, history, reranker, rarity, elsewhere)
         for collection in await catalog.collections():
             await index.create(collection)
+            await _warn_if_lost(collection, catalog, index)
         yield kit, embedders, SqlJobs(database)
+
+
+@asynccontextmanager
+async def open_two_indexes(
+    settings: Settings, source: IndexSettings, target: IndexSettings
+) -> AsyncIterator[tuple[Catalog, ChunkIndex, ChunkIndex]]:
+    """The catalog of the data directory and two indexes that its collections may be in.
+
+    Raises DataDirectoryInUse, ConfigError, StateUnavailable.
+    """
+    data = settings.ragstone_data.expanduser().absolute()
+    async with AsyncExitStack() as stack:
+        stack.enter_context(_locked(data))
+        database = await stack.enter_async_context(open_database(data / "state.sqlite"))
+        catalog = await SqlCatalog.open(database)
+        here, there = (connect(one, data / "index") for one in (source, target))
+        for index in (here, there):
+            stack.push_async_callback(index.aclose)
+        yield catalog, here, there
 
 
 @asynccontextmanager
@@ -81,6 +114,17 @@ async def open(settings: Settings) -> AsyncIterator[Ragstone]:
             yield ragstone
         finally:
             await ragstone.aclose()
+
+
+async def _warn_if_lost(collection: Collection, catalog: Catalog, index: ChunkIndex) -> None:
+    """Say so when an index was exchanged and its chunks stayed behind."""
+    documents = await catalog.documents(collection.tenant, collection.name, limit=10)
+    if any(one.chunks for one in documents) and not await index.count(collection):
+        log.warning(
+            "The index holds nothing of the documents in collection %r. Move them from where they "
+            "are with 'ragstone migrate', or set INDEX__URL back.",
+            collection.name,
+        )
 
 
 def _answerer(settings: Settings, catalog: Catalog, embedders: Embedders) -> Answerer:

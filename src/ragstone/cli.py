@@ -193,6 +193,29 @@ def rebuild(
 
 
 @app.command()
+def migrate(
+    context: Context,
+    to: Annotated[str, typer.Option(metavar="URL", help="Where to; 'embedded' for the default.")],
+    from_: Annotated[
+        str | None, typer.Option("--from", metavar="URL", help="Where from; INDEX__URL if absent.")
+    ] = None,
+    from_key: Annotated[str, typer.Option(envvar="INDEX__API_KEY", help="The key there.")] = "",
+    to_key: Annotated[str, typer.Option(envvar="INDEX__TO_API_KEY", help="The key there.")] = "",
+    collection: Annotated[
+        str | None, typer.Option("--collection", "-c", metavar="NAME", help="Only this one.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Move collections to another index with their vectors; run it again if it was cut off."""
+    from ragstone.terminal import migrate
+
+    settings = _settings(context)
+    source = settings.index.url if from_ is None else from_
+    move = migrate.Move((source, from_key), (to, to_key), collection)
+    _guarded(lambda: asyncio.run(migrate.run(settings, move, as_json=as_json)), settings)
+
+
+@app.command()
 def version() -> None:
     """Print the version."""
     from ragstone import __version__

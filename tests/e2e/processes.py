@@ -17,7 +17,7 @@ DOCUMENTS = Path(__file__).parents[2] / "examples" / "documents"
 
 def environment(data: Path, **variables: str) -> dict[str, str]:
     """This process's, without what a developer may have set for Ragstone."""
-    prefixes = ("LLM__", "EMBEDDING__", "RAG__", "INGEST__", "SERVER__")
+    prefixes = ("LLM__", "EMBEDDING__", "INDEX__", "RERANK__", "RAG__", "INGEST__", "SERVER__")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(prefixes)}
     return {**kept, "RAGSTONE_DATA": str(data), **variables}
 
@@ -34,9 +34,9 @@ def run(data: Path, *arguments: str, **variables: str) -> subprocess.CompletedPr
     )
 
 
-def run_json(data: Path, *arguments: str) -> Any:
+def run_json(data: Path, *arguments: str, **variables: str) -> Any:
     """The JSON that `ragstone ... --json` prints."""
-    done = run(data, *arguments, "--json")
+    done = run(data, *arguments, "--json", **variables)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

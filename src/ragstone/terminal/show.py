@@ -109,7 +109,7 @@ def describe(progress: Progress) -> str:
     total = f"{progress.total:,}" if progress.total is not None else "?"
     chunks = progress.embedded if progress.phase == "embedding" else progress.chunks
     rate = chunks / progress.seconds if progress.seconds > 0 else 0.0
-    left = f", about {_duration(progress.eta)} left" if progress.eta is not None else ""
+    left = f", about {duration(progress.eta)} left" if progress.eta is not None else ""
     return (
         f"{progress.phase}: {progress.files:,}/{total} files, {progress.chunks:,} chunks, "
         f"{_share(progress)}{rate:.0f} chunks/s{left}"
@@ -134,22 +134,23 @@ class ProgressView:
             text = TextColumn("{task.description}", markup=False)
             console = Console(stderr=True)
             self._bar = Bar(SpinnerColumn(), BarColumn(30), text, console=console, transient=True)
-            self._task = self._bar.add_task("counting files", total=None)
+            self._task = self._bar.add_task("counting", total=None)
             self._bar.start()
         return self
 
     def show(self, progress: Progress) -> None:
-        """Show the newest state."""
+        """Show the newest state of a job."""
+        self.at(*_measure(progress), describe(progress), progress.finished)
+
+    def at(self, total: int | None, done: int, line: str, finished: bool) -> None:
+        """Show that `done` of `total` is done, which `line` says too."""
         if self._quiet:
             return
         if self._bar:
-            total, done = _measure(progress)
-            self._bar.update(
-                self._task, total=total, completed=done, description=describe(progress)
-            )
-        elif not progress.finished and time.monotonic() - self._printed >= PLAIN_SECONDS:
+            self._bar.update(self._task, total=total, completed=done, description=line)
+        elif not finished and time.monotonic() - self._printed >= PLAIN_SECONDS:
             self._printed = time.monotonic()
-            err(describe(progress))
+            err(line)
 
     def __exit__(
         self,
@@ -172,7 +173,8 @@ def _share(progress: Progress) -> str:
     return f"{progress.embedded:,} embedded, " if progress.phase == "embedding" else ""
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Seconds as minutes or hours."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,0 +1,123 @@
+"""Moves a collection from one chunk index to another, with its vectors.
+
+Nothing is embedded again. Every batch asks the target what it holds already, so that a move that
+was cut off goes on where it stopped; what the source no longer holds is removed at the end.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ragstone.chunk import Chunk
+from ragstone.errors import IndexUnavailable
+from ragstone.filters import eq
+from ragstone.ports import ChunkIndex, Vectors
+from ragstone.records import Collection
+
+BATCH = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """How far the move of one collection is, in chunks: `copied` now, `there` before it began."""
+
+    collection: Collection
+    total: int
+    copied: int = 0
+    there: int = 0
+    removed: int = 0
+    finished: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Some chunks with the vectors and token vectors of those that have them."""
+
+    chunks: dict[str, Chunk]
+    vectors: dict[str, Vectors]
+    tokens: dict[str, bytes]
+
+
+async def migrate(
+    source: ChunkIndex, target: ChunkIndex, collection: Collection
+) -> AsyncGenerator[Moved]:
+    """Move `collection` and tell how far it is after every batch.
+
+    Raises IndexUnavailable if the target holds something else than the source in the end.
+    """
+    await target.create(collection)
+    moved = Moved(collection, await source.count(collection))
+    yield moved
+    async for chunks in source.scan(collection, batch=BATCH):
+        copied = await _copy(source, target, collection, chunks)
+        there = moved.there + len(chunks) - copied
+        moved = replace(moved, copied=moved.copied + copied, there=there)
+        yield moved
+    removed = await _remove_others(source, target, collection)
+    await target.optimize(collection)
+    held = await target.count(collection)
+    if held != await source.count(collection):
+        raise IndexUnavailable(
+            f"Collection {collection.name!r} has {moved.total} chunks, but {held} arrived. "
+            "Something else writes to one of the indexes; stop it and run the same again."
+        )
+    yield replace(moved, removed=removed, finished=True)
+
+
+async def _copy(
+    source: ChunkIndex, target: ChunkIndex, collection: Collection, chunks: Sequence[Chunk]
+) -> int:
+    """Write what the target lacks; returns how many chunks that were."""
+    ids = [chunk.chunk_id for chunk in chunks]
+    here, there = await asyncio.gather(
+        _read(source, collection, ids), _read(target, collection, ids)
+    )
+    missing = [i for i in here.chunks if not _same(here, there, i)]
+    kinds: dict[tuple[bool, bool], list[str]] = {}
+    for i in missing:
+        kinds.setdefault((i in here.vectors, i in here.tokens), []).append(i)
+    for (with_vectors, with_tokens), some in kinds.items():
+        await target.upsert(
+            collection,
+            [here.chunks[i] for i in some],
+            np.stack([here.vectors[i] for i in some]) if with_vectors else None,
+            [here.tokens[i] for i in some] if with_tokens else None,
+        )
+    return len(missing)
+
+
+async def _read(index: ChunkIndex, collection: Collection, ids: Sequence[str]) -> _Batch:
+    return _Batch(
+        *await asyncio.gather(
+            index.fetch(collection, ids),
+            index.vectors(collection, ids),
+            index.tokens(collection, ids),
+        )
+    )
+
+
+def _same(here: _Batch, there: _Batch, chunk_id: str) -> bool:
+    """Vectors follow from a chunk and the collection's model, so it is enough that they exist."""
+    return (
+        here.chunks[chunk_id] == there.chunks.get(chunk_id)
+        and (chunk_id in here.vectors) == (chunk_id in there.vectors)
+        and here.tokens.get(chunk_id) == there.tokens.get(chunk_id)
+    )
+
+
+async def _remove_others(source: ChunkIndex, target: ChunkIndex, collection: Collection) -> int:
+    """Delete the target's chunks of revisions that the source does not hold."""
+    if await target.count(collection) == await source.count(collection):
+        return 0
+    gone: set[str] = set()
+    removed = 0
+    async for chunks in target.scan(collection, batch=BATCH):
+        held = await source.fetch(collection, [chunk.chunk_id for chunk in chunks])
+        others = [chunk for chunk in chunks if chunk.chunk_id not in held]
+        gone |= {chunk.revision for chunk in others}
+        removed += len(others)
+    for revision in gone:
+        await target.delete(collection, eq("revision", revision))
+    return removed
