@@ -245,7 +245,8 @@ def _request(
         params = edge.SearchParams()
     else:
         query = edge.Query.Nearest(search.vector.tolist(), using=DENSE)
-        params = edge.SearchParams(exact=exact)
+        rescored = edge.QuantizationSearchParams(ignore=exact, rescore=True)
+        params = edge.SearchParams(exact=exact, quantization=rescored)
     return edge.QueryRequest(
         limit, query=query, filter=condition, with_payload=False, params=params
     )

@@ -44,13 +44,19 @@ def _safe(name: str) -> str:
 
 
 def open_shard(path: Path, dimensions: int) -> edge.EdgeShard:
-    """Load the shard at `path`, or create it with every payload index."""
-    if any(path.glob("segments/*")):
-        return edge.EdgeShard.load(str(path))
-    path.mkdir(parents=True, exist_ok=True)
-    dense = edge.EdgeVectorParams(size=dimensions, distance=edge.Distance.Cosine)
+    """Load the shard at `path`, or create it with every payload index.
+
+    Once optimized, vectors are searched as bytes in memory and scored by the floats on disk.
+    """
+    bytes_ = edge.ScalarQuantizationConfig(edge.ScalarType.Int8, memory=edge.Memory.Pinned)
+    dense = edge.EdgeVectorParams(
+        dimensions, edge.Distance.Cosine, quantization_config=bytes_, memory=edge.Memory.Cold
+    )
     sparse = edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)
     config = edge.EdgeConfig(vectors={DENSE: dense}, sparse_vectors={BM25: sparse})
+    if any(path.glob("segments/*")):
+        return edge.EdgeShard.load(str(path), config)
+    path.mkdir(parents=True, exist_ok=True)
     shard = edge.EdgeShard.create(str(path), config)
     for fields, schema in (
         (KEYWORD_FIELDS, edge.PayloadSchemaType.Keyword),
