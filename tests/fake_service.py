@@ -77,6 +77,7 @@ class FakeService:
 
     closed: list[str] = field(default_factory=list)
     asked: list[Ask] = field(default_factory=list)
+    searched: list[Ask] = field(default_factory=list)
     ingested: list[IngestRequest] = field(default_factory=list)
     deleted: list[tuple[str, tuple[str, ...] | None]] = field(default_factory=list)
     yielded: int = 0
@@ -129,6 +130,7 @@ class FakeService:
         yield Done(replace(turn, answer=answer))
 
     async def search(self, ask: Ask) -> Found:
+        self.searched.append(ask)
         check(ask)
         return Found(HITS[: ask.top_k], TRACE)
 

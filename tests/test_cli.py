@@ -14,10 +14,12 @@ from typer.testing import CliRunner, Result
 
 from ragstone.cli import app
 from ragstone.errors import DataDirectoryInUse
+from ragstone.filters import And, AnyOf, Or, under
 from ragstone.service import Service
 from ragstone.settings import Settings
 from ragstone.terminal import show
 from ragstone.terminal.watch import changes
+from ragstone.turn import Wanted
 from tests.fake_service import FakeService
 
 
@@ -112,7 +114,12 @@ class TestAsk:
         ["ask", "q", "--level", "huge"],
         ["search", "q", "--limit", "0"],
         ["search", "q", "--limit", "x"],
+        ["search", "q", "--strategy", "magic"],
+        ["search", "q", "--dense-weight", "1.5"],
+        ["search", "q", "--where", "year"],
+        ["ask", "q", "--top-k", "-1"],
         ["ingest"],
+        ["migrate"],
         ["rebuild"],
         ["delete"],
         ["delete", "--all", "/a", "--yes"],
@@ -135,6 +142,22 @@ def test_search() -> None:
     assert "2. 0.500  Evil[31m [bold]title, /docs/2.md" in result.stdout
     hits = json.loads(ragstone("search", "q", "--json", "--limit", "1").stdout)["hits"]
     assert [hit["score"] for hit in hits] == [0.9]
+
+
+def test_how_to_search(service: FakeService) -> None:
+    ragstone(
+        *("search", "q", "--strategy", "dense", "--fusion", "ranks", "--dense-weight", "0.8"),
+        *("--no-rerank", "--min-similarity", "0.4", "--diversity", "0.3", "--unit", "paragraph"),
+        *("--neighbours", "1", "--under", "/law", "--under", "/tax", "--where", "year=2024"),
+    )
+    [asked] = service.searched
+    assert asked.strategy == "dense"
+    assert asked.wanted == Wanted("ranks", 0.8, False, 0.4, 0.3, "paragraph", 1)
+    assert asked.where == And(
+        (AnyOf("metadata.year", ("2024", 2024)), Or((under("/law"), under("/tax"))))
+    )
+    ragstone("ask", "q", "--under", "/law", "--top-k", "3", "--strategy", "bm25")
+    assert (service.asked[0].where, service.asked[0].top_k) == (And((Or((under("/law"),)),)), 3)
 
 
 def test_ingest(service: FakeService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

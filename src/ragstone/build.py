@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ragstone.engine import Engine
 from ragstone.errors import ConfigError, DataDirectoryInUse
-from ragstone.index.connect import connect
+from ragstone.index.connect import ELSEWHERE, connect
 from ragstone.index.elsewhere import Elsewhere, KnowledgeBase, RetrievalService
 from ragstone.ingest.jobs import Jobs, Report, Work
 from ragstone.ingest.pipeline import Pipeline
@@ -83,6 +83,8 @@ async def open_two_indexes(
 
     Raises DataDirectoryInUse, ConfigError, StateUnavailable.
     """
+    if any(one.url.split("+", 1)[0].lower() in ELSEWHERE for one in (source, target)):
+        raise ConfigError("A retrieval service holds no collections of ours: nothing can move.")
     data = settings.ragstone_data.expanduser().absolute()
     async with AsyncExitStack() as stack:
         stack.enter_context(_locked(data))

@@ -12,6 +12,8 @@ import typer
 
 from ragstone.errors import RagstoneError
 from ragstone.evaluation.commands import app as eval_app
+from ragstone.terminal import log
+from ragstone.terminal import options as opt
 from ragstone.turn import Level
 
 if TYPE_CHECKING:
@@ -33,10 +35,6 @@ app = typer.Typer(
 app.add_typer(eval_app, name="eval")
 
 Context = typer.Context
-Collection = Annotated[
-    str, typer.Option("--collection", "-c", metavar="NAME", help="The collection of documents.")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
 @app.callback()
@@ -58,14 +56,14 @@ def _options(
 def ingest(
     context: Context,
     paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Files and folders.")],
-    collection: Collection = "default",
+    collection: opt.Collection = "default",
     watch: Annotated[
         bool, typer.Option("--watch", help="Index again whenever something changes.")
     ] = False,
     prune: Annotated[
         bool, typer.Option("--prune", help="Forget documents whose file below PATH is gone.")
     ] = False,
-    as_json: AsJson = False,
+    as_json: opt.AsJson = False,
 ) -> None:
     """Index files and folders. The exit status is 1 if any file failed."""
     from ragstone.service import IngestRequest
@@ -84,16 +82,29 @@ def ingest(
 def ask(
     context: Context,
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know.")],
-    collection: Collection = "default",
+    collection: opt.Collection = "default",
     level: Annotated[Level, typer.Option(help="How much work to spend.")] = "standard",
-    as_json: AsJson = False,
+    top_k: Annotated[
+        int | None, typer.Option(min=1, max=100, help="Passages that the answer is made from.")
+    ] = None,
+    strategy: opt.StrategyOption = None,
+    under: opt.Under = None,
+    where: opt.Where = None,
+    as_json: opt.AsJson = False,
     trace: Annotated[bool, typer.Option("--trace", help="Show what each stage did.")] = False,
 ) -> None:
     """Answer a question from the documents, with sources."""
     from ragstone.terminal import commands
     from ragstone.turn import Ask
 
-    asked = Ask(question, collection=collection, level=level)
+    asked = Ask(
+        question,
+        collection=collection,
+        level=level,
+        top_k=top_k,
+        strategy=strategy,
+        where=opt.condition(under, where),
+    )
     _run(_settings(context), lambda s: commands.ask(s, asked, as_json=as_json, trace=trace))
 
 
@@ -101,15 +112,33 @@ def ask(
 def search(
     context: Context,
     question: Annotated[str, typer.Argument(metavar="QUERY", help="Words or a question.")],
-    collection: Collection = "default",
+    collection: opt.Collection = "default",
     limit: Annotated[int, typer.Option(min=1, max=100, help="Most passages to show.")] = 10,
-    as_json: AsJson = False,
+    strategy: opt.StrategyOption = None,
+    fusion: opt.FusionOption = None,
+    dense_weight: opt.DenseWeight = None,
+    rerank: opt.Rerank = None,
+    min_similarity: opt.MinSimilarity = None,
+    diversity: opt.Diversity = None,
+    unit: opt.UnitOption = None,
+    neighbours: opt.Neighbours = None,
+    under: opt.Under = None,
+    where: opt.Where = None,
+    as_json: opt.AsJson = False,
 ) -> None:
     """Show the passages that fit a query best, with scores."""
     from ragstone.terminal import commands
-    from ragstone.turn import Ask
+    from ragstone.turn import Ask, Wanted
 
-    asked = Ask(question, collection=collection, top_k=limit)
+    wanted = Wanted(fusion, dense_weight, rerank, min_similarity, diversity, unit, neighbours)
+    asked = Ask(
+        question,
+        collection=collection,
+        top_k=limit,
+        strategy=strategy,
+        wanted=wanted,
+        where=opt.condition(under, where),
+    )
     _run(_settings(context), lambda s: commands.search(s, asked, as_json=as_json))
 
 
@@ -130,7 +159,7 @@ def serve(
 
 
 @app.command()
-def status(context: Context, as_json: AsJson = False) -> None:
+def status(context: Context, as_json: opt.AsJson = False) -> None:
     """Show what is indexed, by which models, and whether a server runs."""
     from ragstone.terminal import commands
 
@@ -138,7 +167,7 @@ def status(context: Context, as_json: AsJson = False) -> None:
 
 
 @app.command()
-def collections(context: Context, as_json: AsJson = False) -> None:
+def collections(context: Context, as_json: opt.AsJson = False) -> None:
     """List the collections."""
     from ragstone.terminal import commands
 
@@ -147,7 +176,7 @@ def collections(context: Context, as_json: AsJson = False) -> None:
 
 @app.command()
 def documents(
-    context: Context, collection: Collection = "default", as_json: AsJson = False
+    context: Context, collection: opt.Collection = "default", as_json: opt.AsJson = False
 ) -> None:
     """List the documents of a collection."""
     from ragstone.terminal import commands
@@ -162,7 +191,7 @@ def delete(
         list[str] | None,
         typer.Argument(metavar="[PATH...]", help="Paths as 'ragstone documents' shows them."),
     ] = None,
-    collection: Collection = "default",
+    collection: opt.Collection = "default",
     everything: Annotated[bool, typer.Option("--all", help="Delete the whole collection.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")] = False,
 ) -> None:
@@ -174,8 +203,7 @@ def delete(
     what = "all documents" if everything else " and ".join(paths or ())
     if not yes:
         _confirm(f"Delete {what} of the collection {collection!r} from the index?")
-    given = None if everything else paths
-    _run(_settings(context), lambda s: commands.delete(s, collection, given))
+    _run(_settings(context), lambda s: commands.delete(s, collection, paths or None))
 
 
 @app.command()
@@ -184,7 +212,7 @@ def rebuild(
     collection: Annotated[
         str, typer.Option("--collection", "-c", metavar="NAME", help="The collection to rebuild.")
     ],
-    as_json: AsJson = False,
+    as_json: opt.AsJson = False,
 ) -> None:
     """Index a collection anew with the configured embedding model."""
     from ragstone.terminal import commands
@@ -204,7 +232,7 @@ def migrate(
     collection: Annotated[
         str | None, typer.Option("--collection", "-c", metavar="NAME", help="Only this one.")
     ] = None,
-    as_json: AsJson = False,
+    as_json: opt.AsJson = False,
 ) -> None:
     """Move collections to another index with their vectors; run it again if it was cut off."""
     from ragstone.terminal import migrate
@@ -259,7 +287,7 @@ def _guarded(
 
     The log goes to standard error; a server's has `tracebacks`, as nobody else sees its errors.
     """
-    _log(settings.log_level, tracebacks)
+    log.start(settings.log_level, tracebacks)
     try:
         status = work() or 0
     except RagstoneError as error:
@@ -290,20 +318,3 @@ def _confirm(question: str) -> None:
         raise typer.BadParameter("add --yes to delete without being asked")
     if not typer.confirm(one_line(question)):
         raise typer.Exit(1)
-
-
-class _OneLine(logging.Formatter):
-    """Log lines without tracebacks; those are for LOG_LEVEL=DEBUG."""
-
-    def formatException(self, ei: object) -> str:  # noqa: N802
-        return ""
-
-    def formatStack(self, stack_info: str) -> str:  # noqa: N802
-        return ""
-
-
-def _log(level: str, tracebacks: bool) -> None:
-    handler = logging.StreamHandler()
-    if not tracebacks and level != "DEBUG":
-        handler.setFormatter(_OneLine("%(levelname)s: %(message)s"))
-    logging.basicConfig(level=level, handlers=[handler])

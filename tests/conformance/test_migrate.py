@@ -11,7 +11,7 @@ from ragstone.chunk import Chunk
 from ragstone.errors import IndexUnavailable
 from ragstone.filters import EVERYTHING
 from ragstone.index.edge import EdgeIndex
-from ragstone.index.migrate import Moved, migrate
+from ragstone.ingest.migrate import Moved, migrate
 from ragstone.ports import ChunkIndex, Search, Vectors
 from ragstone.records import Collection
 from tests.conformance.test_chunk_index import (

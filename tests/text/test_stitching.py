@@ -1,5 +1,6 @@
 """Stitching: a widened or narrowed chunk is still exactly the document's text."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -51,7 +52,25 @@ def test_paragraphs_hold_every_word_once(text: str) -> None:
     spans = list(paragraphs(text))
     said = " ".join(text[s.start : s.end] for s in spans)
     assert said.split() == text.split()
-    assert all(text[s.start : s.end].strip() and "\n" not in text[s.start : s.end] for s in spans)
+    assert all(text[s.start : s.end].strip() for s in spans)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("A full charge lasts 31\ndays.\n\nNext.", ["A full charge lasts 31\ndays.", "Next."]),
+        (
+            "## Power\n\nIt runs.\n\n## More\n\nAnd on.",
+            ["## Power\n\nIt runs.", "## More\n\nAnd on."],
+        ),
+        ("Ends.\nNew line.", ["Ends.", "New line."]),
+        ("- one\n- two\n| a | b |\n| c | d |", ["- one", "- two", "| a | b |", "| c | d |"]),
+        ("句子一。\n句子二", ["句子一。", "句子二"]),
+        ("only a heading", ["only a heading"]),
+    ],
+)
+def test_given_text_then_its_paragraphs(text: str, parts: list[str]) -> None:
+    assert [text[span.start : span.end].strip() for span in paragraphs(text)] == parts
 
 
 def test_given_a_span_then_the_part_knows_its_place() -> None:

@@ -8,8 +8,7 @@ from pydantic import SecretStr
 
 from ragstone.build import open_two_indexes
 from ragstone.errors import ConfigError, UnknownCollection
-from ragstone.index.connect import ELSEWHERE
-from ragstone.index.migrate import Moved, migrate
+from ragstone.ingest.migrate import Moved, migrate
 from ragstone.records import Collection
 from ragstone.settings import IndexSettings, Settings
 from ragstone.terminal.show import ProgressView, duration, one_line, out, out_json
@@ -57,8 +56,6 @@ async def run(settings: Settings, move: Move, *, as_json: bool) -> int:
 
 
 def _settings(settings: Settings, url: str, key: str) -> IndexSettings:
-    if url.split("+", 1)[0].lower() in ELSEWHERE:
-        raise ConfigError("A retrieval service holds no collections of ours: nothing can move.")
     address = "" if url == EMBEDDED else url
     changed = {"url": address, "api_key": SecretStr(key)}
     return settings.index.model_copy(update=changed)

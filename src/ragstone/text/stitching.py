@@ -10,7 +10,14 @@ from ragstone.text.sentences import Span
 WIDEST_GAP = 200
 """Characters between two chunks that can only be space; more means that something lies between."""
 
-_BREAK = re.compile(r"\n\s*\n|\n")
+_BREAK = re.compile(
+    r"""\n[^\S\n]*\n\s*            # a blank line
+    |(?<=[.!?:;。！？：；।])\s*\n    # the end of a sentence that is the end of a line
+    |\n(?=\s*(?:[-*+•|>#]|\d+[.)]\s))  # an item of a list, a row of a table, a heading
+    """,
+    re.VERBOSE,
+)
+_HEADING_CHARACTERS = 80
 
 
 def stitched(chunks: Sequence[Chunk], around: Chunk) -> Chunk:
@@ -30,13 +37,24 @@ def stitched(chunks: Sequence[Chunk], around: Chunk) -> Chunk:
 
 
 def paragraphs(text: str) -> Iterator[Span]:
-    """The paragraphs of `text`: what blank lines, or else line ends, divide."""
-    start = 0
+    """The paragraphs of `text`, each heading with what it stands over."""
+    start = end = 0
     for match in (*_BREAK.finditer(text), None):
         end = match.start() if match else len(text)
-        if text[start:end].strip():
+        part = text[start:end].strip()
+        if part and not (match and _is_heading(part)):
             yield Span(start, end)
-        start = match.end() if match else end
+            start = match.end() if match else end
+
+
+def _is_heading(text: str) -> bool:
+    """Whether `text` is one short line that ends without a full stop."""
+    return (
+        len(text) <= _HEADING_CHARACTERS
+        and "\n" not in text
+        and text[-1].isalnum()
+        and not text.startswith(("-", "*", "+", "•", "|", ">"))
+    )
 
 
 def narrowed(chunk: Chunk, span: Span) -> Chunk:
