@@ -20,6 +20,7 @@ NAMES = (
     "ingest",
     "pdf",
     "latency",
+    "concurrency",
     "kill9",
     "installed_size",
 )

@@ -189,3 +189,36 @@ async def test_given_a_hundred_questions_at_once_then_none_mixes_with_another() 
     asked = [Ask(str(i)) for i in range(100)]
     streams = await asyncio.gather(*(everything(engine.events(ask)) for ask in asked))
     assert [cast(Done, events[-1]).turn.ask for events in streams] == asked
+
+
+class Seek(Stage):
+    """Counts how many questions search at once."""
+
+    name: ClassVar[str] = "seek"
+    searches: ClassVar[bool] = True
+    running: Any = None
+
+    async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
+        self.running.append(self.running[-1] + 1)
+        await asyncio.sleep(0.01)
+        self.running.append(self.running[-1] - 1)
+        return Step(turn)
+
+
+async def test_given_many_questions_then_only_so_many_search_at_a_time() -> None:
+    running = [0]
+    recipe = Recipe((Seek(running=running), Seek(running=running), Say()), ())
+    engine = Engine(NO_KIT, {"standard": recipe}, searching=asyncio.Semaphore(3))
+    turns = await asyncio.gather(*(engine.answered(Ask("q")) for _ in range(12)))
+    assert max(running) == 3
+    assert all(turn.answer == Answer("ab") for turn in turns)
+
+
+async def test_given_a_reader_who_leaves_while_searching_then_the_next_may_search() -> None:
+    running = [0]
+    recipe = Recipe((Seek(running=running),), ())
+    engine = Engine(NO_KIT, {"standard": recipe}, searching=asyncio.Semaphore(1))
+    async with aclosing(engine.events(Ask("q"))) as events:
+        await anext(events)
+    async with asyncio.timeout(1):
+        await engine.answered(Ask("q"))

@@ -1,5 +1,6 @@
 """Settings to adapters: the only place that constructs them, opens them and closes them."""
 
+import asyncio
 import fcntl
 import logging
 import os
@@ -102,11 +103,12 @@ async def open(settings: Settings) -> AsyncIterator[Ragstone]:
     async with open_kit(settings) as (kit, embedders, store):
         pipeline = Pipeline(kit.index, kit.catalog, kit.embedders, settings.ingest)
         data = settings.ragstone_data.expanduser().absolute()
+        searching = asyncio.Semaphore(settings.rag.parallel)
         jobs = Jobs(data / "jobs.sqlite", store, _work(kit, pipeline))
         ragstone = Ragstone(
             kit,
-            Engine(kit, recipes(settings.rag)),
-            Engine(kit, search_recipes(settings.rag)),
+            Engine(kit, recipes(settings.rag), searching=searching),
+            Engine(kit, search_recipes(settings.rag), searching=searching),
             pipeline,
             jobs,
             embedders.usable,

@@ -4,8 +4,9 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from dataclasses import replace
+from itertools import groupby
 
 from ragstone.errors import RagstoneError, StageTimeout
 from ragstone.events import Done, Event, Failed, StageEnded, StageStarted, Token
@@ -18,16 +19,27 @@ log = logging.getLogger(__name__)
 
 TAIL_SECONDS = 10.0
 
+Turnstile = AbstractAsyncContextManager[None]
+
 
 class Engine:
     """Answers questions with one recipe per level.
 
     At most `buffer` events wait for a slow reader; then the stages wait. A reader who closes the
-    stream cancels the running stage; the recipe's tail still runs.
+    stream cancels the running stage; the recipe's tail still runs. `searching` lets so many
+    questions search at a time and the others wait in turn, so that a search that has begun is not
+    slowed down, and documents can be ingested meanwhile; None lets all.
     """
 
-    def __init__(self, kit: Kit, recipes: Mapping[Level, Recipe], buffer: int = 64) -> None:
+    def __init__(
+        self,
+        kit: Kit,
+        recipes: Mapping[Level, Recipe],
+        buffer: int = 64,
+        searching: asyncio.Semaphore | None = None,
+    ) -> None:
         self._kit = kit
+        self._searching = searching or nullcontext()
         self._recipes = recipes
         self._buffer = buffer
         self._tails: set[asyncio.Task[None]] = set()
@@ -35,7 +47,7 @@ class Engine:
     async def events(self, ask: Ask) -> AsyncGenerator[Event, None]:
         """Answer `ask`. Close the iterator (`contextlib.aclosing`) to cancel."""
         events: asyncio.Queue[Event] = asyncio.Queue(self._buffer)
-        run = _Run(self._kit, self._recipes[ask.level], Turn(ask), events.put)
+        run = _Run(self._kit, self._recipes[ask.level], Turn(ask), events.put, self._searching)
         worker = asyncio.create_task(run.stages())
         try:
             while True:
@@ -74,16 +86,21 @@ class Engine:
 class _Run:
     """One question's way through its recipe."""
 
-    def __init__(self, kit: Kit, recipe: Recipe, turn: Turn, emit: Emit) -> None:
+    def __init__(
+        self, kit: Kit, recipe: Recipe, turn: Turn, emit: Emit, searching: Turnstile
+    ) -> None:
         self._kit = kit
+        self._searching = searching
         self._recipe = recipe
         self._emit = emit
         self.turn = turn
 
     async def stages(self) -> None:
         try:
-            for stage in self._recipe.stages:
-                await self._stage(stage, self._report)
+            for searches, stages in groupby(self._recipe.stages, lambda one: one.searches):
+                async with self._searching if searches else nullcontext():
+                    for stage in stages:
+                        await self._stage(stage, self._report)
         except RagstoneError as error:
             self._finish("error")
             await self._emit(Failed(error, self.turn))

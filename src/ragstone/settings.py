@@ -132,6 +132,9 @@ class RagSettings(BaseModel):
         le=200,
         description="Candidates that are compared again; twice at the higher levels.",
     )
+    parallel: int = Field(
+        8, ge=1, le=1000, description="Searches at a time; further ones wait in turn."
+    )
     similarity_threshold: float = Field(
         0.0,
         ge=0,

@@ -27,7 +27,8 @@ class Stage(BaseModel):
 
     `needs` and `gives` name fields of the Turn; a recipe whose stage needs what no stage before
     it gives is refused at start-up. When `run` raises or exceeds `timeout` seconds, a stage that
-    fails `open` leaves the turn as it was, and one that fails `closed` ends the question.
+    fails `open` leaves the turn as it was, and one that fails `closed` ends the question. Stages
+    that follow each other and have `searches` are what only so many questions do at a time.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -36,6 +37,7 @@ class Stage(BaseModel):
     needs: ClassVar[frozenset[str]] = frozenset()
     gives: ClassVar[frozenset[str]] = frozenset()
     fails: ClassVar[Literal["open", "closed"]] = "closed"
+    searches: ClassVar[bool] = False
 
     timeout: float = Field(30.0, gt=0, description="Seconds that the stage may take.")
 

@@ -25,6 +25,7 @@ class Expand(Stage):
     needs: ClassVar[frozenset[str]] = frozenset({"hits", "plan"})
     gives: ClassVar[frozenset[str]] = frozenset({"hits"})
     fails: ClassVar[Literal["open", "closed"]] = "open"
+    searches: ClassVar[bool] = True
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
         plan = turn.plan

@@ -27,6 +27,7 @@ class Fuse(Stage):
     name: ClassVar[str] = "fuse"
     needs: ClassVar[frozenset[str]] = frozenset({"plan", "lists", "chunks"})
     gives: ClassVar[frozenset[str]] = frozenset({"hits"})
+    searches: ClassVar[bool] = True
 
     rrf_k: int = Field(30, ge=1, description="Damping of ranks where lists are fused by rank.")
     title_boost: float = Field(

@@ -26,6 +26,7 @@ class Grade(Stage):
     needs: ClassVar[frozenset[str]] = frozenset({"hits", "plan"})
     gives: ClassVar[frozenset[str]] = frozenset({"hits"})
     fails: ClassVar[Literal["open", "closed"]] = "open"
+    searches: ClassVar[bool] = True
 
     near_duplicate: float = Field(
         0.95, ge=0, le=1, description="Cosine above which a passage repeats a better one."

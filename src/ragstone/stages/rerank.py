@@ -20,6 +20,7 @@ class Rerank(Stage):
     needs: ClassVar[frozenset[str]] = frozenset({"hits"})
     gives: ClassVar[frozenset[str]] = frozenset({"hits"})
     fails: ClassVar[Literal["open", "closed"]] = "open"
+    searches: ClassVar[bool] = True
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
         if not turn.plan.rerank or turn.collection is None or len(turn.hits) < 2:

@@ -26,6 +26,7 @@ class Retrieve(Stage):
     name: ClassVar[str] = "retrieve"
     needs: ClassVar[frozenset[str]] = frozenset({"plan", "queries"})
     gives: ClassVar[frozenset[str]] = frozenset({"lists", "chunks"})
+    searches: ClassVar[bool] = True
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
         ask, plan = turn.ask, turn.plan
