@@ -103,7 +103,7 @@ async def open(settings: Settings) -> AsyncIterator[Ragstone]:
     async with open_kit(settings) as (kit, embedders, store):
         pipeline = Pipeline(kit.index, kit.catalog, kit.embedders, settings.ingest)
         data = settings.ragstone_data.expanduser().absolute()
-        searching = asyncio.Semaphore(settings.rag.parallel)
+        searching = asyncio.Semaphore(settings.rag.parallel or (os.cpu_count() or 1) + 1)
         jobs = Jobs(data / "jobs.sqlite", store, _work(kit, pipeline))
         ragstone = Ragstone(
             kit,

@@ -9,6 +9,7 @@ Fields are the ones in `KEYWORDS` and `NUMBERS`, and `metadata.<key>` for equali
 """
 
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -124,23 +125,36 @@ def validate(condition: Filter) -> None:
                 raise InvalidFilter(
                     f"The field {field!r} cannot be compared; use {_names(NUMBERS)}."
                 )
-            if any(bound is not None and bound != bound for bound in (low, high)):
+            bounds = [bound for bound in (low, high) if bound is not None]
+            if any(b != b or (isinstance(b, int) and not _is_finite(b)) for b in bounds):
                 raise InvalidFilter(f"A bound of {field!r} is not a number.")
 
 
 def _validate_values(field: str, values: tuple[Scalar, ...]) -> None:
+    for text in (field, *values):
+        if isinstance(text, str) and not _is_unicode(text):
+            raise InvalidFilter("A filter holds half a character (a lone surrogate).")
     if field.startswith(METADATA) and len(field) > len(METADATA):
         return
     wrong: list[Scalar]
     if field in KEYWORDS:
         wrong = [value for value in values if not isinstance(value, str)]
     elif field in NUMBERS:
-        wrong = [v for v in values if isinstance(v, bool | str) or v != v]
+        wrong = [v for v in values if isinstance(v, bool | str) or not _is_finite(v)]
     else:
         known = _names(KEYWORDS | NUMBERS)
         raise InvalidFilter(f"There is no field {field!r}; use {known} or metadata.<key>.")
     if wrong:
         raise InvalidFilter(f"The field {field!r} cannot hold {wrong[0]!r}.")
+
+
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _is_finite(number: float) -> bool:
+    """Whether it is a number that a float can hold."""
+    return -sys.float_info.max <= number <= sys.float_info.max
 
 
 def _names(fields: frozenset[str]) -> str:

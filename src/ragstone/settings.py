@@ -133,7 +133,10 @@ class RagSettings(BaseModel):
         description="Candidates that are compared again; twice at the higher levels.",
     )
     parallel: int = Field(
-        8, ge=1, le=1000, description="Searches at a time; further ones wait in turn."
+        0,
+        ge=0,
+        le=1000,
+        description="Searches at a time, further ones wait in turn; 0 is the processors and one.",
     )
     similarity_threshold: float = Field(
         0.0,

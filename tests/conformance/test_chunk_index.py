@@ -281,6 +281,11 @@ async def test_given_a_vector_of_the_wrong_width_then_a_clear_error_and_nothing_
         Range("page", float("nan")),
         eq("page", "three"),
         eq("path", 3),
+        eq("path", "\ud800"),
+        eq("metadata.\udfff", "x"),
+        eq("page", 10**400),
+        eq("page", float("inf")),
+        Range("page", 10**400),
     ],
 )
 async def test_given_a_filter_that_makes_no_sense_then_invalid_filter(

@@ -15,6 +15,7 @@ from ragstone.ingest.parse_pdf import parse_pdf
 from ragstone.ingest.parse_text import parse_csv, parse_text
 from ragstone.ingest.types import SUPPORTED, check_type
 from ragstone.settings import IngestSettings
+from ragstone.text.unicode import whole, whole_values
 
 __all__ = ["SUPPORTED", "parse"]
 
@@ -37,7 +38,12 @@ def parse(path: Path, settings: IngestSettings) -> Parsed:
     if first is None:
         raise EmptyDocument(_why_empty(path, ending))
     title = parsed.title or _first_title(first) or path.stem
-    return replace(parsed, title=title, blocks=chain((first,), blocks))
+    return replace(
+        parsed,
+        title=whole(title),
+        blocks=chain((first,), blocks),
+        metadata=whole_values(parsed.metadata),
+    )
 
 
 def _open(path: Path, ending: str, max_bytes: int) -> Parsed:
@@ -75,9 +81,10 @@ def _check_size(path: Path, settings: IngestSettings) -> None:
 
 
 def _guarded(path: Path, blocks: Iterator[Block]) -> Iterator[Block]:
-    """A file that becomes unreadable half-way is still a DocumentError."""
+    """A file that becomes unreadable half-way is still a DocumentError; text is whole."""
     try:
-        yield from blocks
+        for block in blocks:
+            yield block if block.text.isascii() else replace(block, text=whole(block.text))
     except OSError as error:
         raise UnreadableDocument(f"{path.name} cannot be read: {error.strerror}.") from error
 
