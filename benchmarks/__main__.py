@@ -44,9 +44,15 @@ def main(names: list[str]) -> int:
             stored[name] = list(rows.values())
             RESULTS.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
         print(f"  {name} took {time.monotonic() - started:.0f} s", flush=True)
-    (HERE / "results.md").write_text(table(stored), encoding="utf-8")
-    _into_readme(table(stored))
+    write_tables(stored)
     return missed
+
+
+def write_tables(stored: dict[str, list[dict[str, object]]]) -> None:
+    """All rows into results.md, and those that are no details into the README."""
+    (HERE / "results.md").write_text(table(stored), encoding="utf-8")
+    short = {name: [row for row in rows if not row["detail"]] for name, rows in stored.items()}
+    _into_readme(table(short))
 
 
 def _into_readme(shown: str) -> None:

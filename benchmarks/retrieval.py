@@ -37,8 +37,9 @@ def run() -> Iterator[Row]:
         found = asyncio.run(compare(eval_data() / name, load(), strategies))
         default, hybrid, bm25, dense = (one["ndcg@10"] for one in found)
         yield Row(f"nDCG@10, {name}, default settings", default, least=BOUNDS[name])
-        yield Row(f"nDCG@10, {name}, hybrid without reranking", hybrid)
-        yield Row(f"nDCG@10, {name}, words alone", bm25)
-        yield Row(f"nDCG@10, {name}, meaning alone", dense)
+        yield Row(f"nDCG@10, {name}, hybrid without reranking", hybrid, detail=True)
+        yield Row(f"nDCG@10, {name}, words alone", bm25, detail=True)
+        yield Row(f"nDCG@10, {name}, meaning alone", dense, detail=True)
         better = default - max(bm25, dense)
-        yield Row(f"The default above the better of the two, {name}", better, least=NO_WORSE)
+        above = f"The default above the better of the two, {name}"
+        yield Row(above, better, least=NO_WORSE, detail=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Row:
     """`value` in `unit`; `least` and `most` are the bounds it must keep, if any; `note`
-    is shown behind the value."""
+    is shown behind the value; a `detail` is in results.md but not in the README."""
 
     what: str
     value: float
@@ -14,6 +14,7 @@ class Row:
     least: float | None = None
     most: float | None = None
     note: str = ""
+    detail: bool = False
 
     @property
     def met(self) -> bool:

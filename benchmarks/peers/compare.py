@@ -54,7 +54,7 @@ def quality(name: str, limit: int | None, place: Path) -> Iterator[Row]:
     what = f"nDCG@10 over the same vectors, {name}"
     own = scores(one_side("ragstone_side", sys.executable, file), asked)
     for variant, score in own.items():
-        yield Row(f"{what}: Ragstone, {variant}", score)
+        yield Row(f"{what}: Ragstone, {variant}", score, detail=variant != "default")
     for peer, module in PEERS.items():
         theirs = scores(one_side(module, str(PEERS_PYTHON), file), asked)
         best = max(theirs, key=lambda variant: theirs[variant])
