@@ -168,7 +168,7 @@ async def test_given_values_longer_than_lucene_takes_then_kept_whole_and_found(
         (Range("modified", float("-inf"), float("inf")), 3),
         (Range("modified", float("inf")), 0),
         (Range("modified", 0, 0), 2),
-        (AnyOf("page", (2.0, 2.5, 10**400, float("inf"))), 1),
+        (AnyOf("page", (2.0, 2.5, 1e308)), 1),
         (AnyOf("modified", (0.1,)), 1),
         (Not(AnyOf("revision", tuple(f"gone@{i}" for i in range(70_000)))), 3),
     ],

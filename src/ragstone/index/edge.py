@@ -19,6 +19,7 @@ from ragstone.chunk import Chunk
 from ragstone.errors import IndexUnavailable
 from ragstone.filters import EVERYTHING, Filter
 from ragstone.index.edge_filter import translate
+from ragstone.index.edge_optimize import Builder
 from ragstone.index.edge_pool import OpenShard, ShardPool, translated
 from ragstone.index.edge_shard import BM25, DENSE, points
 from ragstone.index.vectors import check_vectors
@@ -41,6 +42,7 @@ class EdgeIndex:
     def __init__(self, root: Path, threads: int = 4, max_open: int = 64) -> None:
         self._root = root
         self._pool = ShardPool(root, max_open)
+        self._builder = Builder(self._pool)
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="edge")
         self._background = ThreadPoolExecutor(1, thread_name_prefix="edge-optimize")
 
@@ -67,8 +69,7 @@ class EdgeIndex:
             if tokens is not None:
                 held.tokens.put([chunk.chunk_id for chunk in chunks], tokens)
             with held.lock:
-                held.shard.update(edge.UpdateOperation.upsert_points(batch))
-                held.unoptimized += len(batch)
+                held.live.write(edge.UpdateOperation.upsert_points(batch), len(batch))
 
         if chunks:
             await self._run(collection, write)
@@ -86,14 +87,14 @@ class EdgeIndex:
         def write(held: OpenShard) -> None:
             self._pool.need_space()
             with held.lock:
-                alive = [str(r.id) for r in held.shard.retrieve(list(rows), False, False)]
+                live = held.live
+                alive = [str(r.id) for r in live.shard.retrieve(list(rows), False, False)]
                 pairs = [edge.PointVectors(i, {DENSE: rows[i]}) for i in alive]
                 if tokens is not None:
                     packed = dict(zip(ids, tokens, strict=True))
                     held.tokens.put(alive, [packed[i] for i in alive])
                 if pairs:
-                    held.shard.update(edge.UpdateOperation.update_vectors(pairs))
-                    held.unoptimized += len(pairs)
+                    live.write(edge.UpdateOperation.update_vectors(pairs), len(pairs))
 
         if ids:
             await self._run(collection, write)
@@ -177,7 +178,7 @@ class EdgeIndex:
                 if offset is None:
                     break
             with held.lock:
-                held.shard.update(edge.UpdateOperation.delete_points_by_filter(condition))
+                held.live.write(edge.UpdateOperation.delete_points_by_filter(condition))
 
         await self._run(collection, write)
 
@@ -198,9 +199,9 @@ class EdgeIndex:
     async def optimize(self, collection: Collection) -> None:
         def build(held: OpenShard) -> None:
             if held.unoptimized >= MIN_OPTIMIZE:
-                held.unoptimized = 0
-                held.shard.optimize()
-            held.shard.flush()
+                self._builder.build(collection, held)
+            with held.lock:
+                held.live.shard.flush()
 
         await self._run(collection, build, self._background)
 
@@ -211,9 +212,13 @@ class EdgeIndex:
     async def aclose(self) -> None:
         """Flush and close every shard; the index cannot be used afterwards."""
 
-        await asyncio.get_running_loop().run_in_executor(self._threads, self._pool.close)
+        def close() -> None:
+            self._builder.stop()
+            self._background.shutdown()
+            self._pool.close()
+
+        await asyncio.get_running_loop().run_in_executor(self._threads, close)
         self._threads.shutdown()
-        self._background.shutdown()
 
     async def _run(
         self,

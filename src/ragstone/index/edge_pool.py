@@ -12,7 +12,12 @@ import qdrant_edge as edge
 
 from ragstone.errors import IndexUnavailable, RagstoneError, StorageFull
 from ragstone.index.bm25 import tokenizer
-from ragstone.index.edge_shard import open_shard, shard_path
+from ragstone.index.edge_shard import (
+    newest_generation,
+    open_shard,
+    remove_generations,
+    shard_path,
+)
 from ragstone.index.token_store import TokenStore
 from ragstone.records import Collection
 
@@ -23,14 +28,42 @@ the process with a bus error. An index that is open goes on answering."""
 
 @dataclass
 class OpenShard:
-    """An open shard. `lock` orders writes; `users` keeps it open while it is being used."""
+    """An open shard. `lock` orders writes; `users` keeps it open while it is being used.
 
+    `journal` holds what is written while a copy is being optimized, and `successor` is that copy
+    once it has taken over: who still holds this one reads here and writes there.
+    """
+
+    path: Path
     shard: edge.EdgeShard
     bm25: edge.Bm25
     tokens: TokenStore
     users: int = 0
     unoptimized: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
+    journal: list[edge.UpdateOperation] | None = None
+    successor: "OpenShard | None" = None
+
+    @property
+    def live(self) -> "OpenShard":
+        """The one to write to; ask while holding `lock`."""
+        return self.successor.live if self.successor else self
+
+    def write(self, operation: edge.UpdateOperation, points: int = 0) -> None:
+        """Apply a change of so many points; the caller holds `lock` and asked for `live`."""
+        self.shard.update(operation)
+        self.unoptimized += points
+        if self.journal is not None:
+            self.journal.append(operation)
+
+    def release(self) -> None:
+        """One user less, also of what took over; the last one removes what was replaced."""
+        self.users -= 1
+        if self.successor:
+            self.successor.release()
+            if not self.users:
+                self.shard.close()
+                shutil.rmtree(self.path, ignore_errors=True)
 
     def close(self) -> None:
         self.tokens.close()
@@ -55,7 +88,18 @@ class ShardPool:
             yield held
         finally:
             with self._guard:
-                held.users -= 1
+                held.release()
+
+    def replace(self, collection: Collection, old: OpenShard, new: OpenShard) -> None:
+        """Let `new` take over from `old`, unless the collection was removed meanwhile."""
+        base = shard_path(self._root, collection)
+        with self._guard:
+            if self._open.get(base) is old:
+                new.users = old.users
+                self._open[base] = old.successor = new
+                return
+        new.shard.close()
+        shutil.rmtree(new.path, ignore_errors=True)
 
     def remove(self, collection: Collection) -> None:
         """Close the collection's shard and delete its files."""
@@ -64,7 +108,7 @@ class ShardPool:
             held = self._open.pop(path, None)
         if held:
             held.close()
-        shutil.rmtree(path, ignore_errors=True)
+        remove_generations(path)
         for file in path.parent.glob(f"{_tokens(path).name}*"):
             file.unlink(missing_ok=True)
 
@@ -89,9 +133,10 @@ class ShardPool:
             held = self._open.get(path)
             if held is None:
                 self.need_space()
-                shard = open_shard(path, collection.dimensions)
+                newest = newest_generation(path)
+                shard = open_shard(newest, collection.dimensions)
                 bm25, tokens = tokenizer(collection.language), TokenStore(_tokens(path))
-                held = self._open[path] = OpenShard(shard, bm25, tokens)
+                held = self._open[path] = OpenShard(newest, shard, bm25, tokens)
                 self._close_idle()
             self._open.move_to_end(path)
             held.users += 1

@@ -1,5 +1,6 @@
 """One Qdrant Edge shard: its schema on disk, and how a chunk becomes a point in it."""
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
@@ -32,11 +33,44 @@ INTEGER_FIELDS = ("page", "chunk_index", "version")
 FLOAT_FIELDS = ("modified",)
 
 NAME_BYTES = 200
+BUILDING = "-building"
 
 
 def shard_path(root: Path, collection: Collection) -> Path:
     """The directory of `collection`'s shard; names are quoted so that none leaves `root`."""
     return root / _safe(collection.tenant) / _safe(collection.name) / str(collection.build)
+
+
+def newest_generation(base: Path) -> Path:
+    """The directory that is the shard now; what a crash left of others is removed.
+
+    `base` is the first generation; each that was built from another one counts one up.
+    """
+    whole = [path for path in _generations(base) if not path.name.endswith(BUILDING)]
+    newest = max(whole, key=_number, default=base)
+    for path in (base, *_generations(base)):
+        if path != newest:
+            shutil.rmtree(path, ignore_errors=True)
+    return newest
+
+
+def next_generation(path: Path) -> Path:
+    """Where the generation after the one at `path` belongs."""
+    return path.with_name(f"{path.name.partition('.')[0]}.{_number(path) + 1}")
+
+
+def remove_generations(base: Path) -> None:
+    """Delete the shard in all its generations."""
+    for path in (base, *_generations(base)):
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _generations(base: Path) -> list[Path]:
+    return list(base.parent.glob(f"{base.name}.*"))
+
+
+def _number(path: Path) -> int:
+    return int(path.name.partition(".")[2] or 0)
 
 
 def _safe(name: str) -> str:

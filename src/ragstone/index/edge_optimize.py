@@ -1,0 +1,106 @@
+"""Builds a shard's search structures in another process, while the shard goes on answering.
+
+Edge holds Python's interpreter lock for as long as it builds, which would stop every thread of a
+server. So a copy of the shard is optimized by a child process; what is written meanwhile is kept
+in a journal, applied to the copy, and then the copy takes the shard's place.
+"""
+
+import logging
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from ragstone.index.edge_pool import OpenShard, ShardPool
+from ragstone.index.edge_shard import BUILDING, next_generation, open_shard
+from ragstone.records import Collection
+
+log = logging.getLogger(__name__)
+
+COPIES = 3
+"""Times its size that must be free on the disk: the copy, and what is built beside its parts."""
+
+NICE = 10
+"""Searches go first."""
+
+
+class Builder:
+    """Optimizes one shard at a time; `stop` ends the one that is being built."""
+
+    def __init__(self, pool: ShardPool) -> None:
+        self._pool = pool
+        self._child: subprocess.Popen[bytes] | None = None
+        self._stopped = False
+
+    def build(self, collection: Collection, held: OpenShard) -> None:
+        """Give the shard search structures for everything written before. Blocks for long."""
+        size = sum(file.stat().st_size for file in held.path.rglob("*") if file.is_file())
+        if shutil.disk_usage(held.path).free < COPIES * size:
+            log.warning("The disk has no room to build search structures; searches are slower.")
+            return
+        target = next_generation(held.path)
+        building = target.with_name(target.name + BUILDING)
+        try:
+            self._copy(held, building)
+            if self._optimized(building, collection.dimensions):
+                self._take_over(collection, held, building, target)
+        finally:
+            held.journal = None
+            shutil.rmtree(building, ignore_errors=True)
+
+    def stop(self) -> None:
+        """End the child process; the shard stays as it is."""
+        self._stopped = True
+        if self._child:
+            self._child.terminate()
+
+    def _copy(self, held: OpenShard, building: Path) -> None:
+        with held.lock:
+            held.shard.flush()
+            shutil.rmtree(building, ignore_errors=True)
+            shutil.copytree(held.path, building)
+            held.journal = []
+            held.unoptimized = 0
+
+    def _optimized(self, building: Path, dimensions: int) -> bool:
+        command = [sys.executable, "-m", __name__, str(building), str(dimensions)]
+        self._child = subprocess.Popen(  # noqa: S603 - this module, without a shell
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
+        _, said = self._child.communicate()
+        if self._child.returncode and not self._stopped:
+            reason = said.decode(errors="replace").strip().rpartition("\n")[2]
+            log.warning("Search structures were not built; searches are slower: %s", reason)
+        return not self._child.returncode and not self._stopped
+
+    def _take_over(
+        self, collection: Collection, held: OpenShard, building: Path, target: Path
+    ) -> None:
+        with held.lock:
+            shard = open_shard(building, collection.dimensions)
+            for operation in held.journal or ():
+                shard.update(operation)
+            shard.close()
+            building.rename(target)
+            built = OpenShard(
+                target,
+                open_shard(target, collection.dimensions),
+                held.bm25,
+                held.tokens,
+                unoptimized=held.unoptimized,
+                lock=held.lock,
+            )
+            self._pool.replace(collection, held, built)
+
+
+def main(path: str, dimensions: str) -> None:
+    """Optimize the shard at `path`; nothing else has it open."""
+    os.nice(NICE)
+    shard = open_shard(Path(path), int(dimensions))
+    shard.optimize()
+    shard.close()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,111 @@
+"""Building search structures beside an index that goes on answering and being written."""
+
+import asyncio
+import shutil
+import time
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+
+from ragstone.filters import EVERYTHING, eq
+from ragstone.index.edge import MIN_OPTIMIZE, EdgeIndex
+from ragstone.ports import Search
+from ragstone.records import Collection
+from tests.conformance.test_chunk_index import a_chunk, a_collection, vectors
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> EdgeIndex:
+    """Every test closes it, and looks at what is left."""
+    return EdgeIndex(tmp_path)
+
+
+async def filled(index: EdgeIndex) -> Collection:
+    collection = a_collection()
+    chunks = [a_chunk(collection, f"word{i}", document_id=f"d{i}") for i in range(MIN_OPTIMIZE)]
+    tokens = [b"t"] * MIN_OPTIMIZE
+    await index.upsert(collection, chunks, vectors(*range(MIN_OPTIMIZE)), tokens)
+    return collection
+
+
+def generations(root: Path, collection: Collection) -> list[str]:
+    folder = root / collection.tenant / collection.name
+    return sorted(path.name for path in folder.iterdir() if path.is_dir())
+
+
+async def assert_whole(index: EdgeIndex, collection: Collection) -> None:
+    """What was written and deleted during the build is, and everything has its vectors."""
+    assert await index.count(collection) == MIN_OPTIMIZE
+    assert await index.count(collection, eq("document_id", "d0")) == 0
+    assert await index.count(collection, eq("document_id", "late1")) == 1
+    assert await index.without_vectors(collection, 10) == []
+
+
+async def test_given_writes_while_it_is_built_then_none_is_lost_and_nothing_stands_still(
+    index: EdgeIndex, tmp_path: Path
+) -> None:
+    collection = await filled(index)
+    building = asyncio.create_task(index.optimize(collection))
+    written, gaps = 0, [0.0]
+    while not building.done():
+        started = time.monotonic()
+        late = a_chunk(collection, f"late{written}", document_id=f"late{written}")
+        await index.upsert(collection, [late], vectors(9_000 + written))
+        await index.set_vectors(collection, [late.chunk_id], vectors(9_000 + written), [b"n"])
+        await index.delete(collection, eq("document_id", f"d{written}"))
+        [found] = await index.search(collection, [Search(f"late{written}")], EVERYTHING, 5)
+        assert [scored.chunk_id for scored in found.found] == [late.chunk_id]
+        gaps.append(time.monotonic() - started)
+        written += 1
+    await building
+    assert written > 1
+    assert max(gaps) < 2.0
+    await assert_whole(index, collection)
+    await index.aclose()
+    async with aclosing(EdgeIndex(tmp_path)) as again:
+        await assert_whole(again, collection)
+    assert generations(tmp_path, collection) == ["1.1"]
+
+
+async def test_given_an_index_that_is_closed_while_it_builds_then_it_is_as_before(
+    index: EdgeIndex, tmp_path: Path
+) -> None:
+    collection = await filled(index)
+    building = asyncio.create_task(index.optimize(collection))
+    await asyncio.sleep(0.2)
+    await index.aclose()
+    await asyncio.wait([building])
+    assert generations(tmp_path, collection) == ["1"]
+    async with aclosing(EdgeIndex(tmp_path)) as again:
+        assert await again.count(collection) == MIN_OPTIMIZE
+
+
+async def test_given_a_collection_dropped_while_it_is_built_then_nothing_of_it_stays(
+    index: EdgeIndex, tmp_path: Path
+) -> None:
+    collection = await filled(index)
+    building = asyncio.create_task(index.optimize(collection))
+    await asyncio.sleep(0.2)
+    await index.drop(collection)
+    await asyncio.wait([building])
+    await index.aclose()
+    async with aclosing(EdgeIndex(tmp_path)) as again:
+        assert await again.count(collection) == 0
+
+
+async def test_given_what_a_crash_left_then_the_newest_whole_generation_is_opened(
+    index: EdgeIndex, tmp_path: Path
+) -> None:
+    collection = await filled(index)
+    await index.optimize(collection)
+    await index.aclose()
+    folder = tmp_path / collection.tenant / collection.name
+    shutil.copytree(folder / "1.1", folder / "1.2-building")
+    (folder / "1.2-building" / "segments").rename(folder / "1.2-building" / "half")
+    (folder / "1").mkdir()
+    async with aclosing(EdgeIndex(tmp_path)) as again:
+        assert await again.count(collection) == MIN_OPTIMIZE
+        assert generations(tmp_path, collection) == ["1.1"]
