@@ -103,8 +103,8 @@ async def test_given_what_a_crash_left_then_the_newest_whole_generation_is_opene
     await index.optimize(collection)
     await index.aclose()
     folder = tmp_path / collection.tenant / collection.name
-    shutil.copytree(folder / "1.1", folder / "1.2-building")
-    (folder / "1.2-building" / "segments").rename(folder / "1.2-building" / "half")
+    shutil.copytree(folder / "1.1", folder / "1.2-building-7")
+    (folder / "1.2-building-7" / "segments").rename(folder / "1.2-building-7" / "half")
     (folder / "1").mkdir()
     async with aclosing(EdgeIndex(tmp_path)) as again:
         assert await again.count(collection) == MIN_OPTIMIZE

@@ -40,7 +40,8 @@ class Builder:
             log.warning("The disk has no room to build search structures; searches are slower.")
             return
         target = next_generation(held.path)
-        building = target.with_name(target.name + BUILDING)
+        # Of this process: the child of one that was killed may still be writing to its own.
+        building = target.with_name(f"{target.name}{BUILDING}-{os.getpid()}")
         try:
             self._copy(held, building)
             if self._optimized(building, collection.dimensions):

@@ -46,7 +46,7 @@ def newest_generation(base: Path) -> Path:
 
     `base` is the first generation; each that was built from another one counts one up.
     """
-    whole = [path for path in _generations(base) if not path.name.endswith(BUILDING)]
+    whole = [path for path in _generations(base) if BUILDING not in path.name]
     newest = max(whole, key=_number, default=base)
     for path in (base, *_generations(base)):
         if path != newest:
