@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ragstone.filters import EVERYTHING, eq
+from ragstone.index import edge
 from ragstone.index.edge import MIN_OPTIMIZE, EdgeIndex
 from ragstone.ports import Search
 from ragstone.records import Collection
@@ -81,6 +82,22 @@ async def test_given_an_index_that_is_closed_while_it_builds_then_it_is_as_befor
     assert generations(tmp_path, collection) == ["1"]
     async with aclosing(EdgeIndex(tmp_path)) as again:
         assert await again.count(collection) == MIN_OPTIMIZE
+        await again.optimize(collection)
+        assert generations(tmp_path, collection) == ["1.1"]
+        await again.optimize(collection)
+        assert generations(tmp_path, collection) == ["1.1"]
+
+
+async def test_given_more_written_than_memory_should_hold_then_it_is_built_before_more_is_written(
+    index: EdgeIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(edge, "MAX_UNOPTIMIZED", MIN_OPTIMIZE)
+    collection = await filled(index)
+    assert generations(tmp_path, collection) == ["1.1"]
+    await index.upsert(collection, [a_chunk(collection, "one more")], vectors(9_999))
+    assert generations(tmp_path, collection) == ["1.1"]
+    assert await index.count(collection) == MIN_OPTIMIZE + 1
+    await index.aclose()
 
 
 async def test_given_a_collection_dropped_while_it_is_built_then_nothing_of_it_stays(

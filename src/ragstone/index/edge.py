@@ -35,6 +35,10 @@ BATCH = 1_000
 MIN_OPTIMIZE = 2_000
 """Chunks written before search structures are worth rebuilding: scanning that many is faster."""
 
+MAX_UNOPTIMIZED = 100_000
+"""Chunks written before a writer waits for search structures: until then they are in memory, 15 KB
+each, and are scanned by every search."""
+
 
 class EdgeIndex:
     """`ports.ChunkIndex` in the directory `root`, made if need be. One process at a time."""
@@ -63,16 +67,16 @@ class EdgeIndex:
         if vectors is not None:
             check_vectors(collection, vectors)
 
-        def write(held: OpenShard) -> None:
+        def write(held: OpenShard) -> int:
             self._pool.need_space()
             batch = points(chunks, vectors, held.bm25)
             if tokens is not None:
                 held.tokens.put([chunk.chunk_id for chunk in chunks], tokens)
             with held.lock:
-                held.live.write(edge.UpdateOperation.upsert_points(batch), len(batch))
+                return held.live.write(edge.UpdateOperation.upsert_points(batch), len(batch))
 
         if chunks:
-            await self._run(collection, write)
+            await self._written(collection, write)
 
     async def set_vectors(
         self,
@@ -84,7 +88,7 @@ class EdgeIndex:
         check_vectors(collection, vectors)
         rows = dict(zip(ids, vectors.tolist(), strict=True))
 
-        def write(held: OpenShard) -> None:
+        def write(held: OpenShard) -> int:
             self._pool.need_space()
             with held.lock:
                 live = held.live
@@ -93,11 +97,12 @@ class EdgeIndex:
                 if tokens is not None:
                     packed = dict(zip(ids, tokens, strict=True))
                     held.tokens.put(alive, [packed[i] for i in alive])
-                if pairs:
-                    live.write(edge.UpdateOperation.update_vectors(pairs), len(pairs))
+                if not pairs:
+                    return 0
+                return live.write(edge.UpdateOperation.update_vectors(pairs), len(pairs))
 
         if ids:
-            await self._run(collection, write)
+            await self._written(collection, write)
 
     async def without_vectors(
         self, collection: Collection, limit: int, where: Filter = EVERYTHING
@@ -219,6 +224,11 @@ class EdgeIndex:
 
         await asyncio.get_running_loop().run_in_executor(self._threads, close)
         self._threads.shutdown()
+
+    async def _written(self, collection: Collection, write: Callable[[OpenShard], int]) -> None:
+        """Write, and have search structures built when too much was written without any."""
+        if await self._run(collection, write) >= MAX_UNOPTIMIZED:
+            await self.optimize(collection)
 
     async def _run(
         self,

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from ragstone.index.edge_pool import OpenShard, ShardPool
-from ragstone.index.edge_shard import BUILDING, next_generation, open_shard
+from ragstone.index.edge_shard import BUILDING, next_generation, open_shard, optimize_shard
 from ragstone.records import Collection
 
 log = logging.getLogger(__name__)
@@ -38,6 +38,7 @@ class Builder:
         size = sum(file.stat().st_size for file in held.path.rglob("*") if file.is_file())
         if shutil.disk_usage(held.path).free < COPIES * size:
             log.warning("The disk has no room to build search structures; searches are slower.")
+            held.unoptimized = 0  # so that the next write does not ask again
             return
         target = next_generation(held.path)
         # Of this process: the child of one that was killed may still be writing to its own.
@@ -96,11 +97,9 @@ class Builder:
 
 
 def main(path: str, dimensions: str) -> None:
-    """Optimize the shard at `path`; nothing else has it open."""
+    """Optimize the shard at `path`, after everything else on this machine."""
     os.nice(NICE)
-    shard = open_shard(Path(path), int(dimensions))
-    shard.optimize()
-    shard.close()
+    optimize_shard(Path(path), int(dimensions))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from ragstone.index.bm25 import tokenizer
 from ragstone.index.edge_shard import (
     newest_generation,
     open_shard,
+    optimized_points,
     remove_generations,
     shard_path,
 )
@@ -49,12 +50,16 @@ class OpenShard:
         """The one to write to; ask while holding `lock`."""
         return self.successor.live if self.successor else self
 
-    def write(self, operation: edge.UpdateOperation, points: int = 0) -> None:
-        """Apply a change of so many points; the caller holds `lock` and asked for `live`."""
+    def write(self, operation: edge.UpdateOperation, points: int = 0) -> int:
+        """Apply a change of so many points; the caller holds `lock` and asked for `live`.
+
+        Returns how many have been written since the search structures were built.
+        """
         self.shard.update(operation)
         self.unoptimized += points
         if self.journal is not None:
             self.journal.append(operation)
+        return self.unoptimized
 
     def release(self) -> None:
         """One user less, also of what took over; the last one removes what was replaced."""
@@ -136,7 +141,10 @@ class ShardPool:
                 newest = newest_generation(path)
                 shard = open_shard(newest, collection.dimensions)
                 bm25, tokens = tokenizer(collection.language), TokenStore(_tokens(path))
-                held = self._open[path] = OpenShard(newest, shard, bm25, tokens)
+                unoptimized = abs(shard.info().points_count - optimized_points(newest))
+                held = self._open[path] = OpenShard(
+                    newest, shard, bm25, tokens, unoptimized=unoptimized
+                )
                 self._close_idle()
             self._open.move_to_end(path)
             held.users += 1

@@ -34,6 +34,8 @@ FLOAT_FIELDS = ("modified",)
 
 NAME_BYTES = 200
 BUILDING = "-building"
+OPTIMIZED = "optimized"
+"""A file in a shard's directory: how many points it had when its search structures were built."""
 
 
 def shard_path(root: Path, collection: Collection) -> Path:
@@ -100,6 +102,20 @@ def open_shard(path: Path, dimensions: int) -> edge.EdgeShard:
         for field in fields:
             shard.update(edge.UpdateOperation.create_field_index(field, schema))
     return shard
+
+
+def optimize_shard(path: Path, dimensions: int) -> None:
+    """Build the search structures of the shard at `path`, which nothing else has open."""
+    shard = open_shard(path, dimensions)
+    shard.optimize()
+    (path / OPTIMIZED).write_text(str(shard.info().points_count))
+    shard.close()
+
+
+def optimized_points(path: Path) -> int:
+    """How many points the shard at `path` had when it was optimized, 0 if it never was."""
+    file = path / OPTIMIZED
+    return int(file.read_text()) if file.is_file() else 0
 
 
 def points(chunks: Sequence[Chunk], vectors: Vectors | None, bm25: edge.Bm25) -> list[edge.Point]:
