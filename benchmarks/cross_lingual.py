@@ -25,7 +25,7 @@ async def recalls() -> dict[str, float]:
     sets = eval_data() / "xquad"
     found = {}
     async with indexed(dataset.corpus(sets / "en"), settings) as index:
-        engine = Engine(index.kit, search_recipes(settings.rag))
+        engine = Engine(index.kit, search_recipes(settings))
         for language in LANGUAGES:
             asked = [over_english(q) for q in dataset.questions(sets / language, "dev")]
             found[language] = (await measured(engine, asked))["recall@5"]

@@ -24,7 +24,7 @@ from ragstone.filters import readable
 from ragstone.ports import Kit, LateEmbedder, Search
 from ragstone.recipe import Recipe, recipes, search_recipes
 from ragstone.records import Collection
-from ragstone.settings import RagSettings, Settings
+from ragstone.settings import Settings
 from ragstone.stages.route import Route
 from ragstone.turn import Ask, Principal
 
@@ -56,7 +56,7 @@ async def measure(data: Path) -> list[Row]:
         search = await p50(questions, lambda q: one_search(kit, collection, q, rows[q]))
         hybrid = await p50(questions, lambda q: finished(a_search(kit, HYBRID), q))
         late = await times(questions, lambda q: finished(a_search(kit, LATE), q))
-        stages = recipes(RagSettings())["standard"].stages
+        stages = recipes(Settings())["standard"].stages
         before = [s for s in stages if s.name not in ("generate", "cite")]
         engine = Engine(kit, {"standard": Recipe(tuple(before))})
         whole = await p50(questions, lambda q: finished(engine, q))
@@ -86,7 +86,7 @@ async def measure(data: Path) -> list[Row]:
 
 def a_search(kit: Kit, plan: dict[str, Any]) -> Engine:
     """A search by the standard recipe with another plan."""
-    recipe = search_recipes(RagSettings())["standard"]
+    recipe = search_recipes(Settings())["standard"]
     [route, *others] = recipe.stages
     changed = Route(plan=replace(cast(Route, route).plan, **plan))
     return Engine(kit, {"standard": Recipe((changed, *others))})

@@ -222,3 +222,22 @@ async def test_given_a_reader_who_leaves_while_searching_then_the_next_may_searc
         await anext(events)
     async with asyncio.timeout(1):
         await engine.answered(Ask("q"))
+
+
+class Leave(Stage):
+    """Has the whole answer already."""
+
+    name: ClassVar[str] = "leave"
+
+    async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
+        return Step(replace(turn, answer=Answer("known")), "answered", leaves=True)
+
+
+async def test_given_a_stage_that_leaves_then_only_the_tail_still_runs() -> None:
+    kept: list[Turn] = []
+    engine = an_engine(Leave(), Say(), tail=(Keep(kept=kept),))
+    turn = await engine.answered(Ask("q"))
+    await engine.aclose()
+    assert turn.answer == Answer("known")
+    assert [traced.stage for traced in turn.trace] == ["leave"]
+    assert [one.answer for one in kept] == [Answer("known")]

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from ragstone.cli import app
 from ragstone.recipe import recipes
 from ragstone.reference import FILE, reference
-from ragstone.settings import RagSettings, Settings
+from ragstone.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 
@@ -38,7 +38,7 @@ def test_every_setting_says_what_it_is(section: type[BaseModel]) -> None:
 
 
 def test_every_stage_says_what_it_does() -> None:
-    for recipe in recipes(RagSettings()).values():
+    for recipe in recipes(Settings()).values():
         for stage in (*recipe.stages, *recipe.tail):
             assert type(stage).__doc__
             assert stage.name == type(stage).__name__.lower()

@@ -32,8 +32,8 @@ from ragstone.turn import Ask
 BATCH = 500
 
 RECIPES = {
-    "default": RagSettings(),
-    "without reranking and feedback": RagSettings(rerank=False, feedback=False),
+    "default": Settings(),
+    "without reranking and feedback": Settings(rag=RagSettings(rerank=False, feedback=False)),
 }
 
 

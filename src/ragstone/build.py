@@ -69,7 +69,17 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
         elsewhere = _elsewhere(settings)
         if elsewhere:
             stack.push_async_callback(elsewhere.aclose)
-        kit = Kit(index, catalog, embedders, answerer, history, reranker, rarity, elsewhere)
+        kit = Kit(
+            index,
+            catalog,
+            embedders,
+            answerer,
+            history,
+            reranker,
+            rarity,
+            answerer if isinstance(answerer, Completer) else None,
+            elsewhere,
+        )
         for collection in await catalog.collections():
             await index.create(collection)
             await _warn_if_lost(collection, catalog, index)
@@ -107,8 +117,8 @@ async def open(settings: Settings) -> AsyncIterator[Ragstone]:
         jobs = Jobs(data / "jobs.sqlite", store, _work(kit, pipeline))
         ragstone = Ragstone(
             kit,
-            Engine(kit, recipes(settings.rag), searching=searching),
-            Engine(kit, search_recipes(settings.rag), searching=searching),
+            Engine(kit, recipes(settings), searching=searching),
+            Engine(kit, search_recipes(settings), searching=searching),
             pipeline,
             jobs,
             embedders.usable,

@@ -100,7 +100,8 @@ class _Run:
             for searches, stages in groupby(self._recipe.stages, lambda one: one.searches):
                 async with self._searching if searches else nullcontext():
                     for stage in stages:
-                        await self._stage(stage, self._report)
+                        if await self._stage(stage, self._report):
+                            return await self._emit(Done(self.turn))
         except RagstoneError as error:
             self._finish("error")
             await self._emit(Failed(error, self.turn))
@@ -123,7 +124,8 @@ class _Run:
             except Exception:
                 log.exception("The %s stage failed after the answer", stage.name)
 
-    async def _stage(self, stage: Stage, emit: Emit) -> None:
+    async def _stage(self, stage: Stage, emit: Emit) -> bool:
+        """Run one stage; whether it was the last one."""
         await emit(StageStarted(stage.name))
         started = time.perf_counter()
         status: Status = "done"
@@ -152,6 +154,7 @@ class _Run:
         await emit(StageEnded(traced))
         if failure and stage.fails == "closed":
             raise failure
+        return step.leaves and not failure
 
     async def _report(self, event: Event) -> None:
         """Send an event on, and keep what has been said in case the stage does not return."""

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ragstone.errors import ConfigError
-from ragstone.settings import RagSettings
+from ragstone.settings import Settings
 from ragstone.stage import Stage
 from ragstone.stages.assemble import Assemble
 from ragstone.stages.cite import Cite
+from ragstone.stages.contextualize import Contextualize
 from ragstone.stages.expand import Expand
 from ragstone.stages.fuse import Fuse
 from ragstone.stages.generate import Generate
@@ -42,22 +43,23 @@ class Recipe:
             given |= stage.gives
 
 
-def recipes(settings: RagSettings) -> Mapping[Level, Recipe]:
+def recipes(settings: Settings) -> Mapping[Level, Recipe]:
     """The recipe of every level."""
+    rag = settings.rag
     standard = Plan(
-        candidates=settings.candidates,
-        top_k=settings.top_k,
-        fusion=settings.fusion,
-        dense_weight=settings.dense_weight,
-        feedback=settings.feedback,
-        rerank=settings.rerank,
-        reranked=settings.reranked,
-        min_similarity=settings.similarity_threshold,
+        candidates=rag.candidates,
+        top_k=rag.top_k,
+        fusion=rag.fusion,
+        dense_weight=rag.dense_weight,
+        feedback=rag.feedback,
+        rerank=rag.rerank,
+        reranked=rag.reranked,
+        min_similarity=rag.similarity_threshold,
     )
     enhanced = replace(
         standard,
-        top_k=2 * settings.top_k,
-        reranked=2 * settings.reranked,
+        top_k=2 * rag.top_k,
+        reranked=2 * rag.reranked,
         neighbours=1,
         edges=True,
     )
@@ -65,12 +67,12 @@ def recipes(settings: RagSettings) -> Mapping[Level, Recipe]:
         "basic": replace(standard, strategy="dense", feedback=False, rerank=False),
         "standard": standard,
         "enhanced": enhanced,
-        "maximum": replace(enhanced, strategy="iterative", top_k=3 * settings.top_k),
+        "maximum": replace(enhanced, strategy="iterative", top_k=3 * rag.top_k),
     }
     return {level: _recipe(settings, plan) for level, plan in plans.items()}
 
 
-def search_recipes(settings: RagSettings) -> Mapping[Level, Recipe]:
+def search_recipes(settings: Settings) -> Mapping[Level, Recipe]:
     """The same levels, up to the ranked passages: equal passages of two documents are two finds."""
     searches = {}
     for level, recipe in recipes(settings).items():
@@ -84,17 +86,19 @@ def search_recipes(settings: RagSettings) -> Mapping[Level, Recipe]:
     return searches
 
 
-def _recipe(settings: RagSettings, plan: Plan) -> Recipe:
+def _recipe(settings: Settings, plan: Plan) -> Recipe:
+    rag = settings.rag
     return Recipe(
         stages=(
-            Route(plan=plan, max_question_chars=settings.max_question_chars),
+            Contextualize(max_question_chars=rag.max_question_chars),
+            Route(plan=plan),
             Retrieve(),
-            Fuse(rrf_k=settings.rrf_k, title_boost=settings.title_boost),
+            Fuse(rrf_k=rag.rrf_k, title_boost=rag.title_boost),
             Rerank(),
             Grade(),
             Expand(),
-            Assemble(context_tokens=settings.context_tokens),
-            Generate(timeout=settings.answer_timeout),
+            Assemble(context_tokens=rag.context_tokens),
+            Generate(timeout=rag.answer_timeout),
             Cite(),
         ),
         tail=(Persist(),),

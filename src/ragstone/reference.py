@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 from ragstone import errors, events
 from ragstone.cli import app
 from ragstone.recipe import recipes
-from ragstone.settings import RagSettings, Settings
+from ragstone.settings import Settings
 from ragstone.stage import Stage
 
 FILE = "reference.md"
@@ -60,7 +60,7 @@ def _default(field: FieldInfo) -> str:
 
 
 def _stages() -> Iterator[str]:
-    recipe = recipes(RagSettings())["standard"]
+    recipe = recipes(Settings())["standard"]
     for stage in (*recipe.stages, *recipe.tail):
         yield f"\n### {stage.name}\n\n{_doc(type(stage))}\n\nFails {stage.fails}."
         yield "\n\n| option | default | what it is |\n| --- | --- | --- |\n"

@@ -15,11 +15,15 @@ Emit = Callable[[Event], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What a stage returns: the new turn, and for the trace what it decided and why."""
+    """What a stage returns: the new turn, and for the trace what it decided and why.
+
+    `leaves` says that the turn is as far as it goes: no further stage but the tail runs.
+    """
 
     turn: Turn
     decision: str = ""
     reason: str = ""
+    leaves: bool = False
 
 
 class Stage(BaseModel):

@@ -26,7 +26,7 @@ Fusion = Literal["scores", "ranks"]
 Unit = Literal["chunk", "paragraph", "section"]
 Confidence = Literal["high", "medium", "low"]
 Status = Literal["done", "failed", "timeout", "skipped"]
-Finish = Literal["stop", "length", "refused", "cancelled", "error"]
+Finish = Literal["stop", "length", "refused", "blocked", "cancelled", "error"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +112,31 @@ class Plan:
     unit: Unit = "chunk"
     neighbours: int = 0
     edges: bool = False
+
+
+IntentName = Literal[
+    "small_talk",
+    "follow_up",
+    "factual",
+    "summary",
+    "comparison",
+    "list",
+    "analytical",
+    "aggregation",
+    "multi_hop",
+    "procedural",
+    "faq",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What kind of question it is: `confidence` in 0..1, and which layer (0 rules, 1 examples,
+    2 the chat model) says so."""
+
+    name: IntentName
+    confidence: float = 1.0
+    layer: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,9 +262,14 @@ class Traced:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One question and everything known about it so far."""
+    """One question and everything known about it so far.
+
+    `question` is what is asked, by itself and spelt right; `queries` are what is searched for it.
+    """
 
     ask: Ask
+    question: str = ""
+    intent: Intent | None = None
     plan: Plan = Plan()
     queries: tuple[str, ...] = ()
     collection: "Collection | None" = None

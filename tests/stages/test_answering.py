@@ -13,6 +13,7 @@ from ragstone.models.scripted import Scripted
 from ragstone.ports import Said
 from ragstone.stages.assemble import Assemble
 from ragstone.stages.cite import Cite
+from ragstone.stages.contextualize import Contextualize
 from ragstone.stages.fuse import Fuse
 from ragstone.stages.generate import Generate
 from ragstone.stages.route import Route
@@ -23,7 +24,7 @@ from tests.stages.samples import a_chunk, a_hit, a_passage
 
 
 async def test_given_a_question_then_its_plan_is_the_levels_unless_it_asks_otherwise() -> None:
-    step, _ = await ran(Route(plan=Plan(top_k=7)), Turn(Ask(" Why\n so? ")))
+    step, _ = await ran(Route(plan=Plan(top_k=7)), Turn(Ask("q"), "Why so?"))
     assert step.turn.queries == ("Why so?",)
     assert (step.turn.plan.strategy, step.turn.plan.top_k) == ("hybrid", 7)
     step, _ = await ran(Route(), Turn(Ask("q", strategy="bm25", top_k=3)))
@@ -36,7 +37,12 @@ async def test_given_a_question_then_its_plan_is_the_levels_unless_it_asks_other
 )
 async def test_given_no_real_question_then_a_clear_error(question: str, error: Any) -> None:
     with pytest.raises(error):
-        await ran(Route(max_question_chars=10), Turn(Ask(question)))
+        await ran(Contextualize(max_question_chars=10), Turn(Ask(question)))
+
+
+async def test_given_a_question_then_its_white_space_is_put_in_order() -> None:
+    step, _ = await ran(Contextualize(), Turn(Ask(" Why\n so? ")))
+    assert step.turn.question == "Why so?"
 
 
 @pytest.mark.parametrize(
@@ -112,8 +118,10 @@ async def test_passages_never_exceed_the_budget(texts: list[str], budget: int) -
 
 async def test_given_a_model_then_its_pieces_stream_and_its_usage_is_summed() -> None:
     script = [Said(thinking="hm"), "One", " two. [1]", Said(usage=Usage(5, 2, 1))]
-    turn = Turn(Ask("q"), passages=(a_passage(1, "x"),), usage=Usage(1, 1, 1))
-    step, events = await ran(Generate(), turn, answerer=Scripted(script))
+    turn = Turn(Ask("And his?"), "His age?", passages=(a_passage(1, "x"),), usage=Usage(1, 1, 1))
+    model = Scripted(script)
+    step, events = await ran(Generate(), turn, answerer=model)
+    assert model.asked[0][0].question == "His age?"
     assert events == [Thinking("hm"), Token("One"), Token(" two. [1]")]
     assert step.turn.answer == Answer("One two. [1]", (), "stop", "scripted")
     assert step.turn.usage == Usage(6, 3, 2)

@@ -86,7 +86,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 async def searched(kit: Kit, question: str, level: str = "standard", **changes: Any) -> Turn:
-    engine = Engine(kit, search_recipes(Settings().rag))
+    engine = Engine(kit, search_recipes(Settings()))
     return await engine.answered(Ask(question, level=level, **changes))  # type: ignore[arg-type]
 
 
@@ -241,7 +241,7 @@ async def test_given_a_reranker_then_its_weight_decides_and_the_rest_stays_behin
 
 
 async def test_given_levels_then_every_recipe_can_run_and_search_is_its_beginning() -> None:
-    settings = Settings().rag
+    settings = Settings()
     for level, recipe in recipes(settings).items():
         names = [stage.name for stage in recipe.stages]
         found: Recipe = search_recipes(settings)[level]
@@ -264,7 +264,7 @@ async def test_given_the_same_text_in_two_documents_then_a_search_shows_both_and
         found = [hit.chunk.document_id for hit in (await searched(kit, question)).hits]
         assert {"cats", "copy"} <= set(found[:2])
         answered: list[Hit] = list(
-            (await Engine(kit, recipes(Settings().rag)).answered(Ask(question))).hits
+            (await Engine(kit, recipes(Settings())).answered(Ask(question))).hits
         )
         assert sum(hit.chunk.text == copy.text for hit in answered) == 1
     finally:

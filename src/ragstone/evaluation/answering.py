@@ -32,7 +32,7 @@ async def evaluate(
     if not asked and not strangers:
         raise InputError(f"No question of {directory}/{split} has an accepted answer.")
     async with indexed(dataset.corpus(directory), settings) as index:
-        stages = recipes(settings.rag)["standard"].stages
+        stages = recipes(settings)["standard"].stages
         engine = Engine(index.kit, {"standard": Recipe(stages)})
         records = [await _record(engine, question, strategy) for question in asked]
         for question in strangers:

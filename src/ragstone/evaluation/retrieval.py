@@ -42,7 +42,7 @@ async def compare(
     if not asked:
         raise InputError(f"No question of {directory}/{split} has a relevant document.")
     async with indexed(dataset.corpus(directory), settings) as index:
-        engine = Engine(index.kit, search_recipes(settings.rag))
+        engine = Engine(index.kit, search_recipes(settings))
         speed = {"passages_per_second": index.chunks / index.seconds}
         return [{**await measured(engine, asked, one), **speed} for one in strategies]
 

@@ -32,6 +32,10 @@ KEYWORD_FIELDS = (
 INTEGER_FIELDS = ("page", "chunk_index", "version")
 FLOAT_FIELDS = ("modified",)
 
+SEGMENTS = 8
+"""Parts that a shard may have before an optimize joins some: joining builds their graphs anew, so
+with Edge's own number, half the processors, a growing shard is built again and again."""
+
 NAME_BYTES = 200
 BUILDING = "-building"
 OPTIMIZED = "optimized"
@@ -89,7 +93,11 @@ def open_shard(path: Path, dimensions: int) -> edge.EdgeShard:
         dimensions, edge.Distance.Cosine, quantization_config=bytes_, memory=edge.Memory.Cold
     )
     sparse = edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)
-    config = edge.EdgeConfig(vectors={DENSE: dense}, sparse_vectors={BM25: sparse})
+    config = edge.EdgeConfig(
+        vectors={DENSE: dense},
+        sparse_vectors={BM25: sparse},
+        optimizers=edge.EdgeOptimizersConfig(default_segment_number=SEGMENTS),
+    )
     if any(path.glob("segments/*")):
         return edge.EdgeShard.load(str(path), config)
     path.mkdir(parents=True, exist_ok=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ragstone.ports.answering import Answerer, History
+from ragstone.ports.answering import Answerer, Completer, History
 from ragstone.ports.catalog import Catalog
 from ragstone.ports.embedding import Embedders
 from ragstone.ports.index import ChunkIndex, Retriever
@@ -20,4 +20,5 @@ class Kit:
     history: History
     reranker: Reranker
     statistics: Statistics
+    completer: Completer | None = None
     elsewhere: Retriever | None = None

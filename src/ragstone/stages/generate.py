@@ -14,13 +14,14 @@ class Generate(Stage):
     """Streams the answer from the passages; what was said before a failure is kept."""
 
     name: ClassVar[str] = "generate"
-    needs: ClassVar[frozenset[str]] = frozenset({"passages"})
+    needs: ClassVar[frozenset[str]] = frozenset({"question", "passages"})
     gives: ClassVar[frozenset[str]] = frozenset({"answer"})
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
         pieces: list[str] = []
         usage, last = Usage(), Said(finish="stop")
-        async with aclosing(kit.answerer.answer(turn.ask, turn.passages)) as stream:
+        asked = replace(turn.ask, question=turn.question)
+        async with aclosing(kit.answerer.answer(asked, turn.passages)) as stream:
             async for said in stream:
                 if said.thinking:
                     await emit(Thinking(said.thinking))

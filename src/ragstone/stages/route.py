@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from ragstone.errors import EmptyQuestion, InputError, QuestionTooLong
+from ragstone.errors import InputError
 from ragstone.ports import Kit
 from ragstone.stage import Emit, Stage, Step
 from ragstone.turn import Plan, Strategy, Turn, Wanted
@@ -30,21 +30,15 @@ PLAIN = frozenset({"dense", "bm25", "sequential"})
 
 
 class Route(Stage):
-    """Checks the question and makes its plan: the level's, unless the request asks otherwise."""
+    """Makes the question's plan: the level's, unless the request asks otherwise."""
 
     name: ClassVar[str] = "route"
-    needs: ClassVar[frozenset[str]] = frozenset({"ask"})
+    needs: ClassVar[frozenset[str]] = frozenset({"question"})
     gives: ClassVar[frozenset[str]] = frozenset({"plan", "queries"})
 
     plan: Plan = Field(Plan(), description="The level's plan.")
-    max_question_chars: int = Field(20_000, ge=1, description="Longest question, in characters.")
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
-        question = " ".join(turn.ask.question.split())
-        if not question:
-            raise EmptyQuestion
-        if len(question) > self.max_question_chars:
-            raise QuestionTooLong(len(question), self.max_question_chars)
         ask = turn.ask
         plan = self.plan
         if ask.strategy:
@@ -55,7 +49,7 @@ class Route(Stage):
         _check(plan)
         reason = "the request asks for it" if ask.strategy else f"level {ask.level}"
         return Step(
-            replace(turn, plan=plan, queries=(question,)),
+            replace(turn, plan=plan, queries=(turn.question,)),
             f"{plan.strategy}, {plan.top_k} passages",
             reason,
         )

@@ -1,0 +1,82 @@
+"""Retrieval and answering."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from ragstone.settings.section import Section
+
+
+class RagSettings(Section):
+    """Retrieval and answering."""
+
+    top_k: int = Field(10, ge=1, le=100, description="Passages that the answer is made from.")
+    candidates: int = Field(100, ge=10, le=1000, description="Chunks taken from each search.")
+    dense_weight: float = Field(
+        0.4, ge=0, le=1, description="Share of meaning in the fused score; the rest is words."
+    )
+    fusion: Literal["scores", "ranks"] = Field(
+        "scores", description="How meaning and words are combined: scores, or ranks (RRF)."
+    )
+    rrf_k: int = Field(30, ge=1, description="Damping of ranks, where fusion is ranks.")
+    title_boost: float = Field(
+        0.0, ge=0, le=1, description="Share of the score for a title that says it all."
+    )
+    feedback: bool = Field(
+        True, description="Whether what a topical question finds first refines its search."
+    )
+    rerank: bool = Field(True, description="Whether the best candidates are compared again.")
+    reranked: int = Field(
+        30,
+        ge=2,
+        le=200,
+        description="Candidates that are compared again; twice at the higher levels.",
+    )
+    parallel: int = Field(
+        0,
+        ge=0,
+        le=1000,
+        description="Searches at a time, further ones wait in turn; 0 is the processors and one.",
+    )
+    similarity_threshold: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="Least similarity of a passage to the question, on the scale that is the same "
+        "for every embedder; 0 keeps all.",
+    )
+    context_tokens: int = Field(3000, ge=100, description="Most tokens of passages in one prompt.")
+    answer_timeout: float = Field(300.0, gt=0, description="Seconds that one answer may take.")
+    rewrite: Literal["auto", "none", "multi", "hyde", "step_back", "decompose", "keywords"] = Field(
+        "auto",
+        description="How a question is searched in other words too: auto is what its level and "
+        "intent call for.",
+    )
+    rewrites: int = Field(
+        3, ge=1, le=10, description="Questions searched where it is, the original one included."
+    )
+    forbidden_check_enabled: bool = Field(
+        True, description="Whether questions are compared with the forbidden topics."
+    )
+    forbidden_check_threshold: float = Field(
+        0.3, ge=0, le=1, description="How alike a question and a topic must be to be looked at."
+    )
+    forbidden_check_mode: Literal["qdrant", "llm"] = Field(
+        "llm",
+        description="Who decides on a question near a forbidden topic: qdrant, the likeness "
+        "alone; llm, the chat model, and fixed rules where there is none.",
+    )
+    forbidden_guidance: str = Field(
+        "This question concerns a topic that is not answered here. Ask your administrator.",
+        min_length=1,
+        description="What the asker of a forbidden question is told.",
+    )
+    max_question_chars: int = Field(20_000, ge=100, description="Longest question, in characters.")
+    refuse_below: float = Field(
+        0.5, ge=0, le=1, description="Confidence under which the extractive answerer refuses."
+    )
+    no_answer: str = Field(
+        "The documents do not hold an answer to this question.",
+        min_length=1,
+        description="What a refusal says.",
+    )

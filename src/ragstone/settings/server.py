@@ -1,0 +1,13 @@
+"""The HTTP server."""
+
+from pydantic import Field
+
+from ragstone.settings.section import Section
+
+
+class ServerSettings(Section):
+    """Where the HTTP server listens."""
+
+    host: str = Field("127.0.0.1", description="Address to listen on; loopback only.")
+    port: int = Field(8006, ge=0, le=65535, description="Port to listen on; 0 picks a free one.")
+    max_request_mb: int = Field(4, ge=1, description="Largest request body, in megabytes.")

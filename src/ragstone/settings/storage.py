@@ -1,0 +1,51 @@
+"""Reading documents, and where their chunks are kept."""
+
+from pydantic import Field, SecretStr, model_validator
+
+from ragstone.settings.section import Section
+
+
+class IndexSettings(Section):
+    """Where chunks and their vectors are kept."""
+
+    url: str = Field(
+        "",
+        description="Empty for Qdrant Edge in the data directory; http:// or https:// for a "
+        "Qdrant server; postgresql:// for PostgreSQL; elasticsearch+http:// for Elasticsearch; "
+        "kdb+http:// or retrieval+http:// for a retrieval service that is asked instead.",
+    )
+    api_key: SecretStr = Field(SecretStr(""), description="The key of that server.")
+    timeout: float = Field(30.0, gt=0, description="Seconds that one request to it may take.")
+
+
+class IngestSettings(Section):
+    """Reading and cutting documents."""
+
+    chunk_size: int = Field(1000, ge=100, le=100_000, description="Longest chunk, in chunk_unit.")
+    chunk_overlap: int = Field(200, ge=0, description="Overlap of two chunks, in chunk_unit.")
+    chunk_unit: str = Field(
+        "characters", pattern="^(characters|tokens)$", description="characters or tokens."
+    )
+    token_vectors: bool = Field(
+        True,
+        description="Whether token vectors for reranking are kept, about 8 KB a chunk; without "
+        "them they are computed at the question, about 30 ms a candidate.",
+    )
+    max_file_mb: int = Field(
+        512, ge=1, description="Largest file of a streamed format (text, CSV, PDF), in megabytes."
+    )
+    max_memory_mb: int = Field(
+        128,
+        ge=1,
+        description="Largest file of a format that is parsed whole, in megabytes; "
+        "for zipped formats, of its unpacked content.",
+    )
+    follow_links: bool = Field(
+        False, description="Whether a link may lead outside the folder that was given."
+    )
+
+    @model_validator(mode="after")
+    def _overlap_fits(self) -> "IngestSettings":
+        if self.chunk_overlap * 2 > self.chunk_size:
+            raise ValueError("chunk_overlap must be at most half of chunk_size")
+        return self
