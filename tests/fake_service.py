@@ -28,7 +28,7 @@ from ragstone.events import (
     Thinking,
     Token,
 )
-from ragstone.records import Collection, Document
+from ragstone.records import Collection, DayUse, Document, Report, StrategyUse
 from ragstone.service import (
     CollectionSummary,
     FileFailure,
@@ -185,6 +185,13 @@ class FakeService:
         jobs = (Progress("j0", files=1),)
         models = {MODEL: "embedding", "fake": "answers"}
         return Overview("0.1", "/data", None, 1, 2, 20, 0, "fake", models, jobs, 1234)
+
+    async def report(self, principal: Principal, days: int) -> Report:
+        if principal.tenant != "default":
+            return Report((), ())
+        day = DayUse("2026-01-02", days, 1, 100, 10, 0.0123)
+        uses = (StrategyUse("bm25", 2, 0.0104, None), StrategyUse("hybrid", 5, 0.25, 0.8))
+        return Report((day,), uses)
 
     async def ready(self) -> dict[str, str]:
         return self.health

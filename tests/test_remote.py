@@ -91,6 +91,11 @@ async def test_embed(remote: RemoteRagstone, service: FakeService) -> None:
     assert np.array_equal(vectors, expected)
 
 
+async def test_report(remote: RemoteRagstone, service: FakeService) -> None:
+    assert await remote.report(Principal(), 7) == await service.report(Principal(), 7)
+    assert (await remote.report(Principal("other"), 7)).days == ()
+
+
 async def test_overview_names_the_server(remote: RemoteRagstone, url: str) -> None:
     assert (await remote.overview()).server == url
 

@@ -43,13 +43,14 @@ conditions = st.recursive(
 )
 asks = st.builds(
     Ask,
-    texts,
-    st.builds(Principal, texts, texts, names),
-    texts,
-    st.sampled_from(LEVELS),
-    st.none() | st.sampled_from(STRATEGIES),
-    st.none() | st.integers(),
-    st.builds(
+    question=texts,
+    principal=st.builds(Principal, texts, texts, names),
+    collection=texts,
+    level=st.sampled_from(LEVELS),
+    prefer=st.none() | st.sampled_from(("accuracy", "speed")),
+    strategy=st.none() | st.sampled_from(STRATEGIES),
+    top_k=st.none() | st.integers(),
+    wanted=st.builds(
         Wanted,
         st.none() | st.sampled_from(("scores", "ranks")),
         st.none() | floats,
@@ -57,15 +58,15 @@ asks = st.builds(
         unit=st.none() | st.sampled_from(("chunk", "paragraph", "section")),
         neighbours=st.none() | st.integers(),
     ),
-    st.none() | conditions,
-    st.lists(
+    where=st.none() | conditions,
+    history=st.lists(
         st.builds(Message, st.sampled_from(("user", "assistant", "system")), texts), max_size=3
     ).map(tuple),
-    st.none() | texts,
-    st.none() | floats,
-    st.none() | st.integers(),
-    names,
-    texts,
+    room=st.none() | texts,
+    temperature=st.none() | floats,
+    max_tokens=st.none() | st.integers(),
+    stop=names,
+    id=texts,
 )
 progresses = st.builds(
     Progress,

@@ -1,24 +1,20 @@
 """The command line. Heavy modules are imported by the commands, so that --help stays fast."""
 
-import asyncio
-import logging
-import os
 import sys
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ragstone.errors import RagstoneError
 from ragstone.evaluation.commands import app as eval_app
-from ragstone.terminal import log
 from ragstone.terminal import options as opt
+from ragstone.terminal.managing import app as managing
+from ragstone.terminal.running import Context, guarded, run, settings_of
 from ragstone.turn import Level
 
 if TYPE_CHECKING:
-    from ragstone.service import Service
-    from ragstone.settings import Settings
+    pass
 
 INTERRUPTED = 130
 
@@ -32,9 +28,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+app.add_typer(managing)
 app.add_typer(eval_app, name="eval")
-
-Context = typer.Context
 
 
 @app.callback()
@@ -69,10 +64,10 @@ def ingest(
     from ragstone.service import IngestRequest
     from ragstone.terminal import commands
 
-    settings = _settings(context)
+    settings = settings_of(context)
     request = IngestRequest(commands.absolute(paths), collection, prune=prune)
     data = settings.ragstone_data.expanduser().absolute()
-    _run(
+    run(
         settings,
         lambda s: commands.ingest(s, request, as_json=as_json, watch=watch, data=data),
     )
@@ -87,6 +82,7 @@ def ask(
     top_k: Annotated[
         int | None, typer.Option(min=1, max=100, help="Passages that the answer is made from.")
     ] = None,
+    prefer: opt.Prefer = None,
     strategy: opt.StrategyOption = None,
     under: opt.Under = None,
     where: opt.Where = None,
@@ -102,10 +98,11 @@ def ask(
         collection=collection,
         level=level,
         top_k=top_k,
+        prefer=prefer,
         strategy=strategy,
         where=opt.condition(under, where),
     )
-    _run(_settings(context), lambda s: commands.ask(s, asked, as_json=as_json, trace=trace))
+    run(settings_of(context), lambda s: commands.ask(s, asked, as_json=as_json, trace=trace))
 
 
 @app.command()
@@ -139,7 +136,7 @@ def search(
         wanted=wanted,
         where=opt.condition(under, where),
     )
-    _run(_settings(context), lambda s: commands.search(s, asked, as_json=as_json))
+    run(settings_of(context), lambda s: commands.search(s, asked, as_json=as_json))
 
 
 @app.command()
@@ -151,96 +148,11 @@ def serve(
     """Serve the HTTP API on this machine until Ctrl-C."""
     from ragstone import server
 
-    settings = _settings(context)
+    settings = settings_of(context)
     given = {name: v for name, v in (("host", host), ("port", port)) if v is not None}
     changed = settings.server.model_copy(update=given)
     settings = settings.model_copy(update={"server": changed})
-    _guarded(lambda: server.serve(settings), settings, tracebacks=True)
-
-
-@app.command()
-def status(context: Context, as_json: opt.AsJson = False) -> None:
-    """Show what is indexed, by which models, and whether a server runs."""
-    from ragstone.terminal import commands
-
-    _run(_settings(context), lambda s: commands.status(s, as_json=as_json))
-
-
-@app.command()
-def collections(context: Context, as_json: opt.AsJson = False) -> None:
-    """List the collections."""
-    from ragstone.terminal import commands
-
-    _run(_settings(context), lambda s: commands.collections(s, as_json=as_json))
-
-
-@app.command()
-def documents(
-    context: Context, collection: opt.Collection = "default", as_json: opt.AsJson = False
-) -> None:
-    """List the documents of a collection."""
-    from ragstone.terminal import commands
-
-    _run(_settings(context), lambda s: commands.documents(s, collection, as_json=as_json))
-
-
-@app.command()
-def delete(
-    context: Context,
-    paths: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[PATH...]", help="Paths as 'ragstone documents' shows them."),
-    ] = None,
-    collection: opt.Collection = "default",
-    everything: Annotated[bool, typer.Option("--all", help="Delete the whole collection.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")] = False,
-) -> None:
-    """Delete documents, folders of documents, or a whole collection from the index."""
-    from ragstone.terminal import commands
-
-    if bool(paths) == everything:
-        raise typer.BadParameter("name the documents to delete, or give --all, but not both")
-    what = "all documents" if everything else " and ".join(paths or ())
-    if not yes:
-        _confirm(f"Delete {what} of the collection {collection!r} from the index?")
-    _run(_settings(context), lambda s: commands.delete(s, collection, paths or None))
-
-
-@app.command()
-def rebuild(
-    context: Context,
-    collection: Annotated[
-        str, typer.Option("--collection", "-c", metavar="NAME", help="The collection to rebuild.")
-    ],
-    as_json: opt.AsJson = False,
-) -> None:
-    """Index a collection anew with the configured embedding model."""
-    from ragstone.terminal import commands
-
-    _run(_settings(context), lambda s: commands.rebuild(s, "default", collection, as_json=as_json))
-
-
-@app.command()
-def migrate(
-    context: Context,
-    to: Annotated[str, typer.Option(metavar="URL", help="Where to; 'embedded' for the default.")],
-    from_: Annotated[
-        str | None, typer.Option("--from", metavar="URL", help="Where from; INDEX__URL if absent.")
-    ] = None,
-    from_key: Annotated[str, typer.Option(envvar="INDEX__API_KEY", help="The key there.")] = "",
-    to_key: Annotated[str, typer.Option(envvar="INDEX__TO_API_KEY", help="The key there.")] = "",
-    collection: Annotated[
-        str | None, typer.Option("--collection", "-c", metavar="NAME", help="Only this one.")
-    ] = None,
-    as_json: opt.AsJson = False,
-) -> None:
-    """Move collections to another index with their vectors; run it again if it was cut off."""
-    from ragstone.terminal import migrate
-
-    settings = _settings(context)
-    source = settings.index.url if from_ is None else from_
-    move = migrate.Move((source, from_key), (to, to_key), collection)
-    _guarded(lambda: asyncio.run(migrate.run(settings, move, as_json=as_json)), settings)
+    guarded(lambda: server.serve(settings), settings, tracebacks=True)
 
 
 @app.command()
@@ -257,64 +169,3 @@ def main() -> None:
         app()
     except RagstoneError as error:
         sys.exit(f"ragstone: {error.message}")
-
-
-def _settings(context: Context) -> "Settings":
-    from ragstone.settings import load
-
-    try:
-        return load(ragstone_data=context.obj) if context.obj else load()
-    except RagstoneError as error:
-        _fail(error.message)
-
-
-def _run(settings: "Settings", action: Callable[["Service"], Awaitable[int]]) -> None:
-    """Run a command on the service that has the data; exit with the status it returns."""
-
-    async def connected() -> int:
-        from ragstone import remote
-
-        async with remote.connect(settings) as service:
-            return await action(service)
-
-    _guarded(lambda: asyncio.run(connected()), settings)
-
-
-def _guarded(
-    work: Callable[[], int | None], settings: "Settings", tracebacks: bool = False
-) -> NoReturn:
-    """Exit with what `work` returns, or with one line that says what went wrong.
-
-    The log goes to standard error; a server's has `tracebacks`, as nobody else sees its errors.
-    """
-    log.start(settings.log_level, tracebacks)
-    try:
-        status = work() or 0
-    except RagstoneError as error:
-        _fail(error.message)
-    except KeyboardInterrupt:
-        _fail("stopped.", INTERRUPTED)
-    except BrokenPipeError:
-        # Who read the output has gone; Python would complain about it once more at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = 1
-    except Exception as error:
-        logging.getLogger(__name__).debug("The command broke", exc_info=error)
-        _fail(f"something broke inside ({type(error).__name__}: {error}).")
-    raise typer.Exit(status)
-
-
-def _fail(message: str, status: int = 1) -> NoReturn:
-    from ragstone.terminal.show import err
-
-    err(f"ragstone: {message}")
-    raise typer.Exit(status)
-
-
-def _confirm(question: str) -> None:
-    from ragstone.terminal.show import one_line
-
-    if not sys.stdin.isatty():
-        raise typer.BadParameter("add --yes to delete without being asked")
-    if not typer.confirm(one_line(question)):
-        raise typer.Exit(1)

@@ -15,7 +15,7 @@ from ragstone.filters import AnyOf, Not
 from ragstone.ingest.jobs import Jobs
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ports import Embedder, Kit
-from ragstone.records import Collection, Document
+from ragstone.records import Collection, Document, Report
 from ragstone.service import CollectionSummary, Found, IngestRequest, Overview, Progress
 from ragstone.turn import Ask, Principal
 
@@ -103,6 +103,9 @@ class Ragstone:
             await self._kit.catalog.drop_collection(known.tenant, known.name)
             await self._kit.index.drop(known)
         return len(documents)
+
+    async def report(self, principal: Principal, days: int) -> Report:
+        return await self._kit.history.report(principal.tenant, days)
 
     async def embed(self, texts: Sequence[str], model: str = "") -> tuple[str, Any]:
         usable = self._embedders()

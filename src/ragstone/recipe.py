@@ -91,7 +91,7 @@ def _recipe(settings: Settings, plan: Plan) -> Recipe:
     return Recipe(
         stages=(
             Contextualize(max_question_chars=rag.max_question_chars),
-            Route(plan=plan),
+            Route(plan=plan, analyzer=settings.adaptive.analyzer),
             Retrieve(),
             Fuse(rrf_k=rag.rrf_k, title_boost=rag.title_boost),
             Rerank(),

@@ -49,3 +49,33 @@ class Document:
     modified: float = 0.0
     chunks: int = 0
     pages: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DayUse:
+    """What was asked on one day (UTC): `cost` in US dollars, as far as prices are known."""
+
+    day: str
+    questions: int
+    refused: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyUse:
+    """How a strategy did: mean seconds of a whole question, mean confidence of its answers."""
+
+    strategy: str
+    executions: int
+    seconds: float
+    confidence: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Sums of a tenant over some days."""
+
+    days: tuple[DayUse, ...]
+    strategies: tuple[StrategyUse, ...]

@@ -17,7 +17,7 @@ import numpy as np
 from ragstone import wire
 from ragstone.errors import DataDirectoryInUse, RagstoneError, Unavailable
 from ragstone.events import Done, Event, Failed
-from ragstone.records import Document
+from ragstone.records import Document, Report
 from ragstone.service import CollectionSummary, Found, IngestRequest, Overview, Progress, Service
 from ragstone.settings import Settings
 from ragstone.turn import Ask, Principal
@@ -145,6 +145,10 @@ class RemoteRagstone:
         given = None if paths is None else list(paths)
         body = {"principal": wire.dump(principal), "collection": collection, "paths": given}
         return int((await self._post("/local/delete", body))["deleted"])
+
+    async def report(self, principal: Principal, days: int) -> Report:
+        found = await self._get("/local/report", {**_query(principal), "days": days})
+        return wire.load(Report, found)
 
     async def embed(self, texts: Sequence[str], model: str = "") -> tuple[str, Any]:
         body = {"texts": list(texts), "model": model}

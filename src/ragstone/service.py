@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 
 from ragstone.chunk import EVERYONE
 from ragstone.events import Event
-from ragstone.records import Collection, Document
+from ragstone.records import Collection, Document, Report
 from ragstone.turn import Ask, Hit, Principal, Traced
 
 
@@ -138,6 +138,10 @@ class Service(Protocol):
         ...
 
     async def overview(self) -> Overview: ...
+
+    async def report(self, principal: Principal, days: int) -> Report:
+        """What the principal's tenant asked today (UTC) and on the days before, `days` in all."""
+        ...
 
     async def ready(self) -> dict[str, str]:
         """ "ok" or what is wrong, for each of index, state and models."""

@@ -23,6 +23,7 @@ Strategy = Literal[
 ]
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 Fusion = Literal["scores", "ranks"]
+Preference = Literal["accuracy", "speed"]
 Unit = Literal["chunk", "paragraph", "section"]
 Confidence = Literal["high", "medium", "low"]
 Status = Literal["done", "failed", "timeout", "skipped"]
@@ -78,6 +79,7 @@ class Ask:
     principal: Principal = Principal()
     collection: str = "default"
     level: Level = "standard"
+    prefer: Preference | None = None
     strategy: Strategy | None = None
     top_k: int | None = None
     wanted: Wanted = Wanted()
@@ -137,6 +139,22 @@ class Intent:
     name: IntentName
     confidence: float = 1.0
     layer: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What a question takes: `complexity` 1..10, whether it compares, asks for reasons, needs
+    several sources, a stretch of time or a calculation, whether it is about one document as a
+    whole, and who says so."""
+
+    complexity: int = 1
+    comparison: bool = False
+    reasoning: bool = False
+    sources: bool = False
+    temporal: bool = False
+    calculation: bool = False
+    whole_document: bool = False
+    by: Literal["patterns", "model"] = "patterns"
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +288,7 @@ class Turn:
     ask: Ask
     question: str = ""
     intent: Intent | None = None
+    analysis: Analysis | None = None
     plan: Plan = Plan()
     queries: tuple[str, ...] = ()
     collection: "Collection | None" = None

@@ -38,6 +38,7 @@ async def http(service: FakeService) -> AsyncIterator[httpx2.AsyncClient]:
         ("GET", "/local/collections"),
         ("GET", "/local/documents"),
         ("GET", "/local/overview"),
+        ("GET", "/local/report"),
     ],
 )
 async def test_everything_needs_the_token(

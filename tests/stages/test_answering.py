@@ -1,4 +1,4 @@
-"""From ranked hits to a cited answer: route, fuse, assemble, generate, cite."""
+"""From ranked hits to a cited answer: fuse, assemble, generate, cite."""
 
 from dataclasses import replace
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.errors import EmptyQuestion, InputError, ModelUnavailable, QuestionTooLong
+from ragstone.errors import EmptyQuestion, ModelUnavailable, QuestionTooLong
 from ragstone.events import Sources, Thinking, Token
 from ragstone.models.scripted import Scripted
 from ragstone.ports import Said
@@ -16,19 +16,10 @@ from ragstone.stages.cite import Cite
 from ragstone.stages.contextualize import Contextualize
 from ragstone.stages.fuse import Fuse
 from ragstone.stages.generate import Generate
-from ragstone.stages.route import Route
 from ragstone.text.tokens import count
-from ragstone.turn import Answer, Ask, Plan, RankedList, Scored, Turn, Usage, Wanted
+from ragstone.turn import Answer, Ask, Plan, RankedList, Scored, Turn, Usage
 from tests.stages.kit import ran
 from tests.stages.samples import a_chunk, a_hit, a_passage
-
-
-async def test_given_a_question_then_its_plan_is_the_levels_unless_it_asks_otherwise() -> None:
-    step, _ = await ran(Route(plan=Plan(top_k=7)), Turn(Ask("q"), "Why so?"))
-    assert step.turn.queries == ("Why so?",)
-    assert (step.turn.plan.strategy, step.turn.plan.top_k) == ("hybrid", 7)
-    step, _ = await ran(Route(), Turn(Ask("q", strategy="bm25", top_k=3)))
-    assert (step.turn.plan.strategy, step.turn.plan.top_k) == ("bm25", 3)
 
 
 @pytest.mark.parametrize(
@@ -43,31 +34,6 @@ async def test_given_no_real_question_then_a_clear_error(question: str, error: A
 async def test_given_a_question_then_its_white_space_is_put_in_order() -> None:
     step, _ = await ran(Contextualize(), Turn(Ask(" Why\n so? ")))
     assert step.turn.question == "Why so?"
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"top_k": 0},
-        {"top_k": -1},
-        {"top_k": 10**9},
-        {"wanted": Wanted(dense_weight=float("nan"))},
-        {"wanted": Wanted(dense_weight=1.5)},
-        {"wanted": Wanted(min_similarity=-0.1)},
-        {"wanted": Wanted(neighbours=99)},
-    ],
-)
-async def test_given_a_number_that_no_search_can_mean_then_a_clear_error(wrong: Any) -> None:
-    with pytest.raises(InputError, match="must lie between"):
-        await ran(Route(), Turn(Ask("q", **wrong)))
-
-
-async def test_given_what_a_request_wants_then_only_that_changes_the_plan() -> None:
-    level = Plan(top_k=7, min_similarity=0.3, neighbours=1)
-    wanted = Wanted(fusion="ranks", rerank=False, min_similarity=0.0)
-    step, _ = await ran(Route(plan=level), Turn(Ask("q", wanted=wanted)))
-    expected = replace(level, fusion="ranks", rerank=False, min_similarity=0.0)
-    assert step.turn.plan == expected
 
 
 async def test_given_lists_then_one_ranking_with_penalties() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from sqlalchemy import select
 
 from ragstone.ports import History
+from ragstone.records import Report, StrategyUse
 from ragstone.state.database import Database, open_database
 from ragstone.state.history import SqlHistory
 from ragstone.state.tables import blocks, conversations, statistics
@@ -19,7 +21,9 @@ from ragstone.turn import (
     Citation,
     Finish,
     Message,
+    Plan,
     Principal,
+    RankedList,
     Traced,
     Turn,
     Usage,
@@ -108,6 +112,22 @@ async def test_statistics_add_up(database: Database) -> None:
         "cost": 0.75,
     }
     assert (second["room"], second["questions"]) == ("r2", 1)
+
+
+async def test_report_sums_days_and_strategies_of_one_tenant(database: Database) -> None:
+    history: History = SqlHistory(database)
+    found = (RankedList("bm25", "Why?", ()),)
+    searched = replace(turn(), plan=Plan(strategy="bm25"), lists=found)
+    unrated = replace(searched, answer=None, trace=(Traced("retrieve", 0.3, "done"),))
+    for one in (searched, unrated, turn(finish="refused", cost=None)):
+        await history.save(one)
+    await history.save(turn(who=Principal("bolt", "eva")))
+    report = await history.report("acme", 1)
+    (day,) = report.days
+    assert (day.day, day.questions, day.refused) == (str(datetime.now(UTC).date()), 3, 1)
+    assert (day.prompt_tokens, day.completion_tokens, day.cost) == (300, 60, 0.5)
+    assert report.strategies == (StrategyUse("bm25", 2, pytest.approx(0.2), 0.75),)
+    assert await history.report("nobody", 30) == Report((), ())
 
 
 async def test_load_gives_the_last_messages_in_order(database: Database) -> None:

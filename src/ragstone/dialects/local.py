@@ -91,6 +91,14 @@ def _add_catalog(routes: APIRouter, service: Service) -> None:
         """The vectors of texts, as base64 of little-endian 32-bit floats."""
         return await unless_left(request, _embed(service, body))
 
+    @routes.get("/report", response_model=None)
+    async def report(
+        principal: Annotated[Principal, Depends(_principal)],
+        days: Annotated[int, Query(ge=1, le=3650)] = 30,
+    ) -> Response:
+        """What `ragstone stats` shows."""
+        return Json(wire.dump(await service.report(principal, days)))
+
     @routes.get("/overview", response_model=None)
     async def overview() -> Response:
         """What `ragstone status` shows."""

@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from ragstone.records import Report
 from ragstone.turn import Ask, Finish, Passage, Turn, Usage
 
 
@@ -39,6 +40,10 @@ class History(Protocol):
     """Where finished turns go: conversations and statistics."""
 
     async def save(self, turn: Turn) -> None: ...
+
+    async def report(self, tenant: str, days: int) -> Report:
+        """The sums of a tenant for today (UTC) and the days before it, `days` in all."""
+        ...
 
 
 @runtime_checkable

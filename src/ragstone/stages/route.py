@@ -1,15 +1,24 @@
 """Decides how the question will be answered."""
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from ragstone.errors import InputError
 from ragstone.ports import Kit
 from ragstone.stage import Emit, Stage, Step
-from ragstone.turn import Plan, Strategy, Turn, Wanted
+from ragstone.stages.analysis import analysed
+from ragstone.turn import Analysis, Ask, Intent, IntentName, Plan, Strategy, Turn, Wanted
 
+SIMPLE = 3
+"""Complexity up to which a question is a plain fact; 6 and 7 are the VoiceHelper document's bounds
+for searching with a hypothetical answer, and for searching the question's parts."""
+
+DEMANDING = 6
+PARTS = 7
+
+FAST_TOP_K = 5
 WIDE = 3
 """How many times more candidates a two-stage search takes and compares."""
 
@@ -28,43 +37,78 @@ LIMITS = (
 PLAIN = frozenset({"dense", "bm25", "sequential"})
 """Strategies whose order is left alone."""
 
+Decided = tuple[Plan, str]
+"""A plan, and why it is so."""
+
 
 class Route(Stage):
-    """Makes the question's plan: the level's, unless the request asks otherwise."""
+    """Makes the question's plan: the level's, changed by what the question takes and whether
+    accuracy or speed is preferred, unless the request asks otherwise."""
 
     name: ClassVar[str] = "route"
     needs: ClassVar[frozenset[str]] = frozenset({"question"})
-    gives: ClassVar[frozenset[str]] = frozenset({"plan", "queries"})
+    gives: ClassVar[frozenset[str]] = frozenset({"plan", "queries", "analysis"})
 
     plan: Plan = Field(Plan(), description="The level's plan.")
+    analyzer: Literal["patterns", "llm"] = Field(
+        "patterns", description="Who judges how complex a question is."
+    )
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
         ask = turn.ask
-        plan = self.plan
-        if ask.strategy:
-            plan = _by(ask.strategy, plan)
+        model = kit.completer if self.analyzer == "llm" else None
+        analysis, usage = await analysed(turn.question, model)
+        plan, why = _planned(self.plan, ask, analysis, turn.intent)
         if ask.top_k is not None:
             plan = replace(plan, top_k=ask.top_k, candidates=max(plan.candidates, ask.top_k))
         plan = replace(plan, **_given(ask.wanted))
         _check(plan)
-        reason = "the request asks for it" if ask.strategy else f"level {ask.level}"
+        turn = replace(turn, plan=plan, analysis=analysis, usage=turn.usage + usage)
         return Step(
-            replace(turn, plan=plan, queries=(turn.question,)),
+            replace(turn, queries=(turn.question,)),
             f"{plan.strategy}, {plan.top_k} passages",
-            reason,
+            f"{why}, complexity {analysis.complexity} by {analysis.by}",
         )
 
 
-def _check(plan: Plan) -> None:
-    """Raise InputError for a number that no search can mean."""
-    for name, low, high in LIMITS:
-        value = getattr(plan, name)
-        if not low <= value <= high:
-            raise InputError(f"{name} is {value:g}; it must lie between {low:g} and {high:g}.")
+def _planned(level: Plan, ask: Ask, analysis: Analysis, intent: Intent | None) -> Decided:
+    """The plan for a question, before what the request wants in detail."""
+    if ask.strategy:
+        return with_strategy(ask.strategy, level), "the request asks for it"
+    if level.strategy == "dense":
+        return level, f"level {ask.level}"
+    if ask.prefer == "speed":
+        return _fast(level, analysis)
+    if _is(intent, "summary") and analysis.whole_document:
+        return with_strategy("sequential", level), "one whole document"
+    if ask.prefer == "accuracy":
+        return _accurate(level, analysis, intent)
+    return level, f"level {ask.level}"
 
 
-def _by(strategy: Strategy, plan: Plan) -> Plan:
-    """The plan with the strategy's own needs."""
+def _fast(level: Plan, analysis: Analysis) -> Decided:
+    """Meaning alone for a plain fact; no second comparison unless the question demands it."""
+    if analysis.complexity <= SIMPLE:
+        plan = with_strategy("dense", level)
+        return replace(plan, top_k=min(plan.top_k, FAST_TOP_K)), "speed, a plain fact"
+    if analysis.complexity < DEMANDING:
+        return replace(level, rerank=False, feedback=False), "speed"
+    return level, "speed, but a demanding question"
+
+
+def _accurate(level: Plan, analysis: Analysis, intent: Intent | None) -> Decided:
+    """More candidates, compared again; rounds for what one search cannot find."""
+    if _is(intent, "multi_hop") or (analysis.reasoning and analysis.complexity >= PARTS):
+        return with_strategy("iterative", level), "accuracy, several steps"
+    return with_strategy("two_stage", level), "accuracy"
+
+
+def _is(intent: Intent | None, name: IntentName) -> bool:
+    return intent is not None and intent.name == name
+
+
+def with_strategy(strategy: Strategy, plan: Plan) -> Plan:
+    """The plan with the strategy and what that needs."""
     plan = replace(plan, strategy=strategy)
     if strategy in PLAIN:
         plan = replace(plan, rerank=False, feedback=False)
@@ -74,6 +118,14 @@ def _by(strategy: Strategy, plan: Plan) -> Plan:
         wide = WIDE * plan.candidates
         plan = replace(plan, candidates=wide, reranked=WIDE * plan.reranked)
     return plan
+
+
+def _check(plan: Plan) -> None:
+    """Raise InputError for a number that no search can mean."""
+    for name, low, high in LIMITS:
+        value = getattr(plan, name)
+        if not low <= value <= high:
+            raise InputError(f"{name} is {value:g}; it must lie between {low:g} and {high:g}.")
 
 
 def _given(wanted: Wanted) -> dict[str, Any]:

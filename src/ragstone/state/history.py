@@ -1,17 +1,16 @@
 """Conversations and statistics: what was asked, what was answered, what it cost."""
 
 import time
-from collections.abc import Mapping
 from dataclasses import asdict
-from datetime import UTC, datetime
-from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from ragstone.records import Report
 from ragstone.state.database import Database
 from ragstone.state.rows import insert
-from ragstone.state.tables import blocks, conversations, statistics
+from ragstone.state.statistics import count, report
+from ragstone.state.tables import blocks, conversations
 from ragstone.turn import Answer, Ask, Message, Principal, Turn
 
 
@@ -31,9 +30,14 @@ class SqlHistory:
         async def work(connection: AsyncConnection) -> None:
             if turn.ask.room and turn.answer is not None:
                 await _keep(connection, turn, turn.ask.room, turn.answer, now)
-            await _count(connection, turn, now)
+            await count(connection, turn, now)
 
         await self._database.write(work)
+
+    async def report(self, tenant: str, days: int) -> Report:
+        """`ports.History`."""
+        async with self._database.reading() as connection:
+            return await report(connection, tenant, days, time.time())
 
     async def load(self, principal: Principal, room: str, limit: int = 20) -> list[Message]:
         """The last `limit` messages of the principal's own room, oldest first."""
@@ -83,23 +87,3 @@ async def _keep(
         "created_at": now,
     }
     await connection.execute(insert(connection, blocks).values(**block))
-
-
-async def _count(connection: AsyncConnection, turn: Turn, now: float) -> None:
-    """Add the turn to the sums of its day (UTC), place and model."""
-    answer, usage = turn.answer, turn.usage
-    key: Mapping[str, Any] = {
-        "day": datetime.fromtimestamp(now, UTC).date(),
-        **_place(turn.ask),
-        "model": answer.model if answer else "",
-    }
-    amounts = {
-        "questions": 1,
-        "refused": int(answer is not None and answer.refused),
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "cost": usage.cost or 0.0,
-    }
-    row = insert(connection, statistics).values(**key, **amounts)
-    sums = {name: statistics.c[name] + row.excluded[name] for name in amounts}
-    await connection.execute(row.on_conflict_do_update(index_elements=list(key), set_=sums))

@@ -150,6 +150,20 @@ statistics = Table(
 )
 """Sums per day (UTC). `room` and `model` are "" for none; `cost` holds what is known of it."""
 
+strategies = Table(
+    "strategies",
+    metadata,
+    Column("day", Date, primary_key=True),
+    Column("tenant", Text, primary_key=True),
+    Column("strategy", Text, primary_key=True),
+    Column("executions", BigInteger, nullable=False),
+    Column("seconds", Double, nullable=False),
+    Column("rated", BigInteger, nullable=False),
+    Column("confidence", Double, nullable=False),
+)
+"""Sums per day (UTC): questions searched by a strategy, the seconds that they took, and the
+confidence of those `rated` answers that have one."""
+
 settings = Table(
     "settings",
     metadata,

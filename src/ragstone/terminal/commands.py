@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from contextlib import aclosing
-from dataclasses import asdict, replace
+from dataclasses import asdict, astuple, replace
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +150,31 @@ async def status(service: Service, *, as_json: bool) -> int:
     for job in overview.jobs:
         out(f"Job {job.job}: {show.describe(job)}")
     return 0
+
+
+async def stats(service: Service, days: int, *, as_json: bool) -> int:
+    """Print the sums of the last days."""
+    report = await service.report(Principal(), days)
+    if as_json:
+        out_json(wire.dump(report))
+        return 0
+    if not report.days:
+        out(f"Nothing was asked in the last {days} days.")
+        return 0
+    head = ("day", "questions", "refused", "prompt tokens", "answer tokens", "cost in $")
+    show.table(head, [(*astuple(day)[:-1], f"{day.cost:.4f}") for day in report.days])
+    if report.strategies:
+        out()
+        searched = [
+            (s.strategy, s.executions, f"{1000 * s.seconds:,.0f}", _share(s.confidence))
+            for s in report.strategies
+        ]
+        show.table(("strategy", "questions", "ms", "confidence"), searched)
+    return 0
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
 
 
 async def collections(service: Service, *, as_json: bool) -> int:

@@ -1,0 +1,108 @@
+"""The commands that look after what is indexed."""
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from ragstone.terminal import options as opt
+from ragstone.terminal.running import Context, confirm, guarded, run, settings_of
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def status(context: Context, as_json: opt.AsJson = False) -> None:
+    """Show what is indexed, by which models, and whether a server runs."""
+    from ragstone.terminal import commands
+
+    run(settings_of(context), lambda s: commands.status(s, as_json=as_json))
+
+
+@app.command()
+def collections(context: Context, as_json: opt.AsJson = False) -> None:
+    """List the collections."""
+    from ragstone.terminal import commands
+
+    run(settings_of(context), lambda s: commands.collections(s, as_json=as_json))
+
+
+@app.command()
+def documents(
+    context: Context, collection: opt.Collection = "default", as_json: opt.AsJson = False
+) -> None:
+    """List the documents of a collection."""
+    from ragstone.terminal import commands
+
+    run(settings_of(context), lambda s: commands.documents(s, collection, as_json=as_json))
+
+
+@app.command()
+def delete(
+    context: Context,
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[PATH...]", help="Paths as 'ragstone documents' shows them."),
+    ] = None,
+    collection: opt.Collection = "default",
+    everything: Annotated[bool, typer.Option("--all", help="Delete the whole collection.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")] = False,
+) -> None:
+    """Delete documents, folders of documents, or a whole collection from the index."""
+    from ragstone.terminal import commands
+
+    if bool(paths) == everything:
+        raise typer.BadParameter("name the documents to delete, or give --all, but not both")
+    what = "all documents" if everything else " and ".join(paths or ())
+    if not yes:
+        confirm(f"Delete {what} of the collection {collection!r} from the index?")
+    run(settings_of(context), lambda s: commands.delete(s, collection, paths or None))
+
+
+@app.command()
+def rebuild(
+    context: Context,
+    collection: Annotated[
+        str, typer.Option("--collection", "-c", metavar="NAME", help="The collection to rebuild.")
+    ],
+    as_json: opt.AsJson = False,
+) -> None:
+    """Index a collection anew with the configured embedding model."""
+    from ragstone.terminal import commands
+
+    run(settings_of(context), lambda s: commands.rebuild(s, "default", collection, as_json=as_json))
+
+
+@app.command()
+def migrate(
+    context: Context,
+    to: Annotated[str, typer.Option(metavar="URL", help="Where to; 'embedded' for the default.")],
+    from_: Annotated[
+        str | None, typer.Option("--from", metavar="URL", help="Where from; INDEX__URL if absent.")
+    ] = None,
+    from_key: Annotated[str, typer.Option(envvar="INDEX__API_KEY", help="The key there.")] = "",
+    to_key: Annotated[str, typer.Option(envvar="INDEX__TO_API_KEY", help="The key there.")] = "",
+    collection: Annotated[
+        str | None, typer.Option("--collection", "-c", metavar="NAME", help="Only this one.")
+    ] = None,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Move collections to another index with their vectors; run it again if it was cut off."""
+    from ragstone.terminal import migrate
+
+    settings = settings_of(context)
+    source = settings.index.url if from_ is None else from_
+    move = migrate.Move((source, from_key), (to, to_key), collection)
+    guarded(lambda: asyncio.run(migrate.run(settings, move, as_json=as_json)), settings)
+
+
+@app.command()
+def stats(
+    context: Context,
+    days: Annotated[int, typer.Option(min=1, max=3650, help="Today and the days before.")] = 30,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Show what was asked, what it cost, and how each search strategy did."""
+    from ragstone.terminal import commands
+
+    run(settings_of(context), lambda s: commands.stats(s, days, as_json=as_json))
