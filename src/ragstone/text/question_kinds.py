@@ -1,0 +1,57 @@
+"""What kind of question it is, by the words that tell: "compare", "why", "how do I".
+
+The patterns of each language are `data/question_kinds/<language>.json`: for each intent, the
+surest first, regular expressions over the folded question (see `folded`).
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+
+from ragstone.turn import Intent, IntentName
+
+LANGUAGES = ("en", "de", "es", "zh", "ko")
+"""Those with patterns."""
+
+SURE, LIKELY = 0.9, 0.8
+"""Confidence in a pattern; the lower one is for a question word, which leaves more open."""
+
+MOST_CHARS = 600
+"""What the patterns look at: a longer text tells what it wants at its beginning."""
+
+_OPEN = frozenset({"factual"})
+_MARKS = re.compile(r"[¿¡\"“”„«»*_`]+")
+_END = re.compile(r"[\s.,!?;:…。，！？；：]+$")
+
+
+def by_rules(question: str, language: str, *, continues: bool = False) -> Intent | None:
+    """The intent that a pattern says, None if none does.
+
+    `language` is an ISO 639-1 code, "" if unknown: then every language's patterns are tried.
+    `continues` says that the question stands in a conversation, so that it may lean on it.
+    """
+    plain = folded(question)
+    if not plain:
+        return None
+    for one in (language,) if language in LANGUAGES else LANGUAGES:
+        for name, pattern in _patterns(one).items():
+            if name == "follow_up" and not continues:
+                continue
+            if pattern.search(plain):
+                return Intent(name, LIKELY if name in _OPEN else SURE)
+    return None
+
+
+def folded(question: str) -> str:
+    """Casefolded, with single spaces, without quotation marks and what ends the sentence."""
+    plain = " ".join(_MARKS.sub(" ", question[:MOST_CHARS].casefold()).split())
+    return _END.sub("", plain.replace("’", "'"))
+
+
+@cache
+def _patterns(language: str) -> Mapping[IntentName, re.Pattern[str]]:
+    file = files("ragstone.text").joinpath(f"data/question_kinds/{language}.json")
+    patterns: dict[IntentName, list[str]] = json.loads(file.read_text(encoding="utf-8"))
+    return {name: re.compile("|".join(parts)) for name, parts in patterns.items()}
