@@ -19,7 +19,7 @@ from ragstone.stages.classify import Classify
 from ragstone.turn import Ask, Turn
 
 SMALL_TALK = frozenset(
-    [
+    {
         "greeting",
         "goodbye",
         "thank_you",
@@ -34,7 +34,7 @@ SMALL_TALK = frozenset(
         "do_you_have_pets",
         "tell_joke",
         "small_talk",
-    ]
+    }
 )
 """Labels of CLINC150 that are small talk, and our own name for it."""
 
