@@ -8,7 +8,9 @@ more than questions, so that `ADAPTIVE__INTENT_THRESHOLD` at its default catches
 
 import gzip
 import json
+import re
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -71,13 +73,11 @@ def small_talk_examples() -> tuple[list[str], list[int], list[float]]:
             kind = KIND.get(row["intent"], CLASSES[0])
             weight = 1.0 if kind == CLASSES[0] else SMALL_TALK_WEIGHT
             rows.append((row["text"], kind, weight))
+    rows += [(text, CLASSES[0], OWN_WEIGHT) for text in keywords()]
     for text in own_questions():
         rows += [(t, CLASSES[0], OWN_WEIGHT) for t in (text, written(text))]
-    phrases = json.loads(
-        files("ragstone.text").joinpath("data/small_talk/en.json").read_text(encoding="utf-8")
-    )
     for kind in KINDS:
-        for text in phrases[kind]:
+        for text in phrases()[kind]:
             rows += [(t, kind, SMALL_TALK_WEIGHT) for t in (text, written(text))]
     texts, kinds, weights = zip(*rows, strict=True)
     return list(texts), [CLASSES.index(kind) for kind in kinds], list(weights)
@@ -87,6 +87,27 @@ def own_questions() -> list[str]:
     """Questions about documents, many of them near small talk."""
     lines = (HERE / "questions.txt").read_text(encoding="utf-8").splitlines()
     return [*lines, *kind_examples()[0]]
+
+
+def keywords() -> list[str]:
+    """Words and pairs of words as they are typed into a search box."""
+    said = json.dumps(phrases()["greeting"] + phrases()["thanks"] + phrases()["goodbye"])
+    small = set(words(said))
+    kept = [[word for word in words(text) if word not in small] for text in own_questions()]
+    single = {word for text in kept for word in text if len(word) > 3}
+    pairs = {f"{a} {b}" for text in kept for a, b in pairwise(text)}
+    return sorted(single | pairs)
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"[a-z]+", text.casefold())
+
+
+def phrases() -> dict[str, list[str]]:
+    """The English phrases that are small talk by rule."""
+    file = files("ragstone.text").joinpath("data/small_talk/en.json")
+    found: dict[str, list[str]] = json.loads(file.read_text(encoding="utf-8"))
+    return found
 
 
 def kind_examples() -> tuple[list[str], list[str]]:

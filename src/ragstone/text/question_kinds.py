@@ -18,11 +18,13 @@ LANGUAGES = ("en", "de", "es", "zh", "ko")
 SURE, LIKELY = 0.9, 0.8
 """Confidence in a pattern; the lower one is for a question word, which leaves more open."""
 
-MOST_CHARS = 600
-"""What the patterns look at: a longer text tells what it wants at its beginning."""
+MOST_CHARS = 400
+"""What the patterns look at: a longer text tells what it wants at its beginning or its end."""
 
 _OPEN = frozenset({"factual"})
 _MARKS = re.compile(r"[¿¡\"“”„«»*_`]+")
+_ENDLESS = re.compile(r"([^\W\u3040-\u30ff\u3400-\u9fff]{40})[^\W\u3040-\u30ff\u3400-\u9fff]+")
+"""Words that are none; patterns would take long over them."""
 _END = re.compile(r"[\s.,!?;:…。，！？；：]+$")
 
 
@@ -46,8 +48,10 @@ def by_rules(question: str, language: str, *, continues: bool = False) -> Intent
 
 def folded(question: str) -> str:
     """Casefolded, with single spaces, without quotation marks and what ends the sentence."""
-    plain = " ".join(_MARKS.sub(" ", question[:MOST_CHARS].casefold()).split())
-    return _END.sub("", plain.replace("’", "'"))
+    if len(question) > MOST_CHARS:
+        question = f"{question[: MOST_CHARS // 2]} {question[-MOST_CHARS // 2 :]}"
+    plain = " ".join(_MARKS.sub(" ", question.casefold()).split())
+    return _END.sub("", _ENDLESS.sub(r"\1", plain.replace("’", "'")))
 
 
 @cache
