@@ -40,7 +40,7 @@ KIND = {
 }
 """The labels of CLINC150 that are small talk; all others are questions."""
 
-SMALL_TALK_WEIGHT, OWN_WEIGHT = 24.0, 3.0
+SMALL_TALK_WEIGHT, OWN_WEIGHT = 34.0, 3.0
 DECAY, KINDS_DECAY = 1e-5, 3e-4
 STEPS = 400
 RATE = 0.3

@@ -198,7 +198,7 @@ async def test_given_the_setting_then_the_chat_model_is_not_asked() -> None:
 async def test_given_likely_small_talk_then_the_chat_model_may_say_that_it_is() -> None:
     doubtful = Examples(Likeness(0.6, "thanks", "factual", 0.3))
     model = Model('{"intent": "small_talk"}')
-    step, _ = await classified("who cares about it all", examples=doubtful, model=model)
+    step, _ = await classified("who would care about you at all", examples=doubtful, model=model)
 
     assert step.leaves
     assert step.reason == "a model: thanks"

@@ -13,7 +13,7 @@ import numpy as np
 
 from ragstone.models.minilm import MiniLm
 from ragstone.ports import Likeness, Vectors
-from ragstone.text.small_talk import KINDS, Kind
+from ragstone.text.small_talk import KINDS, ME, YOU, Kind
 from ragstone.turn import IntentName
 
 WEIGHTS = "intents.npz"
@@ -26,13 +26,10 @@ LANGUAGES = ("en", "")
 MOST_CHARS = 1000
 """The embedder reads about as much."""
 
-_YOU = re.compile(r"\b(?:you|your|yours|yourself|you're|u|ya|ai)\b", re.IGNORECASE)
-_ME = re.compile(
-    r"\b(?:i|me|my|mine|i'm|i've|i'd|i'll|we|us|our|let's)\b",
-    re.IGNORECASE,
-)
 _DIGIT = re.compile(r"\d")
 _LONG, _SHORT = 20, 3
+_BARE = 2
+"""So few words that address nobody are a search, unless a rule knows them."""
 
 
 class IntentClassifier:
@@ -51,12 +48,16 @@ class IntentClassifier:
         text = text[:MOST_CHARS]
         self._load()
         vector = (await self._embedder.embed_question(text)).vector
-        given = np.concatenate([vector, signs(text), [1.0]]).astype(np.float32)
+        marks = signs(text)
+        given = np.concatenate([vector, marks, [1.0]]).astype(np.float32)
         talk = _softmax(cast(Vectors, self._small_talk) @ given)
         kinds = _softmax(cast(Vectors, self._intents) @ given)
         best = int(kinds.argmax())
         kind: Kind = KINDS[int(talk[1:].argmax())]
-        return Likeness(1 - float(talk[0]), kind, self._names[best], float(kinds[best]))
+        bare = len(text.split()) <= _BARE and not marks[:2].any()
+        return Likeness(
+            0.0 if bare else 1 - float(talk[0]), kind, self._names[best], float(kinds[best])
+        )
 
     def _load(self) -> None:
         if self._small_talk is not None:
@@ -77,8 +78,8 @@ def signs(text: str) -> Vectors:
     words = len(text.split())
     return np.array(
         [
-            bool(_YOU.search(text)),
-            bool(_ME.search(text)),
+            bool(YOU.search(text)),
+            bool(ME.search(text)),
             bool(_DIGIT.search(text)),
             min(words, _LONG) / _LONG,
             words <= _SHORT,

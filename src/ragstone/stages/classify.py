@@ -101,24 +101,20 @@ class Classify(Stage):
         question = small_talk.without_opening(turn.question) or turn.question
         language = detect(question)
         intent = by_rules(question, language, continues=_continues(turn))
+        talks = self.answers and not _leans(intent) and small_talk.possible(question)
         like: Likeness | None = None
-        if kit.intents and kit.intents.knows(language) and self._compares(question, intent):
+        if kit.intents and kit.intents.knows(language) and (talks or intent is None):
             like = await kit.intents.likeness(question)
         talk = SmallTalk(like.kind if like else "help", language or small_talk.FALLBACK)
-        short = len(question) <= small_talk.MOST_CHARS
-        talks = like.small_talk if like and self.answers and short and not _leans(intent) else 0.0
-        if like and talks >= self.threshold:
-            found = Intent("small_talk", like.small_talk, 1)
+        share = like.small_talk if like and talks else 0.0
+        if share >= self.threshold:
+            found = Intent("small_talk", share, 1)
             return _Guess(found, talk, reason="examples")
         if intent:
-            return _Guess(intent, talk, talks >= DOUBTFUL, "rules")
+            return _Guess(intent, talk, share >= DOUBTFUL, "rules")
         if like and like.confidence >= self.threshold:
             return _Guess(Intent(like.name, like.confidence, 1), talk, reason="examples")
         return _Guess(UNKNOWN, talk, unsure=True, reason="nothing recognised it")
-
-    def _compares(self, question: str, intent: Intent | None) -> bool:
-        """Whether examples can change anything: small talk is short, if it is looked for."""
-        return intent is None or (self.answers and len(question) <= small_talk.MOST_CHARS)
 
     async def _asked(self, turn: Turn, guess: _Guess, model: Completer) -> tuple[Turn, _Guess]:
         """Layer 2. Any failure keeps the guess."""
