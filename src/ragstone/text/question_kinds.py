@@ -37,12 +37,20 @@ def by_rules(question: str, language: str, *, continues: bool = False) -> Intent
     plain = folded(question)
     if not plain:
         return None
+    likely = None
     for one in (language,) if language in LANGUAGES else LANGUAGES:
-        for name, pattern in _patterns(one).items():
-            if name == "follow_up" and not continues:
-                continue
-            if pattern.search(plain):
-                return Intent(name, LIKELY if name in _OPEN else SURE)
+        name = _first(one, plain, continues)
+        if name and name not in _OPEN:
+            return Intent(name, SURE)
+        likely = likely or name
+    return Intent(likely, LIKELY) if likely else None
+
+
+def _first(language: str, plain: str, continues: bool) -> IntentName | None:
+    """The first intent with a pattern that fits."""
+    for name, pattern in _patterns(language).items():
+        if (continues or name != "follow_up") and pattern.search(plain):
+            return name
     return None
 
 
