@@ -20,6 +20,7 @@ from ragstone.ingest.pipeline import Pipeline
 from ragstone.library import Ragstone
 from ragstone.models.embedders import ConfiguredEmbedders
 from ragstone.models.extractive import Extractive
+from ragstone.models.intent_examples import IntentClassifier
 from ragstone.models.late_interaction import LateInteraction
 from ragstone.models.listwise import ListwiseReranker
 from ragstone.models.sampled_rarity import SampledRarity
@@ -79,6 +80,7 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
             rarity,
             answerer if isinstance(answerer, Completer) else None,
             elsewhere,
+            IntentClassifier(embedders.english()),
         )
         for collection in await catalog.collections():
             await index.create(collection)

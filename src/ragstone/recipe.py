@@ -12,6 +12,7 @@ from ragstone.settings import Settings
 from ragstone.stage import Stage
 from ragstone.stages.assemble import Assemble
 from ragstone.stages.cite import Cite
+from ragstone.stages.classify import Classify
 from ragstone.stages.contextualize import Contextualize
 from ragstone.stages.expand import Expand
 from ragstone.stages.fuse import Fuse
@@ -78,12 +79,17 @@ def search_recipes(settings: Settings) -> Mapping[Level, Recipe]:
     for level, recipe in recipes(settings).items():
         names = [stage.name for stage in recipe.stages]
         stages = recipe.stages[: names.index(Expand.name) + 1]
-        searches[level] = Recipe(
-            tuple(
-                Grade(near_duplicate=1) if stage.name == Grade.name else stage for stage in stages
-            )
-        )
+        searches[level] = Recipe(tuple(_searching(stage) for stage in stages))
     return searches
+
+
+def _searching(stage: Stage) -> Stage:
+    """The stage as a search needs it: whatever is typed into a search box is searched."""
+    if isinstance(stage, Grade):
+        return Grade(near_duplicate=1)
+    if isinstance(stage, Classify):
+        return Classify(answers=False, asks_model=False, threshold=stage.threshold)
+    return stage
 
 
 def _recipe(settings: Settings, plan: Plan) -> Recipe:
@@ -91,6 +97,10 @@ def _recipe(settings: Settings, plan: Plan) -> Recipe:
     return Recipe(
         stages=(
             Contextualize(max_question_chars=rag.max_question_chars),
+            Classify(
+                asks_model=settings.adaptive.intents == "llm",
+                threshold=settings.adaptive.intent_threshold,
+            ),
             Route(plan=plan, analyzer=settings.adaptive.analyzer),
             Retrieve(),
             Fuse(rrf_k=rag.rrf_k, title_boost=rag.title_boost),

@@ -59,6 +59,21 @@ def answers(
     _show(evaluate(directory, load(), split, chosen, limit, off_corpus), as_json)
 
 
+@app.command()
+def intents(
+    file: Annotated[Path, typer.Argument(help="JSONL of text and intent, plain or gzipped.")],
+    questions: Annotated[
+        Path | None, typer.Option(help="JSONL of query: questions that are no small talk.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Is small talk recognised, and no question taken for it? Rules and examples alone."""
+    from ragstone.evaluation.intents import evaluate
+    from ragstone.settings import load
+
+    _show(evaluate(file, load(), questions), as_json)
+
+
 def _show(work: Coroutine[Any, Any, Mapping[str, float | None]], as_json: bool) -> None:
     measured = asyncio.run(work)
     if as_json:

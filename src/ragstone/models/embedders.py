@@ -18,6 +18,7 @@ class ConfiguredEmbedders:
         self._choice = settings.model
         self._remote: RemoteEmbedder | None = None
         self._bundled: dict[str, Embedder] = {}
+        self._english = MiniLm(settings.threads)
         if settings.base_url:
             self._remote = RemoteEmbedder(settings)
             return
@@ -27,7 +28,7 @@ class ConfiguredEmbedders:
                 "or set EMBEDDING__BASE_URL to the server that has this model."
             )
         self._bundled = {
-            "minilm": MiniLm(settings.threads),
+            "minilm": self._english,
             "multilingual": MultilingualE5(settings.threads),
         }
 
@@ -59,6 +60,10 @@ class ConfiguredEmbedders:
         if self._choice == "auto":
             return list(self._bundled.values())
         return [self._bundled[self._choice]]
+
+    def english(self) -> MiniLm:
+        """The bundled English one, which questions are understood with whatever the settings."""
+        return self._english
 
     async def aclose(self) -> None:
         if self._remote:

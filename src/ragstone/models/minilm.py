@@ -30,6 +30,10 @@ MAX_TOKENS = 256
 """The length that the model was trained for; longer texts are cut."""
 
 
+RECENT = 32
+"""Questions whose vectors are kept: several stages of one answer ask for the same ones."""
+
+
 class MiniLm:
     """`ports.LateEmbedder` for English. Loads on first use; about 120 MB of memory."""
 
@@ -47,6 +51,7 @@ class MiniLm:
         self._session: Any = None
         self._tokenizer: Any = None
         self._encoder: Any = None
+        self._recent: dict[str, EncodedQuestion] = {}
 
     async def embed_passages(self, texts: Sequence[str]) -> Vectors:
         await self._load()
@@ -61,8 +66,14 @@ class MiniLm:
         return await self._call(self._bulk, self._embed_both, texts)
 
     async def embed_question(self, text: str) -> EncodedQuestion:
+        if text in self._recent:
+            return self._recent[text]
         await self._load()
-        return await self._call(self._quick, self._question, text)
+        encoded = await self._call(self._quick, self._question, text)
+        while len(self._recent) >= RECENT:
+            self._recent.pop(next(iter(self._recent)))
+        self._recent[text] = encoded
+        return encoded
 
     async def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
         await self._load()

@@ -7,6 +7,7 @@ from ragstone.ports.answering import Answerer, Completer, History, Said
 from ragstone.ports.catalog import Catalog
 from ragstone.ports.embedding import Embedder, Embedders, LateEmbedder, Vectors
 from ragstone.ports.index import ChunkIndex, Retriever, Search
+from ragstone.ports.intents import IntentExamples, Likeness
 from ragstone.ports.kit import Kit
 from ragstone.ports.reranking import Judgement, Reranker, Statistics
 
@@ -18,9 +19,11 @@ __all__ = [
     "Embedder",
     "Embedders",
     "History",
+    "IntentExamples",
     "Judgement",
     "Kit",
     "LateEmbedder",
+    "Likeness",
     "Reranker",
     "Retriever",
     "Said",

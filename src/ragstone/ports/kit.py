@@ -6,6 +6,7 @@ from ragstone.ports.answering import Answerer, Completer, History
 from ragstone.ports.catalog import Catalog
 from ragstone.ports.embedding import Embedders
 from ragstone.ports.index import ChunkIndex, Retriever
+from ragstone.ports.intents import IntentExamples
 from ragstone.ports.reranking import Reranker, Statistics
 
 
@@ -22,3 +23,4 @@ class Kit:
     statistics: Statistics
     completer: Completer | None = None
     elsewhere: Retriever | None = None
+    intents: IntentExamples | None = None

@@ -9,6 +9,7 @@ from ragstone.errors import InputError
 from ragstone.ports import Kit
 from ragstone.stage import Emit, Stage, Step
 from ragstone.stages.analysis import analysed
+from ragstone.text.intents import hints_of
 from ragstone.turn import Analysis, Ask, Intent, IntentName, Plan, Strategy, Turn, Wanted
 
 SIMPLE = 3
@@ -46,7 +47,7 @@ class Route(Stage):
     accuracy or speed is preferred, unless the request asks otherwise."""
 
     name: ClassVar[str] = "route"
-    needs: ClassVar[frozenset[str]] = frozenset({"question"})
+    needs: ClassVar[frozenset[str]] = frozenset({"question", "intent"})
     gives: ClassVar[frozenset[str]] = frozenset({"plan", "queries", "analysis"})
 
     plan: Plan = Field(Plan(), description="The level's plan.")
@@ -59,6 +60,7 @@ class Route(Stage):
         model = kit.completer if self.analyzer == "llm" else None
         analysis, usage = await analysed(turn.question, model)
         plan, why = _planned(self.plan, ask, analysis, turn.intent)
+        plan = _hinted(plan, ask, turn.intent)
         if ask.top_k is not None:
             plan = replace(plan, top_k=ask.top_k, candidates=max(plan.candidates, ask.top_k))
         plan = replace(plan, **_given(ask.wanted))
@@ -84,6 +86,15 @@ def _planned(level: Plan, ask: Ask, analysis: Analysis, intent: Intent | None) -
     if ask.prefer == "accuracy":
         return _accurate(level, analysis, intent)
     return level, f"level {ask.level}"
+
+
+def _hinted(plan: Plan, ask: Ask, intent: Intent | None) -> Plan:
+    """The plan with what questions of this kind need: more passages, and different ones."""
+    if ask.strategy or ask.prefer == "speed":
+        return plan
+    hints = hints_of(intent)
+    diversity = max(plan.diversity, hints.diversity)
+    return replace(plan, top_k=max(plan.top_k, hints.top_k or 0), diversity=diversity)
 
 
 def _fast(level: Plan, analysis: Analysis) -> Decided:

@@ -1,0 +1,115 @@
+"""`ragstone eval intents`: is small talk recognised, and nothing else taken for it?"""
+
+import gzip
+import json
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from statistics import fmean
+
+from ragstone.build import open_kit
+from ragstone.errors import InputError
+from ragstone.evaluation import measures
+from ragstone.events import Event
+from ragstone.ports import Kit
+from ragstone.settings import Settings
+from ragstone.stages.classify import Classify
+from ragstone.turn import Ask, Turn
+
+SMALL_TALK = frozenset(
+    {
+        "greeting",
+        "goodbye",
+        "thank_you",
+        "what_can_i_ask_you",
+        "who_made_you",
+        "are_you_a_bot",
+        "what_is_your_name",
+        "how_old_are_you",
+        "where_are_you_from",
+        "who_do_you_work_for",
+        "what_are_your_hobbies",
+        "do_you_have_pets",
+        "tell_joke",
+        "small_talk",
+    }
+)
+"""Labels of CLINC150 that are small talk, and our own name for it."""
+
+Judged = tuple[bool, float]
+"""Whether a text was taken for small talk, and the seconds that took."""
+
+Judging = Callable[[Sequence[str]], Awaitable[list[Judged]]]
+
+
+async def evaluate(
+    file: Path, settings: Settings, questions: Path | None = None
+) -> dict[str, float | None]:
+    """The measures by name, of rules and examples alone.
+
+    `smalltalk_recall` is the share of small talk in `file` that is recognised; `others_false` the
+    share of its other rows, and `smalltalk_false` that of `questions`, taken for small talk
+    (without `questions`, the same as `others_false`).
+    """
+    given = rows(file)
+    talk = [row["text"] for row in given if row["intent"] in SMALL_TALK]
+    others = [row["text"] for row in given if row["intent"] not in SMALL_TALK]
+    asked = [row["query"] for row in rows(questions)] if questions else []
+    async with judging(settings) as judged:
+        right, wrong, false = [await judged(texts) for texts in (talk, others, asked)]
+    seconds = [one for _, one in (*right, *wrong, *false)]
+    return {
+        "smalltalk_recall": share(right),
+        "smalltalk_false": share(false if questions else wrong),
+        "others_false": share(wrong),
+        "p50_ms": 1000 * measures.percentile(seconds, 0.5),
+        "p95_ms": 1000 * measures.percentile(seconds, 0.95),
+        "texts": len(seconds),
+    }
+
+
+@asynccontextmanager
+async def judging(settings: Settings) -> AsyncIterator[Judging]:
+    """What judges texts one after the other, warmed up, by rules and examples."""
+    stage = Classify(asks_model=False, threshold=settings.adaptive.intent_threshold)
+    with tempfile.TemporaryDirectory(prefix="ragstone-eval-") as directory:
+        apart = settings.model_copy(update={"ragstone_data": Path(directory)})
+        async with open_kit(apart) as (kit, _, _):
+
+            async def judged(texts: Sequence[str]) -> list[Judged]:
+                return [await _judged(stage, kit, text) for text in texts]
+
+            await judged(["Wer hat die Brücke gebaut, und wann?", "warm up"])
+            yield judged
+
+
+async def _judged(stage: Classify, kit: Kit, text: str) -> Judged:
+    turn = Turn(Ask(text), " ".join(text.split()))
+    started = time.perf_counter()
+    step = await stage.run(turn, kit, _unheard)
+    return step.leaves, time.perf_counter() - started
+
+
+async def _unheard(event: Event) -> None:
+    """Drop what the stage says."""
+
+
+def share(judged: Sequence[Judged]) -> float | None:
+    """How many were taken for small talk, None of none."""
+    return fmean(taken for taken, _ in judged) if judged else None
+
+
+def rows(file: Path) -> list[dict[str, str]]:
+    """Rows of a JSONL file, plain or gzipped, that have all the fields needed."""
+    try:
+        if file.suffix == ".gz":
+            text = gzip.decompress(file.read_bytes()).decode()
+        else:
+            text = file.read_text(encoding="utf-8")
+        found = [json.loads(line) for line in text.split("\n") if line.strip()]
+        needed = ("query",) if found and "query" in found[0] else ("text", "intent")
+        return [{name: str(row[name]) for name in needed} for row in found]
+    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{file} cannot be read as rows of JSON: {error}.") from error
