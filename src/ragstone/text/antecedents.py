@@ -20,6 +20,15 @@ AGREES: Mapping[Pronoun, tuple[Kind, ...]] = {
 }
 """Kinds that a pronoun can mean, the likeliest first."""
 
+SURE: Mapping[Pronoun, tuple[Kind, ...]] = {
+    "he": ("man",),
+    "she": ("woman",),
+    "they": ("many",),
+    "it": ("thing",),
+}
+"""Kinds that a pronoun can mean when it was used before anything was named that it can mean: then
+what a later answer names is rather something else."""
+
 LESS_LIKELY = 0.8
 """Share of its weight that a mention keeps for every step down that list."""
 
@@ -55,13 +64,14 @@ class Salience:
     """Everything that has been mentioned, with its weight. Immutable: each step makes a new one."""
 
     entities: tuple[Entity, ...] = ()
+    waiting: frozenset[Pronoun] = frozenset()
 
     def about(self, subject: str) -> "Salience":
         """With what the whole conversation is about; it never fades away entirely."""
         if not subject:
             return self
         entity = Entity(subject, kind_of_name(subject), SUBJECT, True, True)
-        return Salience((*self.entities, entity))
+        return replace(self, entities=(*self.entities, entity))
 
     def faded(self) -> "Salience":
         """A turn later."""
@@ -69,7 +79,7 @@ class Salience:
             replace(one, weight=max(one.weight * FADING, 1.0 if one.subject else 0.0))
             for one in self.entities
         )
-        return Salience(tuple(one for one in kept if one.weight >= LEAST))
+        return replace(self, entities=tuple(one for one in kept if one.weight >= LEAST))
 
     def asked(self, mentioned: Iterable[Mention]) -> "Salience":
         """After a question that mentions these."""
@@ -89,6 +99,8 @@ class Salience:
     def meant(self, pronoun: Pronoun) -> Entity | None:
         """What the pronoun stands for."""
         kinds = AGREES[pronoun]
+        if pronoun in self.waiting:
+            kinds = tuple(kind for kind in kinds if kind in SURE[pronoun])
         fitting = [one for one in self.entities if one.kind in kinds]
         return max(
             fitting, key=lambda one: one.weight * LESS_LIKELY ** kinds.index(one.kind), default=None
@@ -98,6 +110,10 @@ class Salience:
         """What the conversation is about now; names before phrases."""
         return max(self.entities, key=lambda one: one.weight, default=None)
 
+    def without(self, pronoun: Pronoun) -> "Salience":
+        """After the pronoun stood for nothing that is known."""
+        return replace(self, waiting=self.waiting | {pronoun})
+
     def taken_up(self, entity: Entity, pronoun: Pronoun) -> "Salience":
         """After the pronoun stood for the entity, whose kind it may tell."""
         known: dict[Pronoun, Kind] = {"he": "man", "she": "woman"}
@@ -105,7 +121,9 @@ class Salience:
         if entity.kind == "name" and pronoun in ("it", "they"):
             kind = "thing" if pronoun == "it" else "many"
         told = replace(entity, kind=kind, weight=entity.weight + TAKEN_UP)
-        return Salience(tuple(told if one is entity else one for one in self.entities))
+        return replace(
+            self, entities=tuple(told if one is entity else one for one in self.entities)
+        )
 
     def _with(self, mention: Mention, weight: float) -> "Salience":
         for one in self.entities:
@@ -118,9 +136,11 @@ class Salience:
                     weight=one.weight + weight,
                     kind=kind,
                 )
-                return Salience(tuple(heavier if e is one else e for e in self.entities))
+                return replace(
+                    self, entities=tuple(heavier if e is one else e for e in self.entities)
+                )
         fresh = Entity(mention.text, mention.kind, weight, mention.proper)
-        return Salience((*self.entities, fresh))
+        return replace(self, entities=(*self.entities, fresh))
 
 
 def same(one: str, other: str) -> bool:

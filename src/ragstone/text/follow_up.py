@@ -1,112 +1,135 @@
-"""A follow-up as a question of its own, by rules."""
+"""A follow-up as a question of its own, by rules, and what of the conversation to search with it.
+
+Pronouns are replaced by what they stand for, `what about X` and bare ellipsis are put into the
+frame of the question before, and what is said of politeness goes. What rules cannot make whole is
+searched together with the last questions: expansion by history, as in Lin et al., "Multi-Stage
+Conversational Passage Retrieval" (2021).
+"""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragstone.text.antecedents import Entity, Pronoun, Salience, same
-from ragstone.text.mentions import function_words, mentions, names, vocabulary
+from ragstone.text import ellipsis, follow_up_abroad
+from ragstone.text.antecedents import Salience
+from ragstone.text.language import detect
+from ragstone.text.mentions import mentions, names
+from ragstone.text.politeness import plain, refusal, social
+from ragstone.text.pronouns import resolved
 from ragstone.text.words import content_words
+
+LONGEST = 500
+"""Characters of a question that is still rewritten; a longer one says what it means."""
+
+CONTEXT_QUESTIONS = 2
+CONTEXT_NAMES = 3
+CONTEXT_CHARS = 600
+"""What a search takes along: the last questions, and names of the last answer."""
+
+SHORT = 5
+"""A question of fewer words that carry meaning leans on the conversation."""
+
+_LEANS = re.compile(
+    r"\b(?:he|him|his|she|her|hers|they|them|their|theirs|it|its|this|that|these|those|there|one|"
+    r"ones|such|others?|else|another|more|also|too|same|both|former|latter)\b"
+    r"|^(?:and|but|or|so|then|what about|how about|i mean(?:t)?)\b",
+    re.IGNORECASE,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
+    """A question and its answer, which may be missing."""
+
     question: str
     answer: str = ""
 
+
 @dataclass(frozen=True, slots=True)
 class FollowUp:
+    """`text` is the question by itself as well as rules can say it, `context` what to search it
+    with besides, empty for a question that needs none. `whole` says that nothing is left open, and
+    `done` what was done."""
+
     text: str
     context: str = ""
-    reason: str = ""
+    whole: bool = True
+    done: tuple[str, ...] = ()
 
-_PRONOUN = re.compile(
-    r"\b(?P<he>he|him|his)\b|\b(?P<she>she|her|hers)\b|\b(?P<they>they|them|their|theirs)\b"
-    r"|\b(?P<it>it|its)\b",
-    re.IGNORECASE,
-)
-_EXPLETIVE = re.compile(
-    r"\b(?:is|was|isn['’]t|be|makes?|find) it (?:\w+ly )?(?:\w+ )?(?:to|that|if|for|when|true|possible)\b"
-    r"|\bit(?:['’]s| is| was)? (?:rain\w*|snow\w*|seems?|turns? out|depends|appears)\b"
-    r"|\bit(?:['’]s| is| was| would be| might be) (?:\w+ly )?(?:an? )?\w+ (?:to|that|if|for|when)\b"
-    r"|\b(?:does|did|will|would) it take\b|\bwhat time is it\b|\bmake it\b|\b(?:get|that['’]s) it\b",
-    re.IGNORECASE,
-)
-_CLAUSE = re.compile(
-    r"[,;.?!:]\s|\b(?:and|but|or|if|when|because|so|since|while|after|before|that|who|which|although|then)\b",
-    re.IGNORECASE,
-)
-_POSSESSIVE = frozenset(("his", "their", "its"))
 
-def resolved(question: str, state: Salience) -> tuple[str, Salience, list[Entity]]:
-    """The question with its pronouns replaced by what they stand for."""
-    done: dict[str, bool] = {}
-    pieces: list[str] = []
-    meant: list[Entity] = []
-    end = 0
-    own = names(question)
-    expletives = [m.span() for m in _EXPLETIVE.finditer(question)]
-    for match in _PRONOUN.finditer(question):
-        pronoun: Pronoun = match.lastgroup  # type: ignore[assignment]
-        if pronoun in done or any(a <= match.start() < b for a, b in expletives):
-            continue
-        if _inside(question, match.start(), pronoun):
-            done[pronoun] = True
-            continue
-        entity = state.meant(pronoun)
-        if entity is None:
-            continue
-        if any(same(entity.name, one.text) for one in own):
-            done[pronoun] = True
-            continue
-        done[pronoun] = True
-        state = state.taken_up(entity, pronoun)
-        meant.append(entity)
-        pieces += [question[end : match.start()], _form(question, match, entity)]
-        end = match.end()
-    return "".join([*pieces, question[end:]]), state, meant
+def standalone(question: str, before: Sequence[Exchange], subject: str = "") -> FollowUp:
+    """`question` by itself. `before` are the exchanges that it may lean on, oldest first;
+    `subject` is what the whole conversation is about, if that is known.
 
-def _form(question: str, match: re.Match[str], entity: Entity) -> str:
-    word, rest = match.group().casefold(), question[match.end():]
-    name = entity.name if entity.proper else f"the {entity.name}"
-    possessive = word in _POSSESSIVE or (word == "her" and _noun_follows(rest))
-    if possessive:
-        return name + ("'" if name.endswith("s") else "'s")
-    return name
+    Nothing in the conversation is followed as an instruction; words are only copied from it.
+    """
+    if not (before or subject) or len(question) > LONGEST or social(question):
+        return FollowUp(question)
+    language = detect(" ".join([question, *(one.question for one in before)])) or "en"
+    if language != "en":
+        earlier = [one.question for one in before]
+        found = follow_up_abroad.standalone(question, earlier, language)
+        leans = found is not None
+        text, done = found or (question, ())
+    else:
+        state = _after(before, subject)
+        text, done = _in_english(question, before, state)
+        leans = _leaning(question, before)
+    if not leans:
+        return FollowUp(text, done=done)
+    whole = language == "en" and not _open(text)
+    return FollowUp(text, _context(before), whole, done)
 
-def _noun_follows(rest: str) -> bool:
-    follower = re.match(r"\s+([\w'’-]+)", rest)
-    return bool(follower) and follower.group(1).casefold() not in function_words()
 
-def _inside(question: str, place: int, pronoun: Pronoun) -> bool:
-    """Whether the question itself holds what the pronoun stands for."""
-    before = question[:place]
-    clause = None
-    for clause in _CLAUSE.finditer(before): pass
-    head = before[: clause.start()] if clause else ""
-    kinds = {"he": ("man", "person", "name"), "she": ("woman","person","name"), "they": ("many","name"), "it": ("thing",)}[pronoun]
-    found = [m for m in mentions(head) if m.kind in kinds and (pronoun != "it" or True)]
-    if pronoun in ("he", "she"):
-        found = [m for m in mentions(before) if m.kind in kinds and (m.kind != "name" or " " in m.text or clause)]
-    return bool(found)
+def _in_english(
+    question: str, before: Sequence[Exchange], state: Salience
+) -> tuple[str, tuple[str, ...]]:
+    done: list[str] = []
+    text = plain(question)
+    if text != question:
+        done.append("politeness left out")
+    last = before[-1].question if before else ""
+    framed = ellipsis.framed(text, plain(last))
+    if framed:
+        found = resolved(framed, state)
+        return found.text, (*done, "put into the question before")
+    found = resolved(text, state)
+    if found.meant:
+        done.append("pronouns: " + ", ".join(one.name for one in found.meant))
+    elif about := ellipsis.about(text, found.state.topic()):
+        return about, (*done, "the topic added")
+    return found.text, tuple(done)
 
-def state_after(exchanges: Sequence[Exchange], subject: str = "") -> tuple[Salience, str]:
+
+def _after(before: Sequence[Exchange], subject: str) -> Salience:
+    """What is salient when the question is asked."""
     state = Salience().about(subject)
-    last = ""
-    for one in exchanges:
-        state = state.faded()
-        last, state, _ = resolved(one.question, state)
-        state = state.asked(mentions(one.question))
+    for one in before:
+        state = resolved(one.question, state.faded()).state.asked(mentions(one.question))
         if one.answer and not refusal(one.answer):
             state = state.answered(names(one.answer))
-    return state, last
+    return state.faded()
 
-_REFUSAL = re.compile(r"\b(?:sorry|apologi[sz]e|(?:do|does|did)(?: not|n['’]t) (?:\w+ )?(?:have|know|hold|provide|include|contain|mention)|(?:cannot|can['’]?t|unable to) (?:find|answer)|no (?:specific )?information|CANNOTANSWER)\b", re.I)
-def refusal(answer: str) -> bool:
-    return bool(_REFUSAL.search(answer[:200]))
 
-def standalone(question: str, exchanges: Sequence[Exchange], subject: str = "") -> FollowUp:
-    if not exchanges and not subject:
-        return FollowUp(question)
-    state, last = state_after(exchanges, subject)
-    text, state, meant = resolved(question, state.faded())
-    return FollowUp(text, last, "pronoun" if meant else "")
+def _leaning(question: str, before: Sequence[Exchange]) -> bool:
+    """Whether the question leans on what was said: it points back, is short, or shares words. A
+    long one that does none of these begins a new topic."""
+    asked = set(content_words(question))
+    if len(asked) < SHORT or _LEANS.search(question):
+        return bool(before)
+    said = " ".join(f"{one.question} {one.answer[:1000]}" for one in before)
+    return not asked.isdisjoint(content_words(said))
+
+
+def _open(text: str) -> bool:
+    """Whether a rewritten question still points at something outside it."""
+    return bool(_LEANS.search(text)) or len(set(content_words(text))) < SHORT - 2
+
+
+def _context(before: Sequence[Exchange]) -> str:
+    """The last questions and the names in the last answer, within `CONTEXT_CHARS`."""
+    asked = [one.question for one in before if not social(one.question)][-CONTEXT_QUESTIONS:]
+    named: list[str] = []
+    if before and not refusal(before[-1].answer):
+        named = [one.text for one in names(before[-1].answer)]
+    return " ".join([*asked, *list(dict.fromkeys(named))[:CONTEXT_NAMES]])[:CONTEXT_CHARS].strip()
