@@ -55,6 +55,8 @@ def recipes(settings: Settings) -> Mapping[Level, Recipe]:
         rerank=rag.rerank,
         reranked=rag.reranked,
         min_similarity=rag.similarity_threshold,
+        rewrite=rag.rewrite,
+        rewrites=rag.rewrites,
     )
     enhanced = replace(
         standard,
@@ -90,7 +92,11 @@ def _recipe(settings: Settings, plan: Plan) -> Recipe:
     rag = settings.rag
     return Recipe(
         stages=(
-            Contextualize(max_question_chars=rag.max_question_chars),
+            Contextualize(
+                max_question_chars=rag.max_question_chars,
+                rewriting=settings.conversation.query_rewriting_enabled,
+                turns=settings.conversation.rewriting_turns,
+            ),
             Route(plan=plan),
             Retrieve(),
             Fuse(rrf_k=rag.rrf_k, title_boost=rag.title_boost),

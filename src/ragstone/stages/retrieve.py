@@ -41,7 +41,7 @@ class Retrieve(Stage):
         if _foreign(turn, collection, kit):
             plan = replace(plan, dense_weight=max(plan.dense_weight, FOREIGN_DENSE_WEIGHT))
         async with kit.catalog.seeing() as hidden:
-            search = Searching(kit, collection, visible(ask, hidden), plan)
+            search = Searching(kit, collection, visible(ask, hidden), plan, turn.imagined)
             found = await STRATEGIES[plan.strategy](search, turn.queries)
         counts = Counter[str]()
         for ranked in found.lists:

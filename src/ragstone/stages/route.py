@@ -49,7 +49,7 @@ class Route(Stage):
         _check(plan)
         reason = "the request asks for it" if ask.strategy else f"level {ask.level}"
         return Step(
-            replace(turn, plan=plan, queries=(turn.question,)),
+            replace(turn, plan=plan, queries=(turn.question, *turn.queries[1:])),
             f"{plan.strategy}, {plan.top_k} passages",
             reason,
         )

@@ -38,6 +38,7 @@ class Searching:
     collection: Collection
     where: Filter
     plan: Plan
+    imagined: tuple[str, ...] = ()
 
     async def encode(self, queries: Sequence[str]) -> tuple[Vectors, EncodedQuestion]:
         """The vectors of `queries`, and the first one for late interaction."""
@@ -103,7 +104,12 @@ class Searching:
 
 def weights(plan: Plan, feedback: float = 0.0) -> Weights:
     """How the plan fuses lists."""
-    return Weights(plan.dense_weight, feedback, plan.fusion)
+    return Weights(plan.dense_weight, feedback, plan.fusion, parts=asks_for_parts(plan))
+
+
+def asks_for_parts(plan: Plan) -> bool:
+    """Whether further queries ask for parts of the answer, not for the same in other words."""
+    return plan.strategy == "iterative" or plan.rewrite == "decompose"
 
 
 def visible(ask: Ask, hidden: frozenset[str]) -> Filter:

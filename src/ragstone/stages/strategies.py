@@ -31,8 +31,9 @@ Strategist = Callable[[Searching, Sequence[str]], Awaitable[Found]]
 
 async def dense(search: Searching, queries: Sequence[str]) -> Found:
     """By meaning only."""
-    vectors, encoded = await search.encode(queries)
-    lists = await search.lists(queries, vectors, words=False)
+    meant = (*queries, *search.imagined)
+    vectors, encoded = await search.encode(meant)
+    lists = await search.lists(meant, vectors, words=False)
     return await _read(search, lists, Found((), {}, encoded))
 
 
@@ -42,13 +43,17 @@ async def bm25(search: Searching, queries: Sequence[str]) -> Found:
 
 
 async def hybrid(search: Searching, queries: Sequence[str]) -> Found:
-    """By meaning and by words, all queries at once; a topical question is refined."""
+    """By meaning and by words, all queries at once; a topical question is refined.
+
+    Imagined passages are compared by meaning only: their words are guesses.
+    """
+    meant = (*queries, *search.imagined)
     (vectors, encoded), by_words, share = await asyncio.gather(
-        search.encode(queries),
+        search.encode(meant),
         search.lists(queries, None),
         _feedback_share(search, queries[0]),
     )
-    lists = [*await search.lists(queries, vectors, words=False), *by_words]
+    lists = [*await search.lists(meant, vectors, words=False), *by_words]
     if share:
         refined = await search.refined(encoded, queries[0], lists)
         lists += [refined] if refined else []

@@ -61,7 +61,10 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Salience:
-    """Everything that has been mentioned, with its weight. Immutable: each step makes a new one."""
+    """Everything that has been mentioned, with its weight. Immutable: each step makes a new one.
+
+    `waiting` are pronouns that were used before anything was named that they can mean.
+    """
 
     entities: tuple[Entity, ...] = ()
     waiting: frozenset[Pronoun] = frozenset()
@@ -121,9 +124,8 @@ class Salience:
         if entity.kind == "name" and pronoun in ("it", "they"):
             kind = "thing" if pronoun == "it" else "many"
         told = replace(entity, kind=kind, weight=entity.weight + TAKEN_UP)
-        return replace(
-            self, entities=tuple(told if one is entity else one for one in self.entities)
-        )
+        entities = tuple(told if one is entity else one for one in self.entities)
+        return Salience(entities, self.waiting - {pronoun})
 
     def _with(self, mention: Mention, weight: float) -> "Salience":
         for one in self.entities:

@@ -21,6 +21,9 @@ from ragstone.text.words import content_words
 LONGEST = 500
 """Characters of a question that is still rewritten; a longer one says what it means."""
 
+LONGEST_ANSWER = 1000
+"""Characters of an answer that tell what was spoken of."""
+
 CONTEXT_QUESTIONS = 2
 CONTEXT_NAMES = 3
 CONTEXT_CHARS = 600
@@ -105,7 +108,8 @@ def _after(before: Sequence[Exchange], subject: str) -> Salience:
     """What is salient when the question is asked."""
     state = Salience().about(subject)
     for one in before:
-        state = resolved(one.question, state.faded()).state.asked(mentions(one.question))
+        earlier = one.question[:LONGEST]
+        state = resolved(earlier, state.faded()).state.asked(mentions(earlier))
         if one.answer and not refusal(one.answer):
             state = state.answered(names(one.answer))
     return state.faded()
@@ -117,7 +121,7 @@ def _leaning(question: str, before: Sequence[Exchange]) -> bool:
     asked = set(content_words(question))
     if len(asked) < SHORT or _LEANS.search(question):
         return bool(before)
-    said = " ".join(f"{one.question} {one.answer[:1000]}" for one in before)
+    said = " ".join(f"{one.question[:LONGEST]} {one.answer[:LONGEST_ANSWER]}" for one in before)
     return not asked.isdisjoint(content_words(said))
 
 
@@ -128,7 +132,8 @@ def _open(text: str) -> bool:
 
 def _context(before: Sequence[Exchange]) -> str:
     """The last questions and the names in the last answer, within `CONTEXT_CHARS`."""
-    asked = [one.question for one in before if not social(one.question)][-CONTEXT_QUESTIONS:]
+    asked = [one.question[:LONGEST] for one in before if not social(one.question)]
+    asked = asked[-CONTEXT_QUESTIONS:]
     named: list[str] = []
     if before and not refusal(before[-1].answer):
         named = [one.text for one in names(before[-1].answer)]
