@@ -20,6 +20,7 @@ from ragstone.stages.grade import Grade
 from ragstone.stages.persist import Persist
 from ragstone.stages.rerank import Rerank
 from ragstone.stages.retrieve import Retrieve
+from ragstone.stages.rewrite import Rewrite
 from ragstone.stages.route import Route
 from ragstone.turn import Level, Plan
 
@@ -98,6 +99,7 @@ def _recipe(settings: Settings, plan: Plan) -> Recipe:
                 turns=settings.conversation.rewriting_turns,
             ),
             Route(plan=plan),
+            Rewrite(),
             Retrieve(),
             Fuse(rrf_k=rag.rrf_k, title_boost=rag.title_boost),
             Rerank(),

@@ -270,7 +270,8 @@ class Turn:
     """One question and everything known about it so far.
 
     `question` is what is asked, by itself and spelt right; `queries` are what is searched for it,
-    itself first, and `imagined` passages that are searched by meaning only. `whole` says that the
+    itself first; `parts` says that the others ask for parts of the answer, not for the same in
+    other words; `imagined` are passages that are searched by meaning only. `whole` says that the
     question means the same in any conversation; one that is not must not be answered from memory.
     """
 
@@ -280,6 +281,7 @@ class Turn:
     plan: Plan = Plan()
     whole: bool = True
     queries: tuple[str, ...] = ()
+    parts: bool = False
     imagined: tuple[str, ...] = ()
     collection: "Collection | None" = None
     encoded: "EncodedQuestion | None" = None

@@ -9,7 +9,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from ragstone.errors import EmptyQuestion, QuestionTooLong, RagstoneError
-from ragstone.ports import Kit
+from ragstone.ports import Completer, Kit
 from ragstone.stage import Emit, Stage, Step
 from ragstone.stages.standalone import asked
 from ragstone.text.follow_up import Exchange, standalone
@@ -59,10 +59,10 @@ class Contextualize(Stage):
             return Step(replace(turn, whole=whole), "as asked", "rewriting is turned off")
         failure = ""
         if kit.completer:
-            found, usage, failure = await self._by_model(turn.question, kit, before)
+            found, usage, failure = await self._by_model(turn.question, kit.completer, before)
             turn = replace(turn, usage=turn.usage + usage)
             if found:
-                turn = replace(turn, question=found[0], queries=tuple(found))
+                turn = replace(turn, question=found[0], queries=tuple(found), parts=len(found) > 1)
                 return Step(turn, f"asked as {found[0]!r}", f"{kit.completer.name} says so")
         text = by_rules.text
         queries = (text, f"{by_rules.context} {text}") if by_rules.context else (text,)
@@ -75,19 +75,18 @@ class Contextualize(Stage):
         )
 
     async def _by_model(
-        self, question: str, kit: Kit, before: Sequence[Exchange]
+        self, question: str, model: Completer, before: Sequence[Exchange]
     ) -> tuple[list[str], Usage, str]:
         """What the chat model makes of it, what that cost, and why it is nothing."""
-        assert kit.completer
         try:
             async with asyncio.timeout(self.model_timeout):
-                found, usage = await asked(kit.completer, question, before)
+                found, usage = await asked(model, question, before)
         except (RagstoneError, TimeoutError) as error:
             why = str(error) or f"no answer in {self.model_timeout:g} s"
-            log.warning("%s did not rewrite a follow-up: %s", kit.completer.name, why)
+            log.warning("%s did not rewrite a follow-up: %s", model.name, why)
             return [], Usage(), f"by rules, as the chat model failed: {why}"
         if not found:
-            log.warning("%s gave no usable rewrite of a follow-up", kit.completer.name)
+            log.warning("%s gave no usable rewrite of a follow-up", model.name)
             return [], usage, "by rules, as the chat model gave no usable question"
         return found, usage, ""
 

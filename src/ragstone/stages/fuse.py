@@ -37,7 +37,7 @@ class Fuse(Stage):
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
         plan = turn.plan
-        weights = replace(base(plan, turn.feedback), rrf_k=self.rrf_k)
+        weights = replace(base(plan, turn.feedback, turn.parts), rrf_k=self.rrf_k)
         hits = sorted(self._hits(turn, weights), key=lambda hit: (-hit.score, hit.chunk.chunk_id))
         return Step(
             replace(turn, hits=tuple(hits)),

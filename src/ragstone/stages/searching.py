@@ -39,6 +39,11 @@ class Searching:
     where: Filter
     plan: Plan
     imagined: tuple[str, ...] = ()
+    parts: bool = False
+
+    def weights(self, feedback: float = 0.0) -> Weights:
+        """How the lists of this search are fused."""
+        return weights(self.plan, feedback, self.parts)
 
     async def encode(self, queries: Sequence[str]) -> tuple[Vectors, EncodedQuestion]:
         """The vectors of `queries`, and the first one for late interaction."""
@@ -76,7 +81,7 @@ class Searching:
         Pseudo relevance feedback in the space of the vectors after Rocchio (1971): the question
         plus the mean of the best chunks, weighted by their scores.
         """
-        best = dict(list(fuse(lists, weights(self.plan)).items())[:FEEDBACK_CHUNKS])
+        best = dict(list(fuse(lists, self.weights()).items())[:FEEDBACK_CHUNKS])
         near = await self.kit.index.vectors(self.collection, list(best))
         if not near:
             return None
@@ -93,7 +98,7 @@ class Searching:
         self, lists: Sequence[RankedList], feedback: float, most: int
     ) -> dict[str, Chunk]:
         """The best chunks of the lists."""
-        best = list(fuse(lists, weights(self.plan, feedback)))[:most]
+        best = list(fuse(lists, self.weights(feedback)))[:most]
         return await self.kit.index.fetch(self.collection, best)
 
     def within(self, document_ids: Sequence[str]) -> "Searching":
@@ -102,14 +107,10 @@ class Searching:
         return replace(self, where=narrowed)
 
 
-def weights(plan: Plan, feedback: float = 0.0) -> Weights:
-    """How the plan fuses lists."""
-    return Weights(plan.dense_weight, feedback, plan.fusion, parts=asks_for_parts(plan))
-
-
-def asks_for_parts(plan: Plan) -> bool:
-    """Whether further queries ask for parts of the answer, not for the same in other words."""
-    return plan.strategy == "iterative" or plan.rewrite == "decompose"
+def weights(plan: Plan, feedback: float = 0.0, parts: bool = False) -> Weights:
+    """How the plan fuses lists; `parts` if further queries ask for parts of the answer."""
+    parts = parts or plan.strategy == "iterative"
+    return Weights(plan.dense_weight, feedback, plan.fusion, parts=parts)
 
 
 def visible(ask: Ask, hidden: frozenset[str]) -> Filter:

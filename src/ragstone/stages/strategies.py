@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ragstone.chunk import Chunk
-from ragstone.stages.searching import LEAST_FEEDBACK, Found, Searching, weights
+from ragstone.stages.searching import LEAST_FEEDBACK, Found, Searching
 from ragstone.text.fusion import fuse
 from ragstone.text.words import STOPWORDS, content_words, words
 from ragstone.turn import RankedList, Scored, Strategy
@@ -99,9 +99,9 @@ async def iterative(search: Searching, queries: Sequence[str]) -> Found:
         asked.append(following)
         vectors, _ = await search.encode([following])
         lists = [*found.lists, *await search.lists([following], vectors)]
-        before = set(list(fuse(found.lists, weights(search.plan)))[: search.plan.top_k])
+        before = set(list(fuse(found.lists, search.weights()))[: search.plan.top_k])
         found = await _read(search, lists, found)
-        after = set(list(fuse(found.lists, weights(search.plan)))[: search.plan.top_k])
+        after = set(list(fuse(found.lists, search.weights()))[: search.plan.top_k])
         if after <= before:
             break
     return found
@@ -123,7 +123,7 @@ STRATEGIES: Mapping[Strategy, Strategist] = {
 def best_documents(search: Searching, found: Found) -> list[str]:
     """The documents of the candidates, by the scores of their best chunks together."""
     scores: dict[str, list[float]] = {}
-    for chunk_id, score in fuse(found.lists, weights(search.plan, found.feedback)).items():
+    for chunk_id, score in fuse(found.lists, search.weights(found.feedback)).items():
         if chunk := found.chunks.get(chunk_id):
             scores.setdefault(chunk.document_id, []).append(score)
     worth = {one: sum(best[:CHUNKS_OF_A_DOCUMENT]) for one, best in scores.items()}
@@ -147,7 +147,7 @@ def hop(question: str, chunks: Sequence[Chunk]) -> str:
 
 
 def _best_chunks(search: Searching, found: Found) -> list[Chunk]:
-    best = fuse(found.lists, weights(search.plan, found.feedback))
+    best = fuse(found.lists, search.weights(found.feedback))
     return [found.chunks[one] for one in best if one in found.chunks][:HOP_CHUNKS]
 
 

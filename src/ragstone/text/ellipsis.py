@@ -77,7 +77,7 @@ def _exchanged(what: str, before: str) -> str:
             return _YEAR.sub(year.group(), before, count=1)
         return f"{before.rstrip('?!. ')} {what}?" if not years else ""
     named = [one for one in mentions(what) if one.proper]
-    old = [one for one in names(before)]
+    old = list(names(before))
     if len(named) == 1 and len(what.split()) == len(named[0].text.split()) and len(old) == 1:
         start = old[0].start
         return before[:start] + what + before[start + len(old[0].text) :]

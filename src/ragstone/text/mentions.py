@@ -35,8 +35,8 @@ _SUBJECT = re.compile(
 _PLACED = re.compile(r"\b(?:in|at|near|into|on)\s(?:the\s)?$", re.IGNORECASE)
 """Before a name: it is a place rather than a person."""
 _POSSESSIVE = re.compile(r"['’]s?$")
-_DETERMINERS = frozenset("the a an my your our this that these those".split())
-_HELPERS = frozenset("do does did can could will would should".split())
+_DETERMINERS = frozenset(["the", "a", "an", "my", "your", "our", "this", "that", "these", "those"])
+_HELPERS = frozenset(["do", "does", "did", "can", "could", "will", "would", "should"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def _names(text: str) -> Iterator[Mention]:
         found, start = match.group(), match.start()
         opens = _SENTENCE_START.search(text[max(0, start - 5) : start]) is not None
         while found and _common(found.split()[0], opens):
-            found = (found.split(maxsplit=1) + [""])[1]
+            found = found.partition(" ")[2].lstrip()
             start, opens = match.end() - len(found), False
         if opens and " " not in found and not _SUBJECT.match(text, start + len(found)):
             continue

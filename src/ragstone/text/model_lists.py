@@ -6,9 +6,12 @@ import re
 MOST_CHARS = 20_000
 """Characters of an answer that are looked at."""
 
-_LINE_LEAD = re.compile(r"^\s{0,20}(?:[-*•–]|\(?\d{1,2}[.):]|(?:query|question|q)\s?\d{1,2}:)\s*", re.I)
+_LINE_LEAD = re.compile(
+    r"^\s{0,20}(?:[-*•–]|\(?\d{1,2}[.):]|(?:query|question|q)\s?\d{1,2}:)\s*", re.I
+)
 _CHATTER = re.compile(
-    r"^(?:here (?:are|is)|sure|certainly|of course|okay|alternative|the following|以下|下面)\b.{0,120}[:：]$",
+    r"^(?:here (?:are|is)|sure|certainly|of course|okay|alternative|the following|以下|下面)"
+    r"\b.{0,120}[:：]$",
     re.IGNORECASE,
 )
 _QUOTES = "\"'“”‘’`「」"
