@@ -13,8 +13,8 @@ from ragstone.text.mentions import Kind, Mention, kind_of_name
 Pronoun = Literal["he", "she", "they", "it"]
 
 AGREES: Mapping[Pronoun, tuple[Kind, ...]] = {
-    "he": ("man", "name", "person"),
-    "she": ("woman", "name", "person"),
+    "he": ("man", "person", "name"),
+    "she": ("woman", "person", "name"),
     "they": ("many", "name", "person", "man", "woman", "thing"),
     "it": ("thing", "name", "many"),
 }
@@ -91,12 +91,16 @@ class Salience:
             state = state._with(mention, NAMED if mention.proper else PHRASE)
         return state
 
-    def answered(self, mentioned: Iterable[Mention]) -> "Salience":
-        """After an answer that mentions these."""
-        state = self
-        for place, mention in enumerate(mentioned):
-            weight = NAMED if mention.proper else PHRASE
-            state = state._with(mention, weight * ANSWERED * 0.9**place)
+    def answered(self, named: Iterable[Mention], asks_who: bool = False) -> "Salience":
+        """After an answer that names these. Where it was asked who, the first new name is a person,
+        and as salient as if the question had named it."""
+        state, told = self, not asks_who
+        for place, mention in enumerate(named):
+            weight = NAMED * ANSWERED * 0.9**place
+            if not told and not any(same(one.name, mention.text) for one in self.entities):
+                kind = "person" if mention.kind == "name" else mention.kind
+                told, weight, mention = True, SUBJECT, replace(mention, kind=kind)
+            state = state._with(mention, weight)
         return state
 
     def meant(self, pronoun: Pronoun) -> Entity | None:

@@ -3,7 +3,7 @@
 import re
 
 from ragstone.text.antecedents import Entity
-from ragstone.text.mentions import mentions, names
+from ragstone.text.mentions import names
 
 _YEAR = re.compile(r"\b(?:1[0-9]{3}|20[0-9]{2})\b")
 _ABOUT = re.compile(
@@ -11,13 +11,18 @@ _ABOUT = re.compile(
     r"^and (?P<rest>(?:in |for |of |with |on |the |an? )?[^?.!]{2,60})[?.!\s]*$",
     re.IGNORECASE,
 )
+_PLACED = re.compile(r"(?P<at>in|on|for|with|at|from|under|during|by)\s", re.IGNORECASE)
+_AT_THE_END = re.compile(
+    r"\b(?:of|in|for|from|at|by|with|on)\s(?:the\s|a\s)?(?P<old>[^\W\d_][\w'’-]*(?:\s\w+)?)$",
+    re.IGNORECASE,
+)
 _BARE = re.compile(
     r"^(?P<wh>why|how|when|where|who)(?: (?:so|not|is that|was that|then|exactly))?[?.!\s]*$",
     re.IGNORECASE,
 )
 _OPENED = re.compile(
-    r"^(?:(?:what|which)(?: \w+)?|why|how|when|where|who) (?P<rest>(?:do|does|did|is|are|was|were|"
-    r"can|could|will|would|should|has|have|had)\b.*)$",
+    r"^(?:(?:what|which)(?: \w+)?|why|how|when|where|who) "
+    r"(?P<rest>(?:do|does|did|can|could|will|would|should)\b.*)$",
     re.IGNORECASE,
 )
 _YES_NO = re.compile(
@@ -32,6 +37,9 @@ _VERB = re.compile(
     r"\b(?:is|are|am|was|were|be|do|does|did|has|have|had|can|could|will|would|should|must)\b",
     re.IGNORECASE,
 )
+
+MOST_EXCHANGED = 4
+"""Words of what is put in the place of something else."""
 
 FRAGMENT = 3
 """Words of a question without a verb that are only a part of one."""
@@ -70,18 +78,24 @@ def _asked_why(wh: str, before: str) -> str:
 
 
 def _exchanged(what: str, before: str) -> str:
-    """`before` with `what` in place of its like: a year for a year, a name for a name."""
+    """`before` with `what` in place of its like: a year for a year, a name for a name, a phrase for
+    the phrase after the same preposition, or at its end."""
+    body = before.rstrip("?!. ")
     year, years = _YEAR.search(what), _YEAR.findall(before)
-    if year and len(what.split()) <= 3:
-        if len(years) == 1:
-            return _YEAR.sub(year.group(), before, count=1)
-        return f"{before.rstrip('?!. ')} {what}?" if not years else ""
-    named = [one for one in mentions(what) if one.proper]
-    old = list(names(before))
-    if len(named) == 1 and len(what.split()) == len(named[0].text.split()) and len(old) == 1:
-        start = old[0].start
-        return before[:start] + what + before[start + len(old[0].text) :]
-    return ""
+    if year and len(what.split()) <= 2 and len(years) == 1:
+        return _YEAR.sub(year.group(), before, count=1)
+    if placed := _PLACED.match(what):
+        start = re.search(rf"\s{placed.group('at')}\s[^?.!]{{2,40}}$", body, re.IGNORECASE)
+        return f"{body[: start.start()] if start else body} {what}?"
+    if len(what.split()) > MOST_EXCHANGED:
+        return ""
+    if what[0].isupper() and (named := names(before)):
+        old = named[-1]
+    elif ended := _AT_THE_END.search(body):
+        return f"{body[: ended.start('old')]}{what}?"
+    else:
+        return ""
+    return before[: old.start] + what + before[old.start + len(old.text) :]
 
 
 def about(question: str, topic: Entity | None) -> str:

@@ -32,6 +32,9 @@ CONTEXT_CHARS = 600
 SHORT = 5
 """A question of fewer words that carry meaning leans on the conversation."""
 
+POLITENESS = "politeness left out"
+
+_WHO = re.compile(r"^\W{0,3}(?:who|whose)\b", re.IGNORECASE)
 _LEANS = re.compile(
     r"\b(?:he|him|his|she|her|hers|they|them|their|theirs|it|its|this|that|these|those|there|one|"
     r"ones|such|others?|else|another|more|also|too|same|both|former|latter)\b"
@@ -80,7 +83,8 @@ def standalone(question: str, before: Sequence[Exchange], subject: str = "") -> 
         leans = _leaning(question, before)
     if not leans:
         return FollowUp(text, done=done)
-    whole = language == "en" and not _open(text)
+    completed = any(one != POLITENESS for one in done)
+    whole = language == "en" and not _open(text, completed)
     return FollowUp(text, _context(before), whole, done)
 
 
@@ -90,9 +94,9 @@ def _in_english(
     done: list[str] = []
     text = plain(question)
     if text != question:
-        done.append("politeness left out")
+        done.append(POLITENESS)
     last = before[-1].question if before else ""
-    framed = ellipsis.framed(text, plain(last))
+    framed = ellipsis.framed(question, plain(last))
     if framed:
         found = resolved(framed, state)
         return found.text, (*done, "put into the question before")
@@ -111,7 +115,8 @@ def _after(before: Sequence[Exchange], subject: str) -> Salience:
         earlier = one.question[:LONGEST]
         state = resolved(earlier, state.faded()).state.asked(mentions(earlier))
         if one.answer and not refusal(one.answer):
-            state = state.answered(names(one.answer))
+            asks_who = _WHO.match(earlier) is not None
+            state = state.answered(names(one.answer), asks_who)
     return state.faded()
 
 
@@ -125,9 +130,12 @@ def _leaning(question: str, before: Sequence[Exchange]) -> bool:
     return not asked.isdisjoint(content_words(said))
 
 
-def _open(text: str) -> bool:
-    """Whether a rewritten question still points at something outside it."""
-    return bool(_LEANS.search(text)) or len(set(content_words(text))) < SHORT - 2
+def _open(text: str, completed: bool) -> bool:
+    """Whether a question may still mean something that it does not say: it points outside itself,
+    or nothing was completed and it is short and names nothing."""
+    if _LEANS.search(text):
+        return True
+    return not completed and len(set(content_words(text))) < SHORT and not names(text)
 
 
 def _context(before: Sequence[Exchange]) -> str:
