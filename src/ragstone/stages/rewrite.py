@@ -22,6 +22,9 @@ log = logging.getLogger(__name__)
 SHORT = 5
 """A question of fewer words that carry meaning is searched with an imagined passage."""
 
+EAGER: tuple[Level, ...] = ("enhanced", "maximum")
+"""Levels at which `auto` rewrites."""
+
 _ABSTRACT = re.compile(
     r"^(?:why|how|explain|describe|discuss|what (?:does|do) .* mean|warum|wie|erkläre|pourquoi|"
     r"comment|por qué|cómo|为什么|如何|怎么|왜|어떻게|なぜ)",
@@ -53,7 +56,8 @@ class Rewrite(Stage):
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
         asked, has_model = turn.plan.rewrite, kit.completer is not None
-        method = chosen(asked, turn.ask.level, turn.question, has_model)
+        eager = turn.ask.level in EAGER or turn.plan.strategy == "fusion"
+        method = chosen(asked, eager, turn.question, has_model)
         turn = replace(turn, plan=replace(turn.plan, rewrite=method))
         if method == "none":
             return Step(turn, "skipped", "the plan does not ask for it")
@@ -89,12 +93,12 @@ class Rewrite(Stage):
         return by_rules(method, turn.question, failure)
 
 
-def chosen(asked: Rewriting, level: Level, question: str, has_model: bool) -> Rewriting:
-    """The method that `auto` means: other words at the higher levels where there is a chat model,
-    and the parts of a compound question where there is none."""
+def chosen(asked: Rewriting, eager: bool, question: str, has_model: bool) -> Rewriting:
+    """The method that `auto` means: none unless the level or the strategy is `eager`; then other
+    words where there is a chat model, else the parts of a compound question."""
     if asked != "auto":
         return asked
-    if level in ("basic", "standard"):
+    if not eager:
         return "none"
     if has_model:
         return "multi"

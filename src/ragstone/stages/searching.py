@@ -1,5 +1,6 @@
 """Searching one collection for one question: what every strategy is made of."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -51,10 +52,12 @@ class Searching:
         if not isinstance(embedder, LateEmbedder):
             vectors = await embedder.embed_queries(queries)
             return vectors, EncodedQuestion(vectors[0])
-        first = await embedder.embed_question(queries[0])
         if len(queries) == 1:
+            first = await embedder.embed_question(queries[0])
             return first.vector[None], first
-        others = await embedder.embed_queries(queries[1:])
+        first, others = await asyncio.gather(
+            embedder.embed_question(queries[0]), embedder.embed_queries(queries[1:])
+        )
         return np.concatenate([first.vector[None], others]), first
 
     async def lists(
