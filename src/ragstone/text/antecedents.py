@@ -96,6 +96,8 @@ class Salience:
         and as salient as if the question had named it."""
         state, told = self, not asks_who
         for place, mention in enumerate(named):
+            if any(one.name.casefold() == mention.text.casefold() for one in self._plain()):
+                continue
             weight = NAMED * ANSWERED * 0.9**place
             if not told and not any(same(one.name, mention.text) for one in self.entities):
                 kind = "person" if mention.kind == "name" else mention.kind
@@ -103,12 +105,20 @@ class Salience:
             state = state._with(mention, weight)
         return state
 
+    def _plain(self) -> list[Entity]:
+        """What has been mentioned but is no name, even where a sentence writes it like one."""
+        return [one for one in self.entities if not one.proper]
+
     def meant(self, pronoun: Pronoun) -> Entity | None:
         """What the pronoun stands for."""
         kinds = AGREES[pronoun]
         if pronoun in self.waiting:
             kinds = tuple(kind for kind in kinds if kind in SURE[pronoun])
-        fitting = [one for one in self.entities if one.kind in kinds]
+        fitting = [
+            one
+            for one in self.entities
+            if one.kind in kinds and (one.proper or one.kind != "many" or pronoun == "they")
+        ]
         return max(
             fitting, key=lambda one: one.weight * LESS_LIKELY ** kinds.index(one.kind), default=None
         )

@@ -91,15 +91,12 @@ def standalone(question: str, before: Sequence[Exchange], subject: str = "") -> 
 def _in_english(
     question: str, before: Sequence[Exchange], state: Salience
 ) -> tuple[str, tuple[str, ...]]:
-    done: list[str] = []
-    text = plain(question)
-    if text != question:
-        done.append(POLITENESS)
     last = before[-1].question if before else ""
     framed = ellipsis.framed(question, plain(last))
     if framed:
-        found = resolved(framed, state)
-        return found.text, (*done, "put into the question before")
+        return resolved(framed, state).text, ("put into the question before",)
+    text = plain(question)
+    done = [POLITENESS] if text != question else []
     found = resolved(text, state)
     if found.meant:
         done.append("pronouns: " + ", ".join(one.name for one in found.meant))
