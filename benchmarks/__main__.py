@@ -17,6 +17,7 @@ NAMES = (
     "startup",
     "retrieval",
     "cross_lingual",
+    "rewriting",
     "ingest",
     "pdf",
     "latency",

@@ -15,7 +15,7 @@ Pronoun = Literal["he", "she", "they", "it"]
 AGREES: Mapping[Pronoun, tuple[Kind, ...]] = {
     "he": ("man", "person", "name"),
     "she": ("woman", "person", "name"),
-    "they": ("many", "name", "person", "man", "woman", "thing"),
+    "they": ("many", "name", "person", "thing", "man", "woman"),
     "it": ("thing", "name", "many"),
 }
 """Kinds that a pronoun can mean, the likeliest first."""

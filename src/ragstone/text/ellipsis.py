@@ -3,7 +3,7 @@
 import re
 
 from ragstone.text.antecedents import Entity
-from ragstone.text.mentions import names
+from ragstone.text.mentions import mentions, names
 
 _YEAR = re.compile(r"\b(?:1[0-9]{3}|20[0-9]{2})\b")
 _ABOUT = re.compile(
@@ -115,3 +115,12 @@ def about(question: str, topic: Entity | None) -> str:
     if words <= SHORT and _THE.search(question):
         return f"{question.rstrip('?!. ')} of {topic.name}?"
     return ""
+
+
+def named_only(question: str) -> str:
+    """A question that only names something, as the question what that is; else empty."""
+    bare = question.strip(" ?!.")
+    found = mentions(bare)
+    if len(found) != 1 or found[0].text != bare:
+        return ""
+    return f"What {'are' if found[0].kind == 'many' else 'is'} {bare}?"

@@ -33,6 +33,7 @@ SHORT = 5
 """A question of fewer words that carry meaning leans on the conversation."""
 
 POLITENESS = "politeness left out"
+MADE_A_QUESTION = "made a question"
 
 _WHO = re.compile(r"^\W{0,3}(?:who|whose)\b", re.IGNORECASE)
 _LEANS = re.compile(
@@ -83,7 +84,7 @@ def standalone(question: str, before: Sequence[Exchange], subject: str = "") -> 
         leans = _leaning(question, before)
     if not leans:
         return FollowUp(text, done=done)
-    completed = any(one != POLITENESS for one in done)
+    completed = any(one not in (POLITENESS, MADE_A_QUESTION) for one in done)
     whole = language == "en" and not _open(text, completed)
     return FollowUp(text, _context(before), whole, done)
 
@@ -102,6 +103,8 @@ def _in_english(
         done.append("pronouns: " + ", ".join(one.name for one in found.meant))
     elif about := ellipsis.about(text, found.state.topic()):
         return about, (*done, "the topic added")
+    elif before and (asked := ellipsis.named_only(text)):
+        return asked, (*done, MADE_A_QUESTION)
     return found.text, tuple(done)
 
 

@@ -36,6 +36,7 @@ _PLACED = re.compile(r"\b(?:in|at|near|into|on)\s(?:the\s)?$", re.IGNORECASE)
 """Before a name: it is a place rather than a person."""
 _POSSESSIVE = re.compile(r"['’]s?$")
 _DETERMINERS = frozenset(["the", "a", "an", "my", "your", "our", "this", "that", "these", "those"])
+_SUBJECTS = frozenset(["i", "you", "he", "she", "it", "we", "they"])
 _HELPERS = frozenset(["do", "does", "did", "can", "could", "will", "would", "should"])
 
 
@@ -64,6 +65,13 @@ def mentions(text: str) -> list[Mention]:
 def names(text: str) -> list[Mention]:
     """Only the names of `text`, in order."""
     return list(_names(text[:LONGEST_TEXT]))
+
+
+def speaks_of_somebody(text: str) -> bool:
+    """Whether a text has a word for a person, such as `tenant` or `mother`."""
+    known = _known()
+    nouns = known["person_nouns"] | known["man_nouns"] | known["woman_nouns"]
+    return any(match.group().casefold() in nouns for match in _TOKEN.finditer(text[:LONGEST_TEXT]))
 
 
 def kind_of_name(name: str) -> Kind:
@@ -107,16 +115,17 @@ def _phrases(text: str) -> Iterator[Mention]:
     """Runs of words between function words, without the verb after `do` and a subject."""
     run: list[re.Match[str]] = []
     before = helper = ""
+    subject = False
     for token in (*_TOKEN.finditer(text), None):
         word = token.group().casefold() if token else "."
         if token and word[0].isalnum() and _POSSESSIVE.sub("", word) not in _known()["function"]:
             run.append(token)
             continue
         if run:
-            kept = run[:-1] if helper and len(run) > 1 else run
+            kept = run[1:] if subject else run[:-1] if helper and len(run) > 1 else run
             yield from _phrase(text, kept, before in _DETERMINERS)
             run, helper = [], ""
-        before = word
+        before, subject = word, bool(helper) and word in _SUBJECTS
         helper = word if word in _HELPERS else helper
 
 

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from ragstone.text.antecedents import Entity, Pronoun, Salience, same
-from ragstone.text.mentions import function_words, mentions, names
+from ragstone.text.mentions import function_words, mentions, names, speaks_of_somebody
 
 _PRONOUN = re.compile(
     r"\b(?:(?P<he>he|him|his)|(?P<she>she|her|hers)|(?P<they>they|them|their|theirs)"
@@ -85,7 +85,7 @@ def _means_own(before: str, pronoun: Pronoun) -> bool:
     kinds = _WITHIN[pronoun]
     if pronoun in ("they", "it"):
         return any(one.kind in kinds for one in mentions(before[:clause]))
-    return any(
+    return speaks_of_somebody(before) or any(
         one.kind in kinds and (one.kind != "name" or " " in one.text or clause)
         for one in mentions(before)
     )
