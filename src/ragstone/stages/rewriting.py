@@ -40,6 +40,7 @@ PASSAGE_TOKENS = 300
 LONGEST = 400
 """Characters of a query; what is longer is chatter."""
 
+SHORTEST_PASSAGE = 20
 LONGEST_PASSAGE = 2000
 MOST_PARTS = 4
 MOST_TERMS = 12
@@ -56,7 +57,7 @@ async def passage(completer: Completer, question: str) -> tuple[list[str], Usage
     Labels", 2022); raises ModelUnavailable."""
     said = await completer.complete(PASSAGE, _asked(question), PASSAGE_TOKENS)
     text = " ".join(said.text.split())[:LONGEST_PASSAGE]
-    return [text] if len(text) > len(question) else [], said.usage
+    return [text] if len(text) >= SHORTEST_PASSAGE else [], said.usage
 
 
 async def broader(completer: Completer, question: str) -> tuple[list[str], Usage]:

@@ -35,7 +35,12 @@ SHORT = 5
 POLITENESS = "politeness left out"
 MADE_A_QUESTION = "made a question"
 
-_WHO = re.compile(r"^\W{0,3}(?:who|whose)\b", re.IGNORECASE)
+_WHO = re.compile(
+    r"^\W{0,3}(?:who|whose)\b"
+    r"(?!(?:['’]s|\s(?:is|was|are|were))\s(?!(?:the|an?|his|her|their|its|our|my|in|at|on)\b))",
+    re.IGNORECASE,
+)
+"""A question whose answer names a person; `Who is Frank Zappa?` has named him already."""
 _LEANS = re.compile(
     r"\b(?:he|him|his|she|her|hers|they|them|their|theirs|it|its|this|that|these|those|there|one|"
     r"ones|such|others?|else|another|more|also|too|same|both|former|latter)\b"
