@@ -33,7 +33,7 @@ class Retrieve(Stage):
         if kit.elsewhere:
             try:
                 return _from_elsewhere(
-                    turn, await kit.elsewhere.search(replace(ask, question=turn.question), plan)
+                    turn, await kit.elsewhere.search(replace(ask, question=turn.queries[0]), plan)
                 )
             except IndexUnavailable as error:
                 await emit(Note(self.name, f"{error} The local index answers instead."))

@@ -25,7 +25,8 @@ LONGEST_SPAN = 6
 _CAPITAL = f"[{''.join(chr(code) for code in range(0x530) if chr(code).isupper())}]"
 _WORD = rf"(?:{_CAPITAL}[\w'’\-]*\w|{_CAPITAL}\b\.?|\d+(?=\s{_CAPITAL}))"
 _LINK = r"(?:\s(?:of|of\sthe|de|del|de\sla|von|van|van\sder|der|den|da|du|di|bin|al|&)(?=\s))?"
-_NAME = re.compile(rf"\b{_WORD}(?:{_LINK}\s{_WORD}){{0,{LONGEST_SPAN - 1}}}")
+_NUMBER = r"(?:\s\d{1,3}(?![\w%.,]))?"
+_NAME = re.compile(rf"\b{_WORD}(?:{_LINK}\s{_WORD}){{0,{LONGEST_SPAN - 1}}}{_NUMBER}")
 _TOKEN = re.compile(r"[^\W_][\w'’\-+#]*|[?.!,;:()\"]")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;\"“(\n]\s*)$")
 _SUBJECT = re.compile(
