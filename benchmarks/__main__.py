@@ -18,6 +18,7 @@ NAMES = (
     "retrieval",
     "cross_lingual",
     "intents",
+    "rewriting",
     "ingest",
     "pdf",
     "latency",

@@ -21,6 +21,7 @@ from ragstone.stages.grade import Grade
 from ragstone.stages.persist import Persist
 from ragstone.stages.rerank import Rerank
 from ragstone.stages.retrieve import Retrieve
+from ragstone.stages.rewrite import Rewrite
 from ragstone.stages.route import Route
 from ragstone.turn import Level, Plan
 
@@ -56,6 +57,8 @@ def recipes(settings: Settings) -> Mapping[Level, Recipe]:
         rerank=rag.rerank,
         reranked=rag.reranked,
         min_similarity=rag.similarity_threshold,
+        rewrite=rag.rewrite,
+        rewrites=rag.rewrites,
     )
     enhanced = replace(
         standard,
@@ -96,12 +99,17 @@ def _recipe(settings: Settings, plan: Plan) -> Recipe:
     rag = settings.rag
     return Recipe(
         stages=(
-            Contextualize(max_question_chars=rag.max_question_chars),
+            Contextualize(
+                max_question_chars=rag.max_question_chars,
+                rewriting=settings.conversation.query_rewriting_enabled,
+                turns=settings.conversation.rewriting_turns,
+            ),
             Classify(
                 asks_model=settings.adaptive.intents == "llm",
                 threshold=settings.adaptive.intent_threshold,
             ),
             Route(plan=plan, analyzer=settings.adaptive.analyzer),
+            Rewrite(),
             Retrieve(),
             Fuse(rrf_k=rag.rrf_k, title_boost=rag.title_boost),
             Rerank(),

@@ -24,6 +24,7 @@ Strategy = Literal[
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 Fusion = Literal["scores", "ranks"]
 Preference = Literal["accuracy", "speed"]
+Rewriting = Literal["auto", "none", "multi", "hyde", "step_back", "decompose", "keywords"]
 Unit = Literal["chunk", "paragraph", "section"]
 Confidence = Literal["high", "medium", "low"]
 Status = Literal["done", "failed", "timeout", "skipped"]
@@ -59,7 +60,7 @@ class Wanted:
     `dense_weight` is the share of meaning against words, `rerank` whether the best candidates are
     compared again, `min_similarity` the least likeness to the question (0..1, the same scale for
     every embedder), `diversity` how much new passages count against near ones (0..1), `neighbours`
-    how many chunks on either side come along.
+    how many chunks on either side come along, `rewrite` in which other words it is searched too.
     """
 
     fusion: Fusion | None = None
@@ -69,6 +70,7 @@ class Wanted:
     diversity: float | None = None
     unit: Unit | None = None
     neighbours: int | None = None
+    rewrite: Rewriting | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +99,9 @@ class Plan:
     """How this question will be answered: what the router decided, with defaults from settings.
 
     `candidates` are taken from each search, the best `reranked` of them are compared again, and
-    `top_k` go on. `feedback` lets the first passages found refine a topical question. The fields
-    that `Wanted` has too mean the same.
+    `top_k` go on. `feedback` lets the first passages found refine a topical question. `rewrites`
+    are the queries searched where the question is rewritten, itself included. The fields that
+    `Wanted` has too mean the same.
     """
 
     strategy: Strategy = "hybrid"
@@ -114,6 +117,8 @@ class Plan:
     unit: Unit = "chunk"
     neighbours: int = 0
     edges: bool = False
+    rewrite: Rewriting = "auto"
+    rewrites: int = 3
 
 
 IntentName = Literal[
@@ -282,7 +287,10 @@ class Traced:
 class Turn:
     """One question and everything known about it so far.
 
-    `question` is what is asked, by itself and spelt right; `queries` are what is searched for it.
+    `question` is what is asked, by itself and spelt right; `queries` are what is searched for it,
+    itself first; `parts` says that the others ask for parts of the answer, not for the same in
+    other words; `imagined` are passages that are searched by meaning only. `whole` says that the
+    question means the same in any conversation; one that is not must not be answered from memory.
     """
 
     ask: Ask
@@ -290,7 +298,10 @@ class Turn:
     intent: Intent | None = None
     analysis: Analysis | None = None
     plan: Plan = Plan()
+    whole: bool = True
     queries: tuple[str, ...] = ()
+    parts: bool = False
+    imagined: tuple[str, ...] = ()
     collection: "Collection | None" = None
     encoded: "EncodedQuestion | None" = None
     feedback: float = 0.0

@@ -124,3 +124,24 @@ def test_given_an_empty_data_directory_then_the_server_is_ready_and_says_what_to
         client.chat.completions.create(
             model="ragstone", messages=[{"role": "user", "content": "Hello?"}]
         )
+
+
+def test_given_a_follow_up_then_it_is_answered_from_what_was_said_before(
+    client: openai.OpenAI,
+) -> None:
+    done = client.chat.completions.create(
+        model="ragstone",
+        messages=[
+            {
+                "role": "user",
+                "content": "How long does the battery of the Lantern 3 take to charge?",
+            },
+            {"role": "assistant", "content": "A full charge lasts 31 days. [1]"},
+            {"role": "user", "content": "And how long does it last without sun?"},
+        ],
+        extra_body={"trace": True},
+    )
+    assert "31 days" in (done.choices[0].message.content or "")
+    trace = done.model_extra["ragstone"]["trace"]  # type: ignore[index]
+    [asked] = [one for one in trace if one["stage"] == "contextualize"]
+    assert "Lantern 3" in asked["decision"]

@@ -52,6 +52,7 @@ async def test_given_speed_then_a_plain_fact_is_searched_by_meaning_alone() -> N
     fast = await plan(prefer="speed")
     assert (fast.strategy, fast.top_k, fast.rerank) == ("dense", FAST_TOP_K, False)
     assert await plan(DEMANDING, prefer="speed") == Plan()
+    assert fast.rewrite == "auto"
     between = await plan("How do valves work, and why do they fail if it is cold?", prefer="speed")
     assert (between.strategy, between.rerank) == ("hybrid", False)
 
@@ -60,6 +61,8 @@ async def test_given_accuracy_then_more_is_compared_and_several_steps_are_taken(
     wide = await plan(prefer="accuracy")
     assert (wide.strategy, wide.candidates) == ("two_stage", WIDE * Plan().candidates)
     assert (await plan(DEMANDING, prefer="accuracy")).strategy == "iterative"
+    assert (await plan(DEMANDING, prefer="accuracy")).rewrite == "decompose"
+    assert (await plan(DEMANDING, Plan(rewrite="none"), prefer="accuracy")).rewrite == "none"
     hop = Intent("multi_hop")
     assert (await plan(prefer="accuracy", intent=hop)).strategy == "iterative"
     assert (await plan(intent=hop)).strategy == "hybrid"

@@ -43,9 +43,15 @@ def test_given_ranks_then_places_count_and_the_first_of_every_list_has_1() -> No
     assert fused == pytest.approx({"a": 1.0, "b": 31 / 32})
 
 
-def test_given_several_queries_then_a_chunk_keeps_its_best_score() -> None:
+def test_given_the_same_in_other_words_then_a_chunk_gets_the_weighted_mean() -> None:
     first, second = a_list("bm25", a=2.0, b=1.0), a_list("bm25", b=8.0, c=2.0)
-    fused = fuse([first, replace(second, query="other")], Weights())
+    fused = fuse([first, replace(second, query="other")], Weights(others=0.6))
+    assert fused == pytest.approx({"b": 1.1 / 1.6, "a": 1 / 1.6, "c": 0.15 / 1.6})
+
+
+def test_given_queries_for_parts_then_a_chunk_keeps_its_best_score() -> None:
+    first, second = a_list("bm25", a=2.0, b=1.0), a_list("bm25", b=8.0, c=2.0)
+    fused = fuse([first, replace(second, query="other")], Weights(parts=True))
     assert fused == pytest.approx({"a": 1.0, "b": 1.0, "c": 0.25})
 
 

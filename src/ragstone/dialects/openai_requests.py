@@ -6,7 +6,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 
 from ragstone.dialects.http import well_formed
 from ragstone.errors import InputError, UnknownModel
-from ragstone.turn import LEVELS, Ask, Level, Message, Preference
+from ragstone.turn import LEVELS, Ask, Level, Message, Preference, Rewriting, Wanted
 
 CHAT_MODELS: dict[str, Level] = {
     "ragstone": "standard",
@@ -60,7 +60,7 @@ class StreamOptions(_Request):
 
 
 class ChatRequest(_Request):
-    """The body of POST /v1/chat/completions, with five fields of ours at the end."""
+    """The body of POST /v1/chat/completions, with six fields of ours at the end."""
 
     model: Name
     messages: list[ChatMessage] = Field(min_length=1)
@@ -77,6 +77,7 @@ class ChatRequest(_Request):
     level: Level | None = Field(None, description="How much work to spend; overrides the model.")
     top_k: int | None = Field(None, ge=1, le=100, description="Passages to answer from.")
     prefer: Preference | None = Field(None, description="What counts more: accuracy or speed.")
+    rewrite: Rewriting | None = Field(None, description="In which other words to search it too.")
     trace: bool | None = Field(None, description="Whether to return what each stage did.")
 
     @field_validator("n")
@@ -102,6 +103,7 @@ class ChatRequest(_Request):
             level=self.level or _level(self.model),
             top_k=self.top_k,
             prefer=self.prefer,
+            wanted=Wanted(rewrite=self.rewrite),
             history=tuple(_history(self.messages[:-1])),
             temperature=self.temperature,
             max_tokens=self.max_completion_tokens or self.max_tokens,

@@ -72,6 +72,11 @@ def normalised(text: str) -> str:
     return " ".join(_ARTICLES.sub(" ", text).split())
 
 
+def token_f1(said: str, wanted: str) -> float:
+    """How much two texts share of their words, as SQuAD counts them (0..1)."""
+    return _overlap(normalised(said).split(), normalised(wanted).split())
+
+
 def _contains(record: AnswerRecord, sentences: int) -> float:
     said = f" {normalised(' '.join(record.sentences[:sentences]))} "
     accepted = [normalised(answer) for answer in record.answers]

@@ -26,6 +26,11 @@ OffCorpus = Annotated[
 ]
 
 
+History = Annotated[
+    bool, typer.Option("--history", help="Ask each question after what was said before it.")
+]
+
+
 @app.command()
 def retrieval(
     directory: Directory,
@@ -33,13 +38,14 @@ def retrieval(
     strategy: Strategy = "default",
     limit: Limit = None,
     as_json: AsJson = False,
+    history: History = False,
 ) -> None:
     """Does the right document come first? nDCG, recall, hit rate, MRR and times."""
     from ragstone.evaluation.retrieval import evaluate
     from ragstone.settings import load
 
     chosen = None if strategy == "default" else strategy
-    _show(evaluate(directory, load(), split, chosen, limit), as_json)
+    _show(evaluate(directory, load(), split, chosen, limit, history), as_json)
 
 
 @app.command()
@@ -72,6 +78,19 @@ def intents(
     from ragstone.settings import load
 
     _show(evaluate(file, load(), questions), as_json)
+
+
+@app.command()
+def rewrite(
+    file: Annotated[Path, typer.Argument(help="Rows of history, question and rewrite, .jsonl.gz.")],
+    limit: Limit = None,
+    as_json: AsJson = False,
+) -> None:
+    """Do follow-ups become the questions that people make of them? Token F1 against theirs."""
+    from ragstone.evaluation.rewriting import evaluate
+    from ragstone.settings import load
+
+    _show(evaluate(file, load(), limit), as_json)
 
 
 def _show(work: Coroutine[Any, Any, Mapping[str, float | None]], as_json: bool) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.errors import InputError
+from ragstone.turn import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,24 +22,26 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question, with the ids of the documents and the texts that answer it."""
+    """One question, with the ids of the documents and the texts that answer it, and what was said
+    before it."""
 
     id: str
     text: str
     relevant: frozenset[str]
     answers: tuple[str, ...]
     answerable: bool
+    history: tuple[Message, ...] = ()
 
 
 def corpus(directory: Path) -> list[Entry]:
     """Every document of the set."""
-    rows = _rows(directory / "corpus.jsonl.gz")
+    rows = read_rows(directory / "corpus.jsonl.gz")
     return [Entry(str(row["id"]), row.get("title") or "", row["text"]) for row in rows]
 
 
 def questions(directory: Path, split: str, limit: int | None = None) -> list[Question]:
     """The questions of a split, in order, at most `limit` of them evenly spread."""
-    rows = list(_rows(directory / split / "queries.jsonl.gz"))
+    rows = list(read_rows(directory / split / "queries.jsonl.gz"))
     if limit and limit < len(rows):
         rows = [rows[i * len(rows) // limit] for i in range(limit)]
     return [_question(row) for row in rows]
@@ -51,10 +54,16 @@ def _question(row: dict[str, Any]) -> Question:
         relevant=frozenset(str(one) for one in row.get("relevant") or ()),
         answers=tuple(row.get("answers") or ()),
         answerable=bool(row.get("answerable", True)),
+        history=tuple(_message(one) for one in row.get("history") or ()),
     )
 
 
-def _rows(file: Path) -> Iterator[dict[str, Any]]:
+def _message(row: dict[str, Any]) -> Message:
+    return Message("user" if row["role"] == "user" else "assistant", row["text"])
+
+
+def read_rows(file: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a file of JSON lines, packed with gzip; raises InputError."""
     if not file.exists():
         raise InputError(f"There is no {file}. Give the directory of an evaluation set.")
     try:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
@@ -23,9 +24,13 @@ async def evaluate(
     split: str = "dev",
     strategy: Strategy | None = None,
     limit: int | None = None,
+    history: bool = False,
 ) -> dict[str, float]:
-    """The measures by name, over the answerable questions of the split."""
-    [found] = await compare(directory, settings, [strategy], split, limit)
+    """The measures by name, over the answerable questions of the split.
+
+    `history` asks each after what was said before it, where the set holds that.
+    """
+    [found] = await compare(directory, settings, [strategy], split, limit, history)
     return found
 
 
@@ -35,9 +40,12 @@ async def compare(
     strategies: Sequence[Strategy | None],
     split: str = "dev",
     limit: int | None = None,
+    history: bool = False,
 ) -> list[dict[str, float]]:
     """The measures of each strategy over the same index; None is the default."""
     asked = dataset.questions(directory, split, limit)
+    if not history:
+        asked = [replace(question, history=()) for question in asked]
     asked = [question for question in asked if question.answerable and question.relevant]
     if not asked:
         raise InputError(f"No question of {directory}/{split} has a relevant document.")
@@ -55,7 +63,14 @@ async def measured(
     rankings, seconds = [], []
     await _ranking(engine, Ask("warm", collection=NAME, strategy=strategy))
     for question in asked:
-        ask = Ask(question.text, collection=NAME, strategy=strategy, top_k=DEPTH, wanted=plain)
+        ask = Ask(
+            question.text,
+            collection=NAME,
+            strategy=strategy,
+            top_k=DEPTH,
+            wanted=plain,
+            history=question.history,
+        )
         started = time.perf_counter()
         rankings.append(await _ranking(engine, ask))
         seconds.append(time.perf_counter() - started)

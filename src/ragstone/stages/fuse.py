@@ -9,6 +9,7 @@ from pydantic import Field
 from ragstone.chunk import Chunk
 from ragstone.ports import Kit
 from ragstone.stage import Emit, Stage, Step
+from ragstone.stages.searching import weights as base
 from ragstone.text.fusion import Weights, fuse
 from ragstone.text.words import content_words
 from ragstone.turn import Hit, RankedList, Turn
@@ -36,7 +37,7 @@ class Fuse(Stage):
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
         plan = turn.plan
-        weights = Weights(plan.dense_weight, turn.feedback, plan.fusion, self.rrf_k)
+        weights = replace(base(plan, turn.feedback, turn.parts), rrf_k=self.rrf_k)
         hits = sorted(self._hits(turn, weights), key=lambda hit: (-hit.score, hit.chunk.chunk_id))
         return Step(
             replace(turn, hits=tuple(hits)),

@@ -32,7 +32,9 @@ class Retrieve(Stage):
         ask, plan = turn.ask, turn.plan
         if kit.elsewhere:
             try:
-                return _from_elsewhere(turn, await kit.elsewhere.search(ask, plan))
+                return _from_elsewhere(
+                    turn, await kit.elsewhere.search(replace(ask, question=turn.queries[0]), plan)
+                )
             except IndexUnavailable as error:
                 await emit(Note(self.name, f"{error} The local index answers instead."))
         collection = await kit.catalog.collection(ask.principal.tenant, ask.collection)
@@ -41,7 +43,9 @@ class Retrieve(Stage):
         if _foreign(turn, collection, kit):
             plan = replace(plan, dense_weight=max(plan.dense_weight, FOREIGN_DENSE_WEIGHT))
         async with kit.catalog.seeing() as hidden:
-            search = Searching(kit, collection, visible(ask, hidden), plan)
+            search = Searching(
+                kit, collection, visible(ask, hidden), plan, turn.imagined, turn.parts
+            )
             found = await STRATEGIES[plan.strategy](search, turn.queries)
         counts = Counter[str]()
         for ranked in found.lists:

@@ -67,7 +67,7 @@ class Route(Stage):
         _check(plan)
         turn = replace(turn, plan=plan, analysis=analysis, usage=turn.usage + usage)
         return Step(
-            replace(turn, queries=(turn.question,)),
+            replace(turn, queries=(turn.question, *turn.queries[1:])),
             f"{plan.strategy}, {plan.top_k} passages",
             f"{why}, complexity {analysis.complexity} by {analysis.by}",
         )
@@ -109,6 +109,9 @@ def _fast(level: Plan, analysis: Analysis) -> Decided:
 
 def _accurate(level: Plan, analysis: Analysis, intent: Intent | None) -> Decided:
     """More candidates, compared again; rounds for what one search cannot find."""
+    if level.rewrite == "auto" and analysis.complexity >= DEMANDING:
+        parts = analysis.comparison or analysis.complexity >= PARTS
+        level = replace(level, rewrite="decompose" if parts else "hyde")
     if _is(intent, "multi_hop") or (analysis.reasoning and analysis.complexity >= PARTS):
         return with_strategy("iterative", level), "accuracy, several steps"
     return with_strategy("two_stage", level), "accuracy"

@@ -1,5 +1,6 @@
 """Searching one collection for one question: what every strategy is made of."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -38,6 +39,12 @@ class Searching:
     collection: Collection
     where: Filter
     plan: Plan
+    imagined: tuple[str, ...] = ()
+    parts: bool = False
+
+    def weights(self, feedback: float = 0.0) -> Weights:
+        """How the lists of this search are fused."""
+        return weights(self.plan, feedback, self.parts)
 
     async def encode(self, queries: Sequence[str]) -> tuple[Vectors, EncodedQuestion]:
         """The vectors of `queries`, and the first one for late interaction."""
@@ -45,10 +52,12 @@ class Searching:
         if not isinstance(embedder, LateEmbedder):
             vectors = await embedder.embed_queries(queries)
             return vectors, EncodedQuestion(vectors[0])
-        first = await embedder.embed_question(queries[0])
         if len(queries) == 1:
+            first = await embedder.embed_question(queries[0])
             return first.vector[None], first
-        others = await embedder.embed_queries(queries[1:])
+        first, others = await asyncio.gather(
+            embedder.embed_question(queries[0]), embedder.embed_queries(queries[1:])
+        )
         return np.concatenate([first.vector[None], others]), first
 
     async def lists(
@@ -75,7 +84,7 @@ class Searching:
         Pseudo relevance feedback in the space of the vectors after Rocchio (1971): the question
         plus the mean of the best chunks, weighted by their scores.
         """
-        best = dict(list(fuse(lists, weights(self.plan)).items())[:FEEDBACK_CHUNKS])
+        best = dict(list(fuse(lists, self.weights()).items())[:FEEDBACK_CHUNKS])
         near = await self.kit.index.vectors(self.collection, list(best))
         if not near:
             return None
@@ -92,7 +101,7 @@ class Searching:
         self, lists: Sequence[RankedList], feedback: float, most: int
     ) -> dict[str, Chunk]:
         """The best chunks of the lists."""
-        best = list(fuse(lists, weights(self.plan, feedback)))[:most]
+        best = list(fuse(lists, self.weights(feedback)))[:most]
         return await self.kit.index.fetch(self.collection, best)
 
     def within(self, document_ids: Sequence[str]) -> "Searching":
@@ -101,9 +110,10 @@ class Searching:
         return replace(self, where=narrowed)
 
 
-def weights(plan: Plan, feedback: float = 0.0) -> Weights:
-    """How the plan fuses lists."""
-    return Weights(plan.dense_weight, feedback, plan.fusion)
+def weights(plan: Plan, feedback: float = 0.0, parts: bool = False) -> Weights:
+    """How the plan fuses lists; `parts` if further queries ask for parts of the answer."""
+    parts = parts or plan.strategy == "iterative"
+    return Weights(plan.dense_weight, feedback, plan.fusion, parts=parts)
 
 
 def visible(ask: Ask, hidden: frozenset[str]) -> Filter:

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ragstone.chunk import Chunk
-from ragstone.stages.searching import LEAST_FEEDBACK, Found, Searching, weights
+from ragstone.stages.searching import LEAST_FEEDBACK, Found, Searching
 from ragstone.text.fusion import fuse
 from ragstone.text.words import STOPWORDS, content_words, words
 from ragstone.turn import RankedList, Scored, Strategy
@@ -31,8 +31,9 @@ Strategist = Callable[[Searching, Sequence[str]], Awaitable[Found]]
 
 async def dense(search: Searching, queries: Sequence[str]) -> Found:
     """By meaning only."""
-    vectors, encoded = await search.encode(queries)
-    lists = await search.lists(queries, vectors, words=False)
+    meant = (*queries, *search.imagined)
+    vectors, encoded = await search.encode(meant)
+    lists = await search.lists(meant, vectors, words=False)
     return await _read(search, lists, Found((), {}, encoded))
 
 
@@ -42,13 +43,17 @@ async def bm25(search: Searching, queries: Sequence[str]) -> Found:
 
 
 async def hybrid(search: Searching, queries: Sequence[str]) -> Found:
-    """By meaning and by words, all queries at once; a topical question is refined."""
+    """By meaning and by words, all queries at once; a topical question is refined.
+
+    Imagined passages are compared by meaning only: their words are guesses.
+    """
+    meant = (*queries, *search.imagined)
     (vectors, encoded), by_words, share = await asyncio.gather(
-        search.encode(queries),
+        search.encode(meant),
         search.lists(queries, None),
         _feedback_share(search, queries[0]),
     )
-    lists = [*await search.lists(queries, vectors, words=False), *by_words]
+    lists = [*await search.lists(meant, vectors, words=False), *by_words]
     if share:
         refined = await search.refined(encoded, queries[0], lists)
         lists += [refined] if refined else []
@@ -94,9 +99,9 @@ async def iterative(search: Searching, queries: Sequence[str]) -> Found:
         asked.append(following)
         vectors, _ = await search.encode([following])
         lists = [*found.lists, *await search.lists([following], vectors)]
-        before = set(list(fuse(found.lists, weights(search.plan)))[: search.plan.top_k])
+        before = set(list(fuse(found.lists, search.weights()))[: search.plan.top_k])
         found = await _read(search, lists, found)
-        after = set(list(fuse(found.lists, weights(search.plan)))[: search.plan.top_k])
+        after = set(list(fuse(found.lists, search.weights()))[: search.plan.top_k])
         if after <= before:
             break
     return found
@@ -118,7 +123,7 @@ STRATEGIES: Mapping[Strategy, Strategist] = {
 def best_documents(search: Searching, found: Found) -> list[str]:
     """The documents of the candidates, by the scores of their best chunks together."""
     scores: dict[str, list[float]] = {}
-    for chunk_id, score in fuse(found.lists, weights(search.plan, found.feedback)).items():
+    for chunk_id, score in fuse(found.lists, search.weights(found.feedback)).items():
         if chunk := found.chunks.get(chunk_id):
             scores.setdefault(chunk.document_id, []).append(score)
     worth = {one: sum(best[:CHUNKS_OF_A_DOCUMENT]) for one, best in scores.items()}
@@ -142,7 +147,7 @@ def hop(question: str, chunks: Sequence[Chunk]) -> str:
 
 
 def _best_chunks(search: Searching, found: Found) -> list[Chunk]:
-    best = fuse(found.lists, weights(search.plan, found.feedback))
+    best = fuse(found.lists, search.weights(found.feedback))
     return [found.chunks[one] for one in best if one in found.chunks][:HOP_CHUNKS]
 
 

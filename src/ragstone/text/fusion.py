@@ -8,7 +8,9 @@ best. A chunk that a list does not hold gets 0 from it.
 Ranks: reciprocal rank fusion after Cormack, Clarke and Büttcher (2009), by what the first place in
 every list would give, so that it lies in 0..1 too.
 
-Lists of several queries are fused query by query; a chunk keeps its best score.
+Lists of several queries are fused query by query. Where the queries say the same in other words, a
+chunk gets the weighted mean of its scores, the first query counting most (CombSUM after Fox and
+Shaw, 1994); where each asks for a part, it keeps its best score.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,12 +22,15 @@ from ragstone.turn import Fusion, RankedList
 @dataclass(frozen=True, slots=True)
 class Weights:
     """How lists are fused. `dense` is the share of meaning against words, `feedback` the part of
-    that share which goes to lists of refined questions, `rrf_k` the damping of ranks."""
+    that share which goes to lists of refined questions, `rrf_k` the damping of ranks, `others` the
+    weight of each further query against the first, `parts` whether they ask for parts instead."""
 
     dense: float = 0.4
     feedback: float = 0.0
     fusion: Fusion = "scores"
     rrf_k: int = 30
+    others: float = 0.8
+    parts: bool = False
 
     def share(self, source: str) -> float:
         """The weight of a list of this source."""
@@ -56,12 +61,16 @@ def ranks(ranked: RankedList, k: int) -> dict[str, float]:
 
 def fuse(lists: Sequence[RankedList], weights: Weights) -> dict[str, float]:
     """Fused scores in 0..1 by chunk id, best first."""
-    best: dict[str, float] = {}
-    for query in dict.fromkeys(ranked.query for ranked in lists):
+    queries = list(dict.fromkeys(ranked.query for ranked in lists))
+    whole = 1 + weights.others * (len(queries) - 1)
+    total: dict[str, float] = {}
+    for number, query in enumerate(queries):
         own = [ranked for ranked in lists if ranked.query == query]
+        share = (weights.others if number else 1.0) / whole
         for chunk_id, score in _fused(own, weights).items():
-            best[chunk_id] = max(score, best.get(chunk_id, 0.0))
-    return dict(sorted(best.items(), key=lambda item: (-item[1], item[0])))
+            before = total.get(chunk_id, 0.0)
+            total[chunk_id] = max(score, before) if weights.parts else before + share * score
+    return dict(sorted(total.items(), key=lambda item: (-item[1], item[0])))
 
 
 def _fused(lists: Sequence[RankedList], weights: Weights) -> Mapping[str, float]:
