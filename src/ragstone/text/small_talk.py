@@ -35,7 +35,7 @@ _APOSTROPHES = str.maketrans("’‘`´", "''''")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 
 
-YOU = re.compile(r"\b(?:you|your|yours|yourself|you're|u|ya|ai)\b", re.IGNORECASE)
+YOU = re.compile(r"\b(?:you|your|yours|yourself|you're|u|ya)\b", re.IGNORECASE)
 ME = re.compile(r"\b(?:i|me|my|mine|i'm|i've|i'd|i'll|we|us|our|let's)\b", re.IGNORECASE)
 _SOCIAL = re.compile(
     r"\b(?:thanks?|thx|appreciate|bye|goodbye|hello|hi|hey|chat|talk|conversation|jokes?|funny|"
@@ -55,11 +55,13 @@ class SmallTalk:
 @dataclass(frozen=True, slots=True)
 class _Phrases:
     """Every phrase with its kind in each language (None for mere filling words), by its first
-    character, longest first; and the replies."""
+    character, longest first; the replies; and the phrases that may go on in any way, written with
+    three dots ("tell me a joke about…")."""
 
     by_first: Mapping[str, list[str]]
     kinds: Mapping[str, Mapping[str, Kind | None]]
     replies: Mapping[str, Mapping[str, str]]
+    open: frozenset[str]
 
 
 @dataclass(slots=True)
@@ -131,7 +133,7 @@ def _read(plain: str) -> SmallTalk | None:
             continue
         for phrase in _starting(phrases, plain, start):
             end = start + len(phrase)
-            end += plain[end : end + 1] == " "
+            end = len(plain) if phrase in phrases.open else end + (plain[end : end + 1] == " ")
             longer = _joined(readings[start], phrases.kinds[phrase])
             if end not in readings or (longer.told and not readings[end].told):
                 readings[end] = longer
@@ -171,6 +173,7 @@ def _joined(before: _Reading, kinds: Mapping[str, Kind | None]) -> _Reading:
 def _phrases() -> _Phrases:
     kinds: dict[str, dict[str, Kind | None]] = defaultdict(dict)
     replies = {}
+    endless = set()
     for language in _PREFERRED:
         file = files("ragstone.text").joinpath(f"data/small_talk/{language}.json")
         data = json.loads(file.read_text(encoding="utf-8"))
@@ -178,9 +181,10 @@ def _phrases() -> _Phrases:
         for phrase in data["fillers"]:
             kinds[_plain(phrase)][language] = None
         for kind in KINDS:
+            endless |= {_plain(phrase) for phrase in data[kind] if phrase.endswith("…")}
             for phrase in map(_plain, data[kind]):
                 kinds[phrase][language] = kinds[phrase.replace("'", "")][language] = kind
     by_first: dict[str, list[str]] = defaultdict(list)
     for phrase in sorted(kinds, key=len, reverse=True):
         by_first[phrase[0]].append(phrase)
-    return _Phrases(dict(by_first), dict(kinds), replies)
+    return _Phrases(dict(by_first), dict(kinds), replies, frozenset(endless))
