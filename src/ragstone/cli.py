@@ -1,26 +1,20 @@
 """The command line. Heavy modules are imported by the commands, so that --help stays fast."""
 
 import asyncio
-import logging
-import os
 import sys
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
 from ragstone.errors import RagstoneError
 from ragstone.evaluation.commands import app as eval_app
-from ragstone.terminal import log
 from ragstone.terminal import options as opt
+from ragstone.terminal.running import guarded as _guarded
+from ragstone.terminal.running import run as _run
+from ragstone.terminal.running import settings as _settings
+from ragstone.terminal.topics import app as topics_app
 from ragstone.turn import Level
-
-if TYPE_CHECKING:
-    from ragstone.service import Service
-    from ragstone.settings import Settings
-
-INTERRUPTED = 130
 
 app = typer.Typer(
     name="ragstone",
@@ -33,6 +27,7 @@ app = typer.Typer(
 )
 
 app.add_typer(eval_app, name="eval")
+app.add_typer(topics_app, name="topics")
 
 Context = typer.Context
 
@@ -257,58 +252,6 @@ def main() -> None:
         app()
     except RagstoneError as error:
         sys.exit(f"ragstone: {error.message}")
-
-
-def _settings(context: Context) -> "Settings":
-    from ragstone.settings import load
-
-    try:
-        return load(ragstone_data=context.obj) if context.obj else load()
-    except RagstoneError as error:
-        _fail(error.message)
-
-
-def _run(settings: "Settings", action: Callable[["Service"], Awaitable[int]]) -> None:
-    """Run a command on the service that has the data; exit with the status it returns."""
-
-    async def connected() -> int:
-        from ragstone import remote
-
-        async with remote.connect(settings) as service:
-            return await action(service)
-
-    _guarded(lambda: asyncio.run(connected()), settings)
-
-
-def _guarded(
-    work: Callable[[], int | None], settings: "Settings", tracebacks: bool = False
-) -> NoReturn:
-    """Exit with what `work` returns, or with one line that says what went wrong.
-
-    The log goes to standard error; a server's has `tracebacks`, as nobody else sees its errors.
-    """
-    log.start(settings.log_level, tracebacks)
-    try:
-        status = work() or 0
-    except RagstoneError as error:
-        _fail(error.message)
-    except KeyboardInterrupt:
-        _fail("stopped.", INTERRUPTED)
-    except BrokenPipeError:
-        # Who read the output has gone; Python would complain about it once more at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = 1
-    except Exception as error:
-        logging.getLogger(__name__).debug("The command broke", exc_info=error)
-        _fail(f"something broke inside ({type(error).__name__}: {error}).")
-    raise typer.Exit(status)
-
-
-def _fail(message: str, status: int = 1) -> NoReturn:
-    from ragstone.terminal.show import err
-
-    err(f"ragstone: {message}")
-    raise typer.Exit(status)
 
 
 def _confirm(question: str) -> None:

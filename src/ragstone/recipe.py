@@ -17,6 +17,7 @@ from ragstone.stages.expand import Expand
 from ragstone.stages.fuse import Fuse
 from ragstone.stages.generate import Generate
 from ragstone.stages.grade import Grade
+from ragstone.stages.guard import Guard
 from ragstone.stages.persist import Persist
 from ragstone.stages.rerank import Rerank
 from ragstone.stages.retrieve import Retrieve
@@ -73,17 +74,32 @@ def recipes(settings: Settings) -> Mapping[Level, Recipe]:
 
 
 def search_recipes(settings: Settings) -> Mapping[Level, Recipe]:
-    """The same levels, up to the ranked passages: equal passages of two documents are two finds."""
+    """The same levels, up to the ranked passages: equal passages of two documents are two finds.
+
+    A forbidden search is an error, as guidance is no passage.
+    """
     searches = {}
     for level, recipe in recipes(settings).items():
         names = [stage.name for stage in recipe.stages]
         stages = recipe.stages[: names.index(Expand.name) + 1]
-        searches[level] = Recipe(
-            tuple(
-                Grade(near_duplicate=1) if stage.name == Grade.name else stage for stage in stages
-            )
-        )
+        searches[level] = Recipe(tuple(_for_search(stage) for stage in stages))
     return searches
+
+
+def _for_search(stage: Stage) -> Stage:
+    if isinstance(stage, Grade):
+        return Grade(near_duplicate=1)
+    return stage.model_copy(update={"answers": False}) if isinstance(stage, Guard) else stage
+
+
+def guard(settings: Settings) -> Guard:
+    """The check of forbidden topics."""
+    rag = settings.rag
+    return Guard(
+        mode=rag.forbidden_check_mode,
+        threshold=rag.forbidden_check_threshold,
+        guidance=rag.forbidden_guidance,
+    )
 
 
 def _recipe(settings: Settings, plan: Plan) -> Recipe:
@@ -91,6 +107,7 @@ def _recipe(settings: Settings, plan: Plan) -> Recipe:
     return Recipe(
         stages=(
             Contextualize(max_question_chars=rag.max_question_chars),
+            *([guard(settings)] if rag.forbidden_check_enabled else []),
             Route(plan=plan),
             Retrieve(),
             Fuse(rrf_k=rag.rrf_k, title_boost=rag.title_boost),

@@ -6,6 +6,7 @@
 from ragstone.ports.answering import Answerer, Completer, History, Said
 from ragstone.ports.catalog import Catalog
 from ragstone.ports.embedding import Embedder, Embedders, LateEmbedder, Vectors
+from ragstone.ports.guarding import Topics, TopicStore
 from ragstone.ports.index import ChunkIndex, Retriever, Search
 from ragstone.ports.kit import Kit
 from ragstone.ports.reranking import Judgement, Reranker, Statistics
@@ -26,5 +27,7 @@ __all__ = [
     "Said",
     "Search",
     "Statistics",
+    "TopicStore",
+    "Topics",
     "Vectors",
 ]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from ragstone.ports.answering import Answerer, Completer, History
 from ragstone.ports.catalog import Catalog
 from ragstone.ports.embedding import Embedders
+from ragstone.ports.guarding import Topics
 from ragstone.ports.index import ChunkIndex, Retriever
 from ragstone.ports.reranking import Reranker, Statistics
 
@@ -22,3 +23,4 @@ class Kit:
     statistics: Statistics
     completer: Completer | None = None
     elsewhere: Retriever | None = None
+    topics: Topics | None = None

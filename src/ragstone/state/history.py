@@ -96,6 +96,7 @@ async def _count(connection: AsyncConnection, turn: Turn, now: float) -> None:
     amounts = {
         "questions": 1,
         "refused": int(answer is not None and answer.refused),
+        "blocked": int(answer is not None and answer.finish == "blocked"),
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
         "cost": usage.cost or 0.0,

@@ -30,6 +30,9 @@ _CLAUSE = re.compile(
     r"(?:who|what|how|where|when|which|tell|show|give|list|reveal|name)\b)"
     r"|(?:还有|另外|以及|并且|然后|顺便)[,，]?|(?:그리고|또한|그런데|아울러)\s"
 )
+SOLID_REACH = 10
+"""Characters of Chinese or Korean between words that belong together."""
+
 _LETTERS = re.compile(r"[^\W_]+")
 _STRONG = {"block": 3, "near": 2, "unsure": 1, "allow": 0}
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -95,7 +98,7 @@ def _clause(clause: str) -> Asked:
     if direct and not procedure and not _is_method(clause, direct):
         near = _near(clause, direct)
         return Asked("block", "direct inquiry") if near else Asked("near", "distant inquiry")
-    if procedure or method:
+    if procedure or method or _words("procedure").search(clause):
         return Asked("allow", "method")
     if _inquires(clause):
         found = _words("asks").search(clause)
@@ -116,7 +119,9 @@ def _defines(clause: str) -> bool:
         return True
     if re.search(r"\bwhat (?:do|does|did|is) .{0,60}\bmean\b(?! for\b)", clause):
         return True
-    return re.search(rf"^\W*what(?: is|'s| are) an? {MARK}\W*$", " ".join(clause.split())) is not None
+    return (
+        re.search(rf"^\W*what(?: is|'s| are) an? {MARK}\W*$", " ".join(clause.split())) is not None
+    )
 
 
 def _is_method(clause: str, direct: re.Match[str]) -> bool:
@@ -129,7 +134,16 @@ def _is_method(clause: str, direct: re.Match[str]) -> bool:
 
 def _procedure_of_term(clause: str) -> bool:
     """Whether a noun of procedure is what the clause is about, with the term as its modifier."""
-    return any(True for _ in _words("procedure").finditer(clause))
+    for noun in _words("procedure").finditer(clause):
+        before, after = clause[: noun.start()], clause[noun.end() :]
+        if _UNSPACED.search(clause):
+            if MARK in before[-SOLID_REACH:] or MARK in after[:SOLID_REACH]:
+                return True
+        elif re.search(rf"{MARK}(?:'s)?\s+(?:\w+\s+){{0,2}}$", before) or re.match(
+            rf"\s+(?:for|of|on|to|about|regarding)\s+(?:[\w-]+\s+){{0,3}}{MARK}", after
+        ):
+            return True
+    return False
 
 
 def _obtains(clause: str) -> bool:
@@ -145,15 +159,13 @@ def _possessed(clause: str) -> bool:
         clause,
     ):
         return True
-    return any(
-        MARK in clause[m.end() : m.end() + 12] for m in _words("owner").finditer(clause)
-    )
+    return any(MARK in clause[m.end() : m.end() + 12] for m in _words("owner").finditer(clause))
 
 
 def _own(clause: str) -> bool:
-    return any(MARK in clause[m.end() : m.end() + 12] for m in _words("own").finditer(clause)) and not (
-        re.search(rf"\w's?\s+(?:\w+\s+)?{MARK}", clause)
-    )
+    return any(
+        MARK in clause[m.end() : m.end() + 12] for m in _words("own").finditer(clause)
+    ) and not (re.search(rf"\w's?\s+(?:\w+\s+)?{MARK}", clause))
 
 
 _AWAY = re.compile(
@@ -166,9 +178,13 @@ def _near(clause: str, word: re.Match[str]) -> bool:
     """Whether the inquiry is for the term, and not for something that it only goes with."""
     marks = [m.start() for m in re.finditer(MARK, clause)]
     if _UNSPACED.search(clause):
-        return any(-12 <= mark - word.end() <= 12 or 0 <= word.start() - mark <= 14 for mark in marks)
+        return any(
+            -12 <= mark - word.end() <= 12 or 0 <= word.start() - mark <= 14 for mark in marks
+        )
     for mark in marks:
-        between = clause[word.end() : mark] if mark >= word.end() else clause[mark + 1 : word.start()]
+        between = (
+            clause[word.end() : mark] if mark >= word.end() else clause[mark + 1 : word.start()]
+        )
         if len(between.split()) <= 8 and not _AWAY.search(between):
             return True
     return False

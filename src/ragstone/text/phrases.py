@@ -17,7 +17,7 @@ _HAN = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0e7f"
 _HANGUL = r"\uac00-\ud7af"
 _UNIT = re.compile(
     rf"(?P<hangul>[{_HANGUL}]+)|(?P<han>[{_HAN}])|(?P<owner>(?<=\w)'s?(?!\w))"
-    rf"|(?P<word>(?:(?![{_HAN}{_HANGUL}])[^\W_])+)"
+    rf"|(?P<word>(?:(?![{_HAN}{_HANGUL}])[^\W_])+(?:&(?:(?![{_HAN}{_HANGUL}])[^\W_])+)*)"
 )
 _SOLID = re.compile(f"[{_HAN}{_HANGUL}]")
 _SPELT_OUT = re.compile(r"(?<![^\W_])(?:[a-z][ .*_-]){3,}[a-z](?![^\W_])")
@@ -146,9 +146,7 @@ def _units(text: str) -> list[_Unit]:
         start = match.start()
         hyphen = start > 0 and text[start - 1] == "-"
         linked = text[match.end() : match.end() + 1] == "-"
-        found.append(
-            _Unit(str(match.lastgroup), match.group(), start, match.end(), hyphen, linked)
-        )
+        found.append(_Unit(str(match.lastgroup), match.group(), start, match.end(), hyphen, linked))
     return found
 
 
