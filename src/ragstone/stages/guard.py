@@ -42,10 +42,9 @@ class Guard(Stage):
         topics, tenant = kit.topics, turn.ask.principal.tenant
         if topics is None or not topics.listed(tenant):
             return Step(turn, "skipped", "no topics")
-        texts = {
-            " ".join(t.split()): None for t in (turn.question, turn.ask.question, *turn.queries)
-        }
-        ruling, usage = await self.ruling(list(texts), tenant, kit)
+        every = (turn.question, turn.ask.question, *turn.queries)
+        texts = list(dict.fromkeys(" ".join(text.split()) for text in every))
+        ruling, usage = await self.ruling(texts, tenant, kit)
         turn = replace(turn, usage=turn.usage + usage)
         if not ruling.blocked:
             return Step(turn, "allowed")

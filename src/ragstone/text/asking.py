@@ -33,7 +33,27 @@ _CLAUSE = re.compile(
 SOLID_REACH = 10
 """Characters of Chinese or Korean between words that belong together."""
 
+OWNER_REACH = 12
+INQUIRY_REACH = 12
+"""Characters between a possessor or a word of inquiry and its term, the latter where words have
+no spaces; in English INQUIRY_WORDS words."""
+
+INQUIRY_WORDS = 8
+
 _LETTERS = re.compile(r"[^\W_]+")
+_AWAY = re.compile(
+    r"\b(?:for|in|on|at|with|without|from|to|into|like|as|who|whom|that|which|when|while|if|because"
+    r"|before|after|during|between|against|than|not)\b"
+)
+"""What stands before something that only goes with what is asked for."""
+
+_MEAN = re.compile(r"\bwhat (?:do|does|did|is) .{0,60}\bmean\b(?! for\b)")
+_WHAT_IS_A = re.compile(rf"^\W*what(?: is|'s| are) an? {MARK}\W*$")
+_SOMEBODYS = re.compile(rf"\w's?\s+(?:\w+\s+)?{MARK}")
+_OWNED = re.compile(
+    rf"'s?\s+(?:\w+\s+)?{MARK}|{MARK}\s+'s|{MARK}\s+of\s"
+    rf"|[的의]\s*{MARK}|{MARK}\s*(?:님|의|的)?\s*{MARK}|{MARK}\s*的"
+)
 _STRONG = {"block": 3, "near": 2, "unsure": 1, "allow": 0}
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
@@ -115,13 +135,10 @@ def _inquires(clause: str) -> bool:
 
 
 def _defines(clause: str) -> bool:
-    if _words("means").search(clause):
+    """Whether a word's meaning is asked for, and not what it stands for here."""
+    if _words("means").search(clause) or _MEAN.search(clause):
         return True
-    if re.search(r"\bwhat (?:do|does|did|is) .{0,60}\bmean\b(?! for\b)", clause):
-        return True
-    return (
-        re.search(rf"^\W*what(?: is|'s| are) an? {MARK}\W*$", " ".join(clause.split())) is not None
-    )
+    return _WHAT_IS_A.search(" ".join(clause.split())) is not None
 
 
 def _is_method(clause: str, direct: re.Match[str]) -> bool:
@@ -153,39 +170,30 @@ def _obtains(clause: str) -> bool:
 
 def _possessed(clause: str) -> bool:
     """Whether the term is somebody's: a possessive, an "of", or two terms in a row."""
-    if re.search(
-        rf"'s?\s+(?:\w+\s+)?{MARK}|{MARK}\s+'s|{MARK}\s+of\s+(?!the job|this job)|的\s*{MARK}|의\s*{MARK}"
-        rf"|{MARK}\s*(?:님|의|的)?\s*{MARK}|{MARK}\s*的",
-        clause,
-    ):
-        return True
-    return any(MARK in clause[m.end() : m.end() + 12] for m in _words("owner").finditer(clause))
+    return _OWNED.search(clause) is not None or _before_term("owner", clause)
 
 
 def _own(clause: str) -> bool:
-    return any(
-        MARK in clause[m.end() : m.end() + 12] for m in _words("own").finditer(clause)
-    ) and not (re.search(rf"\w's?\s+(?:\w+\s+)?{MARK}", clause))
+    """Whether the term is the asker's own: my salary, but not my boss's salary."""
+    return _before_term("own", clause) and not _SOMEBODYS.search(clause)
 
 
-_AWAY = re.compile(
-    r"\b(?:for|in|on|at|with|without|from|to|into|like|as|who|whom|that|which|when|while|if|because"
-    r"|before|after|during|between|against|than|not)\b"
-)
+def _before_term(kind: str, clause: str) -> bool:
+    ends = (match.end() for match in _words(kind).finditer(clause))
+    return any(MARK in clause[end : end + OWNER_REACH] for end in ends)
 
 
 def _near(clause: str, word: re.Match[str]) -> bool:
     """Whether the inquiry is for the term, and not for something that it only goes with."""
-    marks = [m.start() for m in re.finditer(MARK, clause)]
+    marks = [match.start() for match in re.finditer(MARK, clause)]
     if _UNSPACED.search(clause):
         return any(
-            -12 <= mark - word.end() <= 12 or 0 <= word.start() - mark <= 14 for mark in marks
+            word.start() - INQUIRY_REACH <= mark <= word.end() + INQUIRY_REACH for mark in marks
         )
     for mark in marks:
-        between = (
-            clause[word.end() : mark] if mark >= word.end() else clause[mark + 1 : word.start()]
-        )
-        if len(between.split()) <= 8 and not _AWAY.search(between):
+        after = mark >= word.end()
+        between = clause[word.end() : mark] if after else clause[mark + 1 : word.start()]
+        if len(between.split()) <= INQUIRY_WORDS and not _AWAY.search(between):
             return True
     return False
 

@@ -112,23 +112,21 @@ class Phrases:
 
     def _candidates(self, units: list[_Unit], first: int) -> Iterator[tuple[str, int, int]]:
         """Forms that begin in the unit `first`, with their places."""
-        begun: dict[str, int] = {}
-        for place, unit in enumerate(units[first : first + MOST_UNITS]):
-            if place and (unit.kind == "owner" or unit.text in _LINKS):
+        begun: dict[str, int] | None = None
+        for unit in units[first : first + MOST_UNITS]:
+            if begun is not None and (unit.kind == "owner" or unit.text in _LINKS):
                 continue
+            for form, start, end in _ends(unit, begun is None):
+                for joined, at in _joined(begun, form, start, unit.hyphen):
+                    yield joined, at, end
             grown: dict[str, int] = {}
-            for form, start, end in _ends(unit, not place):
-                for begin, at in begun.items() if place else (("", start),):
-                    for joined in _joins(begin, form, unit.hyphen):
-                        yield joined, at, end
-            for form, start in _goes_on(unit, not place):
-                for begin, at in begun.items() if place else (("", start),):
-                    for joined in _joins(begin, form, unit.hyphen):
-                        if len(joined) < self._longest:
-                            grown.setdefault(joined, at)
-            begun = grown
-            if not begun:
+            for form, start in _goes_on(unit, begun is None):
+                for joined, at in _joined(begun, form, start, unit.hyphen):
+                    if len(joined) < self._longest:
+                        grown.setdefault(joined, at)
+            if not grown:
                 return
+            begun = grown
 
 
 def bare(word: str) -> list[str]:
@@ -194,10 +192,17 @@ def _goes_on(unit: _Unit, first: bool) -> Iterator[tuple[str, int]]:
                 yield form[start:], unit.start + start
 
 
-def _joins(begun: str, form: str, hyphen: bool) -> Iterator[str]:
-    yield _join(begun, form)
-    if begun and hyphen:
-        yield begun + form
+def _joined(
+    begun: dict[str, int] | None, form: str, start: int, hyphen: bool
+) -> Iterator[tuple[str, int]]:
+    """What was begun with `form` behind it, and where it began; after a hyphen also as one word."""
+    if begun is None:
+        yield form, start
+        return
+    for before, at in begun.items():
+        yield _join(before, form), at
+        if hyphen:
+            yield before + form, at
 
 
 def _join(begun: str, form: str) -> str:
