@@ -49,6 +49,7 @@ _AWAY = re.compile(
 
 _MEAN = re.compile(r"\bwhat (?:do|does|did|is) .{0,60}\bmean\b(?! for\b)")
 _WHAT_IS_A = re.compile(rf"^\W*what(?: is|'s| are) an? {MARK}\W*$")
+_A_WORD = re.compile(r"^\W*what(?: is|'s| are) an? (?:[\w-]+\W*){1,3}$")
 _SOMEBODYS = re.compile(rf"\w's?\s+(?:\w+\s+)?{MARK}")
 _OWNED = re.compile(
     rf"'s?\s+(?:\w+\s+)?{MARK}|{MARK}\s+'s|{MARK}\s+of\s"
@@ -90,7 +91,7 @@ def wants(text: str) -> Asked:
     for clause in _CLAUSE.split(text):
         if not clause or not _LETTERS.search(clause):
             continue
-        if _words("method").search(clause) or _words("procedure").search(clause):
+        if _explains(clause):
             if found.verdict == "unsure":
                 found = Asked("allow", "method")
         elif _inquires(clause):
@@ -111,14 +112,15 @@ def _clause(clause: str) -> Asked:
     if _defines(clause):
         return Asked("allow", "definition")
     procedure = _procedure_of_term(clause)
-    method = _words("method").search(clause) is not None
+    method = any(_words(kind).search(clause) for kind in ("method", "procedure"))
     if method and not _own(clause) and _obtains(clause):
         return Asked("block", "obtaining")
     direct = _words("who").search(clause)
     if direct and not procedure and not _is_method(clause, direct):
-        near = _near(clause, direct)
+        opening = _words("asks").match(clause.lstrip())
+        near = _near(clause, direct) or (opening and _near(clause.lstrip(), opening))
         return Asked("block", "direct inquiry") if near else Asked("near", "distant inquiry")
-    if procedure or method or _words("procedure").search(clause):
+    if method:
         return Asked("allow", "method")
     if _inquires(clause):
         found = _words("asks").search(clause)
@@ -128,6 +130,12 @@ def _clause(clause: str) -> Asked:
     if len(_LETTERS.findall(rest)) <= KEYWORDS:
         return Asked("block", "keywords")
     return Asked("unsure", "statement")
+
+
+def _explains(clause: str) -> bool:
+    """Whether a clause without a term asks how something is done, or what a word means."""
+    kinds = (_words("method"), _words("procedure"), _words("means"), _MEAN, _A_WORD)
+    return any(kind.search(clause) for kind in kinds)
 
 
 def _inquires(clause: str) -> bool:
