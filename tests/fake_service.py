@@ -16,6 +16,7 @@ from ragstone.errors import (
     UnknownCollection,
     UnknownDocument,
     UnknownModel,
+    UnknownTopic,
 )
 from ragstone.events import (
     Done,
@@ -28,7 +29,7 @@ from ragstone.events import (
     Thinking,
     Token,
 )
-from ragstone.records import Collection, Document
+from ragstone.records import BlockedQuestion, Collection, Document, Ruling, Topic, TopicMatch
 from ragstone.service import (
     CollectionSummary,
     FileFailure,
@@ -80,6 +81,7 @@ class FakeService:
     searched: list[Ask] = field(default_factory=list)
     ingested: list[IngestRequest] = field(default_factory=list)
     deleted: list[tuple[str, tuple[str, ...] | None]] = field(default_factory=list)
+    forbidden: dict[str, Topic] = field(default_factory=dict)
     yielded: int = 0
     health: dict[str, str] = field(
         default_factory=lambda: {"index": "ok", "state": "ok", "models": "ok"}
@@ -180,6 +182,34 @@ class FakeService:
             raise UnknownModel(f"There is no embedding model {model!r}; use {MODEL}.")
         vectors = [[float(len(text)), 0.5, 0.25, 1.0] for text in texts]
         return MODEL, np.array(vectors, dtype=np.float32)
+
+    async def topics(self, tenant: str) -> list[Topic]:
+        return [topic for topic in self.forbidden.values() if topic.tenant == tenant]
+
+    async def put_topics(self, tenant: str, topics: Sequence[Topic]) -> int:
+        before = len(self.forbidden)
+        self.forbidden.update({topic.id: topic for topic in topics})
+        return len(self.forbidden) - before
+
+    async def remove_topics(self, tenant: str, terms: Sequence[str]) -> int:
+        known = {topic.term: topic.id for topic in self.forbidden.values()}
+        for term in terms:
+            if term not in known:
+                raise UnknownTopic(term)
+            del self.forbidden[known[term]]
+        return len(terms)
+
+    async def blocked(self, tenant: str, limit: int) -> list[BlockedQuestion]:
+        found = BlockedQuestion(
+            1.5, tenant, "eva", "Who?" + EVIL, "t1", "who", "exact", 1.0, "rules"
+        )
+        return [found] * min(limit, 2)
+
+    async def check_topics(self, tenant: str, question: str) -> Ruling:
+        for topic in self.forbidden.values():
+            if topic.term in question:
+                return Ruling(True, "inquiry", "rules", TopicMatch(topic, "exact", 1.0, (0, 3)))
+        return Ruling(False)
 
     async def overview(self) -> Overview:
         jobs = (Progress("j0", files=1),)

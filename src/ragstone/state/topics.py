@@ -61,7 +61,10 @@ class SqlTopics:
 
     async def keep_vectors(self, fingerprint: str, vectors: Mapping[str, bytes]) -> None:
         async def work(connection: AsyncConnection) -> None:
+            known = set((await connection.execute(select(topics.c.id))).scalars())
             for topic_id, packed in vectors.items():
+                if topic_id not in known:
+                    continue
                 row = {"topic_id": topic_id, "fingerprint": fingerprint, "vectors": packed}
                 await put(connection, topic_vectors, row)
 

@@ -50,6 +50,7 @@ _AWAY = re.compile(
 _MEAN = re.compile(r"\bwhat (?:do|does|did|is) .{0,60}\bmean\b(?! for\b)")
 _WHAT_IS_A = re.compile(rf"^\W*what(?: is|'s| are) an? {MARK}\W*$")
 _A_WORD = re.compile(r"^\W*what(?: is|'s| are) an? (?:[\w-]+\W*){1,3}$")
+_RELATIVE = frozenset({"who", "whom", "whose"})
 _SOMEBODYS = re.compile(rf"\w's?\s+(?:\w+\s+)?{MARK}")
 _OWNED = re.compile(
     rf"'s?\s+(?:\w+\s+)?{MARK}|{MARK}\s+'s|{MARK}\s+of\s"
@@ -115,7 +116,7 @@ def _clause(clause: str) -> Asked:
     method = any(_words(kind).search(clause) for kind in ("method", "procedure"))
     if method and not _own(clause) and _obtains(clause):
         return Asked("block", "obtaining")
-    direct = _words("who").search(clause)
+    direct = next((m for m in _words("who").finditer(clause) if not _relates(clause, m)), None)
     if direct and not procedure and not _is_method(clause, direct):
         opening = _words("asks").match(clause.lstrip())
         near = _near(clause, direct) or (opening and _near(clause.lstrip(), opening))
@@ -147,6 +148,11 @@ def _defines(clause: str) -> bool:
     if _words("means").search(clause) or _MEAN.search(clause):
         return True
     return _WHAT_IS_A.search(" ".join(clause.split())) is not None
+
+
+def _relates(clause: str, word: re.Match[str]) -> bool:
+    """Whether it is no question but a clause about the term: the person who likes tea."""
+    return word.group() in _RELATIVE and clause[: word.start()].rstrip().endswith(MARK)
 
 
 def _is_method(clause: str, direct: re.Match[str]) -> bool:

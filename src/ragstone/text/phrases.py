@@ -217,7 +217,9 @@ def _spaced(char: str) -> bool:
 
 
 def _head(form: str) -> str:
-    return form.split(" ", 1)[0] if _spaced(form[0]) else form[0]
+    """What a form begins with: a word, or the first character of Chinese or Korean."""
+    first = _UNIT.match(form)
+    return first.group() if first and first.lastgroup == "word" else form[0]
 
 
 def _stands_alone(form: str, text: str, start: int, end: int) -> bool:
