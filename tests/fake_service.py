@@ -11,6 +11,7 @@ from ragstone.chunk import Chunk
 from ragstone.errors import (
     EmptyQuestion,
     ModelUnavailable,
+    QuestionBlocked,
     QuestionTooLong,
     RagstoneError,
     UnknownCollection,
@@ -74,7 +75,7 @@ TRACE = (Traced("retrieve", 0.012, "done", "hybrid", "the default"), Traced("fus
 
 @dataclass
 class FakeService:
-    """Questions choose what happens: 'refuse', 'broken', 'breaks later', 'endless', 'think'."""
+    """Questions choose what happens: 'refuse', 'forbidden', 'broken', 'breaks later', 'endless', 'think'."""
 
     closed: list[str] = field(default_factory=list)
     asked: list[Ask] = field(default_factory=list)
@@ -110,6 +111,11 @@ class FakeService:
             raise ZeroDivisionError("secret detail")
         if ask.question == "think":
             yield Thinking("hm")
+        if ask.question == "forbidden":
+            answer = Answer("Ask HR.", finish="blocked")
+            yield Token(answer.text)
+            yield Done(replace(turn, passages=(), answer=answer))
+            return
         if ask.question == "refuse":
             answer = Answer("The documents do not say.", finish="refused")
             yield Token(answer.text)
@@ -134,6 +140,8 @@ class FakeService:
     async def search(self, ask: Ask) -> Found:
         self.searched.append(ask)
         check(ask)
+        if ask.question == "forbidden":
+            raise QuestionBlocked("Ask HR.")
         return Found(HITS[: ask.top_k], TRACE)
 
     async def ingest(self, request: IngestRequest) -> AsyncIterator[Progress]:

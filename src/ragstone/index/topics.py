@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ragstone.ports import Embedder, Embedders, TopicStore, Vectors
 from ragstone.records import BlockedQuestion, MatchType, Topic, TopicMatch
@@ -58,10 +59,12 @@ class _List:
 
 @dataclass(frozen=True)
 class _Matrix:
-    """Unit vectors of topics' texts, one row each; `rows` says whose."""
+    """Unit vectors of topics' texts, one row each. Those of the topic at `places[i]` in the list
+    begin at row `starts[i]`."""
 
     vectors: Vectors
-    rows: tuple[int, ...]
+    places: tuple[int, ...]
+    starts: NDArray[np.int64]
     embedder: Embedder
 
 
@@ -166,9 +169,8 @@ class TopicCollection:
         if not len(matrix.vectors):
             return []
         asked = await matrix.embedder.embed_queries(_pieces(whole(text)))
-        scores = await asyncio.to_thread(_scores, matrix, asked, len(known.topics))
-        best = [int(i) for i in np.argsort(-scores)[:NEAREST] if scores[i] >= least]
-        return [_match(known.topics[i], float(scores[i])) for i in best]
+        best = await asyncio.to_thread(_scores, matrix, asked, least)
+        return [_match(known.topics[place], score) for place, score in best]
 
     async def _matrix(self, known: _List, embedder: Embedder) -> _Matrix:
         """The matrix for an embedder, made once; who waits for it may leave."""
@@ -198,8 +200,10 @@ class TopicCollection:
                     await self._store.keep_vectors(embedder.fingerprint, added)
         packed = b"".join((added.get(t.id) or kept[t.id]) for _, t in chosen)
         vectors = np.frombuffer(packed, "<f4").reshape(-1, embedder.dimensions)
-        rows = tuple(place for place, topic in chosen for _ in _texts(topic))
-        return _Matrix(vectors.astype(np.float32), rows, embedder)
+        sizes = [len(_texts(topic)) for _, topic in chosen]
+        starts = np.cumsum([0, *sizes], dtype=np.int64)[:-1]
+        places = tuple(place for place, _ in chosen)
+        return _Matrix(vectors.astype(np.float32), places, starts, embedder)
 
 
 def _listed(topics: Sequence[Topic]) -> _List:
@@ -251,12 +255,15 @@ def _pieces(text: str) -> list[str]:
     return [text[:INLINE_CHARS], *(part[:INLINE_CHARS] for part in chosen)]
 
 
-def _scores(matrix: _Matrix, asked: Vectors, topics: int) -> Vectors:
-    """The best score of each topic over its texts and the question's pieces."""
-    cosines = (matrix.vectors @ asked.T).max(axis=1)
-    best = np.full(topics, -1.0, np.float32)
-    np.maximum.at(best, np.array(matrix.rows), cosines)
-    return likeness(best, matrix.embedder.cosines)
+def _scores(matrix: _Matrix, asked: Vectors, least: float) -> list[tuple[int, float]]:
+    """The topics from a score of `least`, best first: their places, and their best score over
+    their texts and the question's pieces."""
+    # One by one: the product with a vector is half again as fast as with a matrix of one.
+    cosines = np.max([matrix.vectors @ piece for piece in asked], axis=0)
+    scores = likeness(np.maximum.reduceat(cosines, matrix.starts), matrix.embedder.cosines)
+    near = np.flatnonzero(scores >= least)
+    best = near[np.argsort(-scores[near], kind="stable")][:NEAREST]
+    return [(matrix.places[i], float(scores[i])) for i in best]
 
 
 def _match(topic: Topic, score: float) -> TopicMatch:
