@@ -73,9 +73,15 @@ CITATION = Citation(
 TRACE = (Traced("retrieve", 0.012, "done", "hybrid", "the default"), Traced("fuse", 0.001, "done"))
 
 
+ENDINGS = {
+    "refuse": Answer("The documents do not say.", finish="refused"),
+    "forbidden": Answer("Ask HR.", finish="blocked"),
+}
+
+
 @dataclass
 class FakeService:
-    """Questions choose what happens: 'refuse', 'forbidden', 'broken', 'breaks later', 'endless', 'think'."""
+    """Questions choose what happens: ENDINGS, 'broken', 'breaks later', 'endless', 'think'."""
 
     closed: list[str] = field(default_factory=list)
     asked: list[Ask] = field(default_factory=list)
@@ -111,13 +117,8 @@ class FakeService:
             raise ZeroDivisionError("secret detail")
         if ask.question == "think":
             yield Thinking("hm")
-        if ask.question == "forbidden":
-            answer = Answer("Ask HR.", finish="blocked")
-            yield Token(answer.text)
-            yield Done(replace(turn, passages=(), answer=answer))
-            return
-        if ask.question == "refuse":
-            answer = Answer("The documents do not say.", finish="refused")
+        if ask.question in ENDINGS:
+            answer = ENDINGS[ask.question]
             yield Token(answer.text)
             yield Done(replace(turn, answer=answer))
             return
