@@ -19,6 +19,7 @@ NAMES = (
     "cross_lingual",
     "intents",
     "rewriting",
+    "guard",
     "ingest",
     "pdf",
     "latency",

@@ -11,11 +11,13 @@ from ragstone.chunk import Chunk
 from ragstone.errors import (
     EmptyQuestion,
     ModelUnavailable,
+    QuestionBlocked,
     QuestionTooLong,
     RagstoneError,
     UnknownCollection,
     UnknownDocument,
     UnknownModel,
+    UnknownTopic,
 )
 from ragstone.events import (
     Done,
@@ -28,7 +30,17 @@ from ragstone.events import (
     Thinking,
     Token,
 )
-from ragstone.records import Collection, DayUse, Document, Report, StrategyUse
+from ragstone.records import (
+    BlockedQuestion,
+    Collection,
+    DayUse,
+    Document,
+    Report,
+    Ruling,
+    StrategyUse,
+    Topic,
+    TopicMatch,
+)
 from ragstone.service import (
     CollectionSummary,
     FileFailure,
@@ -71,15 +83,22 @@ CITATION = Citation(
 TRACE = (Traced("retrieve", 0.012, "done", "hybrid", "the default"), Traced("fuse", 0.001, "done"))
 
 
+ENDINGS = {
+    "refuse": Answer("The documents do not say.", finish="refused"),
+    "forbidden": Answer("Ask HR.", finish="blocked"),
+}
+
+
 @dataclass
 class FakeService:
-    """Questions choose what happens: 'refuse', 'broken', 'breaks later', 'endless', 'think'."""
+    """Questions choose what happens: ENDINGS, 'broken', 'breaks later', 'endless', 'think'."""
 
     closed: list[str] = field(default_factory=list)
     asked: list[Ask] = field(default_factory=list)
     searched: list[Ask] = field(default_factory=list)
     ingested: list[IngestRequest] = field(default_factory=list)
     deleted: list[tuple[str, tuple[str, ...] | None]] = field(default_factory=list)
+    forbidden: dict[str, Topic] = field(default_factory=dict)
     yielded: int = 0
     health: dict[str, str] = field(
         default_factory=lambda: {"index": "ok", "state": "ok", "models": "ok"}
@@ -108,8 +127,8 @@ class FakeService:
             raise ZeroDivisionError("secret detail")
         if ask.question == "think":
             yield Thinking("hm")
-        if ask.question == "refuse":
-            answer = Answer("The documents do not say.", finish="refused")
+        if ask.question in ENDINGS:
+            answer = ENDINGS[ask.question]
             yield Token(answer.text)
             yield Done(replace(turn, answer=answer))
             return
@@ -132,6 +151,8 @@ class FakeService:
     async def search(self, ask: Ask) -> Found:
         self.searched.append(ask)
         check(ask)
+        if ask.question == "forbidden":
+            raise QuestionBlocked("Ask HR.")
         return Found(HITS[: ask.top_k], TRACE)
 
     async def ingest(self, request: IngestRequest) -> AsyncIterator[Progress]:
@@ -181,6 +202,34 @@ class FakeService:
         vectors = [[float(len(text)), 0.5, 0.25, 1.0] for text in texts]
         return MODEL, np.array(vectors, dtype=np.float32)
 
+    async def topics(self, tenant: str) -> list[Topic]:
+        return [topic for topic in self.forbidden.values() if topic.tenant == tenant]
+
+    async def put_topics(self, tenant: str, topics: Sequence[Topic]) -> int:
+        before = len(self.forbidden)
+        self.forbidden.update({topic.id: topic for topic in topics})
+        return len(self.forbidden) - before
+
+    async def remove_topics(self, tenant: str, terms: Sequence[str]) -> int:
+        known = {topic.term: topic.id for topic in self.forbidden.values()}
+        for term in terms:
+            if term not in known:
+                raise UnknownTopic(term)
+            del self.forbidden[known[term]]
+        return len(terms)
+
+    async def blocked(self, tenant: str, limit: int) -> list[BlockedQuestion]:
+        found = BlockedQuestion(
+            1.5, tenant, "eva", "Who?" + EVIL, "t1", "who", "exact", 1.0, "rules"
+        )
+        return [found] * min(limit, 2)
+
+    async def check_topics(self, tenant: str, question: str) -> Ruling:
+        for topic in self.forbidden.values():
+            if topic.term in question:
+                return Ruling(True, "inquiry", "rules", TopicMatch(topic, "exact", 1.0, (0, 3)))
+        return Ruling(False)
+
     async def overview(self) -> Overview:
         jobs = (Progress("j0", files=1),)
         models = {MODEL: "embedding", "fake": "answers"}
@@ -189,7 +238,7 @@ class FakeService:
     async def report(self, principal: Principal, days: int) -> Report:
         if principal.tenant != "default":
             return Report((), ())
-        day = DayUse("2026-01-02", days, 1, 100, 10, 0.0123)
+        day = DayUse("2026-01-02", days, 1, 2, 100, 10, 0.0123)
         uses = (StrategyUse("bm25", 2, 0.0104, None), StrategyUse("hybrid", 5, 0.25, 0.8))
         return Report((day,), uses)
 

@@ -231,7 +231,7 @@ async def test_changes(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("service")
 def test_stats() -> None:
     lines = [line.split() for line in ragstone("stats", "--days", "7").stdout.splitlines()]
-    assert lines[1] == ["2026-01-02", "7", "1", "100", "10", "0.0123"]
+    assert lines[1] == ["2026-01-02", "7", "1", "2", "100", "10", "0.0123"]
     assert lines[-2:] == [["bm25", "2", "10", "-"], ["hybrid", "5", "250", "0.80"]]
     assert json.loads(ragstone("stats", "--json").stdout)["strategies"][0]["executions"] == 2
     assert ragstone("stats", "--days", "0").exit_code == 2

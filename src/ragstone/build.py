@@ -15,6 +15,7 @@ from ragstone.engine import Engine
 from ragstone.errors import ConfigError, DataDirectoryInUse
 from ragstone.index.connect import ELSEWHERE, connect
 from ragstone.index.elsewhere import Elsewhere, KnowledgeBase, RetrievalService
+from ragstone.index.topics import TopicCollection
 from ragstone.ingest.jobs import Jobs, Report, Work
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.library import Ragstone
@@ -35,7 +36,7 @@ from ragstone.ports import (
     Reranker,
     Retriever,
 )
-from ragstone.recipe import recipes, search_recipes
+from ragstone.recipe import guard, recipes, search_recipes
 from ragstone.records import Collection
 from ragstone.service import IngestRequest, Progress
 from ragstone.settings import IndexSettings, Settings
@@ -43,6 +44,7 @@ from ragstone.state.catalog import SqlCatalog
 from ragstone.state.database import open_database
 from ragstone.state.history import SqlHistory
 from ragstone.state.jobs import SqlJobs
+from ragstone.state.topics import SqlTopics
 
 log = logging.getLogger(__name__)
 
@@ -70,6 +72,9 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
         elsewhere = _elsewhere(settings)
         if elsewhere:
             stack.push_async_callback(elsewhere.aclose)
+        days = settings.rag.forbidden_log_days
+        topics = await TopicCollection.open(SqlTopics(database), embedders, days)
+        stack.push_async_callback(topics.aclose)
         kit = Kit(
             index,
             catalog,
@@ -81,6 +86,7 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
             answerer if isinstance(answerer, Completer) else None,
             elsewhere,
             IntentClassifier(embedders.english()),
+            topics,
         )
         for collection in await catalog.collections():
             await index.create(collection)
@@ -125,6 +131,7 @@ async def open(settings: Settings) -> AsyncIterator[Ragstone]:
             jobs,
             embedders.usable,
             data,
+            guard(settings),
         )
         try:
             yield ragstone

@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,12 +11,8 @@ from ragstone.evaluation.commands import app as eval_app
 from ragstone.terminal import options as opt
 from ragstone.terminal.managing import app as managing
 from ragstone.terminal.running import Context, guarded, run, settings_of
+from ragstone.terminal.topics import app as topics_app
 from ragstone.turn import Level
-
-if TYPE_CHECKING:
-    pass
-
-INTERRUPTED = 130
 
 app = typer.Typer(
     name="ragstone",
@@ -30,6 +26,7 @@ app = typer.Typer(
 
 app.add_typer(managing)
 app.add_typer(eval_app, name="eval")
+app.add_typer(topics_app, name="topics")
 
 
 @app.callback()

@@ -7,7 +7,10 @@ RagstoneError
 │   ├── InvalidFilter
 │   ├── UnknownCollection
 │   ├── UnknownDocument
-│   └── UnknownModel
+│   ├── UnknownModel
+│   ├── InvalidTopic
+│   ├── UnknownTopic
+│   └── QuestionBlocked
 ├── DocumentError           one file cannot be indexed; the others still are
 │   ├── UnreadableDocument
 │   ├── EncryptedDocument
@@ -26,7 +29,8 @@ RagstoneError
 └── Unavailable             something Ragstone needs does not answer; a retry may help
     ├── IndexUnavailable
     ├── StateUnavailable
-    └── ModelUnavailable
+    ├── ModelUnavailable
+    └── GuardUnavailable
 
 Messages are single sentences for a person: what is wrong, then what to do.
 """
@@ -99,6 +103,27 @@ class UnknownDocument(InputError):
 class UnknownModel(InputError):
     code = "model_not_found"
     status = 404
+
+
+class InvalidTopic(InputError):
+    code = "invalid_topic"
+
+
+class UnknownTopic(InputError):
+    code = "unknown_topic"
+    status = 404
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"There is no forbidden topic {name!r}. List them with 'ragstone topics list'."
+        )
+
+
+class QuestionBlocked(InputError):
+    """A search for a forbidden topic; the message is the guidance of the settings."""
+
+    code = "question_blocked"
+    status = 403
 
 
 class DocumentError(RagstoneError):
@@ -197,3 +222,13 @@ class StateUnavailable(Unavailable):
 
 class ModelUnavailable(Unavailable):
     code = "model_unavailable"
+
+
+class GuardUnavailable(Unavailable):
+    code = "guard_unavailable"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The check of forbidden topics failed, so the question was not answered. "
+            "Try again; the server's log says what failed."
+        )

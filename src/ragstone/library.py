@@ -9,14 +9,23 @@ from typing import Any
 
 from ragstone import __version__
 from ragstone.engine import Engine
-from ragstone.errors import UnknownCollection, UnknownDocument, UnknownModel
+from ragstone.errors import (
+    InvalidTopic,
+    UnknownCollection,
+    UnknownDocument,
+    UnknownModel,
+    UnknownTopic,
+)
 from ragstone.events import Event
 from ragstone.filters import AnyOf, Not
 from ragstone.ingest.jobs import Jobs
 from ragstone.ingest.pipeline import Pipeline
-from ragstone.ports import Embedder, Kit
-from ragstone.records import Collection, Document, Report
+from ragstone.ingest.topics import MOST_TOPICS, topic
+from ragstone.ports import Embedder, Kit, Topics
+from ragstone.records import BlockedQuestion, Collection, Document, Report, Ruling, Topic
 from ragstone.service import CollectionSummary, Found, IngestRequest, Overview, Progress
+from ragstone.stages.guard import Guard
+from ragstone.text.phrases import key
 from ragstone.turn import Ask, Principal
 
 
@@ -32,6 +41,7 @@ class Ragstone:
         jobs: Jobs,
         embedders: Callable[[], Sequence[Embedder]],
         data: Path,
+        guard: Guard,
     ) -> None:
         self._kit = kit
         self._answers = answers
@@ -40,6 +50,7 @@ class Ragstone:
         self._jobs = jobs
         self._embedders = embedders
         self._data = data
+        self._guard = guard
 
     def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
         return self._answers.events(ask)
@@ -114,6 +125,44 @@ class Ragstone:
                 return embedder.name, await embedder.embed_passages(texts)
         names = ", ".join(embedder.name for embedder in usable)
         raise UnknownModel(f"There is no embedding model {model!r}; use {names}.")
+
+    async def topics(self, tenant: str) -> list[Topic]:
+        return list(self._topics.listed(tenant))
+
+    async def put_topics(self, tenant: str, topics: Sequence[Topic]) -> int:
+        given = {
+            new.id: new
+            for t in topics
+            for new in (topic(tenant, t.term, t.synonyms, t.examples, t.language, t.note),)
+        }
+        known = {t.id for t in self._topics.listed(tenant)}
+        if len(known | set(given)) > MOST_TOPICS:
+            raise InvalidTopic(f"A tenant has at most {MOST_TOPICS:,} topics. Remove some first.")
+        await self._topics.put(tenant, list(given.values()))
+        return len(set(given) - known)
+
+    async def remove_topics(self, tenant: str, terms: Sequence[str]) -> int:
+        known = {name: t.id for t in self._topics.listed(tenant) for name in (t.id, key(t.term))}
+        ids = set()
+        for term in terms:
+            found = known.get(term) or known.get(key(term))
+            if not found:
+                raise UnknownTopic(term)
+            ids.add(found)
+        await self._topics.remove(tenant, list(ids))
+        return len(ids)
+
+    async def blocked(self, tenant: str, limit: int) -> list[BlockedQuestion]:
+        return await self._topics.blocked(tenant, limit)
+
+    async def check_topics(self, tenant: str, question: str) -> Ruling:
+        ruling, _ = await self._guard.ruling([" ".join(question.split())], tenant, self._kit)
+        return ruling
+
+    @property
+    def _topics(self) -> Topics:
+        assert self._kit.topics is not None  # noqa: S101  build.py always makes them
+        return self._kit.topics
 
     async def overview(self) -> Overview:
         collections = await self.collections(Principal())

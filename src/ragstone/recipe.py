@@ -18,6 +18,7 @@ from ragstone.stages.expand import Expand
 from ragstone.stages.fuse import Fuse
 from ragstone.stages.generate import Generate
 from ragstone.stages.grade import Grade
+from ragstone.stages.guard import Guard
 from ragstone.stages.persist import Persist
 from ragstone.stages.rerank import Rerank
 from ragstone.stages.retrieve import Retrieve
@@ -77,7 +78,10 @@ def recipes(settings: Settings) -> Mapping[Level, Recipe]:
 
 
 def search_recipes(settings: Settings) -> Mapping[Level, Recipe]:
-    """The same levels, up to the ranked passages: equal passages of two documents are two finds."""
+    """The same levels, up to the ranked passages: equal passages of two documents are two finds.
+
+    A forbidden search is an error, as guidance is no passage.
+    """
     searches = {}
     for level, recipe in recipes(settings).items():
         names = [stage.name for stage in recipe.stages]
@@ -87,12 +91,22 @@ def search_recipes(settings: Settings) -> Mapping[Level, Recipe]:
 
 
 def _searching(stage: Stage) -> Stage:
-    """The stage as a search needs it: whatever is typed into a search box is searched."""
+    """The stage as a search needs it: what is typed into a search box is searched, not answered."""
     if isinstance(stage, Grade):
         return Grade(near_duplicate=1)
     if isinstance(stage, Classify):
         return Classify(answers=False, asks_model=False, threshold=stage.threshold)
-    return stage
+    return stage.model_copy(update={"answers": False}) if isinstance(stage, Guard) else stage
+
+
+def guard(settings: Settings) -> Guard:
+    """The check of forbidden topics."""
+    rag = settings.rag
+    return Guard(
+        mode=rag.forbidden_check_mode,
+        threshold=rag.forbidden_check_threshold,
+        guidance=rag.forbidden_guidance,
+    )
 
 
 def _recipe(settings: Settings, plan: Plan) -> Recipe:
@@ -104,6 +118,7 @@ def _recipe(settings: Settings, plan: Plan) -> Recipe:
                 rewriting=settings.conversation.query_rewriting_enabled,
                 turns=settings.conversation.rewriting_turns,
             ),
+            *([guard(settings)] if rag.forbidden_check_enabled else []),
             Classify(
                 asks_model=settings.adaptive.intents == "llm",
                 threshold=settings.adaptive.intent_threshold,

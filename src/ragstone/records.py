@@ -1,4 +1,4 @@
-"""What the catalog keeps: collections and the documents in them."""
+"""What the state store keeps: collections, documents, forbidden topics and what they blocked."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -58,6 +58,7 @@ class DayUse:
     day: str
     questions: int
     refused: int
+    blocked: int
     prompt_tokens: int
     completion_tokens: int
     cost: float
@@ -79,3 +80,60 @@ class Report:
 
     days: tuple[DayUse, ...]
     strategies: tuple[StrategyUse, ...]
+
+
+MatchType = Literal["exact", "synonym", "contextual", "weak"]
+"""exact: the topic's term, or nearly the same words; synonym: a synonym of it, or the same thing in
+other words; contextual: the same subject; weak: too little for a type, but over the threshold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """What a tenant's questions may not be about. `examples` are questions that are."""
+
+    id: str
+    tenant: str
+    term: str
+    synonyms: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+    language: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicMatch:
+    """A topic that a question touches: `score` in 0..1, and where its words stand in the normal
+    form of the question, if they do."""
+
+    topic: Topic
+    match: MatchType
+    score: float
+    place: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BlockedQuestion:
+    """A question that was not answered because of a topic, kept for the operator to look at.
+
+    `at` is in seconds since 1970; `decided_by` is rules, likeness or the chat model's name.
+    """
+
+    at: float
+    tenant: str
+    user: str
+    question: str
+    topic_id: str
+    term: str
+    match: MatchType
+    score: float
+    decided_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """Whether a question may be answered. `match` is the topic that it was looked at for."""
+
+    blocked: bool
+    rule: str = ""
+    decided_by: str = ""
+    match: TopicMatch | None = None

@@ -17,12 +17,13 @@ import numpy as np
 from ragstone import wire
 from ragstone.errors import DataDirectoryInUse, RagstoneError, Unavailable
 from ragstone.events import Done, Event, Failed
-from ragstone.records import Document, Report
+from ragstone.records import BlockedQuestion, Document, Report, Ruling, Topic
 from ragstone.service import CollectionSummary, Found, IngestRequest, Overview, Progress, Service
 from ragstone.settings import Settings
 from ragstone.turn import Ask, Principal
 from ragstone.wire import INSTANCE_HEADER, instance
 
+TOPICS = "/api/v1/topics"
 SERVER_FILE = "server.json"
 HEALTH_SECONDS = 5.0
 CONNECT_SECONDS = 10.0
@@ -155,6 +156,26 @@ class RemoteRagstone:
         answer = await self._post("/local/embed", body)
         flat = np.frombuffer(base64.b64decode(answer["vectors"]), dtype="<f4")
         return str(answer["model"]), flat.reshape(-1, int(answer["dimensions"]))
+
+    async def topics(self, tenant: str) -> list[Topic]:
+        found = await self._get(TOPICS, {"tenant": tenant})
+        return [wire.load(Topic, item) for item in found["topics"]]
+
+    async def put_topics(self, tenant: str, topics: Sequence[Topic]) -> int:
+        body = {"tenant": tenant, "topics": [wire.dump(topic) for topic in topics]}
+        return int((await self._post(TOPICS, body))["added"])
+
+    async def remove_topics(self, tenant: str, terms: Sequence[str]) -> int:
+        body = {"tenant": tenant, "terms": list(terms)}
+        return int((await self._post(f"{TOPICS}/remove", body))["removed"])
+
+    async def blocked(self, tenant: str, limit: int) -> list[BlockedQuestion]:
+        found = await self._get(f"{TOPICS}/blocked", {"tenant": tenant, "limit": limit})
+        return [wire.load(BlockedQuestion, item) for item in found["blocked"]]
+
+    async def check_topics(self, tenant: str, question: str) -> Ruling:
+        body = {"tenant": tenant, "question": question}
+        return wire.load(Ruling, await self._post(f"{TOPICS}/check", body))
 
     async def overview(self) -> Overview:
         overview = wire.load(Overview, await self._get("/local/overview", {}))

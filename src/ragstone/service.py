@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 
 from ragstone.chunk import EVERYONE
 from ragstone.events import Event
-from ragstone.records import Collection, Document, Report
+from ragstone.records import BlockedQuestion, Collection, Document, Report, Ruling, Topic
 from ragstone.turn import Ask, Hit, Principal, Traced
 
 
@@ -135,6 +135,29 @@ class Service(Protocol):
 
     async def embed(self, texts: Sequence[str], model: str = "") -> tuple[str, Any]:
         """The model's name and the vectors (n, dimensions) of texts as passages."""
+        ...
+
+    async def topics(self, tenant: str) -> list[Topic]:
+        """The tenant's forbidden topics, by term."""
+        ...
+
+    async def put_topics(self, tenant: str, topics: Sequence[Topic]) -> int:
+        """Add topics, or replace those of the same term: all or none; how many are new.
+
+        Raises InvalidTopic.
+        """
+        ...
+
+    async def remove_topics(self, tenant: str, terms: Sequence[str]) -> int:
+        """Remove topics by term or id: all or none; how many went. Raises UnknownTopic."""
+        ...
+
+    async def blocked(self, tenant: str, limit: int) -> list[BlockedQuestion]:
+        """The questions that were blocked, the newest first."""
+        ...
+
+    async def check_topics(self, tenant: str, question: str) -> Ruling:
+        """What the guard would say of a question, which is not kept for review."""
         ...
 
     async def overview(self) -> Overview: ...

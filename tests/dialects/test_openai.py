@@ -386,3 +386,13 @@ def wait_for(condition: Any, seconds: float = 5) -> bool:
             return True
         time.sleep(0.02)
     return False
+
+
+async def test_a_forbidden_question_is_filtered(http: httpx2.AsyncClient) -> None:
+    asked = {"role": "user", "content": "forbidden"}
+    whole = (await http.post("/v1/chat/completions", json=chat(asked))).json()
+    assert whole["choices"][0]["finish_reason"] == "content_filter"
+    assert whole["choices"][0]["message"]["content"] == "Ask HR."
+    streamed = await http.post("/v1/chat/completions", json=chat(asked, stream=True))
+    lines = [line for line in streamed.text.splitlines() if "finish_reason" in line]
+    assert json.loads(lines[-1][6:])["choices"][0]["finish_reason"] == "content_filter"

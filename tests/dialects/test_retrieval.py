@@ -197,3 +197,11 @@ async def test_given_passages_from_elsewhere_then_they_go_on_as_they_came() -> N
         await client.aclose()
     assert [s.chunk_id for s in step.turn.lists[0].found] == ["c1", "c2"]
     assert not [event for event in events if isinstance(event, Note)]
+
+
+async def test_given_a_forbidden_query_then_an_error_and_not_an_empty_list(
+    http: httpx2.AsyncClient,
+) -> None:
+    response = await http.post("/api/v1/retrieval/retrieve", json={"query": "forbidden"})
+    assert response.status_code == 403
+    assert response.json()["error"]["code"] == "question_blocked"

@@ -96,7 +96,7 @@ async def test_statistics_add_up(database: Database) -> None:
         history.save(turn()),
         history.save(turn(finish="refused", cost=None)),
         history.save(turn(cost=0.5)),
-        history.save(turn(room="r2")),
+        history.save(turn(room="r2", finish="blocked")),
     )
     first, second = sorted(await rows(database, statistics), key=lambda row: str(row["room"]))
     assert first == {
@@ -107,11 +107,12 @@ async def test_statistics_add_up(database: Database) -> None:
         "model": "small",
         "questions": 3,
         "refused": 1,
+        "blocked": 0,
         "prompt_tokens": 300,
         "completion_tokens": 60,
         "cost": 0.75,
     }
-    assert (second["room"], second["questions"]) == ("r2", 1)
+    assert (second["room"], second["questions"], second["blocked"]) == ("r2", 1, 1)
 
 
 async def test_report_sums_days_and_strategies_of_one_tenant(database: Database) -> None:

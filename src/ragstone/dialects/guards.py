@@ -1,13 +1,16 @@
 """What stands before every route: who may call, how much they may send, what is recorded."""
 
 import asyncio
+import hmac
 import ipaddress
 import logging
 import time
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ragstone.dialects.http import CLIENT_LEFT, error_response
@@ -161,3 +164,19 @@ def _method(scope: Scope) -> str:
 def _route(scope: Scope) -> str:
     """The route's template: addresses themselves would make a label for every typing error."""
     return str(getattr(scope.get("route"), "path", "unmatched"))
+
+
+def only_with(token: str) -> Callable[[Request], None]:
+    """What lets a request pass only if it carries `token`."""
+    expected = f"Bearer {token}".encode()
+
+    def check(request: Request) -> None:
+        given = request.headers.get("authorization", "").encode()
+        if not hmac.compare_digest(given, expected):
+            raise HTTPException(
+                401,
+                "This address needs the token in the data directory's server.json.",
+                {"www-authenticate": "Bearer"},
+            )
+
+    return check

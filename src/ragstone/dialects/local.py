@@ -5,18 +5,17 @@ read.
 """
 
 import base64
-import hmac
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from typing import Annotated, Any, TypeVar, cast
 
 import numpy as np
 from fastapi import APIRouter, Body, Depends, Query, Request
-from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from ragstone import wire
 from ragstone.dialects import sse
+from ragstone.dialects.guards import only_with
 from ragstone.dialects.http import Json, unless_left
 from ragstone.errors import InputError, RagstoneError
 from ragstone.metrics import Metrics
@@ -30,7 +29,7 @@ _MAX_SQL_INT = 2**63 - 1
 
 def router(service: Service, metrics: Metrics, token: str) -> APIRouter:
     """The routes below /local."""
-    routes = APIRouter(prefix="/local", tags=["Local"], dependencies=[Depends(_only_with(token))])
+    routes = APIRouter(prefix="/local", tags=["Local"], dependencies=[Depends(only_with(token))])
 
     @routes.post("/ask", response_model=None)
     async def ask(body: JsonBody) -> Response:
@@ -130,21 +129,6 @@ async def _stream(items: AsyncIterator[T], dump: Callable[[T], Any]) -> AsyncGen
         if not started:
             raise
         yield sse.encode(wire.dump_error(error), "error")
-
-
-def _only_with(token: str) -> Callable[[Request], None]:
-    expected = f"Bearer {token}".encode()
-
-    def check(request: Request) -> None:
-        given = request.headers.get("authorization", "").encode()
-        if not hmac.compare_digest(given, expected):
-            raise HTTPException(
-                401,
-                "This address needs the token in the data directory's server.json.",
-                {"www-authenticate": "Bearer"},
-            )
-
-    return check
 
 
 def _principal(

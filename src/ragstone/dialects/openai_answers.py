@@ -92,4 +92,6 @@ def usage(used: Usage) -> dict[str, int]:
 
 
 def _finish(answer: Answer) -> str:
+    if answer.finish == "blocked":
+        return "content_filter"
     return "length" if answer.finish == "length" else "stop"

@@ -93,6 +93,36 @@ def rewrite(
     _show(evaluate(file, load(), limit), as_json)
 
 
+@app.command()
+def guard(
+    file: Annotated[
+        Path, typer.Argument(help="Lines of JSON with text and label (safe or unsafe); .gz too.")
+    ],
+    topics: Annotated[
+        Path | None, typer.Option(help="CSV of topics, instead of the list of Ragstone's own.")
+    ] = None,
+    errors: Annotated[
+        bool, typer.Option("--errors", help="Print the questions that were judged wrongly.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Does the guard block what it should, and nothing else? Shares of safe and unsafe rows."""
+    from ragstone.evaluation.guarding import evaluate
+    from ragstone.settings import load
+
+    async def measured() -> Mapping[str, float | None]:
+        measures, judged = await evaluate(file, load(), topics)
+        for one in judged:
+            if errors and not one.right:
+                ruling, topic = one.ruling, one.ruling.match
+                near = f"{topic.match} {topic.topic.term} {topic.score:.2f}" if topic else "none"
+                said = "blocked" if ruling.blocked else "allowed"
+                typer.echo(f"{said} ({near}; {ruling.rule}): {one.text}")
+        return measures
+
+    _show(measured(), as_json)
+
+
 def _show(work: Coroutine[Any, Any, Mapping[str, float | None]], as_json: bool) -> None:
     measured = asyncio.run(work)
     if as_json:

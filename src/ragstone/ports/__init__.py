@@ -6,6 +6,7 @@
 from ragstone.ports.answering import Answerer, Completer, History, Said
 from ragstone.ports.catalog import Catalog
 from ragstone.ports.embedding import Embedder, Embedders, LateEmbedder, Vectors
+from ragstone.ports.guarding import Topics, TopicStore
 from ragstone.ports.index import ChunkIndex, Retriever, Search
 from ragstone.ports.intents import IntentExamples, Likeness
 from ragstone.ports.kit import Kit
@@ -29,5 +30,7 @@ __all__ = [
     "Said",
     "Search",
     "Statistics",
+    "TopicStore",
+    "Topics",
     "Vectors",
 ]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from ragstone.ports.answering import Answerer, Completer, History
 from ragstone.ports.catalog import Catalog
 from ragstone.ports.embedding import Embedders
+from ragstone.ports.guarding import Topics
 from ragstone.ports.index import ChunkIndex, Retriever
 from ragstone.ports.intents import IntentExamples
 from ragstone.ports.reranking import Reranker, Statistics
@@ -24,3 +25,4 @@ class Kit:
     completer: Completer | None = None
     elsewhere: Retriever | None = None
     intents: IntentExamples | None = None
+    topics: Topics | None = None

@@ -71,6 +71,9 @@ class RagSettings(Section):
         min_length=1,
         description="What the asker of a forbidden question is told.",
     )
+    forbidden_log_days: int = Field(
+        90, ge=0, le=3650, description="Days that blocked questions are kept for review; 0: none."
+    )
     max_question_chars: int = Field(20_000, ge=100, description="Longest question, in characters.")
     refuse_below: float = Field(
         0.5, ge=0, le=1, description="Confidence under which the extractive answerer refuses."

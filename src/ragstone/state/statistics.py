@@ -12,7 +12,7 @@ from ragstone.state.rows import insert
 from ragstone.state.tables import statistics, strategies
 from ragstone.turn import Turn
 
-_ASKED = ("questions", "refused", "prompt_tokens", "completion_tokens", "cost")
+_ASKED = ("questions", "refused", "blocked", "prompt_tokens", "completion_tokens", "cost")
 _SEARCHED = ("executions", "seconds", "rated", "confidence")
 
 
@@ -21,9 +21,10 @@ async def count(connection: AsyncConnection, turn: Turn, now: float) -> None:
     answer, usage, ask = turn.answer, turn.usage, turn.ask
     place = {"tenant": ask.principal.tenant, "user": ask.principal.user, "room": ask.room or ""}
     refused = int(answer is not None and answer.refused)
+    blocked = int(answer is not None and answer.finish == "blocked")
     tokens = (usage.prompt_tokens, usage.completion_tokens)
     key = {"day": _day(now), **place, "model": answer.model if answer else ""}
-    amounts = (1, refused, *tokens, usage.cost or 0.0)
+    amounts = (1, refused, blocked, *tokens, usage.cost or 0.0)
     await _add(connection, statistics, key, dict(zip(_ASKED, amounts, strict=True)))
     if turn.lists:
         sure = answer.confidence if answer else None

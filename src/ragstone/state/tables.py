@@ -13,6 +13,7 @@ from sqlalchemy import (
     ForeignKeyConstraint,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     Table,
     Text,
@@ -144,6 +145,7 @@ statistics = Table(
     Column("model", Text, primary_key=True),
     Column("questions", BigInteger, nullable=False),
     Column("refused", BigInteger, nullable=False),
+    Column("blocked", BigInteger, nullable=False, server_default="0"),
     Column("prompt_tokens", BigInteger, nullable=False),
     Column("completion_tokens", BigInteger, nullable=False),
     Column("cost", Double, nullable=False),
@@ -195,3 +197,44 @@ jobs = Table(
     Column("updated_at", Double, nullable=False),
     Index(None, "state"),
 )
+
+topics = Table(
+    "topics",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("tenant", Text, nullable=False),
+    Column("term", Text, nullable=False),
+    Column("synonyms", JSON, nullable=False),
+    Column("examples", JSON, nullable=False),
+    Column("language", Text, nullable=False),
+    Column("note", Text, nullable=False),
+    Index(None, "tenant"),
+)
+
+topic_vectors = Table(
+    "topic_vectors",
+    metadata,
+    Column("topic_id", Text, primary_key=True),
+    Column("fingerprint", Text, primary_key=True),
+    Column("vectors", LargeBinary, nullable=False),
+    ForeignKeyConstraint(["topic_id"], ["topics.id"], ondelete="CASCADE"),
+)
+"""The vectors of a topic's texts by one embedding model, little-endian 32-bit floats in order."""
+
+blocked_questions = Table(
+    "blocked_questions",
+    metadata,
+    Column("id", _BIG, primary_key=True, autoincrement=True),
+    Column("at", Double, nullable=False),
+    Column("tenant", Text, nullable=False),
+    Column("user", Text, nullable=False),
+    Column("question", Text, nullable=False),
+    Column("topic_id", Text, nullable=False),
+    Column("term", Text, nullable=False),
+    Column("match", Text, nullable=False),
+    Column("score", Double, nullable=False),
+    Column("decided_by", Text, nullable=False),
+    Index(None, "tenant", "id"),
+    Index(None, "at"),
+)
+"""No reference to `topics`: what was blocked stays readable when its topic is gone."""

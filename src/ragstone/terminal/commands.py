@@ -161,7 +161,7 @@ async def stats(service: Service, days: int, *, as_json: bool) -> int:
     if not report.days:
         out(f"Nothing was asked in the last {days} days.")
         return 0
-    head = ("day", "questions", "refused", "prompt tokens", "answer tokens", "cost in $")
+    head = ("day", "questions", "refused", "blocked", "prompt tokens", "answer tokens", "cost in $")
     show.table(head, [(*astuple(day)[:-1], f"{day.cost:.4f}") for day in report.days])
     if report.strategies:
         out()

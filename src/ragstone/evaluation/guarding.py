@@ -1,0 +1,107 @@
+"""Does the guard block what it should, and nothing else?"""
+
+import gzip
+import json
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragstone.build import open_kit
+from ragstone.errors import InputError
+from ragstone.evaluation.measures import percentile
+from ragstone.ingest.topics import example_list, read_csv, read_file
+from ragstone.ports import Kit
+from ragstone.recipe import guard
+from ragstone.records import Ruling
+from ragstone.settings import Settings
+from ragstone.stages.guard import Guard
+
+TENANT = "evaluation"
+GROUPS = ("language", "part")
+"""Fields by which the accuracy is also given, where the rows have them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One question, whether it should be blocked, and what the guard said in how many seconds."""
+
+    text: str
+    unsafe: bool
+    groups: Mapping[str, str]
+    ruling: Ruling
+    seconds: float
+
+    @property
+    def right(self) -> bool:
+        """Whether the guard says what the label says."""
+        return self.ruling.blocked == self.unsafe
+
+
+async def evaluate(
+    file: Path, settings: Settings, topics: Path | None = None
+) -> tuple[dict[str, float | None], list[Judged]]:
+    """Check every row of `file` (text, label: safe or unsafe) with a list of topics.
+
+    `blocked` is the share of the safe rows that are blocked, `caught` that of the unsafe ones.
+    """
+    rows = _rows(file)
+    listed = read_csv(example_list() if topics is None else read_file(topics), TENANT)
+    with tempfile.TemporaryDirectory(prefix="ragstone-eval-") as directory:
+        apart = settings.model_copy(update={"ragstone_data": Path(directory)})
+        async with open_kit(apart) as (kit, _, _):
+            assert kit.topics is not None  # noqa: S101  open_kit always makes them
+            await kit.topics.put(TENANT, listed)
+            stage = guard(settings)
+            await stage.ruling(["warm", "预热"], TENANT, kit)
+            judged = [await _judged(stage, kit, row) for row in rows]
+    return _measures(judged), judged
+
+
+async def _judged(stage: Guard, kit: Kit, row: Mapping[str, str]) -> Judged:
+    started = time.perf_counter()
+    ruling, _ = await stage.ruling([" ".join(row["text"].split())], TENANT, kit)
+    seconds = time.perf_counter() - started
+    groups = {name: row[name] for name in GROUPS if row.get(name)}
+    return Judged(row["text"], row["label"] == "unsafe", groups, ruling, seconds)
+
+
+def _measures(judged: Sequence[Judged]) -> dict[str, float | None]:
+    safe = [one for one in judged if not one.unsafe]
+    unsafe = [one for one in judged if one.unsafe]
+    groups: dict[str, list[Judged]] = defaultdict(list)
+    for one in judged:
+        for name, value in one.groups.items():
+            groups[f"accuracy_{name}_{value}"].append(one)
+    times = [one.seconds * 1000 for one in judged]
+    return {
+        "questions": len(judged),
+        "blocked": _share([one.ruling.blocked for one in safe]),
+        "caught": _share([one.ruling.blocked for one in unsafe]),
+        "accuracy": _share([one.right for one in judged]),
+        **{name: _share([one.right for one in rows]) for name, rows in sorted(groups.items())},
+        "p50_ms": percentile(times, 0.5),
+        "p95_ms": percentile(times, 0.95),
+    }
+
+
+def _share(of: Sequence[bool]) -> float | None:
+    return sum(of) / len(of) if of else None
+
+
+def _rows(file: Path) -> list[Mapping[str, str]]:
+    try:
+        with (gzip.open if file.suffix == ".gz" else open)(file, "rt", encoding="utf-8") as lines:
+            rows = [json.loads(line) for line in lines if line.strip()]
+    except (OSError, ValueError) as error:
+        raise InputError(f"The file {file} cannot be read as lines of JSON ({error}).") from error
+    if not rows:
+        raise InputError(f"The file {file} holds no questions.")
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, dict) or not isinstance(row.get("text"), str):
+            raise InputError(f"Line {number} of {file} has no text.")
+        if row.get("label") not in ("safe", "unsafe"):
+            raise InputError(f"Line {number} of {file} has no label: safe or unsafe.")
+    return rows

@@ -1,0 +1,271 @@
+"""The forbidden topics in memory: a list of phrases and one small matrix for each embedder.
+
+A tenant has tens to thousands of topics, which are all compared with every question: the exact
+product with 15,000 vectors takes 3 ms, less than a search of any index. The vectors are kept in
+the state store, so that nothing is embedded again at a start.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragstone.ports import Embedder, Embedders, TopicStore, Vectors
+from ragstone.records import BlockedQuestion, MatchType, Topic, TopicMatch
+from ragstone.text.language import detect
+from ragstone.text.likeness import CONTEXTUAL, EXACT, SYNONYM, likeness
+from ragstone.text.phrases import Phrases
+from ragstone.text.sentences import sentences
+from ragstone.text.unicode import whole
+
+BATCH = 16
+"""Texts embedded at a time, so that questions come in between."""
+
+FOREIGN = 2000
+"""Latin texts that a multilingual model embeds too, so that a question in another language finds
+them; a longer list is found by that language's own terms only."""
+
+LONG = 200
+MOST_PIECES = 16
+"""A text longer than LONG characters is also compared sentence by sentence, the first and the last
+of them: a topic in a long text has little weight in its vector."""
+
+NEAREST = 10
+INLINE_CHARS = 2000
+
+_BEYOND_LATIN = 0x370
+_ENGLISH, _OTHER = "en", "zh"
+"""A language for each of the bundled models."""
+
+_TYPES: tuple[tuple[float, MatchType], ...] = (
+    (EXACT, "exact"),
+    (SYNONYM, "synonym"),
+    (CONTEXTUAL, "contextual"),
+    (0.0, "weak"),
+)
+
+
+@dataclass
+class _List:
+    """One tenant's topics, and what is made of them."""
+
+    topics: tuple[Topic, ...]
+    phrases: Phrases
+    owners: Mapping[str, list[TopicMatch]]
+    matrices: dict[str, "asyncio.Task[_Matrix]"] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Matrix:
+    """Unit vectors of topics' texts, one row each. Those of the topic at `places[i]` in the list
+    begin at row `starts[i]`."""
+
+    vectors: Vectors
+    places: tuple[int, ...]
+    starts: NDArray[np.int64]
+    embedder: Embedder
+
+
+class TopicCollection:
+    """`ports.Topics` on a store; `open` makes one."""
+
+    def __init__(self, store: TopicStore, embedders: Embedders, keep_days: int) -> None:
+        self._store = store
+        self._embedders = embedders
+        self._keep_days = keep_days
+        self._lists: dict[str, _List] = {}
+        self._editing = asyncio.Lock()
+
+    @classmethod
+    async def open(
+        cls, store: TopicStore, embedders: Embedders, keep_days: int
+    ) -> "TopicCollection":
+        """Read every tenant's list. Blocked questions are kept for `keep_days`, if any."""
+        opened = cls(store, embedders, keep_days)
+        for tenant, topics in (await store.tenants()).items():
+            opened._lists[tenant] = await asyncio.to_thread(_listed, topics)
+        return opened
+
+    def listed(self, tenant: str) -> Sequence[Topic]:
+        known = self._lists.get(tenant)
+        return known.topics if known else ()
+
+    async def named(self, tenant: str, texts: Sequence[str]) -> list[list[TopicMatch]]:
+        known = self._lists.get(tenant)
+        if known is None:
+            return [[] for _ in texts]
+        if sum(map(len, texts)) > INLINE_CHARS:
+            return await asyncio.to_thread(lambda: [_named(known, text) for text in texts])
+        return [_named(known, text) for text in texts]
+
+    async def alike(
+        self, tenant: str, texts: Sequence[str], least: float
+    ) -> list[list[TopicMatch]]:
+        known = self._lists.get(tenant)
+        if known is None:
+            return [[] for _ in texts]
+        return await asyncio.gather(*(self._alike(known, text, least) for text in texts))
+
+    async def put(self, tenant: str, topics: Sequence[Topic]) -> None:
+        async with self._editing:
+            new = {topic.id: topic for topic in topics}
+            kept = [topic for topic in self.listed(tenant) if topic.id not in new]
+            changed = await asyncio.to_thread(_listed, [*kept, *new.values()])
+            vectors = await self._embedded(list(new.values()))
+            await self._store.put(list(new.values()))
+            for fingerprint, packed in vectors.items():
+                await self._store.keep_vectors(fingerprint, packed)
+            self._lists[tenant] = changed
+
+    async def remove(self, tenant: str, ids: Sequence[str]) -> None:
+        async with self._editing:
+            gone = set(ids)
+            await self._store.remove([t.id for t in self.listed(tenant) if t.id in gone])
+            kept = [topic for topic in self.listed(tenant) if topic.id not in gone]
+            if kept:
+                self._lists[tenant] = await asyncio.to_thread(_listed, kept)
+            else:
+                self._lists.pop(tenant, None)
+
+    async def record(self, blocked: BlockedQuestion) -> None:
+        if self._keep_days:
+            await self._store.record(blocked, self._keep_days)
+
+    async def blocked(self, tenant: str, limit: int) -> list[BlockedQuestion]:
+        return await self._store.blocked(tenant, limit)
+
+    async def aclose(self) -> None:
+        """Stop what is still being embedded."""
+        tasks = [task for known in self._lists.values() for task in known.matrices.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _embedded(self, topics: Sequence[Topic]) -> dict[str, dict[str, bytes]]:
+        """Vectors of new topics by the model of their own language, by fingerprint and id."""
+        made: dict[str, dict[str, bytes]] = {}
+        for language in (_ENGLISH, _OTHER):
+            embedder = self._embedders.for_text(language)
+            own = [topic for topic in topics if self._suits(topic, embedder)]
+            if own and embedder.fingerprint not in made:
+                texts = [text for topic in own for text in _texts(topic)]
+                made[embedder.fingerprint] = _packed(own, await _embed(embedder, texts))
+        return made
+
+    def _suits(self, topic: Topic, embedder: Embedder) -> bool:
+        """Whether this is the model for the topic's script: the one for English for Latin."""
+        latin = all(ord(char) < _BEYOND_LATIN for char in topic.term)
+        best = self._embedders.for_text(_ENGLISH if latin else _OTHER)
+        return best.fingerprint == embedder.fingerprint
+
+    async def _alike(self, known: _List, text: str, least: float) -> list[TopicMatch]:
+        embedder = self._embedders.for_text(detect(text))
+        matrix = await self._matrix(known, embedder)
+        if not len(matrix.vectors):
+            language = _ENGLISH if embedder.multilingual else _OTHER
+            matrix = await self._matrix(known, self._embedders.for_text(language))
+        if not len(matrix.vectors):
+            return []
+        asked = await matrix.embedder.embed_queries(_pieces(whole(text)))
+        best = await asyncio.to_thread(_scores, matrix, asked, least)
+        return [_match(known.topics[place], score) for place, score in best]
+
+    async def _matrix(self, known: _List, embedder: Embedder) -> _Matrix:
+        """The matrix for an embedder, made once; who waits for it may leave."""
+        task = known.matrices.get(embedder.fingerprint)
+        if task is None or (task.done() and (task.cancelled() or task.exception())):
+            task = asyncio.create_task(self._made(known, embedder))
+            known.matrices[embedder.fingerprint] = task
+        return await asyncio.shield(task)
+
+    async def _made(self, known: _List, embedder: Embedder) -> _Matrix:
+        """From the store, and by the model for what is not there."""
+        topics, tenant = known.topics, known.topics[0].tenant
+        kept = await self._store.vectors(tenant, embedder.fingerprint)
+        foreign = sum(len(_texts(topic)) for topic in topics) <= FOREIGN
+        chosen = [
+            (place, topic)
+            for place, topic in enumerate(topics)
+            if self._suits(topic, embedder) or (foreign and embedder.multilingual)
+        ]
+        missing = [topic for _, topic in chosen if topic.id not in kept]
+        new = await _embed(embedder, [text for topic in missing for text in _texts(topic)])
+        added = _packed(missing, new)
+        if added:
+            async with self._editing:
+                # A topic that was changed meanwhile must not get the vectors of what it was.
+                if self._lists.get(tenant) is known:
+                    await self._store.keep_vectors(embedder.fingerprint, added)
+        packed = b"".join((added.get(t.id) or kept[t.id]) for _, t in chosen)
+        vectors = np.frombuffer(packed, "<f4").reshape(-1, embedder.dimensions)
+        sizes = [len(_texts(topic)) for _, topic in chosen]
+        starts = np.cumsum([0, *sizes], dtype=np.int64)[:-1]
+        places = tuple(place for place, _ in chosen)
+        return _Matrix(vectors.astype(np.float32), places, starts, embedder)
+
+
+def _listed(topics: Sequence[Topic]) -> _List:
+    ordered = tuple(sorted(topics, key=lambda topic: (topic.term, topic.id)))
+    owners: dict[str, list[TopicMatch]] = {}
+    for topic in ordered:
+        owners.setdefault(topic.term, []).append(TopicMatch(topic, "exact", 1.0))
+        for synonym in topic.synonyms:
+            owners.setdefault(synonym, []).append(TopicMatch(topic, "synonym", 0.9))
+    return _List(ordered, Phrases(owners), owners)
+
+
+def _named(known: _List, text: str) -> list[TopicMatch]:
+    found = [
+        TopicMatch(match.topic, match.match, match.score, (phrase.start, phrase.end))
+        for phrase in known.phrases.find(text)
+        for match in known.owners[phrase.phrase]
+    ]
+    return sorted(found, key=lambda match: -match.score)
+
+
+def _texts(topic: Topic) -> tuple[str, ...]:
+    return (topic.term, *topic.synonyms, *topic.examples)
+
+
+async def _embed(embedder: Embedder, texts: Sequence[str]) -> Vectors:
+    # All as queries: what is compared are questions with questions.
+    parts = [np.zeros((0, embedder.dimensions), np.float32)]
+    for start in range(0, len(texts), BATCH):
+        parts.append(await embedder.embed_queries(texts[start : start + BATCH]))
+    return np.concatenate(parts)
+
+
+def _packed(topics: Sequence[Topic], vectors: Vectors) -> dict[str, bytes]:
+    packed: dict[str, bytes] = {}
+    at = 0
+    for topic in topics:
+        packed[topic.id] = vectors[at : at + len(_texts(topic))].astype("<f4").tobytes()
+        at += len(_texts(topic))
+    return packed
+
+
+def _pieces(text: str) -> list[str]:
+    if len(text) <= LONG:
+        return [text]
+    parts = [text[span.start : span.end] for span in sentences(text)]
+    half = MOST_PIECES // 2
+    chosen = parts if len(parts) <= MOST_PIECES else parts[:half] + parts[-half:]
+    return [text[:INLINE_CHARS], *(part[:INLINE_CHARS] for part in chosen)]
+
+
+def _scores(matrix: _Matrix, asked: Vectors, least: float) -> list[tuple[int, float]]:
+    """The topics from a score of `least`, best first: their places, and their best score over
+    their texts and the question's pieces."""
+    # One by one: the product with a vector is half again as fast as with a matrix of one.
+    cosines = np.max([matrix.vectors @ piece for piece in asked], axis=0)
+    scores = likeness(np.maximum.reduceat(cosines, matrix.starts), matrix.embedder.cosines)
+    near = np.flatnonzero(scores >= least)
+    best = near[np.argsort(-scores[near], kind="stable")][:NEAREST]
+    return [(matrix.places[i], float(scores[i])) for i in best]
+
+
+def _match(topic: Topic, score: float) -> TopicMatch:
+    kind = next(name for least, name in _TYPES if score >= least)
+    return TopicMatch(topic, kind, score)

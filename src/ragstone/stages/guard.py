@@ -1,0 +1,100 @@
+"""Stops questions about forbidden topics before anything is searched."""
+
+import asyncio
+import logging
+import time
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from ragstone.errors import GuardUnavailable, QuestionBlocked
+from ragstone.events import Token
+from ragstone.ports import Kit, Topics
+from ragstone.records import BlockedQuestion, Ruling
+from ragstone.stage import Emit, Stage, Step
+from ragstone.stages.ruling import ruled
+from ragstone.text.unicode import whole
+from ragstone.turn import Answer, Turn, Usage
+
+log = logging.getLogger(__name__)
+
+POLICY = "blocked by policy"
+"""All that a client learns: not which topic, nor that there is a list."""
+
+
+class Guard(Stage):
+    """Compares the question, as asked and as understood, with the tenant's forbidden topics.
+
+    A forbidden one is answered with the guidance, or refused if only passages were wanted; it is
+    kept for the operator to review. If the check itself breaks, nothing is answered.
+    """
+
+    name: ClassVar[str] = "guard"
+    needs: ClassVar[frozenset[str]] = frozenset({"ask", "question"})
+
+    mode: Literal["qdrant", "llm"] = Field("llm", description="Who decides: likeness, or a model.")
+    threshold: float = Field(0.3, ge=0, le=1, description="Least likeness that is looked at.")
+    guidance: str = Field("This is not answered here.", description="What the asker is told.")
+    answers: bool = Field(True, description="Whether the guidance is an answer, or else an error.")
+
+    async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
+        topics, tenant = kit.topics, turn.ask.principal.tenant
+        if topics is None or not topics.listed(tenant):
+            return Step(turn, "skipped", "no topics")
+        every = (turn.question, turn.ask.question, *turn.queries)
+        texts = list(dict.fromkeys(" ".join(text.split()) for text in every))
+        ruling, usage = await self.ruling(texts, tenant, kit)
+        turn = replace(turn, usage=turn.usage + usage)
+        if not ruling.blocked:
+            return Step(turn, "allowed")
+        await _recorded(topics, turn, ruling)
+        if not self.answers:
+            raise QuestionBlocked(self.guidance)
+        await emit(Token(self.guidance))
+        answer = Answer(self.guidance, finish="blocked")
+        return Step(replace(turn, answer=answer), "blocked", POLICY, leaves=True)
+
+    async def ruling(self, texts: list[str], tenant: str, kit: Kit) -> tuple[Ruling, Usage]:
+        """Whether any of `texts` is forbidden, by the first that is; they are checked at once.
+
+        Raises GuardUnavailable if one of them cannot be checked and no other one is forbidden.
+        """
+        completer = kit.completer if self.mode == "llm" else None
+        checks = (ruled(t, tenant, kit.topics, completer, self.mode, self.threshold) for t in texts)
+        found = await asyncio.gather(*checks, return_exceptions=True)
+        rulings = [one for one in found if not isinstance(one, BaseException)]
+        usage = sum((used for _, used in rulings), Usage())
+        for ruling, _ in rulings:
+            if ruling.blocked:
+                return ruling, usage
+        for one in found:
+            if isinstance(one, BaseException):
+                # Not the message: it may hold what was asked.
+                log.warning("The check of forbidden topics failed (%s)", type(one).__name__)
+                raise GuardUnavailable from one
+        return (rulings[0][0] if rulings else Ruling(False)), usage
+
+
+async def _recorded(topics: Topics, turn: Turn, ruling: Ruling) -> None:
+    """Keep the question for review; a store that fails does not let it through."""
+    match = ruling.match
+    if match is None:
+        return
+    who = turn.ask.principal
+    question = whole(turn.ask.question)
+    blocked = BlockedQuestion(
+        time.time(),
+        who.tenant,
+        who.user,
+        question,
+        match.topic.id,
+        match.topic.term,
+        match.match,
+        round(match.score, 3),
+        ruling.decided_by,
+    )
+    try:
+        await topics.record(blocked)
+    except Exception as error:
+        log.warning("A blocked question could not be kept for review (%s)", type(error).__name__)
