@@ -17,6 +17,7 @@ from ragstone.index.connect import ELSEWHERE, connect
 from ragstone.index.elsewhere import Elsewhere, KnowledgeBase, RetrievalService
 from ragstone.ingest.jobs import Jobs, Report, Work
 from ragstone.ingest.pipeline import Pipeline
+from ragstone.ingest.vocabulary import VocabularyReader
 from ragstone.library import Ragstone
 from ragstone.models.embedders import ConfiguredEmbedders
 from ragstone.models.extractive import Extractive
@@ -42,6 +43,7 @@ from ragstone.state.catalog import SqlCatalog
 from ragstone.state.database import open_database
 from ragstone.state.history import SqlHistory
 from ragstone.state.jobs import SqlJobs
+from ragstone.state.vocabulary import SqlVocabulary
 
 log = logging.getLogger(__name__)
 
@@ -79,6 +81,7 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
             rarity,
             answerer if isinstance(answerer, Completer) else None,
             elsewhere,
+            SqlVocabulary(database),
         )
         for collection in await catalog.collections():
             await index.create(collection)
@@ -111,7 +114,8 @@ async def open_two_indexes(
 async def open(settings: Settings) -> AsyncIterator[Ragstone]:
     """A Ragstone on the data directory of `settings`, closed at the end."""
     async with open_kit(settings) as (kit, embedders, store):
-        pipeline = Pipeline(kit.index, kit.catalog, kit.embedders, settings.ingest)
+        reader = await _reader(settings, kit)
+        pipeline = Pipeline(kit.index, kit.catalog, kit.embedders, settings.ingest, reader)
         data = settings.ragstone_data.expanduser().absolute()
         searching = asyncio.Semaphore(settings.rag.parallel or (os.cpu_count() or 1) + 1)
         jobs = Jobs(data / "jobs.sqlite", store, _work(kit, pipeline))
@@ -128,6 +132,18 @@ async def open(settings: Settings) -> AsyncIterator[Ragstone]:
             yield ragstone
         finally:
             await ragstone.aclose()
+            if reader:
+                await reader.aclose()
+
+
+async def _reader(settings: Settings, kit: Kit) -> VocabularyReader | None:
+    """Who keeps the vocabularies; it begins with what an earlier process left unread."""
+    if not settings.spelling.enabled or kit.vocabulary is None:
+        return None
+    reader = VocabularyReader(kit.index, kit.vocabulary)
+    for collection in await kit.catalog.collections():
+        reader.wake(collection)
+    return reader
 
 
 async def _warn_if_lost(collection: Collection, catalog: Catalog, index: ChunkIndex) -> None:

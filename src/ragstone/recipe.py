@@ -13,6 +13,7 @@ from ragstone.stage import Stage
 from ragstone.stages.assemble import Assemble
 from ragstone.stages.cite import Cite
 from ragstone.stages.contextualize import Contextualize
+from ragstone.stages.correct import Correct
 from ragstone.stages.expand import Expand
 from ragstone.stages.fuse import Fuse
 from ragstone.stages.generate import Generate
@@ -91,6 +92,7 @@ def _recipe(settings: Settings, plan: Plan) -> Recipe:
     return Recipe(
         stages=(
             Contextualize(max_question_chars=rag.max_question_chars),
+            *([Correct()] if settings.spelling.enabled else []),
             Route(plan=plan),
             Retrieve(),
             Fuse(rrf_k=rag.rrf_k, title_boost=rag.title_boost),

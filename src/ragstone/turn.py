@@ -264,11 +264,13 @@ class Traced:
 class Turn:
     """One question and everything known about it so far.
 
-    `question` is what is asked, by itself and spelt right; `queries` are what is searched for it.
+    `question` is what is asked, by itself and spelt right; `original` is how it was spelt, empty if
+    that is the same; `queries` are what is searched for it.
     """
 
     ask: Ask
     question: str = ""
+    original: str = ""
     intent: Intent | None = None
     plan: Plan = Plan()
     queries: tuple[str, ...] = ()

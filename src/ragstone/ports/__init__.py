@@ -9,6 +9,7 @@ from ragstone.ports.embedding import Embedder, Embedders, LateEmbedder, Vectors
 from ragstone.ports.index import ChunkIndex, Retriever, Search
 from ragstone.ports.kit import Kit
 from ragstone.ports.reranking import Judgement, Reranker, Statistics
+from ragstone.ports.vocabulary import Vocabulary
 
 __all__ = [
     "Answerer",
@@ -27,4 +28,5 @@ __all__ = [
     "Search",
     "Statistics",
     "Vectors",
+    "Vocabulary",
 ]

@@ -7,6 +7,7 @@ from ragstone.ports.catalog import Catalog
 from ragstone.ports.embedding import Embedders
 from ragstone.ports.index import ChunkIndex, Retriever
 from ragstone.ports.reranking import Reranker, Statistics
+from ragstone.ports.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,3 +23,4 @@ class Kit:
     statistics: Statistics
     completer: Completer | None = None
     elsewhere: Retriever | None = None
+    vocabulary: Vocabulary | None = None

@@ -49,10 +49,15 @@ class Route(Stage):
         _check(plan)
         reason = "the request asks for it" if ask.strategy else f"level {ask.level}"
         return Step(
-            replace(turn, plan=plan, queries=(turn.question,)),
+            replace(turn, plan=plan, queries=_queries(turn)),
             f"{plan.strategy}, {plan.top_k} passages",
             reason,
         )
+
+
+def _queries(turn: Turn) -> tuple[str, ...]:
+    """The question, and how it was spelt if that was corrected: the correction may be wrong."""
+    return (turn.question, turn.original) if turn.original else (turn.question,)
 
 
 def _check(plan: Plan) -> None:

@@ -2,7 +2,8 @@
 
 Three lists that `benchmarks/english_words.py` makes: words with their frequency in Google Books
 (SymSpell's dictionary), other words that a large dictionary holds, and names and terms that few
-know (SCOWL).
+know (SCOWL). A fourth is written by hand: short forms without their apostrophe, and Latin words
+that English texts use.
 """
 
 import gzip
@@ -30,7 +31,8 @@ class Dictionary:
         self._matrix = rows([word for word, _ in lines])
         self._order = {word: place for place, (word, _) in enumerate(lines)}
         self.frequency = np.array([int(tenths) / 10 for _, tenths in lines], np.float32)
-        self._known = np.array(_lines("english_known"), f"S{WIDTH}")
+        more = (_DATA / "english_more.txt").read_text(encoding="ascii").split()
+        self._known = np.array(sorted({*_lines("english_known"), *more}), f"S{WIDTH}")
         self._rare = np.array(_lines("english_rare"), f"S{WIDTH}")
 
     def log_frequency(self, word: str) -> float:

@@ -20,4 +20,5 @@ def rows(words: Sequence[str]) -> Rows:
 
 def lengths(matrix: Rows) -> NDArray[np.int64]:
     """How many letters each row has."""
-    return np.count_nonzero(matrix, axis=1)
+    found: NDArray[np.int64] = np.count_nonzero(matrix, axis=1)
+    return found

@@ -13,13 +13,17 @@ _KEPT = re.compile(
 )
 """Quoted text, code, mark-up and formulas."""
 
-_WORD = re.compile(r"(?<![\w'’`.@#$%&/\\:=+*~^_-])[A-Za-z]+(?:['’]s)?(?![\w'’`@#$&/\\=+*~^_(-]|[.:]\w)")
+_WORD = re.compile(
+    r"(?<![\w'’`.@#$%&/\\:=+*~^_-])[A-Za-z]+(?:['’]s)?"
+    r"(?![\w'’`@#$&/\\=+*~^_(-]|[.:]\w)"
+)
 """A word that stands alone: no part of a name with digits, hyphens, dots or slashes."""
 
-_ENGLISH = frozenset(
+_SMALL = (
     "what which who whom whose how why where when the of does did do is are were was has have can "
-    "with for from that this and".split()
+    "with for from that this and"
 )
+_ENGLISH = frozenset(_SMALL.split())
 _SHARE = 0.5
 
 LEAST = 3

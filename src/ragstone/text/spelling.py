@@ -6,14 +6,14 @@ whose weights are the rounded ones of a logistic regression (`docs/spelling.md`)
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
 from ragstone.text.dictionary import Dictionary
 from ragstone.text.letters import rows
 from ragstone.text.misspelling import costs
-from ragstone.text.question_words import Unknown, unknown_words
+from ragstone.text.question_words import Unknown
 from ragstone.text.word_forms import form, inflected
 
 SHARED_WORDS = 0.5
@@ -28,13 +28,14 @@ COST = 2.9
 class Weights:
     """What speaks for a misspelling (above 0 corrects), in natural logarithms of odds."""
 
-    bias: float = -2.0
-    channel: float = 0.83
-    unlike: float = 1.35
-    rare: float = -3.0
-    prefixed: float = -2.3
-    compound: float = -1.2
-    inflected: float = -1.6
+    bias: float = -4.0
+    channel: float = 0.8
+    letters: float = 0.28
+    unlike: float = 1.0
+    rare: float = -2.6
+    prefixed: float = -3.0
+    compound: float = -1.1
+    inflected: float = -3.4
     first: float = -1.0
     name: float = -2.0
     strange: float = -0.8
@@ -92,12 +93,20 @@ def candidates(word: str, dictionary: Dictionary, corpus: Corpus | None = None) 
         Candidate(*one)
         for one in zip(words, frequency.tolist(), costs(word, matrix).tolist(), strict=True)
     ]
-    near = [] if corpus is None else [n for n in corpus.near.get(word, ()) if n not in words]
+    near = [] if corpus is None else [n for n in corpus.near.get(word, ()) if corpus.seen.get(n)]
     found += [
         Candidate(other, CORPUS_FREQUENCY, cost)
         for other, cost in zip(near, costs(word, rows(near)).tolist(), strict=True)
+        if other not in words
     ]
     return sorted(found, key=lambda one: -_likely(one, corpus))[:MOST]
+
+
+def nearest(word: str, others: Collection[str], most: int) -> list[str]:
+    """The `others` that are the likeliest to be typed as `word`, best first."""
+    listed = sorted(others)
+    order = costs(word, rows(listed)).argsort(kind="stable") if listed else ()
+    return [listed[place] for place in order][:most]
 
 
 def correct(
@@ -141,6 +150,7 @@ def evidence(
     return (
         weights.bias
         + weights.channel * _likely(best, corpus)
+        + weights.letters * len(word)
         + weights.unlike * dictionary.unlike(word)
         + weights.rare * dictionary.rare(word)
         + weights.prefixed * (shape == "prefixed")

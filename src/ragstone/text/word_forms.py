@@ -6,12 +6,13 @@ from typing import Literal
 Known = Callable[[str], bool]
 Form = Literal["", "prefixed", "compound"]
 
-_PREFIXES = tuple(
+_LISTED = (
     "un re non anti pre post over under sub super inter intra trans micro macro neuro hyper hypo "
     "multi poly mono auto bio cyto immuno counter cardio photo thermo electro hydro geo psycho "
     "socio extra ultra semi mega meta para peri endo exo epi onco osteo hepato nephro myo lipo "
-    "glyco phospho pro tri tetra di bi co de dis mis out".split()
+    "glyco phospho pro tri tetra di bi co de dis mis out"
 )
+_PREFIXES = tuple(_LISTED.split())
 _ENDINGS = ("s", "es", "d", "ed", "ing", "al", "ic", "ly")
 _LEAST = 4
 """Letters that a part must have: shorter ones are found in most misspelt words."""

@@ -1,0 +1,116 @@
+"""Corrects misspelt words of the question, and says so."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from ragstone.events import Note
+from ragstone.filters import And, AnyOf, Not, readable
+from ragstone.ports import Kit, Search
+from ragstone.records import Collection
+from ragstone.stage import Emit, Stage, Step
+from ragstone.text.dictionary import english
+from ragstone.text.misspelling import one_edit
+from ragstone.text.plain_words import plain_words
+from ragstone.text.question_words import Unknown, unknown_words
+from ragstone.text.spelling import Corpus, Corrected, candidates, correct, nearest
+from ragstone.turn import Ask, Turn
+
+MOST_WORDS = 12
+"""Unknown words that are looked at; a question with more of them is no misspelt English."""
+
+READ = 2
+"""Chunks that are read to see whether a word is in them as it is spelt."""
+
+NEAR = 4
+"""Words one edit away that only the collection holds."""
+
+
+class Correct(Stage):
+    """Searches with the corrected question as well, and answers it.
+
+    Words that the caller can find in the collection are left alone, and corrections that only the
+    collection knows come from chunks that the caller may read.
+    """
+
+    name: ClassVar[str] = "correct"
+    needs: ClassVar[frozenset[str]] = frozenset({"question"})
+    gives: ClassVar[frozenset[str]] = frozenset({"question", "original"})
+    fails: ClassVar[Literal["open", "closed"]] = "open"
+
+    timeout: float = Field(3.0, gt=0, description="Seconds that the correction may take.")
+
+    async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
+        unknown = await asyncio.to_thread(_unknown, turn.question)
+        if not unknown or len(unknown) > MOST_WORDS:
+            return Step(turn, "unchanged", "no unknown words" if not unknown else "no English")
+        corpus = await _corpus(turn.ask, unknown, kit)
+        found = await asyncio.to_thread(_corrected, turn.question, unknown, corpus)
+        if not found.changes:
+            words = ", ".join(one.word for one in unknown)
+            return Step(turn, "unchanged", f"left alone: {words}")
+        await emit(Note(self.name, f"Showing results for “{found.text}”."))
+        changes = ", ".join(f"{wrong} to {right}" for wrong, right in found.changes)
+        return Step(
+            replace(turn, question=found.text, original=turn.question), "corrected", changes
+        )
+
+
+def _unknown(question: str) -> list[Unknown]:
+    return unknown_words(question, english())
+
+
+def _corrected(question: str, unknown: Sequence[Unknown], corpus: Corpus | None) -> Corrected:
+    return correct(question, unknown, english(), corpus)
+
+
+async def _corpus(ask: Ask, unknown: Sequence[Unknown], kit: Kit) -> Corpus | None:
+    """What the caller can find of the unknown words and of those that may have been meant.
+
+    None if the collection's words are not known yet: then only the dictionary speaks.
+    """
+    collection = await kit.catalog.collection(ask.principal.tenant, ask.collection)
+    if collection is None or kit.vocabulary is None or kit.elsewhere is not None:
+        return None
+    typed = {one.word for one in unknown}
+    meant = {word: await asyncio.to_thread(_meant, word) for word in typed}
+    asked = typed.union(*meant.values(), *map(one_edit, typed))
+    known = await kit.vocabulary.known(collection, asked)
+    own = {word: nearest(word, known & one_edit(word), NEAR) for word in typed}
+    frequent = frozenset[str]().union(*meant.values()) & known
+    rare = typed.union(*own.values()) - frequent
+    seen = await _found(ask, collection, kit, sorted(rare), sorted(frequent))
+    if not known and not seen:
+        return None
+    return Corpus(seen, own)
+
+
+def _meant(word: str) -> list[str]:
+    return [one.word for one in candidates(word, english())]
+
+
+async def _found(
+    ask: Ask, collection: Collection, kit: Kit, exactly: Sequence[str], roughly: Sequence[str]
+) -> Mapping[str, int]:
+    """How many chunks (at most `READ`) that the caller may read hold each word.
+
+    The index compares words by their stems. That will do for words of the dictionary; the others
+    must be in the chunk as they are, or a form that only others may read would be given away.
+    """
+    words = [*exactly, *roughly]
+    async with kit.catalog.seeing() as hidden:
+        where = And((readable(ask.principal), Not(AnyOf("revision", tuple(sorted(hidden))))))
+        lists = await kit.index.search(collection, [Search(word) for word in words], where, READ)
+        ids = {one.chunk_id for ranked in lists[: len(exactly)] for one in ranked.found}
+        chunks = await kit.index.fetch(collection, sorted(ids))
+    held = {chunk_id: plain_words(chunk.searchable) for chunk_id, chunk in chunks.items()}
+    counts = Counter[str]()
+    for word, ranked in zip(words, lists, strict=True):
+        ids = {one.chunk_id for one in ranked.found}
+        exact = word in exactly
+        counts[word] = sum(word in held.get(one, ()) for one in ids) if exact else len(ids)
+    return +counts
