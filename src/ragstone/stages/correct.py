@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from ragstone.events import Note
+from ragstone.events import Note, showing_results_for
 from ragstone.filters import And, AnyOf, Not, readable
 from ragstone.ports import Kit, Search
 from ragstone.records import Collection
@@ -19,9 +19,6 @@ from ragstone.text.plain_words import plain_words
 from ragstone.text.question_words import Unknown, unknown_words
 from ragstone.text.spelling import Corpus, Corrected, candidates, correct, nearest
 from ragstone.turn import Ask, Turn
-
-MOST_WORDS = 12
-"""Unknown words that are looked at; a question with more of them is no misspelt English."""
 
 READ = 2
 """Chunks that are read to see whether a word is in them as it is spelt."""
@@ -46,14 +43,14 @@ class Correct(Stage):
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
         unknown = await asyncio.to_thread(_unknown, turn.question)
-        if not unknown or len(unknown) > MOST_WORDS:
-            return Step(turn, "unchanged", "no unknown words" if not unknown else "no English")
+        if not unknown:
+            return Step(turn, "unchanged", "no unknown words, or not in English")
         corpus = await _corpus(turn.ask, unknown, kit)
         found = await asyncio.to_thread(_corrected, turn.question, unknown, corpus)
         if not found.changes:
             words = ", ".join(one.word for one in unknown)
             return Step(turn, "unchanged", f"left alone: {words}")
-        await emit(Note(self.name, f"Showing results for “{found.text}”."))
+        await emit(Note(self.name, showing_results_for(found.text)))
         changes = ", ".join(f"{wrong} to {right}" for wrong, right in found.changes)
         return Step(
             replace(turn, question=found.text, original=turn.question), "corrected", changes

@@ -29,6 +29,9 @@ _SHARE = 0.5
 LEAST = 3
 """Letters of the shortest word that is looked at."""
 
+MOST = 12
+"""A question with more unknown words is no misspelt English."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
@@ -43,7 +46,8 @@ class Unknown:
 
 
 def unknown_words(question: str, dictionary: Dictionary) -> list[Unknown]:
-    """The words that no dictionary holds, in order; none if the question is not in English."""
+    """The words that no dictionary holds, in order; none if the question is not in English or has
+    too many of them."""
     text = _KEPT.sub(lambda kept: " " * len(kept.group()), question)
     shouted = text.isupper()
     found: list[Unknown] = []
@@ -58,7 +62,7 @@ def unknown_words(question: str, dictionary: Dictionary) -> list[Unknown]:
             name = written[0].isupper() and not shouted and not first
             end = match.start() + len(written)
             found.append(Unknown(match.start(), end, word, name, first and written[0].isupper()))
-    return found if found and _english(text, others, len(found)) else []
+    return found if 0 < len(found) <= MOST and _english(text, others, len(found)) else []
 
 
 def _plain(written: str) -> bool:

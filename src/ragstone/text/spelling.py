@@ -162,12 +162,22 @@ def evidence(
     )
 
 
-def alike(one: str, other: str) -> bool:
+def alike(question: str, corrected: str) -> bool:
     """Whether the two share at least half of their words and are similar enough by characters."""
-    words, others = one.lower().split(), other.lower().split()
-    shared = sum(a == b for a, b in zip(words, others, strict=False))
-    similar = SequenceMatcher(None, one, other, autojunk=False).ratio()
-    return shared >= SHARED_WORDS * max(len(words), len(others)) and similar >= SIMILARITY
+    words, others = question.split(), corrected.split()
+    pairs = list(zip(words, others, strict=False))
+    changed = [(one, other) for one, other in pairs if one != other]
+    most = max(len(words), len(others))
+    if len(pairs) - len(changed) < SHARED_WORDS * most:
+        return False
+    # Only the changed words are compared letter by letter: a question may be long.
+    total = sum(map(len, words)) + sum(map(len, others))
+    kept = total - sum(len(one) + len(other) for one, other in changed)
+    same = kept + sum(
+        SequenceMatcher(None, one, other, autojunk=False).ratio() * (len(one) + len(other))
+        for one, other in changed
+    )
+    return same >= SIMILARITY * total
 
 
 def _likely(one: Candidate, corpus: Corpus | None) -> float:
