@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from ragstone.text.dictionary import english
 from ragstone.text.misspelling import one_edit
 from ragstone.text.question_words import unknown_words
-from ragstone.text.spelling import Corpus, alike, correct, nearest
+from ragstone.text.spelling import Corpus, alike, correct
 
 
 def corrected(question: str, corpus: Corpus | None = None) -> str:
@@ -17,7 +17,7 @@ def corrected(question: str, corpus: Corpus | None = None) -> str:
 def of_words(question: str, *words: str) -> Corpus:
     """What is known of a question where a corpus holds these words."""
     unknown = {one.word for one in unknown_words(question, english())}
-    near = {word: nearest(word, one_edit(word) & set(words), 4) for word in unknown}
+    near = {word: sorted(one_edit(word) & set(words)) for word in unknown}
     return Corpus(dict.fromkeys(words, 2), near)
 
 

@@ -17,7 +17,7 @@ from ragstone.text.dictionary import english
 from ragstone.text.misspelling import one_edit
 from ragstone.text.plain_words import plain_words
 from ragstone.text.question_words import unknown_words
-from ragstone.text.spelling import Corpus, Corrected, correct, nearest
+from ragstone.text.spelling import Corpus, Corrected, correct
 
 CARRIERS = (
     "What does the document say about {} in this context?",
@@ -27,7 +27,6 @@ CARRIERS = (
     "Why is {} so important for the rest of the story?",
 )
 QUESTIONS = 2000
-NEAR = 4
 
 Pair = tuple[str, str]
 
@@ -118,5 +117,5 @@ def _alone(question: str) -> Corrected:
 def _knowing(question: str, corpus: frozenset[str]) -> Corrected:
     """What is made of it where everybody may read a corpus of these words."""
     unknown = unknown_words(question, english())
-    near = {one.word: nearest(one.word, corpus & one_edit(one.word), NEAR) for one in unknown}
+    near = {one.word: sorted(corpus & one_edit(one.word)) for one in unknown}
     return correct(question, unknown, english(), Corpus(dict.fromkeys(corpus, 1), near))

@@ -17,14 +17,15 @@ from ragstone.text.dictionary import english
 from ragstone.text.misspelling import one_edit
 from ragstone.text.plain_words import plain_words
 from ragstone.text.question_words import Unknown, unknown_words
-from ragstone.text.spelling import Corpus, Corrected, candidates, correct, nearest
+from ragstone.text.spelling import Corpus, Corrected, candidates, correct
 from ragstone.turn import Ask, Turn
 
 READ = 2
 """Chunks that are read to see whether a word is in them as it is spelt."""
 
-NEAR = 4
-"""Words one edit away that only the collection holds."""
+LONG = 5
+"""Letters of an unknown word from which words one edit away that only the collection holds are
+looked for: short words have too many neighbours to mean something."""
 
 
 class Correct(Stage):
@@ -68,22 +69,21 @@ def _corrected(question: str, unknown: Sequence[Unknown], corpus: Corpus | None)
 async def _corpus(ask: Ask, unknown: Sequence[Unknown], kit: Kit) -> Corpus | None:
     """What the caller can find of the unknown words and of those that may have been meant.
 
-    None if the collection's words are not known yet: then only the dictionary speaks.
+    None if that is nothing: then only the dictionary speaks. Nothing here may depend on words that
+    the caller cannot find, so every word of the vocabulary is looked up, not the best of them.
     """
     collection = await kit.catalog.collection(ask.principal.tenant, ask.collection)
     if collection is None or kit.vocabulary is None or kit.elsewhere is not None:
         return None
     typed = {one.word for one in unknown}
-    meant = {word: await asyncio.to_thread(_meant, word) for word in typed}
-    asked = typed.union(*meant.values(), *map(one_edit, typed))
-    known = await kit.vocabulary.known(collection, asked)
-    own = {word: nearest(word, known & one_edit(word), NEAR) for word in typed}
-    frequent = frozenset[str]().union(*meant.values()) & known
-    rare = typed.union(*own.values()) - frequent
-    seen = await _found(ask, collection, kit, sorted(rare), sorted(frequent))
-    if not known and not seen:
-        return None
-    return Corpus(seen, own)
+    meant = {other for word in typed for other in await asyncio.to_thread(_meant, word)}
+    near = {word: one_edit(word) if len(word) >= LONG else frozenset[str]() for word in typed}
+    known = await kit.vocabulary.known(collection, meant.union(*near.values()))
+    rare = typed.union(*(known & words for words in near.values())) - meant
+    seen = await _found(ask, collection, kit, sorted(rare), sorted(known & meant))
+    return (
+        Corpus(seen, {word: sorted(near[word] & seen.keys()) for word in typed}) if seen else None
+    )
 
 
 def _meant(word: str) -> list[str]:

@@ -6,7 +6,7 @@ whose weights are the rounded ones of a logistic regression (`docs/spelling.md`)
 """
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
@@ -100,13 +100,6 @@ def candidates(word: str, dictionary: Dictionary, corpus: Corpus | None = None) 
         if other not in words
     ]
     return sorted(found, key=lambda one: -_likely(one, corpus))[:MOST]
-
-
-def nearest(word: str, others: Collection[str], most: int) -> list[str]:
-    """The `others` that are the likeliest to be typed as `word`, best first."""
-    listed = sorted(others)
-    order = costs(word, rows(listed)).argsort(kind="stable") if listed else ()
-    return [listed[place] for place in order][:most]
 
 
 def correct(
