@@ -43,10 +43,10 @@ class Correct(Stage):
     timeout: float = Field(3.0, gt=0, description="Seconds that the correction may take.")
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
-        unknown = await asyncio.to_thread(_unknown, turn.question)
+        unknown, meant = await asyncio.to_thread(_read, turn.question)
         if not unknown:
             return Step(turn, "unchanged", "no unknown words, or not in English")
-        corpus = await _corpus(turn.ask, unknown, kit)
+        corpus = await _corpus(turn.ask, {one.word for one in unknown}, meant, kit)
         found = await asyncio.to_thread(_corrected, turn.question, unknown, corpus)
         if not found.changes:
             words = ", ".join(one.word for one in unknown)
@@ -58,15 +58,17 @@ class Correct(Stage):
         )
 
 
-def _unknown(question: str) -> list[Unknown]:
-    return unknown_words(question, english())
+def _read(question: str) -> tuple[list[Unknown], set[str]]:
+    """The unknown words, and those of the dictionary that may have been meant."""
+    unknown = unknown_words(question, english())
+    return unknown, {found.word for one in unknown for found in candidates(one.word, english())}
 
 
 def _corrected(question: str, unknown: Sequence[Unknown], corpus: Corpus | None) -> Corrected:
     return correct(question, unknown, english(), corpus)
 
 
-async def _corpus(ask: Ask, unknown: Sequence[Unknown], kit: Kit) -> Corpus | None:
+async def _corpus(ask: Ask, typed: set[str], meant: set[str], kit: Kit) -> Corpus | None:
     """What the caller can find of the unknown words and of those that may have been meant.
 
     None if that is nothing: then only the dictionary speaks. Nothing here may depend on words that
@@ -75,8 +77,6 @@ async def _corpus(ask: Ask, unknown: Sequence[Unknown], kit: Kit) -> Corpus | No
     collection = await kit.catalog.collection(ask.principal.tenant, ask.collection)
     if collection is None or kit.vocabulary is None or kit.elsewhere is not None:
         return None
-    typed = {one.word for one in unknown}
-    meant = {other for word in typed for other in await asyncio.to_thread(_meant, word)}
     near = {word: one_edit(word) if len(word) >= LONG else frozenset[str]() for word in typed}
     known = await kit.vocabulary.known(collection, meant.union(*near.values()))
     rare = typed.union(*(known & words for words in near.values())) - meant
@@ -84,10 +84,6 @@ async def _corpus(ask: Ask, unknown: Sequence[Unknown], kit: Kit) -> Corpus | No
     return (
         Corpus(seen, {word: sorted(near[word] & seen.keys()) for word in typed}) if seen else None
     )
-
-
-def _meant(word: str) -> list[str]:
-    return [one.word for one in candidates(word, english())]
 
 
 async def _found(

@@ -9,6 +9,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from functools import lru_cache
+
+import numpy as np
 
 from ragstone.text.dictionary import Dictionary
 from ragstone.text.letters import rows
@@ -52,7 +55,9 @@ SEEN, UNSEEN = 1.5, -0.5
 WELL_KNOWN = 5.5
 """The frequency from which a word may be a part of others."""
 
-MOST = 8
+MOST = 12
+"""Candidates of the dictionary that are looked up in the collection."""
+
 MOST_STRANGE = 3
 
 
@@ -88,18 +93,25 @@ class Candidate:
 
 def candidates(word: str, dictionary: Dictionary, corpus: Corpus | None = None) -> list[Candidate]:
     """Words that may have been meant, best first."""
-    words, matrix, frequency = dictionary.candidates(word)
-    found = [
-        Candidate(*one)
-        for one in zip(words, frequency.tolist(), costs(word, matrix).tolist(), strict=True)
-    ]
-    near = [] if corpus is None else [n for n in corpus.near.get(word, ()) if corpus.seen.get(n)]
-    found += [
-        Candidate(other, CORPUS_FREQUENCY, cost)
-        for other, cost in zip(near, costs(word, rows(near)).tolist(), strict=True)
-        if other not in words
-    ]
-    return sorted(found, key=lambda one: -_likely(one, corpus))[:MOST]
+    found = list(_listed(word, dictionary))
+    if corpus is not None:
+        listed = {one.word for one in found}
+        near = [other for other in corpus.near.get(word, ()) if other not in listed]
+        found += [
+            Candidate(other, CORPUS_FREQUENCY, cost)
+            for other, cost in zip(near, costs(word, rows(near)).tolist(), strict=True)
+            if corpus.seen.get(other)
+        ]
+    return sorted(found, key=lambda one: -_likely(one, corpus))
+
+
+@lru_cache(maxsize=1024)
+def _listed(word: str, dictionary: Dictionary) -> tuple[Candidate, ...]:
+    """The likeliest words of the dictionary."""
+    words, letters, frequency = dictionary.candidates(word)
+    cost = costs(word, letters)
+    order = np.argsort(COST * cost - frequency, kind="stable")[:MOST]
+    return tuple(Candidate(words[i], float(frequency[i]), float(cost[i])) for i in order)
 
 
 def correct(
