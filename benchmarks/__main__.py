@@ -17,6 +17,7 @@ NAMES = (
     "startup",
     "retrieval",
     "cross_lingual",
+    "spelling",
     "ingest",
     "pdf",
     "latency",

@@ -97,6 +97,12 @@ async def test_given_a_name_of_the_corpus_then_it_is_a_correction_and_is_left_al
     assert await house.corrected("What did the goverments do?") == "What did the goverments do?"
 
 
+async def test_given_a_term_of_the_corpus_with_another_ending_then_it_is_left_alone(
+    house: House,
+) -> None:
+    assert await house.corrected("What did the goverment do?") == "What did the goverment do?"
+
+
 async def test_given_a_name_in_a_secret_document_then_only_its_readers_get_it(
     house: House,
 ) -> None:

@@ -18,6 +18,7 @@ from ragstone.text.misspelling import one_edit
 from ragstone.text.plain_words import plain_words
 from ragstone.text.question_words import unknown_words
 from ragstone.text.spelling import Corpus, Corrected, correct
+from ragstone.text.word_forms import inflections
 
 CARRIERS = (
     "What does the document say about {} in this context?",
@@ -118,4 +119,5 @@ def _knowing(question: str, corpus: frozenset[str]) -> Corrected:
     """What is made of it where everybody may read a corpus of these words."""
     unknown = unknown_words(question, english())
     near = {one.word: sorted(corpus & one_edit(one.word)) for one in unknown}
-    return correct(question, unknown, english(), Corpus(dict.fromkeys(corpus, 1), near))
+    forms = {one.word for one in unknown if corpus & inflections(one.word)}
+    return correct(question, unknown, english(), Corpus(dict.fromkeys(corpus | forms, 1), near))

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import ClassVar, Literal
 
@@ -18,9 +18,10 @@ from ragstone.text.misspelling import one_edit
 from ragstone.text.plain_words import plain_words
 from ragstone.text.question_words import Unknown, unknown_words
 from ragstone.text.spelling import Corpus, Corrected, candidates, correct
+from ragstone.text.word_forms import inflections
 from ragstone.turn import Ask, Turn
 
-READ = 2
+READ = 3
 """Chunks that are read to see whether a word is in them as it is spelt."""
 
 LONG = 5
@@ -79,31 +80,43 @@ async def _corpus(ask: Ask, typed: set[str], meant: set[str], kit: Kit) -> Corpu
         return None
     near = {word: one_edit(word) if len(word) >= LONG else frozenset[str]() for word in typed}
     known = await kit.vocabulary.known(collection, meant.union(*near.values()))
-    rare = typed.union(*(known & words for words in near.values())) - meant
-    seen = await _found(ask, collection, kit, sorted(rare), sorted(known & meant))
-    return (
-        Corpus(seen, {word: sorted(near[word] & seen.keys()) for word in typed}) if seen else None
-    )
+    own = frozenset[str]().union(*(known & words for words in near.values())) - meant
+    seen = await _found(ask, collection, kit, typed, own, known & meant)
+    if not seen:
+        return None
+    return Corpus(seen, {word: sorted(near[word] & seen.keys()) for word in typed})
 
 
 async def _found(
-    ask: Ask, collection: Collection, kit: Kit, exactly: Sequence[str], roughly: Sequence[str]
+    ask: Ask,
+    collection: Collection,
+    kit: Kit,
+    typed: Set[str],
+    own: Set[str],
+    meant: Set[str],
 ) -> Mapping[str, int]:
-    """How many chunks (at most `READ`) that the caller may read hold each word.
+    """In how many chunks (at most `READ`) that the caller may read each word was found.
 
-    The index compares words by their stems. That will do for words of the dictionary; the others
-    must be in the chunk as they are, or a form that only others may read would be given away.
+    The index compares words by their stems. That will do for `meant` words of the dictionary.
+    The collection's `own` must be in the chunk as they are, or a form that only others may read
+    would be given away; `typed` ones must be there up to their ending.
     """
-    words = [*exactly, *roughly]
+    words = [*sorted(typed), *sorted(own), *sorted(meant)]
     async with kit.catalog.seeing() as hidden:
         where = And((readable(ask.principal), Not(AnyOf("revision", tuple(sorted(hidden))))))
         lists = await kit.index.search(collection, [Search(word) for word in words], where, READ)
-        ids = {one.chunk_id for ranked in lists[: len(exactly)] for one in ranked.found}
-        chunks = await kit.index.fetch(collection, sorted(ids))
+        found = {
+            word: [one.chunk_id for one in ranked.found]
+            for word, ranked in zip(words, lists, strict=True)
+        }
+        read = sorted({one for word in typed | own for one in found[word]})
+        chunks = await kit.index.fetch(collection, read)
     held = {chunk_id: plain_words(chunk.searchable) for chunk_id, chunk in chunks.items()}
-    counts = Counter[str]()
-    for word, ranked in zip(words, lists, strict=True):
-        ids = {one.chunk_id for one in ranked.found}
-        exact = word in exactly
-        counts[word] = sum(word in held.get(one, ()) for one in ids) if exact else len(ids)
-    return +counts
+
+    def holds(word: str, chunk_id: str) -> bool:
+        if word in meant:
+            return True
+        there = held.get(chunk_id, set())
+        return word in there or (word in typed and not there.isdisjoint(inflections(word)))
+
+    return +Counter({word: sum(holds(word, one) for one in found[word]) for word in words})

@@ -30,7 +30,12 @@ def form(word: str, known: Known) -> Form:
     return ""
 
 
+def inflections(word: str) -> frozenset[str]:
+    """The words that differ from `word` by an ending only: `cytokine` and `cytokines`."""
+    longer = {word + ending for ending in _ENDINGS}
+    return frozenset(longer | {word[: -len(end)] for end in _ENDINGS if word.endswith(end)})
+
+
 def inflected(one: str, other: str) -> bool:
-    """Whether the two differ by an ending only: `cytokine` and `cytokines`."""
-    short, long = sorted((one, other), key=len)
-    return long.startswith(short) and long[len(short) :] in _ENDINGS
+    """Whether the two differ by an ending only."""
+    return other in inflections(one)
