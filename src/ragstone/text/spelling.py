@@ -31,9 +31,9 @@ COST = 2.9
 class Weights:
     """What speaks for a misspelling (above 0 corrects), in natural logarithms of odds."""
 
-    bias: float = -4.0
+    bias: float = -4.4
     channel: float = 0.8
-    letters: float = 0.28
+    letters: float = 0.36
     unlike: float = 1.0
     rare: float = -2.6
     prefixed: float = -3.0
