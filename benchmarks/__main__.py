@@ -20,6 +20,7 @@ NAMES = (
     "intents",
     "rewriting",
     "guard",
+    "spelling",
     "ingest",
     "pdf",
     "latency",

@@ -18,6 +18,7 @@ from ragstone.index.elsewhere import Elsewhere, KnowledgeBase, RetrievalService
 from ragstone.index.topics import TopicCollection
 from ragstone.ingest.jobs import Jobs, Report, Work
 from ragstone.ingest.pipeline import Pipeline
+from ragstone.ingest.vocabulary import VocabularyReader
 from ragstone.library import Ragstone
 from ragstone.models.embedders import ConfiguredEmbedders
 from ragstone.models.extractive import Extractive
@@ -45,6 +46,7 @@ from ragstone.state.database import open_database
 from ragstone.state.history import SqlHistory
 from ragstone.state.jobs import SqlJobs
 from ragstone.state.topics import SqlTopics
+from ragstone.state.vocabulary import SqlVocabulary
 
 log = logging.getLogger(__name__)
 
@@ -87,6 +89,7 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
             elsewhere,
             IntentClassifier(embedders.english()),
             topics,
+            SqlVocabulary(database),
         )
         for collection in await catalog.collections():
             await index.create(collection)
@@ -119,7 +122,8 @@ async def open_two_indexes(
 async def open(settings: Settings) -> AsyncIterator[Ragstone]:
     """A Ragstone on the data directory of `settings`, closed at the end."""
     async with open_kit(settings) as (kit, embedders, store):
-        pipeline = Pipeline(kit.index, kit.catalog, kit.embedders, settings.ingest)
+        reader = await _reader(settings, kit)
+        pipeline = Pipeline(kit.index, kit.catalog, kit.embedders, settings.ingest, reader)
         data = settings.ragstone_data.expanduser().absolute()
         searching = asyncio.Semaphore(settings.rag.parallel or (os.cpu_count() or 1) + 1)
         jobs = Jobs(data / "jobs.sqlite", store, _work(kit, pipeline))
@@ -137,6 +141,18 @@ async def open(settings: Settings) -> AsyncIterator[Ragstone]:
             yield ragstone
         finally:
             await ragstone.aclose()
+            if reader:
+                await reader.aclose()
+
+
+async def _reader(settings: Settings, kit: Kit) -> VocabularyReader | None:
+    """Who keeps the vocabularies; it begins with what an earlier process left unread."""
+    if not settings.spelling.enabled or kit.vocabulary is None:
+        return None
+    reader = VocabularyReader(kit.index, kit.vocabulary)
+    for collection in await kit.catalog.collections():
+        reader.wake(collection)
+    return reader
 
 
 async def _warn_if_lost(collection: Collection, catalog: Catalog, index: ChunkIndex) -> None:

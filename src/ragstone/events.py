@@ -31,6 +31,11 @@ class Note:
     text: str
 
 
+def showing_results_for(question: str) -> str:
+    """What a reader is told when the question's spelling was corrected to this."""
+    return f"Showing results for “{question}”."
+
+
 @dataclass(frozen=True, slots=True)
 class Thinking:
     """Reasoning that the model shows; not part of the answer."""

@@ -57,7 +57,7 @@ class Ragstone:
 
     async def search(self, ask: Ask) -> Found:
         turn = await self._searches.answered(ask)
-        return Found(turn.hits, turn.trace)
+        return Found(turn.hits, turn.trace, turn.question if turn.original else "")
 
     async def ingest(self, request: IngestRequest) -> AsyncGenerator[Progress, None]:
         async with aclosing(self._job("ingest", asdict(request))) as job:

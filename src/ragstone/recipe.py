@@ -14,6 +14,7 @@ from ragstone.stages.assemble import Assemble
 from ragstone.stages.cite import Cite
 from ragstone.stages.classify import Classify
 from ragstone.stages.contextualize import Contextualize
+from ragstone.stages.correct import Correct
 from ragstone.stages.expand import Expand
 from ragstone.stages.fuse import Fuse
 from ragstone.stages.generate import Generate
@@ -123,6 +124,7 @@ def _recipe(settings: Settings, plan: Plan) -> Recipe:
                 asks_model=settings.adaptive.intents == "llm",
                 threshold=settings.adaptive.intent_threshold,
             ),
+            *([Correct()] if settings.spelling.enabled else []),
             Route(plan=plan, analyzer=settings.adaptive.analyzer),
             Rewrite(),
             Retrieve(),

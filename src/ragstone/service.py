@@ -74,10 +74,14 @@ class CollectionSummary:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The ranked passages of a search, and how they came about."""
+    """The ranked passages of a search, and how they came about.
+
+    `corrected` is the question as it was searched if its spelling was corrected, else empty.
+    """
 
     hits: tuple[Hit, ...]
     trace: tuple[Traced, ...]
+    corrected: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -287,7 +287,8 @@ class Traced:
 class Turn:
     """One question and everything known about it so far.
 
-    `question` is what is asked, by itself and spelt right; `queries` are what is searched for it,
+    `question` is what is asked, by itself and spelt right; `original` is how it was spelt, empty if
+    that is the same; `queries` are what is searched for it,
     itself first; `parts` says that the others ask for parts of the answer, not for the same in
     other words; `imagined` are passages that are searched by meaning only. `whole` says that the
     question means the same in any conversation; one that is not must not be answered from memory.
@@ -295,6 +296,7 @@ class Turn:
 
     ask: Ask
     question: str = ""
+    original: str = ""
     intent: Intent | None = None
     analysis: Analysis | None = None
     plan: Plan = Plan()

@@ -36,7 +36,7 @@ class Says:
 
 async def plan(question: str = PLAIN, level: Plan = LEVEL, **ask: Any) -> Plan:
     intent = ask.pop("intent", None)
-    step, _ = await ran(Route(plan=level), Turn(Ask("q", **ask), question, intent))
+    step, _ = await ran(Route(plan=level), Turn(Ask("q", **ask), question, intent=intent))
     return step.turn.plan
 
 

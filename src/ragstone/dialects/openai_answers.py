@@ -77,6 +77,8 @@ class Completion:
             "refused": answer.refused,
             "confidence": answer.confidence,
         }
+        if turn.original:
+            ours["corrected_question"] = turn.question
         if self._request.trace:
             ours["trace"] = [asdict(traced) for traced in turn.trace]
         return ours

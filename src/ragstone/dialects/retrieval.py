@@ -106,7 +106,8 @@ def router(service: Service) -> APIRouter:
 async def _retrieved(service: Service, body: RetrieveRequest) -> Response:
     found = await service.search(body.ask())
     documents = [_document(hit) for hit in found.hits]
-    return Json({"documents": documents, "query": body.query, "total": len(documents)})
+    answer = {"documents": documents, "query": body.query, "total": len(documents)}
+    return Json({**answer, "corrected_query": found.corrected} if found.corrected else answer)
 
 
 async def _paragraphs(service: Service, body: SearchRerankRequest) -> Response:

@@ -123,6 +123,32 @@ def guard(
     _show(measured(), as_json)
 
 
+@app.command()
+def spelling(
+    file: Annotated[Path, typer.Argument(help="Lines of JSON with wrong and right.")],
+    clean: Annotated[
+        list[Path] | None,
+        typer.Option(help="Questions that nothing is wrong with: queries.jsonl.gz of a set."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Are misspelt words of questions put right, and are right ones left alone?"""
+    from ragstone.evaluation.spelling import evaluate
+
+    _show(evaluate(file, clean or ()), as_json)
+
+
+@app.command()
+def typos(
+    directory: Directory, split: Split = "dev", limit: Limit = 500, as_json: AsJson = False
+) -> None:
+    """What does one misspelling a question cost, and what does correcting it recover?"""
+    from ragstone.evaluation.typos import evaluate
+    from ragstone.settings import load
+
+    _show(evaluate(directory, load(), split, limit), as_json)
+
+
 def _show(work: Coroutine[Any, Any, Mapping[str, float | None]], as_json: bool) -> None:
     measured = asyncio.run(work)
     if as_json:

@@ -17,6 +17,7 @@ from ragstone.ingest.embedding import embed_pending
 from ragstone.ingest.files import Found, Refused, content_hash, discover
 from ragstone.ingest.progress import Tracker
 from ragstone.ingest.rebuild import rebuild
+from ragstone.ingest.vocabulary import VocabularyReader
 from ragstone.ingest.write import Writer, document_id
 from ragstone.ports import Catalog, ChunkIndex, Embedders
 from ragstone.records import Collection, Document
@@ -35,12 +36,18 @@ class Pipeline:
     """Runs ingest requests, one at a time per collection."""
 
     def __init__(
-        self, index: ChunkIndex, catalog: Catalog, embedders: Embedders, settings: IngestSettings
+        self,
+        index: ChunkIndex,
+        catalog: Catalog,
+        embedders: Embedders,
+        settings: IngestSettings,
+        vocabulary: VocabularyReader | None = None,
     ) -> None:
         self._index = index
         self._catalog = catalog
         self._embedders = embedders
         self._settings = settings
+        self._vocabulary = vocabulary
         self._writer = Writer(index, catalog, settings)
         self._locks: dict[tuple[str, str], asyncio.Lock] = {}
 
@@ -60,6 +67,8 @@ class Pipeline:
                     await self._prune(request, found, tracker)
                 await self.purge()
                 await self._index.optimize(collection)
+                if self._vocabulary:
+                    self._vocabulary.wake(collection)
             return tracker.finish()
 
     async def rebuild(

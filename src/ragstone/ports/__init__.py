@@ -11,6 +11,7 @@ from ragstone.ports.index import ChunkIndex, Retriever, Search
 from ragstone.ports.intents import IntentExamples, Likeness
 from ragstone.ports.kit import Kit
 from ragstone.ports.reranking import Judgement, Reranker, Statistics
+from ragstone.ports.vocabulary import Vocabulary
 
 __all__ = [
     "Answerer",
@@ -33,4 +34,5 @@ __all__ = [
     "TopicStore",
     "Topics",
     "Vectors",
+    "Vocabulary",
 ]

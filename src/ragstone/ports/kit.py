@@ -9,6 +9,7 @@ from ragstone.ports.guarding import Topics
 from ragstone.ports.index import ChunkIndex, Retriever
 from ragstone.ports.intents import IntentExamples
 from ragstone.ports.reranking import Reranker, Statistics
+from ragstone.ports.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,3 +27,4 @@ class Kit:
     elsewhere: Retriever | None = None
     intents: IntentExamples | None = None
     topics: Topics | None = None
+    vocabulary: Vocabulary | None = None

@@ -67,7 +67,7 @@ class Route(Stage):
         _check(plan)
         turn = replace(turn, plan=plan, analysis=analysis, usage=turn.usage + usage)
         return Step(
-            replace(turn, queries=(turn.question, *turn.queries[1:])),
+            replace(turn, queries=_queries(turn)),
             f"{plan.strategy}, {plan.top_k} passages",
             f"{why}, complexity {analysis.complexity} by {analysis.by}",
         )
@@ -86,6 +86,13 @@ def _planned(level: Plan, ask: Ask, analysis: Analysis, intent: Intent | None) -
     if ask.prefer == "accuracy":
         return _accurate(level, analysis, intent)
     return level, f"level {ask.level}"
+
+
+def _queries(turn: Turn) -> tuple[str, ...]:
+    """The question, how it was spelt if that was corrected, and what the conversation adds: the
+    correction may be wrong."""
+    as_spelt = (turn.original,) if turn.original else ()
+    return (turn.question, *as_spelt, *turn.queries[1:])
 
 
 def _hinted(plan: Plan, ask: Ask, intent: Intent | None) -> Plan:

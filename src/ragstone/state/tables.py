@@ -96,6 +96,32 @@ versions = Table(
 """The last number given to each document, also to deleted ones: no revision name is used twice,
 so a citation or a late purge can never mean other content."""
 
+vocabulary = Table(
+    "vocabulary",
+    metadata,
+    Column("tenant", Text, primary_key=True),
+    Column("collection", Text, primary_key=True),
+    Column("word", Text, primary_key=True),
+    ForeignKeyConstraint(
+        ["tenant", "collection"], ["collections.tenant", "collections.name"], ondelete="CASCADE"
+    ),
+    sqlite_with_rowid=False,
+)
+"""Words that were read in a collection, whoever may read them; deleted ones stay for a while."""
+
+vocabulary_read = Table(
+    "vocabulary_read",
+    metadata,
+    Column("tenant", Text, primary_key=True),
+    Column("collection", Text, primary_key=True),
+    Column("revision", Text, primary_key=True),
+    ForeignKeyConstraint(
+        ["tenant", "collection"], ["collections.tenant", "collections.name"], ondelete="CASCADE"
+    ),
+    sqlite_with_rowid=False,
+)
+"""The revisions whose words are in `vocabulary`."""
+
 conversations = Table(
     "conversations",
     metadata,

@@ -9,7 +9,7 @@ from typing import Any
 
 from ragstone import wire
 from ragstone.errors import RagstoneError
-from ragstone.events import Done, Failed, Note, Token
+from ragstone.events import Done, Failed, Note, Token, showing_results_for
 from ragstone.records import Document
 from ragstone.service import IngestRequest, Progress, Service
 from ragstone.terminal import show
@@ -55,6 +55,7 @@ def _answered(turn: Turn, answer: Answer, error: RagstoneError | None) -> dict[s
     cited = {citation.number: citation for citation in reversed(answer.citations)}
     return {
         "question": turn.ask.question,
+        "corrected": turn.question if turn.original else None,
         "answer": answer.text,
         "refused": answer.refused,
         "finish": answer.finish,
@@ -74,6 +75,8 @@ async def search(service: Service, question: Ask, *, as_json: bool) -> int:
     if as_json:
         out_json(wire.dump(found))
     else:
+        if found.corrected:
+            err(showing_results_for(found.corrected))
         show.show_found(found)
     return 0
 

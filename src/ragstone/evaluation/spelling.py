@@ -1,0 +1,123 @@
+"""`ragstone eval spelling`: are misspelt words put right, and are right ones left alone?
+
+Every word of the set stands in a question, of `CARRIERS` in turn. A clean question is one whose
+every word is in a dictionary or in a document of its own set (`corpus.jsonl.gz` two folders above
+the questions): what people type has misspellings too, about one question in 50 of squad2_dev.
+"""
+
+import gzip
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from ragstone.errors import InputError
+from ragstone.evaluation import dataset
+from ragstone.text.dictionary import english
+from ragstone.text.misspelling import one_edit
+from ragstone.text.plain_words import plain_words
+from ragstone.text.question_words import unknown_words
+from ragstone.text.spelling import Corpus, Corrected, correct
+from ragstone.text.word_forms import inflections
+
+CARRIERS = (
+    "What does the document say about {} in this context?",
+    "Where does the report mention {} for the first time?",
+    "How was {} described by the people who were there?",
+    "Which part of the text is about {} and nothing else?",
+    "Why is {} so important for the rest of the story?",
+)
+QUESTIONS = 2000
+
+Pair = tuple[str, str]
+
+
+async def evaluate(file: Path, clean: Sequence[Path] = ()) -> dict[str, float | None]:
+    """`fixed`: the share of the misspelt words that come out right; `kept`: of the right ones that
+    stay; `right`: of all. `altered`: the share of clean questions that are changed, if nothing is
+    known of the collection; `altered_knowing_corpus`: of all questions, if its words are.
+    """
+    english().candidates("warm")
+    found: dict[str, float | None] = {**_fixed(pairs(file)), "altered": None}
+    parts = [_altered(path) for path in clean]
+    if parts:
+        sums = {name: sum(part[name] for part in parts) for name in parts[0]}
+        found |= {
+            "altered": sums["altered"] / max(1, sums["clean"]),
+            "altered_knowing_corpus": sums["altered_knowing"] / max(1, sums["questions"]),
+            "altered_any": sums["altered_any"] / max(1, sums["questions"]),
+            "clean": sums["clean"],
+            "questions": sums["questions"],
+        }
+    return found
+
+
+def pairs(file: Path) -> list[Pair]:
+    """The wrong and the right words of a file, gzipped or not; InputError if it cannot be read."""
+    try:
+        text = file.read_bytes()
+        lines = (gzip.decompress(text) if text[:2] == b"\x1f\x8b" else text).decode().splitlines()
+        return [(row["wrong"], row["right"]) for row in map(json.loads, lines) if row]
+    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{file} cannot be read ({error}). Give lines of JSON with wrong and right."
+        ) from error
+
+
+def _fixed(words: Sequence[Pair]) -> dict[str, float]:
+    fixed: list[bool] = []
+    kept: list[bool] = []
+    started = time.perf_counter()
+    for number, (wrong, right) in enumerate(words):
+        carrier = CARRIERS[number % len(CARRIERS)]
+        found = _alone(carrier.format(wrong)).text
+        good = found.lower() == carrier.format(right).lower()
+        (kept if wrong.lower() == right.lower() else fixed).append(good)
+    seconds = time.perf_counter() - started
+    return {
+        "misspelt": len(fixed),
+        "fixed": sum(fixed) / max(1, len(fixed)),
+        "kept": sum(kept) / max(1, len(kept)),
+        "right": (sum(fixed) + sum(kept)) / max(1, len(words)),
+        "ms": 1000 * seconds / max(1, len(words)),
+    }
+
+
+def _altered(queries: Path) -> dict[str, int]:
+    """How many of the questions are clean, and how many are changed in either case."""
+    split = queries.parent
+    questions = dataset.questions(split.parent, split.name, QUESTIONS)
+    corpus = _words(split.parent)
+    counts = dict.fromkeys(("questions", "clean", "altered", "altered_any", "altered_knowing"), 0)
+    for question in questions:
+        unknown = {one.word for one in unknown_words(question.text, english())}
+        changed = bool(_alone(question.text).changes)
+        clean = corpus is None or unknown <= corpus
+        counts["questions"] += 1
+        counts["clean"] += clean
+        counts["altered"] += clean and changed
+        counts["altered_any"] += changed
+        if corpus is not None:
+            counts["altered_knowing"] += bool(_knowing(question.text, corpus).changes)
+    return counts
+
+
+def _words(directory: Path) -> frozenset[str] | None:
+    """Every word of the set's documents, None if it has none."""
+    if not (directory / "corpus.jsonl.gz").exists():
+        return None
+    entries = dataset.corpus(directory)
+    return frozenset().union(*(plain_words(f"{one.title} {one.text}") for one in entries))
+
+
+def _alone(question: str) -> Corrected:
+    """What the dictionary alone makes of it."""
+    return correct(question, unknown_words(question, english()), english())
+
+
+def _knowing(question: str, corpus: frozenset[str]) -> Corrected:
+    """What is made of it where everybody may read a corpus of these words."""
+    unknown = unknown_words(question, english())
+    near = {one.word: sorted(corpus & one_edit(one.word)) for one in unknown}
+    forms = {one.word for one in unknown if corpus & inflections(one.word)}
+    return correct(question, unknown, english(), Corpus(dict.fromkeys(corpus | forms, 1), near))

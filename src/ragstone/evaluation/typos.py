@@ -1,0 +1,98 @@
+"""`ragstone eval typos`: what one misspelling a question costs, and what correcting it recovers."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from string import ascii_lowercase
+
+from ragstone.engine import Engine
+from ragstone.errors import InputError
+from ragstone.evaluation import dataset
+from ragstone.evaluation.dataset import Question
+from ragstone.evaluation.indexed import indexed
+from ragstone.evaluation.retrieval import measured
+from ragstone.recipe import search_recipes
+from ragstone.settings import Settings, SpellingSettings
+from ragstone.text.plain_words import plain_words
+from ragstone.text.words import STOPWORDS
+
+LEAST = 5
+"""Letters of a word that is misspelt."""
+
+MEASURE = "recall@5"
+
+
+async def evaluate(
+    directory: Path, settings: Settings, split: str = "dev", limit: int | None = 500
+) -> dict[str, float]:
+    """Recall of the first five documents: of clean questions, with one misspelling in each, and
+    with the misspelling corrected; `recovered` is the share of the loss that is made good."""
+    asked = dataset.questions(directory, split, None)
+    asked = [one for one in asked if one.answerable and one.relevant]
+    if limit and limit < len(asked):
+        asked = [asked[i * len(asked) // limit] for i in range(limit)]
+    if not asked:
+        raise InputError(f"No question of {directory}/{split} has a relevant document.")
+    wrong = [replace(one, text=misspelt(one.text)) for one in asked]
+    entries = dataset.corpus(directory)
+    async with indexed(entries, settings) as index:
+        if index.kit.vocabulary:
+            words = set().union(*(plain_words(f"{one.title} {one.text}") for one in entries))
+            await index.kit.vocabulary.add(index.collection, words)
+
+        async def recall(questions: Sequence[Question], corrected: bool) -> dict[str, float]:
+            spelling = SpellingSettings(enabled=corrected)
+            recipes = search_recipes(settings.model_copy(update={"spelling": spelling}))
+            return await measured(Engine(index.kit, recipes), questions)
+
+        clean, kept = await recall(asked, False), await recall(asked, True)
+        typos, found = await recall(wrong, False), await recall(wrong, True)
+    lost = clean[MEASURE] - typos[MEASURE]
+    return {
+        "questions": len(asked),
+        "clean": clean[MEASURE],
+        "clean_corrected": kept[MEASURE],
+        "typos": typos[MEASURE],
+        "corrected": found[MEASURE],
+        "recovered": (found[MEASURE] - typos[MEASURE]) / lost if lost > 0 else 1.0,
+        "p50_ms_off": typos["p50_ms"],
+        "p50_ms_on": found["p50_ms"],
+    }
+
+
+def misspelt(question: str) -> str:
+    """The question with one letter of one word wrong: always the same one."""
+    random = Random(question)  # noqa: S311 - nothing secret
+    words = question.split(" ")
+    long = [place for place, word in enumerate(words) if _may(word)]
+    if not long:
+        return question
+    place = random.choice(long)
+    word = words[place]
+    letters = word.rstrip(".,;:?!")
+    words[place] = _wrong(letters, random) + word[len(letters) :]
+    return " ".join(words)
+
+
+def _may(word: str) -> bool:
+    letters = word.rstrip(".,;:?!")
+    plain = letters.isascii() and letters.isalpha() and letters[1:].islower()
+    return plain and len(letters) >= LEAST and letters.lower() not in STOPWORDS
+
+
+def _wrong(word: str, random: Random) -> str:
+    """Substitution, deletion, insertion or transposition, each as likely."""
+    while True:
+        at = random.randrange(len(word))
+        letter = random.choice(ascii_lowercase)
+        found = random.choice(
+            (
+                word[:at] + letter + word[at + 1 :],
+                word[:at] + word[at + 1 :],
+                word[:at] + letter + word[at:],
+                word[:at] + word[at + 1 : at + 2] + word[at : at + 1] + word[at + 2 :],
+            )
+        )
+        if found.lower() != word.lower():
+            return found

@@ -1,0 +1,87 @@
+"""Keeps the vocabulary of collections up to date, in the background: no ingest waits for it.
+
+What is to be read is what answers and was not read, so nothing is lost by a crash.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from ragstone.chunk import Chunk
+from ragstone.errors import RagstoneError
+from ragstone.filters import AnyOf
+from ragstone.ports import ChunkIndex, Vocabulary
+from ragstone.records import Collection
+from ragstone.text.plain_words import plain_words
+
+log = logging.getLogger(__name__)
+
+REVISIONS = 200
+"""Documents read at a time; what was read stays read if the process ends."""
+
+PAUSE = 0.005
+"""Seconds between two batches, so that questions go first."""
+
+
+class VocabularyReader:
+    """Reads the words of new documents; `wake` it whenever there may be some."""
+
+    def __init__(self, index: ChunkIndex, vocabulary: Vocabulary) -> None:
+        self._index = index
+        self._vocabulary = vocabulary
+        self._reading: dict[Collection, asyncio.Task[None]] = {}
+        self._again: set[Collection] = set()
+
+    def wake(self, collection: Collection) -> None:
+        """Read what is new in `collection`, now or after what is being read."""
+        if collection in self._reading:
+            self._again.add(collection)
+            return
+        task = asyncio.create_task(self._read(collection))
+        self._reading[collection] = task
+        task.add_done_callback(lambda _: self._done(collection))
+
+    def _done(self, collection: Collection) -> None:
+        del self._reading[collection]
+        if collection in self._again:
+            self._again.discard(collection)
+            self.wake(collection)
+
+    async def drained(self) -> None:
+        """Return when everything has been read that was to be read."""
+        while self._reading:
+            await asyncio.wait(list(self._reading.values()))
+            await asyncio.sleep(0)
+
+    async def aclose(self, seconds: float = 3.0) -> None:
+        """Give what is being read some seconds, then stop; the next start goes on."""
+        self._again.clear()
+        tasks = list(self._reading.values())
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=seconds)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+
+    async def _read(self, collection: Collection) -> None:
+        try:
+            unread = await self._vocabulary.unread(collection)
+            for start in range(0, len(unread), REVISIONS):
+                await self._add(collection, unread[start : start + REVISIONS])
+        except RagstoneError as error:
+            log.warning("The words of collection %r could not be read: %s", collection.name, error)
+
+    async def _add(self, collection: Collection, revisions: Sequence[str]) -> None:
+        where = AnyOf("revision", tuple(revisions))
+        words: set[str] = set()
+        async for chunks in self._index.scan(collection, where):
+            words |= await asyncio.to_thread(_words, chunks)
+            await asyncio.sleep(PAUSE)
+        await self._vocabulary.add(collection, words, revisions)
+
+
+def _words(chunks: Sequence[Chunk]) -> set[str]:
+    found: set[str] = set()
+    for chunk in chunks:
+        found |= plain_words(chunk.searchable)
+    return found

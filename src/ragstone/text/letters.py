@@ -1,0 +1,24 @@
+"""Words of the letters a to z as rows of a matrix, for work on many words at once."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+WIDTH = 24
+"""The longest word; longer ones are cut."""
+
+Rows = NDArray[np.uint8]
+"""(n, WIDTH): each row the bytes of one word, filled up with zeros."""
+
+
+def rows(words: Sequence[str]) -> Rows:
+    """The matrix of `words`; what is no letter of a to z may collide with others."""
+    flat = np.array([word.encode("ascii", "replace")[:WIDTH] for word in words], dtype=f"S{WIDTH}")
+    return flat.view(np.uint8).reshape(len(words), WIDTH)
+
+
+def lengths(matrix: Rows) -> NDArray[np.int64]:
+    """How many letters each row has."""
+    found: NDArray[np.int64] = np.count_nonzero(matrix, axis=1)
+    return found

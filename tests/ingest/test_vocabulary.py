@@ -1,0 +1,94 @@
+"""After an ingest the collection's words are read, in the background, and never twice."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from ragstone.index.edge import EdgeIndex
+from ragstone.ingest.pipeline import Pipeline
+from ragstone.ingest.vocabulary import VocabularyReader
+from ragstone.records import Collection
+from ragstone.service import IngestRequest
+from ragstone.settings import IngestSettings
+from ragstone.state.catalog import SqlCatalog
+from ragstone.state.database import open_database
+from ragstone.state.vocabulary import SqlVocabulary
+from tests.hashing import OneEmbedder
+
+
+@dataclass
+class House:
+    """A pipeline with a vocabulary."""
+
+    documents: Path
+    catalog: SqlCatalog
+    index: EdgeIndex
+    vocabulary: SqlVocabulary
+    reader: VocabularyReader
+    pipeline: Pipeline
+
+    async def ingest(self, prune: bool = False) -> None:
+        request = IngestRequest((str(self.documents),), prune=prune)
+        await self.pipeline.ingest("job", request, lambda _: None)
+
+    async def collection(self) -> Collection:
+        [found] = await self.catalog.collections()
+        return found
+
+    async def knows(self, *words: str) -> set[str]:
+        await self.reader.drained()
+        return set(await self.vocabulary.known(await self.collection(), words))
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[House]:
+    documents = tmp_path / "docs"
+    documents.mkdir()
+    async with open_database(tmp_path / "state.sqlite") as database:
+        catalog = await SqlCatalog.open(database)
+        index = EdgeIndex(tmp_path / "index")
+        vocabulary = SqlVocabulary(database)
+        reader = VocabularyReader(index, vocabulary)
+        pipeline = Pipeline(index, catalog, OneEmbedder(), IngestSettings(), reader)
+        yield House(documents, catalog, index, vocabulary, reader, pipeline)
+        await reader.aclose()
+        pipeline.close()
+        await index.aclose()
+
+
+async def test_given_an_ingest_then_words_of_text_and_title_are_known_without_accents(
+    house: House,
+) -> None:
+    (house.documents / "a.md").write_text("# Whales\n\nMöngke saw QX-4471 and a Krill.")
+    await house.ingest()
+    asked = ("whales", "mongke", "krill", "saw", "shark", "x4471")
+    assert await house.knows(*asked) == {"whales", "mongke", "krill", "saw"}
+    assert await house.vocabulary.unread(await house.collection()) == []
+
+
+async def test_given_a_new_version_then_its_words_are_added_and_the_gone_are_forgotten(
+    house: House,
+) -> None:
+    file = house.documents / "a.txt"
+    file.write_text("whales sing")
+    await house.ingest()
+    assert await house.knows("whales", "krill") == {"whales"}
+    file.write_text("krill swim")
+    await house.ingest()
+    assert await house.knows("whales", "krill") == {"krill"}
+    file.unlink()
+    await house.ingest(prune=True)
+    assert await house.knows("whales", "krill") == set()
+
+
+async def test_given_a_process_that_ended_early_then_the_next_reads_the_rest(house: House) -> None:
+    (house.documents / "a.txt").write_text("whales sing")
+    await house.ingest()
+    await house.reader.aclose(seconds=0)
+    after = VocabularyReader(house.index, house.vocabulary)
+    after.wake(await house.collection())
+    after.wake(await house.collection())
+    await after.drained()
+    assert await house.knows("whales") == {"whales"}
