@@ -1,0 +1,117 @@
+"""Whether two questions ask the same: by meaning, and then by everything that changes an answer.
+
+The likeness of vectors says what is near; it does not see that a number, a name, a negation, a
+direction or who did what to whom is another one. So every word that counts must have its
+counterpart in the other question, in the same place; only their forms, spellings and usual
+synonyms may differ.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ragstone.text.english import forms, synonyms
+from ragstone.text.question_reading import Clause, Reading, Term, read
+
+PRECISION, RECALL = 0.95, 0.85
+"""The likeness from which questions are compared, and from which they are compared strictly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether it is the same question, and if not, what differs."""
+
+    same: bool
+    reason: str = ""
+
+
+def compare(first: str, second: str, likeness: float = 1.0) -> Verdict:
+    """Compare two questions whose likeness (0..1, as for `PRECISION`) is known."""
+    a, b = reading(first), reading(second)
+    if a.plain == b.plain:
+        return Verdict(True, "the same words")
+    if a.script != b.script:
+        return Verdict(False, "language")
+    if len(a.clauses) != len(b.clauses):
+        return Verdict(False, "number of sentences")
+    for one, other in zip(a.clauses, b.clauses, strict=True):
+        differs = _difference(one, other)
+        if differs:
+            return Verdict(False, differs)
+    return Verdict(bool(a.clauses), "" if a.clauses else "nothing to compare")
+
+
+@lru_cache(4096)
+def reading(text: str) -> Reading:
+    """`read`, remembered."""
+    return read(text)
+
+
+def _difference(a: Clause, b: Clause) -> str:
+    if a.kind != b.kind:
+        return f"kind: {a.kind or 'statement'}, {b.kind or 'statement'}"
+    if sorted(n for n, _ in a.negations) != sorted(n for n, _ in b.negations):
+        return "negation"
+    if _sequence(a.terms, b.terms) or _sequence(_heads_last(a.terms), _heads_last(b.terms)):
+        return ""
+    if _chunked(a.terms, b.terms):
+        return ""
+    return "words"
+
+
+def _sequence(a: Sequence[Term], b: Sequence[Term]) -> bool:
+    """Whether every term has its counterpart in the same place."""
+    if len(a) != len(b):
+        return False
+    return all(x.label == y.label and _alike(x, y) for x, y in zip(a, b, strict=True))
+
+
+def _alike(x: Term, y: Term) -> bool:
+    if x.text == y.text:
+        return True
+    if not x.text.isalpha() or not y.text.isalpha():
+        return False
+    return bool(forms(x.text) & forms(y.text)) or synonyms(x.text, y.text)
+
+
+def _heads_last(terms: Sequence[Term]) -> list[Term]:
+    """The terms with "A of B" as "B A"."""
+    parts = list(_parts(terms))
+    ordered: list[list[Term]] = []
+    for part in parts:
+        if part[0].begins == "of" and ordered:
+            ordered.insert(len(ordered) - 1, part)
+        else:
+            ordered.append(part)
+    return [term for part in ordered for term in part]
+
+
+def _chunked(a: Sequence[Term], b: Sequence[Term]) -> bool:
+    """Whether the parts are the same, where those with a preposition stand elsewhere."""
+    left, right = list(_parts(a)), list(_parts(b))
+    if len(left) != len(right) or len(left) < 2:
+        return False
+    for part in left:
+        found = next(
+            (
+                other
+                for other in right
+                if part[0].begins == other[0].begins and _sequence(part, other)
+            ),
+            None,
+        )
+        if found is None:
+            return False
+        right.remove(found)
+    return True
+
+
+def _parts(terms: Sequence[Term]) -> Iterator[list[Term]]:
+    part: list[Term] = []
+    for term in terms:
+        if term.begins and part:
+            yield part
+            part = []
+        part.append(term)
+    if part:
+        yield part
