@@ -1,8 +1,10 @@
-"""Makes `text/data/english_synonyms.txt`: `python -m benchmarks.english_synonyms WORDNET`.
+"""Makes `text/data/english_synonyms.txt` and `english_words.txt`:
+`python -m benchmarks.english_synonyms WORDNET`.
 
 WORDNET is the folder `dict` of WordNet 3.1 (Princeton University, WordNet licence). Two words are
 kept when they share a meaning that is a usual one of both: each has it in at least a quarter of
-its occurrences in the tagged texts. The words are those that the bundled model knows whole.
+its occurrences in the tagged texts. The words are those that the bundled model knows whole; the
+second list is all of those that WordNet writes without a capital.
 """
 
 import json
@@ -16,17 +18,17 @@ import ragstone.models
 import ragstone.text
 
 LEAST_SHARE = 0.25
-NOMINAL = ("tion", "sion", "ment", "ance", "ence", "ing", "al")
-"""Endings of nouns that mean what their verb does; -er and -ee are somebody else."""
 
 
 def main(folder: Path) -> None:
     known = vocabulary()
     shares = usual(folder / "index.sense")
     pairs: set[tuple[str, str]] = set()
+    common: set[str] = set()
     for kind in ("noun", "verb", "adj", "adv"):
         for words, derived in synsets(folder / f"data.{kind}"):
             fitting = [w for w in words if w in known]
+            common.update(fitting)
             pairs |= {
                 (min(a, b), max(a, b))
                 for a, b in combinations(fitting, 2)
@@ -36,9 +38,10 @@ def main(folder: Path) -> None:
     for a, b in pairs:
         groups[a].add(b)
     lines = [f"{word} {' '.join(sorted(groups[word]))}\n" for word in sorted(groups)]
-    target = Path(ragstone.text.__file__).parent / "data" / "english_synonyms.txt"
-    target.write_text("".join(lines), encoding="utf-8")
-    print(f"{len(pairs):,} pairs, {target.stat().st_size / 1000:.0f} kB")
+    data = Path(ragstone.text.__file__).parent / "data"
+    (data / "english_synonyms.txt").write_text("".join(lines), encoding="utf-8")
+    (data / "english_words.txt").write_text("\n".join(sorted(common)) + "\n", encoding="utf-8")
+    print(f"{len(pairs):,} pairs, {len(common):,} words")
 
 
 def vocabulary() -> set[str]:

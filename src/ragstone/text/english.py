@@ -49,6 +49,9 @@ _ENDINGS = {"n't": "not", "'re": "are", "'ve": "have", "'ll": "will", "'d": "wou
 LEAST = 4
 """Letters of a word that may have an ending."""
 
+LEAST_SPELT = 5
+"""Letters of a word whose misspelling is recognised."""
+
 
 def expanded(word: str) -> list[str]:
     """The words that a contraction (casefolded, with a straight apostrophe) stands for."""
@@ -90,10 +93,47 @@ def _stems(word: str) -> Iterator[str]:
         yield word[:-1]
 
 
+def participle(word: str) -> bool:
+    """Whether "is" before this word says that it is done to somebody."""
+    return word.endswith("ed") or _irregular().get(word, word) != word
+
+
 def synonyms(first: str, second: str) -> bool:
     """Whether two words have a usual meaning in common."""
     known = _synonyms()
     return any(forms(second) & known[form] for form in forms(first) if form in known)
+
+
+def misspelt(first: str, second: str) -> bool:
+    """Whether one is a common word and the other no word, one letter or a swap away from it.
+
+    Both begin with the same letter and have five letters or more: names and codes are as near.
+    """
+    if min(len(first), len(second)) < LEAST_SPELT or first[0] != second[0]:
+        return False
+    return _known(first) != _known(second) and one_apart(first, second)
+
+
+def one_apart(first: str, second: str) -> bool:
+    """Whether one letter more, less or another one, or a swap of neighbours, is all that differs
+    (distance 1 after Damerau, 1964)."""
+    if abs(len(first) - len(second)) > 1 or first == second:
+        return False
+    start = next((i for i, (x, y) in enumerate(zip(first, second, strict=False)) if x != y), None)
+    if start is None:
+        return True
+    a, b = first[start:], second[start:]
+    swapped = a[:2] == b[1::-1] and a[2:] == b[2:]
+    return swapped or a[1:] == b[1:] or a[1:] == b or a == b[1:]
+
+
+def _known(word: str) -> bool:
+    return bool(forms(word) & _words())
+
+
+@cache
+def _words() -> frozenset[str]:
+    return frozenset(line[0] for line in _lines("english_words.txt")) | set(_irregular())
 
 
 @cache

@@ -23,7 +23,7 @@ _END = re.compile(
 _ASIDE = re.compile(r"\b(?:do you think|in your opinion|according to you|please|exactly) ")
 _ONE = r"(?:i|you|we|one|someone|somebody|anyone|anybody|a person|u)"
 _CAN = r"(?:do|does|can|could|should|would|shall|may|might|must|will|am|are)"
-_GOOD = r"(?:best|good|better|right|proper|correct|effective|most effective|possible|some|the|a|any|various|different|most|very|your|great|ideal|simple|easy)"
+_GOOD = r"(?:best|good|better|right|proper|correct|effective|most effective|possible|some|the|a|any|various|different|most|very|your|great|ideal|simple|easy|of|all)"
 _WAY = r"(?:way|ways|method|methods|steps?|tips?|tricks?|procedure|process|technique|techniques|means)"
 _IS = r"(?:is|are|was|were|will be|would be|can be|could be|be)"
 

@@ -6,11 +6,11 @@ questions in them are the same when nearly everything in them is.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragstone.text import question_foreign
-from ragstone.text.english import expanded
+from ragstone.text.english import expanded, participle
 from ragstone.text.question_frames import opened
 from ragstone.text.question_numbers import with_plain_dates, with_plain_numbers
 
@@ -21,36 +21,43 @@ _SENTENCE = re.compile(r"(?<=[?!;。？！])\s*|(?<=[^\W\d_]{3}\.)\s+|\n+")
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[-‐‑–/](?=[^\W\d_])")
 
 NEGATIONS = frozenset({"not", "no", "never", "nobody", "nothing", "none", "neither", "nor"})
+_BE = frozenset("am is are was were be been being".split())
 _AUXILIARY = frozenset(
-    "be am is are was were been being do does did done have has had having will would shall "
-    "should can could may might must".split()
+    "do does did done has have had having will would shall should can could may might must".split()
 )
 _LIGHT = frozenset(
-    "a an the this that these those there some any such and so just really actually basically "
+    "a an the this that these those there some any such so just really actually basically "
     "exactly simply also even ever please own then which who where it its to too very quite "
-    "currently nowadays various different several".split()
+    "currently nowadays various different several properly successfully correctly available".split()
 )
-_ONE = {"one": "*", "we": "*", "us": "*", "someone": "*", "somebody": "*", "anyone": "*"}
-_ONE |= {"anybody": "*", "our": "*'s", "one's": "*'s", "ourselves": "*", "oneself": "*"}
-_I = {"i": "*", "me": "*", "my": "*'s", "mine": "*'s", "myself": "*"}
-_YOU = {"you": "*", "your": "*'s", "yours": "*'s", "yourself": "*"}
+_ONE = frozenset("one we us someone somebody anyone anybody our one's ourselves oneself".split())
+_I = frozenset("i me my mine myself we us our ours".split())
+_YOU = frozenset("you your yours yourself".split())
+_OWN = frozenset("my our your mine yours ours one's".split())
+_MODALS = {"can": "can", "could": "can", "may": "can", "might": "can"}
+_MODALS |= {"should": "should", "must": "should", "shall": "should", "ought": "should"}
 _STRICT = frozenset(
     "from into onto without with before after until till since over under above below against by "
     "between among except than off out up down through via towards toward besides beyond "
     "despite instead like per across behind beside".split()
 )
+_JOINING = frozenset({"and", "or", "vs", "versus"})
 _LOOSE = frozenset("in on at of for about regarding during within inside as to around".split())
+_FUNCTION = _AUXILIARY | _LIGHT | _LOOSE | _STRICT | NEGATIONS | _ONE | _I | _YOU | _BE
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
     """A word that counts. `label` is the preposition before it where that changes the meaning,
-    `begins` whether a part of the sentence begins here, `name` whether it is written as one."""
+    `begins` the one that begins a part of the sentence here, `joined` whether "and" or "or" stands
+    before it, `name` whether it is written as one, `suffered` whether it is done to somebody."""
 
     text: str
     label: str = ""
     begins: str = ""
+    joined: bool = False
     name: bool = False
+    suffered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,47 +104,67 @@ def _clause(sentence: str) -> Clause:
     acronyms = set() if shouted else {w.casefold() for w in raw if len(w) > 1 and w.isupper()}
     words = [part for word in raw for part in _parts(word, acronyms)]
     frame = opened(" ".join(words))
-    return _read_terms(frame.kind, with_plain_numbers(frame.rest.split()), names)
+    rest = with_plain_numbers(frame.rest.split())
+    dropped = _anybody(frame.kind, set(words))
+    clause = _Terms(frame.kind + _modality(frame.kind, words), dropped, frozenset(names)).of(rest)
+    if clause.terms or not dropped:
+        return clause
+    return _Terms(frame.kind, frozenset(), frozenset(names)).of(rest)
 
 
 def _parts(word: str, acronyms: set[str]) -> list[str]:
     plain = word.casefold()
-    if plain in acronyms and _is_function(plain):
+    if plain in acronyms and plain in _FUNCTION:
         return [f"{plain}."]
     return expanded(plain)
 
 
-def _is_function(word: str) -> bool:
-    return word in _AUXILIARY | _LIGHT | _LOOSE | _STRICT | NEGATIONS or word in _ONE | _I | _YOU
+def _modality(kind: str, words: Sequence[str]) -> str:
+    """Whether it is about what one can or should do, and done by or to whom it is about."""
+    if kind == "how to":
+        return ""
+    modal = sorted({_MODALS[word] for word in words if word in _MODALS})
+    first = next((word for word in words if word in _AUXILIARY or word in _BE), "")
+    return "".join(f", {one}" for one in (*modal, *(["be"] if first in _BE else [])))
 
 
-def _read_terms(kind: str, words: Sequence[str], names: Iterable[str]) -> Clause:
-    people = _people(words)
-    known = frozenset(names)
-    negations: list[tuple[str, int]] = []
-    terms: list[Term] = []
-    label, begins = "", ""
-    for word in words:
-        if word in NEGATIONS:
-            negations.append(("not" if word == "no" else word, len(terms)))
-        elif word in _STRICT or word in _LOOSE:
-            label, begins = (word if word in _STRICT else ""), word
-        elif word in _AUXILIARY or word in _LIGHT or word == "'s":
-            continue
-        elif people.get(word) == "*" and not label:
-            continue
-        else:
-            plain = people.get(word, word)
-            terms.append(Term(plain, label, begins, plain.strip(".") in known))
-            label = begins = ""
-    if label:
-        terms.append(Term(label, label, begins))
-    return Clause(kind, tuple(negations), tuple(terms))
+def _anybody(kind: str, words: set[str]) -> frozenset[str]:
+    """Pronouns that mean anybody who asks, so that they count for nothing."""
+    if words & _I and words & _YOU:
+        return _ONE - _I
+    if kind == "how to":
+        return _ONE | _I | _YOU
+    if kind.startswith("whether"):
+        return _ONE - _I
+    return _ONE | _I | _YOU - _OWN if kind.startswith(("what", "why")) else _ONE - _I
 
 
-def _people(words: Sequence[str]) -> dict[str, str]:
-    """Pronouns that mean anybody; none where first and second person are set against another."""
-    said = set(words)
-    if said & set(_I) and said & set(_YOU):
-        return dict(_ONE)
-    return _ONE | _I | _YOU
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """Reads the words after a question's beginning."""
+
+    kind: str
+    dropped: frozenset[str]
+    names: frozenset[str]
+
+    def of(self, words: Sequence[str]) -> Clause:
+        negations: list[tuple[str, int]] = []
+        terms: list[Term] = []
+        label, begins, joined, suffered = "", "", False, False
+        for word in words:
+            if word in NEGATIONS:
+                negations.append(("not" if word == "no" else word, len(terms)))
+            elif word in _STRICT or word in _LOOSE:
+                label, begins = (word if word in _STRICT else ""), word
+            elif word in _JOINING:
+                joined = True
+            elif word in _BE and word != "be":
+                suffered = True
+            elif word not in _AUXILIARY | _LIGHT | self.dropped and word != "'s":
+                name = word.strip(".") in self.names
+                done = suffered and participle(word)
+                terms.append(Term(word, label, begins, joined, name, done))
+                label, begins, joined, suffered = "", "", False, False
+        if label:
+            terms.append(Term(label, label, begins))
+        return Clause(self.kind, tuple(negations), tuple(terms))

@@ -7,10 +7,10 @@ synonyms may differ.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from ragstone.text.english import forms, synonyms
+from ragstone.text.english import forms, misspelt, synonyms
 from ragstone.text.question_reading import Clause, Reading, Term, read
 
 PRECISION, RECALL = 0.95, 0.85
@@ -52,18 +52,47 @@ def _difference(a: Clause, b: Clause) -> str:
         return f"kind: {a.kind or 'statement'}, {b.kind or 'statement'}"
     if sorted(n for n, _ in a.negations) != sorted(n for n, _ in b.negations):
         return "negation"
-    if _sequence(a.terms, b.terms) or _sequence(_heads_last(a.terms), _heads_last(b.terms)):
+    left, right = _ordered(a), _ordered(b)
+    if _sequence(left, right) or _sequence(_heads_last(left), _heads_last(right)):
         return ""
-    if _chunked(a.terms, b.terms):
+    if _chunked(left, right):
         return ""
     return "words"
+
+
+def _ordered(clause: Clause) -> list[Term]:
+    """The terms, with what is joined by "and" or "or" in the order of the alphabet, and the best
+    of something before it."""
+    terms = list(clause.terms)
+    if clause.negations:
+        return terms
+    for part in _parts(clause.terms):
+        start = terms.index(part[0])
+        joints = [i for i, term in enumerate(part) if term.joined]
+        if len(joints) == 1 and (part[0].label == "between" or len(part) == 2):
+            terms[start : start + len(part)] = _sorted(part[: joints[0]], part[joints[0] :])
+        elif clause.kind.startswith("what") and part[-1].text == "best" and not part[0].begins:
+            terms[start : start + len(part)] = [part[-1], *part[:-1]]
+    return terms
+
+
+def _sorted(first: list[Term], second: list[Term]) -> list[Term]:
+    if [term.text for term in first] <= [term.text for term in second]:
+        return [*first, *second]
+    label, begins = first[0].label, first[0].begins
+    opening = replace(second[0], label=label, begins=begins, joined=False)
+    closing = replace(first[0], label="", begins="", joined=True)
+    return [opening, *second[1:], closing, *first[1:]]
 
 
 def _sequence(a: Sequence[Term], b: Sequence[Term]) -> bool:
     """Whether every term has its counterpart in the same place."""
     if len(a) != len(b):
         return False
-    return all(x.label == y.label and _alike(x, y) for x, y in zip(a, b, strict=True))
+    return all(
+        x.label == y.label and x.suffered == y.suffered and _alike(x, y)
+        for x, y in zip(a, b, strict=True)
+    )
 
 
 def _alike(x: Term, y: Term) -> bool:
@@ -71,7 +100,9 @@ def _alike(x: Term, y: Term) -> bool:
         return True
     if not x.text.isalpha() or not y.text.isalpha():
         return False
-    return bool(forms(x.text) & forms(y.text)) or synonyms(x.text, y.text)
+    if forms(x.text) & forms(y.text) or synonyms(x.text, y.text):
+        return True
+    return not (x.name or y.name) and misspelt(x.text, y.text)
 
 
 def _heads_last(terms: Sequence[Term]) -> list[Term]:
