@@ -1,5 +1,6 @@
 """English words for comparing questions: their plain form, and which mean the same."""
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
@@ -46,6 +47,8 @@ _CONTRACTIONS = {
     "plz": "please",
 }
 _ENDINGS = {"n't": "not", "'re": "are", "'ve": "have", "'ll": "will", "'d": "would", "'m": "am"}
+_BRITISH = re.compile(r"(?<=[a-z]{3})is(e|ed|es|ing|ation|ations)$")
+
 LEAST = 4
 """Letters of a word that may have an ending."""
 
@@ -75,7 +78,8 @@ def forms(word: str) -> frozenset[str]:
         return frozenset((word, _irregular()[word]))
     if not word.isalpha() or not word.isascii() or len(word) < LEAST:
         return frozenset((word,))
-    return frozenset((word, *_stems(word)))
+    american = _BRITISH.sub(r"iz\1", word)
+    return frozenset((word, american, *_stems(word), *_stems(american)))
 
 
 def _stems(word: str) -> Iterator[str]:
@@ -105,29 +109,31 @@ def synonyms(first: str, second: str) -> bool:
 
 
 def misspelt(first: str, second: str) -> bool:
-    """Whether one is a common word and the other no word, one letter or a swap away from it.
+    """Whether one is a common word and the other no word, one slip away from it.
 
     Both begin with the same letter and have five letters or more: names and codes are as near.
     """
     if min(len(first), len(second)) < LEAST_SPELT or first[0] != second[0]:
         return False
-    return _known(first) != _known(second) and one_apart(first, second)
+    return common(first) != common(second) and slipped(first, second)
 
 
-def one_apart(first: str, second: str) -> bool:
-    """Whether one letter more, less or another one, or a swap of neighbours, is all that differs
-    (distance 1 after Damerau, 1964)."""
+def slipped(first: str, second: str) -> bool:
+    """Whether one letter more or less, or a swap of neighbours, is all that differs.
+
+    Another letter is no slip of the finger: it makes sulfites of sulfates.
+    """
     if abs(len(first) - len(second)) > 1 or first == second:
         return False
     start = next((i for i, (x, y) in enumerate(zip(first, second, strict=False)) if x != y), None)
     if start is None:
         return True
     a, b = first[start:], second[start:]
-    swapped = a[:2] == b[1::-1] and a[2:] == b[2:]
-    return swapped or a[1:] == b[1:] or a[1:] == b or a == b[1:]
+    return (a[:2] == b[1::-1] and a[2:] == b[2:]) or a[1:] == b or a == b[1:]
 
 
-def _known(word: str) -> bool:
+def common(word: str) -> bool:
+    """Whether it is a usual word that is written without a capital."""
     return bool(forms(word) & _words())
 
 

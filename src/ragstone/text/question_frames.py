@@ -53,6 +53,7 @@ _FRAMES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("how to", rf"^how {_CAN} {_ONE}(?: (?:go about|be able to|get to|manage to|start to))?\b"),
         ("how to", rf"^how (?:{_ONE} )?(?:to|can)\b"),
         ("how to", rf"^how (?:{_ONE}) {_CAN}\b"),
+        ("like", r"^(?:how does it feel|what (?:does it feel like|is it like|is it to))\b(?: to)?(?: be)?"),
         ("how many", r"^(?:how many|what (?:is|are|was) the (?:total )?number of)\b"),
         ("how much cost", r"^(?:what (?:is|are) the (?:\w+ )?(?:price|cost)s? (?:of|for))\b"),
         ("how much", r"^how much\b"),
@@ -73,7 +74,7 @@ _FRAMES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("whose", r"^whose\b"),
         ("who", r"^(?:who|which person|what person)\b"),
         ("how", r"^how\b"),
-        ("what", rf"^(?:what|which)(?: all)? {_IS}(?: (?:the|some|some of the|a few|few|an|a|any|your|all|of the))*(?: (?:kinds?|types?|sorts?) of)?\b"),
+        ("what", rf"^(?:what|which)(?: all)? {_IS}(?: (?:the|some|some of the|a few|few|an|a|any|all|of the))*(?: (?:kinds?|types?|sorts?) of)?\b"),
         ("what", r"^(?:(?:can|could|would) (?:you|anyone|someone|anybody) )?(?:please )?(?:name|list|suggest|recommend|give)(?: (?:me|us|some|a few|few|any|the|a|an))*\b"),
         ("what", r"^(?:what|which)(?: (?:kinds?|types?|sorts?) of)?\b"),
         ("if", r"^(?:if|whether)\b"),
@@ -106,26 +107,35 @@ _MODALITY = {
     "must": "must",
     "need": "must",
 }
+_VERB = re.compile(
+    r"\b(?:i|you|we|he|she|they|it|am|is|are|was|were|do|does|did|has|have|had|can|could|will|would|"
+    r"should|shall|must|may|might|how|what|why|who|when|where|which)\b"
+)
+_MEANS = re.compile(r"\b(?:mean|stand for|refer to|signify)$")
 _PAST = re.compile(r"\b(?:was|were|did|had)\b")
 _FUTURE = re.compile(r"\b(?:will|going to|would)\b")
 
 
-def opened(sentence: str) -> Opened:
-    """The kind of a question in plain words (lower case, single spaces), and what remains."""
-    text = _trimmed(sentence)
+def opened(text: str) -> Opened:
+    """The kind of a question that is `trimmed`, and what remains."""
     for kind, pattern in _FRAMES:
         if found := pattern.search(text):
             if kind == "how measure":
                 kind = f"how {found[1]}"
             if kind == "if":
-                return opened(text[found.end() :].strip())
-            return Opened(kind + _tense(kind, text), text[found.end() :].strip())
+                return opened(trimmed(text[found.end() :].strip()))
+            rest = text[found.end() :].strip()
+            if kind == "mean":
+                rest = _MEANS.sub("", rest)
+            return Opened(kind + _tense(kind, text), rest)
     if found := _YES_NO.search(text):
         return Opened(f"whether {_MODALITY[found[1]]}", text[found.end() :].strip())
-    return Opened("", text)
+    # Words that name something are asked like "What is ...?".
+    return Opened("" if _VERB.search(text) else "what", text)
 
 
-def _trimmed(text: str) -> str:
+def trimmed(text: str) -> str:
+    """A question in plain words (lower case, single spaces) without politeness around it."""
     before = ""
     while text != before:
         before = text

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragstone.text import question_foreign
-from ragstone.text.english import expanded, participle
-from ragstone.text.question_frames import opened
+from ragstone.text.english import common, expanded, participle
+from ragstone.text.question_frames import opened, trimmed
 from ragstone.text.question_numbers import with_plain_dates, with_plain_numbers
 
 _TOKEN = re.compile(
@@ -19,6 +19,15 @@ _TOKEN = re.compile(
 )
 _SENTENCE = re.compile(r"(?<=[?!;。？！])\s*|(?<=[^\W\d_]{3}\.)\s+|\n+")
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[-‐‑–/](?=[^\W\d_])")
+
+_ONE_LETTER = re.compile(r"\b([a-zA-Z])-(?=[a-z]{3})")
+_FRONTED = re.compile(
+    r"^((?:in|on|at|during|for|from|after|before|since|until|under|with|without|as|by)\b[^,?]+), "
+    r"((?:how|what|which|who|whom|whose|when|where|why|is|are|was|were|do|does|did|can|could|will|"
+    r"would|should|must|may|has|have|had)\b[^,]*)$",
+    re.IGNORECASE,
+)
+"""What stands before the question but belongs behind it."""
 
 NEGATIONS = frozenset({"not", "no", "never", "nobody", "nothing", "none", "neither", "nor"})
 _BE = frozenset("am is are was were be been being".split())
@@ -30,7 +39,7 @@ _LIGHT = frozenset(
     "exactly simply also even ever please own then which who where it its to too very quite "
     "currently nowadays various different several properly successfully correctly available".split()
 )
-_ONE = frozenset("one we us someone somebody anyone anybody our one's ourselves oneself".split())
+_ONE = frozenset("one we us our one's ourselves oneself".split())
 _I = frozenset("i me my mine myself we us our ours".split())
 _YOU = frozenset("you your yours yourself".split())
 _OWN = frozenset("my our your mine yours ours one's".split())
@@ -96,34 +105,36 @@ def _foreign(text: str, script: str) -> Clause:
 
 
 def _clause(sentence: str) -> Clause:
-    sentence = _HYPHEN.sub(" ", with_plain_dates(sentence))
+    sentence = _FRONTED.sub(r"\2 \1", with_plain_dates(sentence).strip(" ?.!"))
+    sentence = _HYPHEN.sub(" ", _ONE_LETTER.sub(r"\1", sentence))
     raw = _TOKEN.findall(sentence)
     shouted = sum(word.isupper() for word in raw) > len(raw) / 2
-    # What looks like a function word but is written in capitals is a name: US, IT, WHO.
+    # What looks like a usual word but is written in capitals is a name: US, WHO, AIDS.
     names = set() if shouted else {w.casefold() for w in raw[1:] if w[:1].isupper()}
     acronyms = set() if shouted else {w.casefold() for w in raw if len(w) > 1 and w.isupper()}
-    words = [part for word in raw for part in _parts(word, acronyms)]
-    frame = opened(" ".join(words))
+    asked = trimmed(" ".join(part for word in raw for part in _parts(word, acronyms)))
+    words = asked.split()
+    frame = opened(asked)
     rest = with_plain_numbers(frame.rest.split())
-    dropped = _anybody(frame.kind, set(words))
-    clause = _Terms(frame.kind + _modality(frame.kind, words), dropped, frozenset(names)).of(rest)
-    if clause.terms or not dropped:
-        return clause
-    return _Terms(frame.kind, frozenset(), frozenset(names)).of(rest)
+    kind = frame.kind + _modality(frame.kind, words)
+    clause = _Terms(kind, _anybody(frame.kind, set(words)), frozenset(names)).of(rest)
+    return clause if clause.terms else _Terms(kind, frozenset(), frozenset(names)).of(rest)
 
 
 def _parts(word: str, acronyms: set[str]) -> list[str]:
     plain = word.casefold()
-    if plain in acronyms and plain in _FUNCTION:
+    if plain in acronyms and (plain in _FUNCTION or common(plain)):
         return [f"{plain}."]
     return expanded(plain)
 
 
 def _modality(kind: str, words: Sequence[str]) -> str:
     """Whether it is about what one can or should do, and done by or to whom it is about."""
-    if kind == "how to":
+    if kind in ("how to", "mean"):
         return ""
     modal = sorted({_MODALS[word] for word in words if word in _MODALS})
+    if kind == "what" and not any(word in _AUXILIARY | _BE for word in words):
+        return ", be"
     first = next((word for word in words if word in _AUXILIARY or word in _BE), "")
     return "".join(f", {one}" for one in (*modal, *(["be"] if first in _BE else [])))
 
@@ -155,7 +166,8 @@ class _Terms:
             if word in NEGATIONS:
                 negations.append(("not" if word == "no" else word, len(terms)))
             elif word in _STRICT or word in _LOOSE:
-                label, begins = (word if word in _STRICT else ""), word
+                label = word if word in _STRICT else label if begins in _STRICT else ""
+                begins = word
             elif word in _JOINING:
                 joined = True
             elif word in _BE and word != "be":
@@ -165,6 +177,6 @@ class _Terms:
                 done = suffered and participle(word)
                 terms.append(Term(word, label, begins, joined, name, done))
                 label, begins, joined, suffered = "", "", False, False
-        if label:
-            terms.append(Term(label, label, begins))
+        if begins:
+            terms.append(Term(begins, label, begins))
         return Clause(self.kind, tuple(negations), tuple(terms))

@@ -50,7 +50,7 @@ def reading(text: str) -> Reading:
 def _difference(a: Clause, b: Clause) -> str:
     if a.kind != b.kind:
         return f"kind: {a.kind or 'statement'}, {b.kind or 'statement'}"
-    if sorted(n for n, _ in a.negations) != sorted(n for n, _ in b.negations):
+    if not _equally_negated(a, b):
         return "negation"
     left, right = _ordered(a), _ordered(b)
     if _sequence(left, right) or _sequence(_heads_last(left), _heads_last(right)):
@@ -58,6 +58,13 @@ def _difference(a: Clause, b: Clause) -> str:
     if _chunked(left, right):
         return ""
     return "words"
+
+
+def _equally_negated(a: Clause, b: Clause) -> bool:
+    """Whether the same negations stand there, and in the same place where there are parts."""
+    if any(term.joined for term in (*a.terms, *b.terms)):
+        return a.negations == b.negations
+    return sorted(n for n, _ in a.negations) == sorted(n for n, _ in b.negations)
 
 
 def _ordered(clause: Clause) -> list[Term]:
