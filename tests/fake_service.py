@@ -28,6 +28,7 @@ from ragstone.events import (
     Thinking,
     Token,
 )
+from ragstone.ports import CacheFigures
 from ragstone.records import Collection, Document
 from ragstone.service import (
     CollectionSummary,
@@ -180,6 +181,15 @@ class FakeService:
             raise UnknownModel(f"There is no embedding model {model!r}; use {MODEL}.")
         vectors = [[float(len(text)), 0.5, 0.25, 1.0] for text in texts]
         return MODEL, np.array(vectors, dtype=np.float32)
+
+    async def cache_figures(self) -> CacheFigures:
+        return CacheFigures("memory", True, 3, 2, 1, 4.5)
+
+    async def clear_cache(self) -> int:
+        return 3
+
+    async def rebuild_cache(self) -> int:
+        return 1
 
     async def overview(self) -> Overview:
         jobs = (Progress("j0", files=1),)

@@ -1,26 +1,18 @@
 """The command line. Heavy modules are imported by the commands, so that --help stays fast."""
 
 import asyncio
-import logging
-import os
 import sys
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
 from ragstone.errors import RagstoneError
 from ragstone.evaluation.commands import app as eval_app
-from ragstone.terminal import log
 from ragstone.terminal import options as opt
+from ragstone.terminal.cache import app as cache_app
+from ragstone.terminal.running import guarded, opened, run
 from ragstone.turn import Level
-
-if TYPE_CHECKING:
-    from ragstone.service import Service
-    from ragstone.settings import Settings
-
-INTERRUPTED = 130
 
 app = typer.Typer(
     name="ragstone",
@@ -33,6 +25,7 @@ app = typer.Typer(
 )
 
 app.add_typer(eval_app, name="eval")
+app.add_typer(cache_app, name="cache")
 
 Context = typer.Context
 
@@ -69,10 +62,10 @@ def ingest(
     from ragstone.service import IngestRequest
     from ragstone.terminal import commands
 
-    settings = _settings(context)
+    settings = opened(context)
     request = IngestRequest(commands.absolute(paths), collection, prune=prune)
     data = settings.ragstone_data.expanduser().absolute()
-    _run(
+    run(
         settings,
         lambda s: commands.ingest(s, request, as_json=as_json, watch=watch, data=data),
     )
@@ -90,6 +83,7 @@ def ask(
     strategy: opt.StrategyOption = None,
     under: opt.Under = None,
     where: opt.Where = None,
+    cache: opt.UseCache = True,
     as_json: opt.AsJson = False,
     trace: Annotated[bool, typer.Option("--trace", help="Show what each stage did.")] = False,
 ) -> None:
@@ -104,8 +98,9 @@ def ask(
         top_k=top_k,
         strategy=strategy,
         where=opt.condition(under, where),
+        cache=cache,
     )
-    _run(_settings(context), lambda s: commands.ask(s, asked, as_json=as_json, trace=trace))
+    run(opened(context), lambda s: commands.ask(s, asked, as_json=as_json, trace=trace))
 
 
 @app.command()
@@ -124,6 +119,7 @@ def search(
     neighbours: opt.Neighbours = None,
     under: opt.Under = None,
     where: opt.Where = None,
+    cache: opt.UseCache = True,
     as_json: opt.AsJson = False,
 ) -> None:
     """Show the passages that fit a query best, with scores."""
@@ -138,8 +134,9 @@ def search(
         strategy=strategy,
         wanted=wanted,
         where=opt.condition(under, where),
+        cache=cache,
     )
-    _run(_settings(context), lambda s: commands.search(s, asked, as_json=as_json))
+    run(opened(context), lambda s: commands.search(s, asked, as_json=as_json))
 
 
 @app.command()
@@ -151,11 +148,11 @@ def serve(
     """Serve the HTTP API on this machine until Ctrl-C."""
     from ragstone import server
 
-    settings = _settings(context)
+    settings = opened(context)
     given = {name: v for name, v in (("host", host), ("port", port)) if v is not None}
     changed = settings.server.model_copy(update=given)
     settings = settings.model_copy(update={"server": changed})
-    _guarded(lambda: server.serve(settings), settings, tracebacks=True)
+    guarded(lambda: server.serve(settings), settings, tracebacks=True)
 
 
 @app.command()
@@ -163,7 +160,7 @@ def status(context: Context, as_json: opt.AsJson = False) -> None:
     """Show what is indexed, by which models, and whether a server runs."""
     from ragstone.terminal import commands
 
-    _run(_settings(context), lambda s: commands.status(s, as_json=as_json))
+    run(opened(context), lambda s: commands.status(s, as_json=as_json))
 
 
 @app.command()
@@ -171,7 +168,7 @@ def collections(context: Context, as_json: opt.AsJson = False) -> None:
     """List the collections."""
     from ragstone.terminal import commands
 
-    _run(_settings(context), lambda s: commands.collections(s, as_json=as_json))
+    run(opened(context), lambda s: commands.collections(s, as_json=as_json))
 
 
 @app.command()
@@ -181,7 +178,7 @@ def documents(
     """List the documents of a collection."""
     from ragstone.terminal import commands
 
-    _run(_settings(context), lambda s: commands.documents(s, collection, as_json=as_json))
+    run(opened(context), lambda s: commands.documents(s, collection, as_json=as_json))
 
 
 @app.command()
@@ -203,7 +200,7 @@ def delete(
     what = "all documents" if everything else " and ".join(paths or ())
     if not yes:
         _confirm(f"Delete {what} of the collection {collection!r} from the index?")
-    _run(_settings(context), lambda s: commands.delete(s, collection, paths or None))
+    run(opened(context), lambda s: commands.delete(s, collection, paths or None))
 
 
 @app.command()
@@ -217,7 +214,7 @@ def rebuild(
     """Index a collection anew with the configured embedding model."""
     from ragstone.terminal import commands
 
-    _run(_settings(context), lambda s: commands.rebuild(s, "default", collection, as_json=as_json))
+    run(opened(context), lambda s: commands.rebuild(s, "default", collection, as_json=as_json))
 
 
 @app.command()
@@ -237,10 +234,10 @@ def migrate(
     """Move collections to another index with their vectors; run it again if it was cut off."""
     from ragstone.terminal import migrate
 
-    settings = _settings(context)
+    settings = opened(context)
     source = settings.index.url if from_ is None else from_
     move = migrate.Move((source, from_key), (to, to_key), collection)
-    _guarded(lambda: asyncio.run(migrate.run(settings, move, as_json=as_json)), settings)
+    guarded(lambda: asyncio.run(migrate.run(settings, move, as_json=as_json)), settings)
 
 
 @app.command()
@@ -257,58 +254,6 @@ def main() -> None:
         app()
     except RagstoneError as error:
         sys.exit(f"ragstone: {error.message}")
-
-
-def _settings(context: Context) -> "Settings":
-    from ragstone.settings import load
-
-    try:
-        return load(ragstone_data=context.obj) if context.obj else load()
-    except RagstoneError as error:
-        _fail(error.message)
-
-
-def _run(settings: "Settings", action: Callable[["Service"], Awaitable[int]]) -> None:
-    """Run a command on the service that has the data; exit with the status it returns."""
-
-    async def connected() -> int:
-        from ragstone import remote
-
-        async with remote.connect(settings) as service:
-            return await action(service)
-
-    _guarded(lambda: asyncio.run(connected()), settings)
-
-
-def _guarded(
-    work: Callable[[], int | None], settings: "Settings", tracebacks: bool = False
-) -> NoReturn:
-    """Exit with what `work` returns, or with one line that says what went wrong.
-
-    The log goes to standard error; a server's has `tracebacks`, as nobody else sees its errors.
-    """
-    log.start(settings.log_level, tracebacks)
-    try:
-        status = work() or 0
-    except RagstoneError as error:
-        _fail(error.message)
-    except KeyboardInterrupt:
-        _fail("stopped.", INTERRUPTED)
-    except BrokenPipeError:
-        # Who read the output has gone; Python would complain about it once more at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = 1
-    except Exception as error:
-        logging.getLogger(__name__).debug("The command broke", exc_info=error)
-        _fail(f"something broke inside ({type(error).__name__}: {error}).")
-    raise typer.Exit(status)
-
-
-def _fail(message: str, status: int = 1) -> NoReturn:
-    from ragstone.terminal.show import err
-
-    err(f"ragstone: {message}")
-    raise typer.Exit(status)
 
 
 def _confirm(question: str) -> None:

@@ -14,7 +14,7 @@ from ragstone.events import Event
 from ragstone.filters import AnyOf, Not
 from ragstone.ingest.jobs import Jobs
 from ragstone.ingest.pipeline import Pipeline
-from ragstone.ports import Embedder, Kit
+from ragstone.ports import CacheFigures, Embedder, Kit
 from ragstone.records import Collection, Document
 from ragstone.service import CollectionSummary, Found, IngestRequest, Overview, Progress
 from ragstone.turn import Ask, Principal
@@ -111,6 +111,15 @@ class Ragstone:
                 return embedder.name, await embedder.embed_passages(texts)
         names = ", ".join(embedder.name for embedder in usable)
         raise UnknownModel(f"There is no embedding model {model!r}; use {names}.")
+
+    async def cache_figures(self) -> CacheFigures:
+        return await self._kit.cache.figures() if self._kit.cache else CacheFigures()
+
+    async def clear_cache(self) -> int:
+        return await self._kit.cache.clear() if self._kit.cache else 0
+
+    async def rebuild_cache(self) -> int:
+        return await self._kit.cache.rebuild() if self._kit.cache else 0
 
     async def overview(self) -> Overview:
         collections = await self.collections(Principal())

@@ -4,6 +4,7 @@
 reranks; `enhanced` takes twice the passages with their neighbours; `maximum` searches in rounds.
 """
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -18,6 +19,8 @@ from ragstone.stages.fuse import Fuse
 from ragstone.stages.generate import Generate
 from ragstone.stages.grade import Grade
 from ragstone.stages.persist import Persist
+from ragstone.stages.recall import Recall
+from ragstone.stages.remember import Remember
 from ragstone.stages.rerank import Rerank
 from ragstone.stages.retrieve import Retrieve
 from ragstone.stages.route import Route
@@ -69,7 +72,7 @@ def recipes(settings: Settings) -> Mapping[Level, Recipe]:
         "enhanced": enhanced,
         "maximum": replace(enhanced, strategy="iterative", top_k=3 * rag.top_k),
     }
-    return {level: _recipe(settings, plan) for level, plan in plans.items()}
+    return {level: _recipe(settings, level, plan) for level, plan in plans.items()}
 
 
 def search_recipes(settings: Settings) -> Mapping[Level, Recipe]:
@@ -78,19 +81,30 @@ def search_recipes(settings: Settings) -> Mapping[Level, Recipe]:
     for level, recipe in recipes(settings).items():
         names = [stage.name for stage in recipe.stages]
         stages = recipe.stages[: names.index(Expand.name) + 1]
+        changed: dict[str, Stage] = {
+            Grade.name: Grade(near_duplicate=1),
+            Recall.name: _recall(settings, level, answers=False),
+        }
         searches[level] = Recipe(
-            tuple(
-                Grade(near_duplicate=1) if stage.name == Grade.name else stage for stage in stages
-            )
+            tuple(changed.get(stage.name, stage) for stage in stages), tail=(Remember(),)
         )
     return searches
 
 
-def _recipe(settings: Settings, plan: Plan) -> Recipe:
+def _recall(settings: Settings, level: Level, answers: bool) -> Recall:
+    """The cache's stage; results of other settings are none of this recipe's."""
+    behind = {"server", "cache", "log_level", "ragstone_data"}
+    said = (level, answers, settings.model_dump_json(exclude=behind))
+    recipe = hashlib.blake2b(repr(said).encode(), digest_size=16).hexdigest()
+    return Recall(recipe=recipe, answers=answers, mode=settings.cache.threshold_mode)
+
+
+def _recipe(settings: Settings, level: Level, plan: Plan) -> Recipe:
     rag = settings.rag
     return Recipe(
         stages=(
             Contextualize(max_question_chars=rag.max_question_chars),
+            _recall(settings, level, answers=True),
             Route(plan=plan),
             Retrieve(),
             Fuse(rrf_k=rag.rrf_k, title_boost=rag.title_boost),
@@ -101,5 +115,5 @@ def _recipe(settings: Settings, plan: Plan) -> Recipe:
             Generate(timeout=rag.answer_timeout),
             Cite(),
         ),
-        tail=(Persist(),),
+        tail=(Persist(), Remember()),
     )

@@ -17,6 +17,7 @@ import numpy as np
 from ragstone import wire
 from ragstone.errors import DataDirectoryInUse, RagstoneError, Unavailable
 from ragstone.events import Done, Event, Failed
+from ragstone.ports import CacheFigures
 from ragstone.records import Document
 from ragstone.service import CollectionSummary, Found, IngestRequest, Overview, Progress, Service
 from ragstone.settings import Settings
@@ -151,6 +152,15 @@ class RemoteRagstone:
         answer = await self._post("/local/embed", body)
         flat = np.frombuffer(base64.b64decode(answer["vectors"]), dtype="<f4")
         return str(answer["model"]), flat.reshape(-1, int(answer["dimensions"]))
+
+    async def cache_figures(self) -> CacheFigures:
+        return wire.load(CacheFigures, await self._get("/local/cache", {}))
+
+    async def clear_cache(self) -> int:
+        return int((await self._post("/local/cache/clear", {}))["entries"])
+
+    async def rebuild_cache(self) -> int:
+        return int((await self._post("/local/cache/rebuild", {}))["entries"])
 
     async def overview(self) -> Overview:
         overview = wire.load(Overview, await self._get("/local/overview", {}))

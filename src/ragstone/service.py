@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 
 from ragstone.chunk import EVERYONE
 from ragstone.events import Event
+from ragstone.ports import CacheFigures
 from ragstone.records import Collection, Document
 from ragstone.turn import Ask, Hit, Principal, Traced
 
@@ -135,6 +136,18 @@ class Service(Protocol):
 
     async def embed(self, texts: Sequence[str], model: str = "") -> tuple[str, Any]:
         """The model's name and the vectors (n, dimensions) of texts as passages."""
+        ...
+
+    async def cache_figures(self) -> CacheFigures:
+        """What the semantic cache has done."""
+        ...
+
+    async def clear_cache(self) -> int:
+        """Forget every question; how many went."""
+        ...
+
+    async def rebuild_cache(self) -> int:
+        """Read the cache anew from where it is stored; how many questions there are."""
         ...
 
     async def overview(self) -> Overview: ...

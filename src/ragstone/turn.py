@@ -72,7 +72,8 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A question as a dialect understood it."""
+    """A question as a dialect understood it. `cache` allows to answer it as an equal question was
+    answered before, and to keep the answer for the next one."""
 
     question: str
     principal: Principal = Principal()
@@ -87,6 +88,7 @@ class Ask:
     temperature: float | None = None
     max_tokens: int | None = None
     stop: tuple[str, ...] = ()
+    cache: bool = True
     id: str = ""
 
 
@@ -250,6 +252,21 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class Recalled:
+    """What the cache says of this question. `content` is what it had: the whole answer, what the
+    search found, or nothing; `question` is the one that asks the same, `likeness` (0..1) that of
+    their vectors. What comes of this question may be kept in the scopes under `encoded`; a scope
+    is empty where it may not."""
+
+    content: Literal["answer", "search", ""] = ""
+    question: str = ""
+    likeness: float = 0.0
+    answer_scope: str = ""
+    search_scope: str = ""
+    encoded: "EncodedQuestion | None" = None
+
+
+@dataclass(frozen=True, slots=True)
 class Traced:
     """What one stage did: the trace is a tuple of these."""
 
@@ -274,6 +291,7 @@ class Turn:
     queries: tuple[str, ...] = ()
     collection: "Collection | None" = None
     encoded: "EncodedQuestion | None" = None
+    recalled: Recalled | None = None
     feedback: float = 0.0
     lists: tuple[RankedList, ...] = ()
     chunks: Mapping[str, Chunk] = field(default_factory=dict)

@@ -91,6 +91,21 @@ def _add_catalog(routes: APIRouter, service: Service) -> None:
         """The vectors of texts, as base64 of little-endian 32-bit floats."""
         return await unless_left(request, _embed(service, body))
 
+    @routes.get("/cache", response_model=None)
+    async def cache() -> Response:
+        """What the semantic cache has done."""
+        return Json(wire.dump(await service.cache_figures()))
+
+    @routes.post("/cache/clear", response_model=None)
+    async def clear_cache() -> Response:
+        """Forget every question."""
+        return Json({"entries": await service.clear_cache()})
+
+    @routes.post("/cache/rebuild", response_model=None)
+    async def rebuild_cache() -> Response:
+        """Read the cache anew from where it is stored."""
+        return Json({"entries": await service.rebuild_cache()})
+
     @routes.get("/overview", response_model=None)
     async def overview() -> Response:
         """What `ragstone status` shows."""

@@ -60,7 +60,7 @@ class StreamOptions(_Request):
 
 
 class ChatRequest(_Request):
-    """The body of POST /v1/chat/completions, with four fields of ours at the end."""
+    """The body of POST /v1/chat/completions, with five fields of ours at the end."""
 
     model: Name
     messages: list[ChatMessage] = Field(min_length=1)
@@ -77,6 +77,9 @@ class ChatRequest(_Request):
     level: Level | None = Field(None, description="How much work to spend; overrides the model.")
     top_k: int | None = Field(None, ge=1, le=100, description="Passages to answer from.")
     trace: bool | None = Field(None, description="Whether to return what each stage did.")
+    cache: bool | None = Field(
+        None, description="Whether an equal question's answer will do; false wants a fresh one."
+    )
 
     @field_validator("n")
     @classmethod
@@ -104,6 +107,7 @@ class ChatRequest(_Request):
             temperature=self.temperature,
             max_tokens=self.max_completion_tokens or self.max_tokens,
             stop=tuple(text for text in stop if text),
+            cache=self.cache is not False,
             id=id,
         )
 

@@ -4,7 +4,8 @@
 """
 
 from ragstone.ports.answering import Answerer, Completer, History, Said
-from ragstone.ports.catalog import Catalog
+from ragstone.ports.cache import Cache, CacheFigures, Kept, Near
+from ragstone.ports.catalog import Catalog, Edition
 from ragstone.ports.embedding import Embedder, Embedders, LateEmbedder, Vectors
 from ragstone.ports.index import ChunkIndex, Retriever, Search
 from ragstone.ports.kit import Kit
@@ -12,15 +13,20 @@ from ragstone.ports.reranking import Judgement, Reranker, Statistics
 
 __all__ = [
     "Answerer",
+    "Cache",
+    "CacheFigures",
     "Catalog",
     "ChunkIndex",
     "Completer",
+    "Edition",
     "Embedder",
     "Embedders",
     "History",
     "Judgement",
+    "Kept",
     "Kit",
     "LateEmbedder",
+    "Near",
     "Reranker",
     "Retriever",
     "Said",

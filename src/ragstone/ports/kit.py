@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from ragstone.ports.answering import Answerer, Completer, History
+from ragstone.ports.cache import Cache
 from ragstone.ports.catalog import Catalog
 from ragstone.ports.embedding import Embedders
 from ragstone.ports.index import ChunkIndex, Retriever
@@ -22,3 +23,4 @@ class Kit:
     statistics: Statistics
     completer: Completer | None = None
     elsewhere: Retriever | None = None
+    cache: Cache | None = None

@@ -38,10 +38,14 @@ class Searching:
     collection: Collection
     where: Filter
     plan: Plan
+    known: tuple[str, EncodedQuestion] | None = None
+    """A question that has been encoded already."""
 
     async def encode(self, queries: Sequence[str]) -> tuple[Vectors, EncodedQuestion]:
         """The vectors of `queries`, and the first one for late interaction."""
         embedder = self.kit.embedders.of(self.collection)
+        if self.known and list(queries) == [self.known[0]]:
+            return self.known[1].vector[None], self.known[1]
         if not isinstance(embedder, LateEmbedder):
             vectors = await embedder.embed_queries(queries)
             return vectors, EncodedQuestion(vectors[0])

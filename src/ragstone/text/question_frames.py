@@ -2,6 +2,8 @@
 
 import re
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 
 _POLITE = re.compile(
     r"^(?:(?:hi|hello|hey|please|so|and|but|well|ok|okay|also|basically|actually|in general|"
@@ -21,11 +23,6 @@ _END = re.compile(
     r"you think|and why|and how|exactly|in general|these days|nowadays))+$"
 )
 _ASIDE = re.compile(r"\b(?:do you think|in your opinion|according to you|please|exactly) ")
-_ONE = r"(?:i|you|we|one|someone|somebody|anyone|anybody|a person|u)"
-_CAN = r"(?:do|does|can|could|should|would|shall|may|might|must|will|am|are)"
-_GOOD = r"(?:best|good|better|right|proper|correct|effective|most effective|possible|some|the|a|any|various|different|most|very|your|great|ideal|simple|easy|of|all)"
-_WAY = r"(?:way|ways|method|methods|steps?|tips?|tricks?|procedure|process|technique|techniques|means)"
-_IS = r"(?:is|are|was|were|will be|would be|can be|could be|be)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,50 +33,25 @@ class Opened:
     rest: str
 
 
-_FRAMES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (kind, re.compile(pattern))
-    for kind, pattern in (
-        (
-            "how to",
-            rf"^(?:what|which) (?:is|are|would be|will be|should be|can be)?(?: {_GOOD})* {_WAY} "
-            rf"(?:(?:to|of|for|in which|by which|that|through which)(?: {_ONE})?(?: {_CAN})?(?: to)?|"
-            rf"{_ONE} {_CAN})\b",
-        ),
-        (
-            "how to",
-            rf"^(?:are|is) there (?:{_GOOD} )*{_WAY} (?:to|of|for|that {_ONE} can|in which {_ONE} can)\b",
-        ),
-        ("how to", rf"^what (?:all )?(?:can|should|could|must|do|does) {_ONE}(?: (?:need|have))?(?: to)? do (?:in order )?(?:to|so that {_ONE} can)\b"),
-        ("how to", rf"^how {_CAN} {_ONE}(?: (?:go about|be able to|get to|manage to|start to))?\b"),
-        ("how to", rf"^how (?:{_ONE} )?(?:to|can)\b"),
-        ("how to", rf"^how (?:{_ONE}) {_CAN}\b"),
-        ("like", r"^(?:how does it feel|what (?:does it feel like|is it like|is it to))\b(?: to)?(?: be)?"),
-        ("how many", r"^(?:how many|what (?:is|are|was) the (?:total )?number of)\b"),
-        ("how much cost", r"^(?:what (?:is|are) the (?:\w+ )?(?:price|cost)s? (?:of|for))\b"),
-        ("how much", r"^how much\b"),
-        (
-            "how measure",
-            r"^how (long|far|old|often|tall|high|big|large|deep|fast|soon|late|early|wide|heavy|"
-            r"strong|good|bad|hard|easy|difficult|likely|important|safe|close|well|accurate|hot|"
-            r"cold|effective|popular|common|expensive|cheap|rich|useful|true|real|dangerous)\b",
-        ),
-        ("why", r"^(?:what (?:is|are|was|were) (?:the )?(?:main |real )?reasons? (?:(?:for|behind|of|that|why)\b)+(?: the fact that)?|how come|for what reason)"),
-        ("why", r"^why (?:is it that|is it|was it that)\b(?= \w+ \w+)"),
-        ("why", r"^why\b"),
-        ("mean", rf"^(?:what (?:does|do|did)(?= .* (?:mean|stand for|refer to|signify)$)|what (?:is|are) (?:the )?(?:meaning|definition|meant by|meanings|definitions)(?: of)?|what do {_ONE} mean by|define)\b"),
-        ("when", r"^when\b"),
-        ("what time", r"^(?:at )?what time\b"),
-        ("where", r"^(?:where|in (?:which|what) place)\b"),
-        ("whom", r"^(?:(?:to|by|with|for|from|of) )?whom\b"),
-        ("whose", r"^whose\b"),
-        ("who", r"^(?:who|which person|what person)\b"),
-        ("how", r"^how\b"),
-        ("what", rf"^(?:what|which)(?: all)? {_IS}(?: (?:the|some|some of the|a few|few|an|a|any|all|of the))*(?: (?:kinds?|types?|sorts?) of)?\b"),
-        ("what", r"^(?:(?:can|could|would) (?:you|anyone|someone|anybody) )?(?:please )?(?:name|list|suggest|recommend|give)(?: (?:me|us|some|a few|few|any|the|a|an))*\b"),
-        ("what", r"^(?:what|which)(?: (?:kinds?|types?|sorts?) of)?\b"),
-        ("if", r"^(?:if|whether)\b"),
-    )
-)
+@cache
+def _frames() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """The patterns of the data file, with the lists in capitals put in."""
+    text = files("ragstone.text").joinpath("data/question_frames.txt").read_text(encoding="utf-8")
+    lists: dict[str, str] = {}
+    frames: list[tuple[str, re.Pattern[str]]] = []
+    for line in text.splitlines():
+        kind, _, pattern = line.partition("\t")
+        if line.startswith("#"):
+            continue
+        if kind.isupper():
+            lists[f"{{{kind}}}"] = f"(?:{pattern})"
+            continue
+        for name, alternatives in lists.items():
+            pattern = pattern.replace(name, alternatives)
+        frames.append((kind, re.compile(pattern)))
+    return tuple(frames)
+
+
 _YES_NO = re.compile(
     r"^(is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|should|shall|must|may|"
     r"might|need)\b"
@@ -118,7 +90,7 @@ _FUTURE = re.compile(r"\b(?:will|going to|would)\b")
 
 def opened(text: str) -> Opened:
     """The kind of a question that is `trimmed`, and what remains."""
-    for kind, pattern in _FRAMES:
+    for kind, pattern in _frames():
         if found := pattern.search(text):
             if kind == "how measure":
                 kind = f"how {found[1]}"

@@ -2,33 +2,21 @@
 
 import re
 
-_DIGITS = dict(
-    zip(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-        "fifteen sixteen seventeen eighteen nineteen".split(),
-        range(20),
-        strict=True,
-    )
+_SMALL = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
+    "fifteen sixteen seventeen eighteen nineteen"
 )
-_TENS = dict(
-    zip(
-        "twenty thirty forty fifty sixty seventy eighty ninety".split(),
-        range(20, 100, 10),
-        strict=True,
-    )
-)
+_LARGE = "twenty thirty forty fifty sixty seventy eighty ninety"
+_NTH = "first - third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+_NAMES = "january february march april may june july august september october november december"
+
+_DIGITS = {word: number for number, word in enumerate(_SMALL.split())}
+_TENS = {word: 10 * number for number, word in enumerate(_LARGE.split(), start=2)}
+_ORDINALS = {word: number for number, word in enumerate(_NTH.split(), start=1)}
+"""Without "second", which is a time too."""
 _SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
 _SHORT_SCALES = {"k": 1000, "m": 10**6, "mn": 10**6, "bn": 10**9}
-_ORDINALS = dict(
-    zip(
-        "first third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(),
-        (1, *range(3, 13)),
-        strict=True,
-    )
-)
-_MONTHS = (
-    "january february march april may june july august september october november december"
-).split()
+_MONTHS = _NAMES.split()
 _MONTH = {name: i for i, name in enumerate(_MONTHS, start=1)} | {
     name[:3]: i for i, name in enumerate(_MONTHS, start=1) if name != "may"
 }

@@ -29,42 +29,47 @@ _FRONTED = re.compile(
 )
 """What stands before the question but belongs behind it."""
 
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
 NEGATIONS = frozenset({"not", "no", "never", "nobody", "nothing", "none", "neither", "nor"})
-_BE = frozenset("am is are was were be been being".split())
-_AUXILIARY = frozenset(
-    "do does did done has have had having will would shall should can could may might must".split()
+_BE = _set("am is are was were be been being")
+_AUXILIARY = _set(
+    "do does did done has have had having will would shall should can could may might must"
 )
-_LIGHT = frozenset(
+_LIGHT = _set(
     "a an the this that these those there some any such so just really actually basically "
     "exactly simply also even ever please own then which who where it its to too very quite "
-    "currently nowadays various different several properly successfully correctly available".split()
+    "currently nowadays various different several properly successfully correctly available"
 )
-_ONE = frozenset("one we us our one's ourselves oneself".split())
-_I = frozenset("i me my mine myself we us our ours".split())
-_YOU = frozenset("you your yours yourself".split())
-_OWN = frozenset("my our your mine yours ours one's".split())
+_ONE = _set("one we us our one's ourselves oneself")
+_I = _set("i me my mine myself we us our ours")
+_YOU = _set("you your yours yourself")
+_OWN = _set("my our your mine yours ours one's")
 _MODALS = {"can": "can", "could": "can", "may": "can", "might": "can"}
 _MODALS |= {"should": "should", "must": "should", "shall": "should", "ought": "should"}
-_STRICT = frozenset(
+_STRICT = _set(
     "from into onto without with before after until till since over under above below against by "
     "between among except than off out up down through via towards toward besides beyond "
-    "despite instead like per across behind beside".split()
+    "despite instead like per across behind beside"
 )
 _JOINING = frozenset({"and", "or", "vs", "versus"})
-_LOOSE = frozenset("in on at of for about regarding during within inside as to around".split())
+_LOOSE = _set("in on at of for about regarding during within inside as to around")
 _FUNCTION = _AUXILIARY | _LIGHT | _LOOSE | _STRICT | NEGATIONS | _ONE | _I | _YOU | _BE
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
     """A word that counts. `label` is the preposition before it where that changes the meaning,
-    `begins` the one that begins a part of the sentence here, `joined` whether "and" or "or" stands
-    before it, `name` whether it is written as one, `suffered` whether it is done to somebody."""
+    `begins` the one that begins a part of the sentence here, `joined` the "and" or "or" before
+    it, `name` whether it is written as one, `suffered` whether it is done to somebody."""
 
     text: str
     label: str = ""
     begins: str = ""
-    joined: bool = False
+    joined: str = ""
     name: bool = False
     suffered: bool = False
 
@@ -161,7 +166,7 @@ class _Terms:
     def of(self, words: Sequence[str]) -> Clause:
         negations: list[tuple[str, int]] = []
         terms: list[Term] = []
-        label, begins, joined, suffered = "", "", False, False
+        label, begins, joined, suffered = "", "", "", False
         for word in words:
             if word in NEGATIONS:
                 negations.append(("not" if word == "no" else word, len(terms)))
@@ -169,14 +174,14 @@ class _Terms:
                 label = word if word in _STRICT else label if begins in _STRICT else ""
                 begins = word
             elif word in _JOINING:
-                joined = True
+                joined = "and" if word == "and" else "or"
             elif word in _BE and word != "be":
                 suffered = True
             elif word not in _AUXILIARY | _LIGHT | self.dropped and word != "'s":
                 name = word.strip(".") in self.names
                 done = suffered and participle(word)
                 terms.append(Term(word, label, begins, joined, name, done))
-                label, begins, joined, suffered = "", "", False, False
+                label, begins, joined, suffered = "", "", "", False
         if begins:
             terms.append(Term(begins, label, begins))
         return Clause(self.kind, tuple(negations), tuple(terms))

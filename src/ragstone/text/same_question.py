@@ -9,12 +9,15 @@ synonyms may differ.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Literal
 
 from ragstone.text.english import forms, misspelt, synonyms
 from ragstone.text.question_reading import Clause, Reading, Term, read
 
 PRECISION, RECALL = 0.95, 0.85
 """The likeness from which questions are compared, and from which they are compared strictly."""
+
+Mode = Literal["precision", "recall", "adaptive"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +28,25 @@ class Verdict:
     reason: str = ""
 
 
-def compare(first: str, second: str, likeness: float = 1.0) -> Verdict:
-    """Compare two questions whose likeness (0..1, as for `PRECISION`) is known."""
-    a, b = reading(first), reading(second)
+def least(mode: Mode) -> float:
+    """The likeness below which no question is the same."""
+    return PRECISION if mode == "precision" else RECALL
+
+
+def compare(first: str, second: str, likeness: float = 1.0, mode: Mode = "adaptive") -> Verdict:
+    """Compare two questions whose likeness (0 for unrelated ones, 1 for the same vector) is known.
+
+    The mode `precision` wants a likeness of `PRECISION`. `recall` is content with `RECALL`, and
+    then wants the same words in the same order, in whatever form. `adaptive` does the first, and
+    the second for what the first is not near enough for.
+    """
+    if likeness < least(mode):
+        return Verdict(False, "likeness")
+    strict = mode == "recall" or likeness < PRECISION
+    return _compared(reading(first), reading(second), strict)
+
+
+def _compared(a: Reading, b: Reading, strict: bool) -> Verdict:
     if a.plain == b.plain:
         return Verdict(True, "the same words")
     if a.script != b.script:
@@ -35,7 +54,7 @@ def compare(first: str, second: str, likeness: float = 1.0) -> Verdict:
     if len(a.clauses) != len(b.clauses):
         return Verdict(False, "number of sentences")
     for one, other in zip(a.clauses, b.clauses, strict=True):
-        differs = _difference(one, other)
+        differs = _difference(one, other, strict)
         if differs:
             return Verdict(False, differs)
     return Verdict(bool(a.clauses), "" if a.clauses else "nothing to compare")
@@ -47,11 +66,13 @@ def reading(text: str) -> Reading:
     return read(text)
 
 
-def _difference(a: Clause, b: Clause) -> str:
+def _difference(a: Clause, b: Clause, strict: bool) -> str:
     if a.kind != b.kind:
         return f"kind: {a.kind or 'statement'}, {b.kind or 'statement'}"
     if not _equally_negated(a, b):
         return "negation"
+    if strict:
+        return "" if _sequence(a.terms, b.terms, strict) else "words"
     left, right = _ordered(a), _ordered(b)
     if _sequence(left, right) or _sequence(_heads_last(left), _heads_last(right)):
         return ""
@@ -86,30 +107,32 @@ def _ordered(clause: Clause) -> list[Term]:
 def _sorted(first: list[Term], second: list[Term]) -> list[Term]:
     if [term.text for term in first] <= [term.text for term in second]:
         return [*first, *second]
-    label, begins = first[0].label, first[0].begins
-    opening = replace(second[0], label=label, begins=begins, joined=False)
-    closing = replace(first[0], label="", begins="", joined=True)
+    label, begins, joined = first[0].label, first[0].begins, second[0].joined
+    opening = replace(second[0], label=label, begins=begins, joined="")
+    closing = replace(first[0], label="", begins="", joined=joined)
     return [opening, *second[1:], closing, *first[1:]]
 
 
-def _sequence(a: Sequence[Term], b: Sequence[Term]) -> bool:
+def _sequence(a: Sequence[Term], b: Sequence[Term], strict: bool = False) -> bool:
     """Whether every term has its counterpart in the same place."""
     if len(a) != len(b):
         return False
     return all(
-        x.label == y.label and x.suffered == y.suffered and _alike(x, y)
+        (x.label, x.joined, x.suffered) == (y.label, y.joined, y.suffered) and _alike(x, y, strict)
         for x, y in zip(a, b, strict=True)
     )
 
 
-def _alike(x: Term, y: Term) -> bool:
+def _alike(x: Term, y: Term, strict: bool = False) -> bool:
     if x.text == y.text:
         return True
     if not x.text.isalpha() or not y.text.isalpha():
         return False
-    if forms(x.text) & forms(y.text) or synonyms(x.text, y.text):
+    if forms(x.text) & forms(y.text):
         return True
-    return not (x.name or y.name) and misspelt(x.text, y.text)
+    if strict:
+        return False
+    return synonyms(x.text, y.text) or (not (x.name or y.name) and misspelt(x.text, y.text))
 
 
 def _heads_last(terms: Sequence[Term]) -> list[Term]:

@@ -1,0 +1,71 @@
+"""Runs a command: its settings, the service that has the data, and how it exits."""
+
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, NoReturn
+
+import typer
+
+from ragstone.errors import RagstoneError
+from ragstone.terminal import log
+
+if TYPE_CHECKING:
+    from ragstone.service import Service
+    from ragstone.settings import Settings
+
+INTERRUPTED = 130
+
+
+def opened(context: typer.Context) -> "Settings":
+    from ragstone.settings import load
+
+    try:
+        return load(ragstone_data=context.obj) if context.obj else load()
+    except RagstoneError as error:
+        fail(error.message)
+
+
+def run(settings: "Settings", action: Callable[["Service"], Awaitable[int]]) -> None:
+    """Run a command on the service that has the data; exit with the status it returns."""
+
+    async def connected() -> int:
+        from ragstone import remote
+
+        async with remote.connect(settings) as service:
+            return await action(service)
+
+    guarded(lambda: asyncio.run(connected()), settings)
+
+
+def guarded(
+    work: Callable[[], int | None], settings: "Settings", tracebacks: bool = False
+) -> NoReturn:
+    """Exit with what `work` returns, or with one line that says what went wrong.
+
+    The log goes to standard error; a server's has `tracebacks`, as nobody else sees its errors.
+    """
+    log.start(settings.log_level, tracebacks)
+    try:
+        status = work() or 0
+    except RagstoneError as error:
+        fail(error.message)
+    except KeyboardInterrupt:
+        fail("stopped.", INTERRUPTED)
+    except BrokenPipeError:
+        # Who read the output has gone; Python would complain about it once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 1
+    except Exception as error:
+        logging.getLogger(__name__).debug("The command broke", exc_info=error)
+        fail(f"something broke inside ({type(error).__name__}: {error}).")
+    raise typer.Exit(status)
+
+
+def fail(message: str, status: int = 1) -> NoReturn:
+    from ragstone.terminal.show import err
+
+    err(f"ragstone: {message}")
+    raise typer.Exit(status)
