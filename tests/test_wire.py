@@ -66,6 +66,7 @@ asks = st.builds(
     st.none() | st.integers(),
     names,
     texts,
+    st.booleans(),
 )
 progresses = st.builds(
     Progress,

@@ -88,8 +88,8 @@ class Ask:
     temperature: float | None = None
     max_tokens: int | None = None
     stop: tuple[str, ...] = ()
-    cache: bool = True
     id: str = ""
+    cache: bool = True
 
 
 @dataclass(frozen=True, slots=True)

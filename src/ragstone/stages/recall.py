@@ -41,7 +41,9 @@ class Recall(Stage):
             return Step(turn, "skipped", "there is no such collection")
         embedder = kit.embedders.of(collection)
         encoded = await _encoded(embedder, turn.question)
-        answer, search = scopes(turn, edition, self.recipe, kit.answerer.name)
+        answer, search = scopes(
+            turn, edition, f"{self.recipe} {kit.reranker.name}", kit.answerer.name
+        )
         if not self.answers or depends_on_history(turn):
             answer = ""
         recalled = Recalled(answer_scope=answer, search_scope=search, encoded=encoded)

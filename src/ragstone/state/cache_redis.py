@@ -13,6 +13,7 @@ key of its own that ends by itself. A set of all entries by last use tells which
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import numpy as np
@@ -40,6 +41,16 @@ PAUSE = 5.0
 IN_ONE_READ = 1000
 STREAMS_KEPT = 2
 """How many times the life of an entry a scope without new ones is kept."""
+
+ROOM = 2
+"""Places in a stream for one entry: those that were made anew or have ended are in it too."""
+
+OLDEST = """
+if redis.call('ZCARD', KEYS[1]) <= tonumber(ARGV[1]) then return {} end
+return redis.call('ZPOPMIN', KEYS[1], ARGV[2])
+"""
+"""Takes the tenth that was not used for longest out of the set if there are too many, in one step,
+so that servers that keep something at the same time do not each take it."""
 
 SCOPES = 1000
 """Scopes whose vectors this process holds; the one read first goes."""
@@ -86,13 +97,14 @@ class RedisCache:
         return self._shelves[scope][0].near(vector, least, limit)
 
     async def take(self, scope: str, entry: Near) -> Kept | None:
-        content = await self._tried(lambda: self._taken(scope, entry.id), None)
+        name = f"{PREFIX}e:{entry.id}"
+        content = await self._tried(lambda: self._redis.getex(name, px=self._milliseconds), None)
         kept = unpacked(content) if content else None
         if kept is None:
             if self._usable and scope in self._shelves:
                 self._shelves[scope][0].remove(entry.id)
             return None
-        await self._tried(lambda: self._count(kept.seconds), None)
+        await self._tried(lambda: self._used(scope, entry.id, kept.seconds), None)
         return kept
 
     async def missed(self) -> None:
@@ -114,7 +126,8 @@ class RedisCache:
         return (await self.figures()).entries
 
     async def aclose(self) -> None:
-        await self._tried(self._redis.aclose, None)
+        with suppress(RedisError, OSError, TimeoutError):
+            await self._redis.aclose()
 
     async def _refresh(self, scope: str, dimensions: int) -> None:
         """Read what the scope's stream has that is not known here."""
@@ -130,23 +143,17 @@ class RedisCache:
                     shelf.add(record[b"i"].decode(), question, vector)
             if len(records) < IN_ONE_READ:
                 break
-        while len(shelf) > self._max:
+        while len(shelf) > ROOM * self._max:
             shelf.remove(shelf.oldest())
         if len(shelf):
             self._shelves[scope] = (shelf, last)
         while len(self._shelves) > SCOPES:
             del self._shelves[next(iter(self._shelves))]
 
-    async def _taken(self, scope: str, id: str) -> bytes | None:
+    async def _used(self, scope: str, id: str, seconds: float) -> None:
         async with self._redis.pipeline(transaction=False) as pipe:
-            pipe.getex(f"{PREFIX}e:{id}", px=self._milliseconds)
             pipe.zadd(f"{PREFIX}all", {id: self._clock()}, xx=True)
             pipe.pexpire(f"{PREFIX}s:{scope}", STREAMS_KEPT * self._milliseconds)
-            found: bytes | None = (await pipe.execute())[0]
-            return found
-
-    async def _count(self, seconds: float) -> None:
-        async with self._redis.pipeline(transaction=False) as pipe:
             pipe.hincrby(f"{PREFIX}figures", "hits", 1)
             pipe.hincrbyfloat(f"{PREFIX}figures", "saved_seconds", seconds)
             await pipe.execute()
@@ -158,15 +165,14 @@ class RedisCache:
         record = {"i": id, "q": question, "v": np.asarray(vector, "<f4").tobytes()}
         async with self._redis.pipeline(transaction=True) as pipe:
             pipe.set(f"{PREFIX}e:{id}", packed(kept), px=self._milliseconds)
-            pipe.xadd(stream, record, maxlen=self._max, approximate=True)
+            pipe.xadd(stream, record, maxlen=ROOM * self._max, approximate=True)
             pipe.pexpire(stream, STREAMS_KEPT * self._milliseconds)
             pipe.zremrangebyscore(every, "-inf", now - self._ttl)
             pipe.zadd(every, {id: now})
-            pipe.zcard(every)
-            count = int((await pipe.execute())[-1])
-        if count > self._max:
-            gone = await self._redis.zpopmin(every, max(1, self._max // 10))
-            await self._redis.unlink(*(f"{PREFIX}e:{one.decode()}" for one, _ in gone))
+            pipe.eval(OLDEST, 1, every, self._max, max(1, self._max // 10))
+            gone = (await pipe.execute())[-1]
+        if gone:
+            await self._redis.unlink(*(f"{PREFIX}e:{one.decode()}" for one in gone[::2]))
 
     async def _figures(self) -> CacheFigures:
         async with self._redis.pipeline(transaction=False) as pipe:
