@@ -59,6 +59,19 @@ def answers(
     _show(evaluate(directory, load(), split, chosen, limit, off_corpus), as_json)
 
 
+@app.command()
+def cache(
+    file: Annotated[Path, typer.Argument(help="JSON lines with a, b and same.")],
+    limit: Limit = None,
+    as_json: AsJson = False,
+) -> None:
+    """Is another question's answer never given, and how often is an equal one found?"""
+    from ragstone.evaluation.cache import evaluate
+    from ragstone.settings import load
+
+    _show(evaluate(file, load(), limit), as_json)
+
+
 def _show(work: Coroutine[Any, Any, Mapping[str, float | None]], as_json: bool) -> None:
     measured = asyncio.run(work)
     if as_json:
