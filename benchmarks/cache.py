@@ -132,7 +132,7 @@ def asked(data: Path) -> Iterator[Row]:
 
 def post(url: str, number: int) -> Any:
     """One question, in other words each time."""
-    words = ("what's the salary of the director", QUESTION, "What is the director's salary?")
+    words = ("what's the salary of the director", "What is the director's salary?")
     body = {
         "model": "ragstone",
         "messages": [{"role": "user", "content": words[number % len(words)]}],

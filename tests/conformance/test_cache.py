@@ -121,6 +121,16 @@ async def test_passages_come_back_exactly_and_in_order(cache: Cache) -> None:
     assert await cache.take("s", near) == kept
 
 
+async def test_the_exact_question_needs_no_vector(cache: Cache) -> None:
+    await cache.keep("s", vector(1), an_answer("Q"))
+    near = await cache.exact("s", "Q")
+    assert near is not None
+    assert await cache.take("s", near) == an_answer("Q")
+    for scope, question in (("s", "q"), ("t", "Q")):
+        other = await cache.exact(scope, question)
+        assert other is None or await cache.take(scope, other) is None
+
+
 async def test_only_the_same_scope_is_seen(cache: Cache) -> None:
     await cache.keep("mine", vector(1), Kept("Mine?"))
     assert await cache.near("yours", vector(1), 0.0, 5) == []

@@ -57,6 +57,10 @@ class Cache(Protocol):
         """Entries of the scope with at least this cosine, nearest first."""
         ...
 
+    async def exact(self, scope: str, question: str) -> Near | None:
+        """The scope's entry of exactly this question, which may be gone already."""
+        ...
+
     async def take(self, scope: str, entry: Near) -> Kept | None:
         """What is kept, which counts as a hit and renews the entry; None if it is gone."""
         ...

@@ -1,12 +1,12 @@
 """Answers a question as an equal one was answered before."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from ragstone.events import Checked, Sources, Token
-from ragstone.ports import Cache, Embedder, Kept, Kit, LateEmbedder, Near
+from ragstone.ports import Cache, Embedder, Kept, Kit, LateEmbedder
 from ragstone.stage import Emit, Stage, Step
 from ragstone.stages.caching import depends_on_history, scopes
 from ragstone.text.late_interaction import EncodedQuestion
@@ -40,29 +40,26 @@ class Recall(Stage):
         if collection is None or edition is None:
             return Step(turn, "skipped", "there is no such collection")
         embedder = kit.embedders.of(collection)
-        encoded = await _encoded(embedder, turn.question)
-        answer, search = scopes(
-            turn, edition, f"{self.recipe} {kit.reranker.name}", kit.answerer.name
-        )
+        recipe = f"{self.recipe} {kit.reranker.name}"
+        answer, search = scopes(turn, edition, recipe, kit.answerer.name)
         if not self.answers or depends_on_history(turn):
             answer = ""
+        turn = replace(turn, collection=collection)
+        found = await _exact(kit.cache, answer or search, turn.question)
+        if found:
+            return await _recalled(turn, found, Recalled(answer_scope=answer), emit)
+        encoded = await _encoded(embedder, turn.question)
         recalled = Recalled(answer_scope=answer, search_scope=search, encoded=encoded)
         for scope in filter(None, (answer, search)):
             found = await self._equal(kit.cache, scope, turn.question, embedder, encoded)
             if found:
-                near, likeness, kept = found
-                content: Literal["answer", "search"] = "answer" if kept.answer else "search"
-                recalled = replace(
-                    recalled, content=content, question=near.question, likeness=likeness
-                )
-                turn = replace(turn, collection=collection, recalled=recalled)
-                return await _recalled(turn, kept, emit)
+                return await _recalled(turn, found, recalled, emit)
         await kit.cache.missed()
         return Step(replace(turn, recalled=recalled), "unknown", "no equal question was asked")
 
     async def _equal(
         self, cache: Cache, scope: str, question: str, embedder: Embedder, encoded: EncodedQuestion
-    ) -> tuple[Near, float, Kept] | None:
+    ) -> "_Found | None":
         """The nearest entry whose question asks the same, and how alike the vectors are."""
         unrelated = embedder.cosines[0]
         cosine = unrelated + least(self.mode) * (1 - unrelated)
@@ -71,13 +68,32 @@ class Recall(Stage):
             if compare(question, near.question, likeness, self.mode).same:
                 kept = await cache.take(scope, near)
                 if kept is not None:
-                    return near, likeness, kept
+                    return _Found(near.question, likeness, kept)
         return None
 
 
-async def _recalled(turn: Turn, kept: Kept, emit: Emit) -> Step:
-    recalled = turn.recalled or Recalled()
-    reason = f"asks the same as {recalled.question!r}, likeness {recalled.likeness:.3f}"
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The question that asks the same, how alike the vectors are, and what is known of it."""
+
+    question: str
+    likeness: float
+    kept: Kept
+
+
+async def _exact(cache: Cache, scope: str, question: str) -> _Found | None:
+    """What is known of this question in these words, which takes no vector."""
+    near = await cache.exact(scope, question)
+    kept = await cache.take(scope, near) if near else None
+    return _Found(question, 1.0, kept) if kept else None
+
+
+async def _recalled(turn: Turn, found: _Found, recalled: Recalled, emit: Emit) -> Step:
+    kept = found.kept
+    content: Literal["answer", "search"] = "answer" if kept.answer else "search"
+    said = replace(recalled, content=content, question=found.question, likeness=found.likeness)
+    turn = replace(turn, recalled=said)
+    reason = f"asks the same as {found.question!r}, likeness {found.likeness:.3f}"
     if kept.answer is None:
         return Step(replace(turn, hits=kept.hits), f"{len(kept.hits)} passages", reason)
     await emit(Sources(kept.passages))

@@ -62,6 +62,11 @@ class LocalCache:
             return shelf.near(vector, least, limit)
         return await asyncio.to_thread(shelf.near, vector, least, limit)
 
+    async def exact(self, scope: str, question: str) -> Near | None:
+        self._sweep()
+        id = key(scope, question)
+        return Near(id, question, 1.0) if id in self._ends else None
+
     async def take(self, scope: str, entry: Near) -> Kept | None:
         if entry.id not in self._ends:
             return None

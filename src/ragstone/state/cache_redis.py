@@ -96,6 +96,9 @@ class RedisCache:
             return []
         return self._shelves[scope][0].near(vector, least, limit)
 
+    async def exact(self, scope: str, question: str) -> Near | None:
+        return Near(key(scope, question), question, 1.0)
+
     async def take(self, scope: str, entry: Near) -> Kept | None:
         name = f"{PREFIX}e:{entry.id}"
         content = await self._tried(lambda: self._redis.getex(name, px=self._milliseconds), None)
