@@ -24,6 +24,7 @@ NAMES = (
     "ingest",
     "pdf",
     "latency",
+    "cache",
     "concurrency",
     "kill9",
     "installed_size",

@@ -24,7 +24,7 @@ from ragstone.filters import readable
 from ragstone.ports import Kit, LateEmbedder, Search
 from ragstone.recipe import Recipe, recipes, search_recipes
 from ragstone.records import Collection
-from ragstone.settings import Settings
+from ragstone.settings import CacheSettings, Settings
 from ragstone.stages.route import Route
 from ragstone.turn import Ask, Principal
 
@@ -46,7 +46,11 @@ def run() -> list[Row]:
 
 
 async def measure(data: Path) -> list[Row]:
-    async with open_kit(Settings(ragstone_data=data)) as (kit, _, _):
+    async with open_kit(Settings(ragstone_data=data, cache=CacheSettings(enabled=False))) as (
+        kit,
+        _,
+        _,
+    ):
         questions = [q.text for q in dataset.questions(eval_data() / "squad2_dev", "dev")]
         questions = questions[:QUESTIONS]
         [collection] = await kit.catalog.collections()

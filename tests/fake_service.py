@@ -30,6 +30,7 @@ from ragstone.events import (
     Thinking,
     Token,
 )
+from ragstone.ports import CacheFigures
 from ragstone.records import (
     BlockedQuestion,
     Collection,
@@ -229,6 +230,15 @@ class FakeService:
             if topic.term in question:
                 return Ruling(True, "inquiry", "rules", TopicMatch(topic, "exact", 1.0, (0, 3)))
         return Ruling(False)
+
+    async def cache_figures(self) -> CacheFigures:
+        return CacheFigures("memory", True, 3, 2, 1, 4.5)
+
+    async def clear_cache(self) -> int:
+        return 3
+
+    async def rebuild_cache(self) -> int:
+        return 1
 
     async def overview(self) -> Overview:
         jobs = (Progress("j0", files=1),)

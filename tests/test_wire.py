@@ -67,6 +67,7 @@ asks = st.builds(
     max_tokens=st.none() | st.integers(),
     stop=names,
     id=texts,
+    cache=st.booleans(),
 )
 progresses = st.builds(
     Progress,

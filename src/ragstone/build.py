@@ -7,7 +7,7 @@ import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
@@ -29,6 +29,7 @@ from ragstone.models.sampled_rarity import SampledRarity
 from ragstone.models.similarity import QuestionSimilarity
 from ragstone.ports import (
     Answerer,
+    Cache,
     Catalog,
     ChunkIndex,
     Completer,
@@ -40,13 +41,17 @@ from ragstone.ports import (
 from ragstone.recipe import guard, recipes, search_recipes
 from ragstone.records import Collection
 from ragstone.service import IngestRequest, Progress
-from ragstone.settings import IndexSettings, Settings
+from ragstone.settings import CacheSettings, IndexSettings, Settings
+from ragstone.state.cache import LocalCache
 from ragstone.state.catalog import SqlCatalog
 from ragstone.state.database import open_database
 from ragstone.state.history import SqlHistory
 from ragstone.state.jobs import SqlJobs
 from ragstone.state.topics import SqlTopics
 from ragstone.state.vocabulary import SqlVocabulary
+
+if TYPE_CHECKING:
+    from ragstone.state.cache_redis import RedisCache
 
 log = logging.getLogger(__name__)
 
@@ -90,11 +95,23 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
             IntentClassifier(embedders.english()),
             topics,
             SqlVocabulary(database),
+            await stack.enter_async_context(_cache(settings.cache, data)),
         )
         for collection in await catalog.collections():
             await index.create(collection)
             await _warn_if_lost(collection, catalog, index)
         yield kit, embedders, SqlJobs(database)
+
+
+@asynccontextmanager
+async def open_embedders(settings: Settings) -> AsyncIterator[Embedders]:
+    """The embedders alone, without a data directory."""
+    embedders = ConfiguredEmbedders(settings.embedding)
+    await embedders.connect()
+    try:
+        yield embedders
+    finally:
+        await embedders.aclose()
 
 
 @asynccontextmanager
@@ -178,6 +195,36 @@ def _answerer(settings: Settings, catalog: Catalog, embedders: Embedders) -> Ans
 
         return ChatModel(llm, rag.no_answer)
     return Extractive(QuestionSimilarity(catalog, embedders), rag.no_answer, rag.refuse_below)
+
+
+@asynccontextmanager
+async def _cache(settings: CacheSettings, data: Path) -> AsyncIterator[Cache | None]:
+    """The semantic cache of the settings, None if it is off."""
+    if not settings.enabled:
+        yield None
+        return
+    cache = (
+        _shared(settings)
+        if settings.url
+        else LocalCache(data / "cache.sqlite", settings.max_entries, settings.default_ttl_seconds)
+    )
+    await cache.open()
+    try:
+        yield cache
+    finally:
+        await cache.aclose()
+
+
+def _shared(settings: CacheSettings) -> "RedisCache":
+    """The cache of several servers."""
+    try:
+        from ragstone.state.cache_redis import RedisCache
+    except ImportError as error:
+        raise ConfigError(
+            "CACHE__URL needs the Redis client: pip install 'ragstone[redis]'."
+        ) from error
+    password = settings.password.get_secret_value()
+    return RedisCache(settings.url, password, settings.max_entries, settings.default_ttl_seconds)
 
 
 def _elsewhere(settings: Settings) -> Retriever | None:

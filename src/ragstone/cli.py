@@ -9,6 +9,7 @@ import typer
 from ragstone.errors import RagstoneError
 from ragstone.evaluation.commands import app as eval_app
 from ragstone.terminal import options as opt
+from ragstone.terminal.cache import app as cache_app
 from ragstone.terminal.managing import app as managing
 from ragstone.terminal.running import Context, guarded, run, settings_of
 from ragstone.terminal.topics import app as topics_app
@@ -27,6 +28,7 @@ app = typer.Typer(
 app.add_typer(managing)
 app.add_typer(eval_app, name="eval")
 app.add_typer(topics_app, name="topics")
+app.add_typer(cache_app, name="cache")
 
 
 @app.callback()
@@ -83,6 +85,7 @@ def ask(
     strategy: opt.StrategyOption = None,
     under: opt.Under = None,
     where: opt.Where = None,
+    cache: opt.UseCache = True,
     as_json: opt.AsJson = False,
     trace: Annotated[bool, typer.Option("--trace", help="Show what each stage did.")] = False,
 ) -> None:
@@ -98,6 +101,7 @@ def ask(
         prefer=prefer,
         strategy=strategy,
         where=opt.condition(under, where),
+        cache=cache,
     )
     run(settings_of(context), lambda s: commands.ask(s, asked, as_json=as_json, trace=trace))
 
@@ -118,6 +122,7 @@ def search(
     neighbours: opt.Neighbours = None,
     under: opt.Under = None,
     where: opt.Where = None,
+    cache: opt.UseCache = True,
     as_json: opt.AsJson = False,
 ) -> None:
     """Show the passages that fit a query best, with scores."""
@@ -132,6 +137,7 @@ def search(
         strategy=strategy,
         wanted=wanted,
         where=opt.condition(under, where),
+        cache=cache,
     )
     run(settings_of(context), lambda s: commands.search(s, asked, as_json=as_json))
 

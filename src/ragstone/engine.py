@@ -98,6 +98,8 @@ class _Run:
     async def stages(self) -> None:
         try:
             for searches, stages in groupby(self._recipe.stages, lambda one: one.searches):
+                if searches and self._found:
+                    continue
                 async with self._searching if searches else nullcontext():
                     for stage in stages:
                         if await self._stage(stage, self._report):
@@ -115,6 +117,12 @@ class _Run:
             await self._emit(Failed(broken, self.turn))
         else:
             await self._emit(Done(self.turn))
+
+    @property
+    def _found(self) -> bool:
+        """Whether the cache had what a search would find."""
+        recalled = self.turn.recalled
+        return recalled is not None and recalled.content == "search"
 
     async def tail(self) -> None:
         """Run the tail; nobody listens any more, and nothing may stop it but its own timeout."""

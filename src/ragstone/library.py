@@ -21,7 +21,7 @@ from ragstone.filters import AnyOf, Not
 from ragstone.ingest.jobs import Jobs
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ingest.topics import MOST_TOPICS, topic
-from ragstone.ports import Embedder, Kit, Topics
+from ragstone.ports import CacheFigures, Embedder, Kit, Topics
 from ragstone.records import BlockedQuestion, Collection, Document, Report, Ruling, Topic
 from ragstone.service import CollectionSummary, Found, IngestRequest, Overview, Progress
 from ragstone.stages.guard import Guard
@@ -163,6 +163,15 @@ class Ragstone:
     def _topics(self) -> Topics:
         assert self._kit.topics is not None  # noqa: S101  build.py always makes them
         return self._kit.topics
+
+    async def cache_figures(self) -> CacheFigures:
+        return await self._kit.cache.figures() if self._kit.cache else CacheFigures()
+
+    async def clear_cache(self) -> int:
+        return await self._kit.cache.clear() if self._kit.cache else 0
+
+    async def rebuild_cache(self) -> int:
+        return await self._kit.cache.rebuild() if self._kit.cache else 0
 
     async def overview(self) -> Overview:
         collections = await self.collections(Principal())

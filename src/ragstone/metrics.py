@@ -3,9 +3,10 @@
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from ragstone.events import Done, Event, Failed, StageEnded
+from ragstone.ports import CacheFigures
 from ragstone.turn import Ask, Turn
 
 _REQUEST_BUCKETS = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
@@ -29,6 +30,15 @@ class Metrics:
         )
         self._tokens = self._counter("tokens", "Tokens of the chat model", "kind")
         self._refused = self._counter("refused", "Questions that were refused an answer", "level")
+
+        self._cache = Gauge(
+            "ragstone_cache", "The semantic cache's figures", ["what"], registry=self.registry
+        )
+
+    def cache(self, figures: CacheFigures) -> None:
+        """Show what the cache has done."""
+        for what in ("entries", "hits", "misses", "saved_seconds", "available"):
+            self._cache.labels(what).set(getattr(figures, what))
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Record one HTTP request."""

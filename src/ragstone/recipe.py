@@ -4,6 +4,7 @@
 reranks; `enhanced` takes twice the passages with their neighbours; `maximum` searches in rounds.
 """
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -21,6 +22,8 @@ from ragstone.stages.generate import Generate
 from ragstone.stages.grade import Grade
 from ragstone.stages.guard import Guard
 from ragstone.stages.persist import Persist
+from ragstone.stages.recall import Recall
+from ragstone.stages.remember import Remember
 from ragstone.stages.rerank import Rerank
 from ragstone.stages.retrieve import Retrieve
 from ragstone.stages.rewrite import Rewrite
@@ -75,7 +78,7 @@ def recipes(settings: Settings) -> Mapping[Level, Recipe]:
         "enhanced": enhanced,
         "maximum": replace(enhanced, strategy="iterative", top_k=3 * rag.top_k),
     }
-    return {level: _recipe(settings, plan) for level, plan in plans.items()}
+    return {level: _recipe(settings, level, plan) for level, plan in plans.items()}
 
 
 def search_recipes(settings: Settings) -> Mapping[Level, Recipe]:
@@ -87,16 +90,20 @@ def search_recipes(settings: Settings) -> Mapping[Level, Recipe]:
     for level, recipe in recipes(settings).items():
         names = [stage.name for stage in recipe.stages]
         stages = recipe.stages[: names.index(Expand.name) + 1]
-        searches[level] = Recipe(tuple(_searching(stage) for stage in stages))
+        searches[level] = Recipe(
+            tuple(_searching(stage, settings, level) for stage in stages), tail=(Remember(),)
+        )
     return searches
 
 
-def _searching(stage: Stage) -> Stage:
+def _searching(stage: Stage, settings: Settings, level: Level) -> Stage:
     """The stage as a search needs it: what is typed into a search box is searched, not answered."""
     if isinstance(stage, Grade):
         return Grade(near_duplicate=1)
     if isinstance(stage, Classify):
         return Classify(answers=False, asks_model=False, threshold=stage.threshold)
+    if isinstance(stage, Recall):
+        return _recall(settings, level, answers=False)
     return stage.model_copy(update={"answers": False}) if isinstance(stage, Guard) else stage
 
 
@@ -110,22 +117,28 @@ def guard(settings: Settings) -> Guard:
     )
 
 
-def _recipe(settings: Settings, plan: Plan) -> Recipe:
-    rag = settings.rag
+def _recall(settings: Settings, level: Level, answers: bool) -> Recall:
+    """The cache's stage; results of other settings are none of this recipe's."""
+    behind = {"server", "cache", "log_level", "ragstone_data"}
+    said = (level, answers, settings.model_dump_json(exclude=behind))
+    recipe = hashlib.blake2b(repr(said).encode(), digest_size=16).hexdigest()
+    return Recall(recipe=recipe, answers=answers, mode=settings.cache.threshold_mode)
+
+
+def _recipe(settings: Settings, level: Level, plan: Plan) -> Recipe:
+    rag, conversation, adaptive = settings.rag, settings.conversation, settings.adaptive
     return Recipe(
         stages=(
             Contextualize(
                 max_question_chars=rag.max_question_chars,
-                rewriting=settings.conversation.query_rewriting_enabled,
-                turns=settings.conversation.rewriting_turns,
+                rewriting=conversation.query_rewriting_enabled,
+                turns=conversation.rewriting_turns,
             ),
             *([guard(settings)] if rag.forbidden_check_enabled else []),
-            Classify(
-                asks_model=settings.adaptive.intents == "llm",
-                threshold=settings.adaptive.intent_threshold,
-            ),
+            Classify(asks_model=adaptive.intents == "llm", threshold=adaptive.intent_threshold),
             *([Correct()] if settings.spelling.enabled else []),
-            Route(plan=plan, analyzer=settings.adaptive.analyzer),
+            _recall(settings, level, answers=True),
+            Route(plan=plan, analyzer=adaptive.analyzer),
             Rewrite(),
             Retrieve(),
             Fuse(rrf_k=rag.rrf_k, title_boost=rag.title_boost),
@@ -136,5 +149,5 @@ def _recipe(settings: Settings, plan: Plan) -> Recipe:
             Generate(timeout=rag.answer_timeout),
             Cite(),
         ),
-        tail=(Persist(),),
+        tail=(Persist(), Remember()),
     )

@@ -17,6 +17,7 @@ import numpy as np
 from ragstone import wire
 from ragstone.errors import DataDirectoryInUse, RagstoneError, Unavailable
 from ragstone.events import Done, Event, Failed
+from ragstone.ports import CacheFigures
 from ragstone.records import BlockedQuestion, Document, Report, Ruling, Topic
 from ragstone.service import CollectionSummary, Found, IngestRequest, Overview, Progress, Service
 from ragstone.settings import Settings
@@ -176,6 +177,15 @@ class RemoteRagstone:
     async def check_topics(self, tenant: str, question: str) -> Ruling:
         body = {"tenant": tenant, "question": question}
         return wire.load(Ruling, await self._post(f"{TOPICS}/check", body))
+
+    async def cache_figures(self) -> CacheFigures:
+        return wire.load(CacheFigures, await self._get("/local/cache", {}))
+
+    async def clear_cache(self) -> int:
+        return int((await self._post("/local/cache/clear", {}))["entries"])
+
+    async def rebuild_cache(self) -> int:
+        return int((await self._post("/local/cache/rebuild", {}))["entries"])
 
     async def overview(self) -> Overview:
         overview = wire.load(Overview, await self._get("/local/overview", {}))

@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 
 from ragstone.chunk import EVERYONE
 from ragstone.events import Event
+from ragstone.ports import CacheFigures
 from ragstone.records import BlockedQuestion, Collection, Document, Report, Ruling, Topic
 from ragstone.turn import Ask, Hit, Principal, Traced
 
@@ -162,6 +163,17 @@ class Service(Protocol):
 
     async def check_topics(self, tenant: str, question: str) -> Ruling:
         """What the guard would say of a question, which is not kept for review."""
+
+    async def cache_figures(self) -> CacheFigures:
+        """What the semantic cache has done."""
+        ...
+
+    async def clear_cache(self) -> int:
+        """Forget every question; how many went."""
+        ...
+
+    async def rebuild_cache(self) -> int:
+        """Read the cache anew from where it is stored; how many questions there are."""
         ...
 
     async def overview(self) -> Overview: ...

@@ -32,7 +32,8 @@ class Stage(BaseModel):
     `needs` and `gives` name fields of the Turn; a recipe whose stage needs what no stage before
     it gives is refused at start-up. When `run` raises or exceeds `timeout` seconds, a stage that
     fails `open` leaves the turn as it was, and one that fails `closed` ends the question. Stages
-    that follow each other and have `searches` are what only so many questions do at a time.
+    that follow each other and have `searches` are what only so many questions do at a time, and
+    what is left out when the cache knows what they would find.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
 from ragstone.chunk import EVERYONE, Chunk
+from ragstone.intent import Analysis, Intent
 
 if TYPE_CHECKING:
     from ragstone.filters import Filter
@@ -75,7 +76,8 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A question as a dialect understood it."""
+    """A question as a dialect understood it. `cache` allows to answer it as an equal question was
+    answered before, and to keep the answer for the next one."""
 
     question: str
     principal: Principal = Principal()
@@ -92,6 +94,7 @@ class Ask:
     max_tokens: int | None = None
     stop: tuple[str, ...] = ()
     id: str = ""
+    cache: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,47 +122,6 @@ class Plan:
     edges: bool = False
     rewrite: Rewriting = "auto"
     rewrites: int = 3
-
-
-IntentName = Literal[
-    "small_talk",
-    "follow_up",
-    "factual",
-    "summary",
-    "comparison",
-    "list",
-    "analytical",
-    "aggregation",
-    "multi_hop",
-    "procedural",
-    "faq",
-]
-
-
-@dataclass(frozen=True, slots=True)
-class Intent:
-    """What kind of question it is: `confidence` in 0..1, and which layer (0 rules, 1 examples,
-    2 the chat model) says so."""
-
-    name: IntentName
-    confidence: float = 1.0
-    layer: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Analysis:
-    """What a question takes: `complexity` 1..10, whether it compares, asks for reasons, needs
-    several sources, a stretch of time or a calculation, whether it is about one document as a
-    whole, and who says so."""
-
-    complexity: int = 1
-    comparison: bool = False
-    reasoning: bool = False
-    sources: bool = False
-    temporal: bool = False
-    calculation: bool = False
-    whole_document: bool = False
-    by: Literal["patterns", "model"] = "patterns"
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +235,21 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class Recalled:
+    """What the cache says of this question. `content` is what it had: the whole answer, what the
+    search found, or nothing; `question` is the one that asks the same, `likeness` (0..1) that of
+    their vectors. What comes of this question may be kept in the scopes under `encoded`; a scope
+    is empty where it may not."""
+
+    content: Literal["answer", "search", ""] = ""
+    question: str = ""
+    likeness: float = 0.0
+    answer_scope: str = ""
+    search_scope: str = ""
+    encoded: "EncodedQuestion | None" = None
+
+
+@dataclass(frozen=True, slots=True)
 class Traced:
     """What one stage did: the trace is a tuple of these."""
 
@@ -306,6 +283,7 @@ class Turn:
     imagined: tuple[str, ...] = ()
     collection: "Collection | None" = None
     encoded: "EncodedQuestion | None" = None
+    recalled: Recalled | None = None
     feedback: float = 0.0
     lists: tuple[RankedList, ...] = ()
     chunks: Mapping[str, Chunk] = field(default_factory=dict)

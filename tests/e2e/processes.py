@@ -17,7 +17,8 @@ DOCUMENTS = Path(__file__).parents[2] / "examples" / "documents"
 
 def environment(data: Path, **variables: str) -> dict[str, str]:
     """This process's, without what a developer may have set for Ragstone."""
-    prefixes = ("LLM__", "EMBEDDING__", "INDEX__", "RERANK__", "RAG__", "INGEST__", "SERVER__")
+    sections = ("LLM", "EMBEDDING", "INDEX", "RERANK", "RAG", "CACHE", "INGEST", "SERVER")
+    prefixes = tuple(f"{section}__" for section in sections)
     kept = {k: v for k, v in os.environ.items() if not k.startswith(prefixes)}
     return {**kept, "RAGSTONE_DATA": str(data), **variables}
 

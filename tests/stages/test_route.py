@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from ragstone.errors import InputError, ModelUnavailable
+from ragstone.intent import Intent
 from ragstone.ports import Said
 from ragstone.stages.route import FAST_TOP_K, WIDE, Route
-from ragstone.turn import Ask, Intent, Plan, Turn, Usage, Wanted
+from ragstone.turn import Ask, Plan, Turn, Usage, Wanted
 from tests.stages.kit import ran
 
 PLAIN = "Who is the CEO?"

@@ -17,7 +17,7 @@ from ragstone.filters import eq
 from ragstone.ports import Judgement, Kit
 from ragstone.recipe import Recipe, recipes, search_recipes
 from ragstone.records import Collection
-from ragstone.settings import Settings
+from ragstone.settings import CacheSettings, Settings
 from ragstone.stages.strategies import hop
 from ragstone.turn import Ask, Hit, Principal, Strategy, Turn, Wanted
 from tests.stages.samples import a_chunk
@@ -69,7 +69,11 @@ def the_chunks(collection: Collection) -> list[Chunk]:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def kit(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Kit]:
     data: Path = tmp_path_factory.mktemp("kit")
-    async with open_kit(Settings(ragstone_data=data)) as (kit, _, _):
+    async with open_kit(Settings(ragstone_data=data, cache=CacheSettings(enabled=False))) as (
+        kit,
+        _,
+        _,
+    ):
         embedder = kit.embedders.for_text("en")
         collection = Collection(
             "default", "default", embedder.name, embedder.fingerprint, embedder.dimensions, "en"

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragstone.intent import Intent
 from ragstone.text.intents import NAMES, Hints, hints_of, named_intent
-from ragstone.turn import Intent
 
 
 def test_a_list_takes_more_passages_and_a_comparison_different_ones() -> None:

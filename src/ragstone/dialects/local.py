@@ -56,6 +56,7 @@ def router(service: Service, metrics: Metrics, token: str) -> APIRouter:
         return sse.EventStream(_stream(progress, wire.dump))
 
     _add_catalog(routes, service)
+    _add_cache(routes, service)
     return routes
 
 
@@ -102,6 +103,23 @@ def _add_catalog(routes: APIRouter, service: Service) -> None:
     async def overview() -> Response:
         """What `ragstone status` shows."""
         return Json(wire.dump(await service.overview()))
+
+
+def _add_cache(routes: APIRouter, service: Service) -> None:
+    @routes.get("/cache", response_model=None)
+    async def cache() -> Response:
+        """What the semantic cache has done."""
+        return Json(wire.dump(await service.cache_figures()))
+
+    @routes.post("/cache/clear", response_model=None)
+    async def clear_cache() -> Response:
+        """Forget every question."""
+        return Json({"entries": await service.clear_cache()})
+
+    @routes.post("/cache/rebuild", response_model=None)
+    async def rebuild_cache() -> Response:
+        """Read the cache anew from where it is stored."""
+        return Json({"entries": await service.rebuild_cache()})
 
 
 async def _search(service: Service, ask: Ask) -> Response:

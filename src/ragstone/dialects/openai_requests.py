@@ -60,7 +60,7 @@ class StreamOptions(_Request):
 
 
 class ChatRequest(_Request):
-    """The body of POST /v1/chat/completions, with six fields of ours at the end."""
+    """The body of POST /v1/chat/completions, with seven fields of ours at the end."""
 
     model: Name
     messages: list[ChatMessage] = Field(min_length=1)
@@ -79,6 +79,9 @@ class ChatRequest(_Request):
     prefer: Preference | None = Field(None, description="What counts more: accuracy or speed.")
     rewrite: Rewriting | None = Field(None, description="In which other words to search it too.")
     trace: bool | None = Field(None, description="Whether to return what each stage did.")
+    cache: bool | None = Field(
+        None, description="Whether an equal question's answer will do; false wants a fresh one."
+    )
 
     @field_validator("n")
     @classmethod
@@ -108,6 +111,7 @@ class ChatRequest(_Request):
             temperature=self.temperature,
             max_tokens=self.max_completion_tokens or self.max_tokens,
             stop=tuple(text for text in stop if text),
+            cache=self.cache is not False,
             id=id,
         )
 

@@ -34,6 +34,7 @@ def router(service: Service, metrics: Metrics, token: str) -> APIRouter:
     @routes.get("/metrics", response_model=None)
     async def figures() -> Response:
         """Counters and times in Prometheus' text format."""
+        metrics.cache(await service.cache_figures())
         return Response(metrics.render(), headers={"content-type": metrics.content_type})
 
     return routes

@@ -38,6 +38,7 @@ class RetrieveRequest(_Request):
     rerank: bool = Field(True, description="Whether the best candidates are compared again.")
     filters: dict[str, Value | list[Value]] | None = None
     collection: Name = Field("default", description="Which documents to search.")
+    cache: bool = Field(True, description="Whether an equal query's passages will do.")
 
     def ask(self) -> Ask:
         """The search."""
@@ -52,6 +53,7 @@ class RetrieveRequest(_Request):
             top_k=self.top_k,
             where=And(tuple(parts)) if parts else None,
             wanted=Wanted(rerank=None if self.rerank else False),
+            cache=self.cache,
         )
 
 

@@ -87,7 +87,15 @@ def rewrite(
     as_json: AsJson = False,
 ) -> None:
     """Do follow-ups become the questions that people make of them? Token F1 against theirs."""
-    from ragstone.evaluation.rewriting import evaluate
+
+
+def cache(
+    file: Annotated[Path, typer.Argument(help="JSON lines with a, b and same.")],
+    limit: Limit = None,
+    as_json: AsJson = False,
+) -> None:
+    """Is another question's answer never given, and how often is an equal one found?"""
+    from ragstone.evaluation.cache import evaluate
     from ragstone.settings import load
 
     _show(evaluate(file, load(), limit), as_json)

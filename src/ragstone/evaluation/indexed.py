@@ -37,7 +37,8 @@ class Indexed:
 async def indexed(entries: Sequence[Entry], settings: Settings) -> AsyncIterator[Indexed]:
     """Index `entries` in a temporary directory, with `settings` otherwise."""
     with tempfile.TemporaryDirectory(prefix="ragstone-eval-") as directory:
-        apart = settings.model_copy(update={"ragstone_data": Path(directory)})
+        uncached = settings.cache.model_copy(update={"enabled": False})
+        apart = settings.model_copy(update={"ragstone_data": Path(directory), "cache": uncached})
         async with open_kit(apart) as (kit, _, _):
             collection = collection_of(entries, kit)
             await kit.index.create(collection)

@@ -11,10 +11,10 @@ from typing import cast
 
 import numpy as np
 
+from ragstone.intent import IntentName
 from ragstone.models.minilm import MiniLm
 from ragstone.ports import Likeness, Vectors
 from ragstone.text.small_talk import KINDS, ME, YOU, Kind
-from ragstone.turn import IntentName
 
 WEIGHTS = "intents.npz"
 

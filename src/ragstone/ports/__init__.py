@@ -4,7 +4,8 @@
 """
 
 from ragstone.ports.answering import Answerer, Completer, History, Said
-from ragstone.ports.catalog import Catalog
+from ragstone.ports.cache import Cache, CacheFigures, Kept, Near
+from ragstone.ports.catalog import Catalog, Edition
 from ragstone.ports.embedding import Embedder, Embedders, LateEmbedder, Vectors
 from ragstone.ports.guarding import Topics, TopicStore
 from ragstone.ports.index import ChunkIndex, Retriever, Search
@@ -15,17 +16,22 @@ from ragstone.ports.vocabulary import Vocabulary
 
 __all__ = [
     "Answerer",
+    "Cache",
+    "CacheFigures",
     "Catalog",
     "ChunkIndex",
     "Completer",
+    "Edition",
     "Embedder",
     "Embedders",
     "History",
     "IntentExamples",
     "Judgement",
+    "Kept",
     "Kit",
     "LateEmbedder",
     "Likeness",
+    "Near",
     "Reranker",
     "Retriever",
     "Said",

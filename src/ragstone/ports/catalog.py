@@ -2,9 +2,23 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from typing import Protocol
 
 from ragstone.records import Collection, Document, DocumentStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Edition:
+    """A collection's visible documents at one moment.
+
+    `stamp` is another one whenever a document has been added, changed, re-permissioned, removed or
+    got its vectors, also after a restart. `readers` are names that documents are allowed to:
+    principals with the same ones among theirs can read the same.
+    """
+
+    stamp: str
+    readers: frozenset[str]
 
 
 class Catalog(Protocol):
@@ -74,6 +88,10 @@ class Catalog(Protocol):
 
     async def purged(self, revisions: Sequence[str]) -> None:
         """The chunks of these revisions are gone from the index."""
+        ...
+
+    async def edition(self, tenant: str, collection: str) -> Edition | None:
+        """What the collection is now; None if there is none."""
         ...
 
     def seeing(self) -> AbstractAsyncContextManager[frozenset[str]]:

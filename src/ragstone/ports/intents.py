@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from ragstone.intent import IntentName
 from ragstone.text.small_talk import Kind
-from ragstone.turn import IntentName
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from ragstone.ports.answering import Answerer, Completer, History
+from ragstone.ports.cache import Cache
 from ragstone.ports.catalog import Catalog
 from ragstone.ports.embedding import Embedders
 from ragstone.ports.guarding import Topics
@@ -28,3 +29,4 @@ class Kit:
     intents: IntentExamples | None = None
     topics: Topics | None = None
     vocabulary: Vocabulary | None = None
+    cache: Cache | None = None

@@ -3,10 +3,11 @@
 import logging
 
 from ragstone.errors import RagstoneError
+from ragstone.intent import Analysis
 from ragstone.ports import Completer
 from ragstone.text.complexity import HIGH, LOW, analyse
 from ragstone.text.json_answer import json_answer
-from ragstone.turn import Analysis, Usage
+from ragstone.turn import Usage
 
 log = logging.getLogger(__name__)
 

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from ragstone.errors import RagstoneError
 from ragstone.events import Token
+from ragstone.intent import Intent
 from ragstone.ports import Completer, Kit, Likeness
 from ragstone.stage import Emit, Stage, Step
 from ragstone.text import small_talk
@@ -16,7 +17,7 @@ from ragstone.text.intents import NAMES, named_intent
 from ragstone.text.language import detect
 from ragstone.text.question_kinds import by_rules
 from ragstone.text.small_talk import SmallTalk
-from ragstone.turn import Answer, Intent, Turn
+from ragstone.turn import Answer, Turn
 
 NAME = "small talk"
 """Stands for the model's name in an answer that needed none."""

@@ -13,6 +13,7 @@ from ragstone.stage import Emit, Stage, Step
 from ragstone.stages.searching import Searching, visible
 from ragstone.stages.strategies import STRATEGIES
 from ragstone.text.language import detect
+from ragstone.text.late_interaction import EncodedQuestion
 from ragstone.turn import Hit, RankedList, Scored, Turn
 
 FOREIGN_DENSE_WEIGHT = 0.9
@@ -44,7 +45,13 @@ class Retrieve(Stage):
             plan = replace(plan, dense_weight=max(plan.dense_weight, FOREIGN_DENSE_WEIGHT))
         async with kit.catalog.seeing() as hidden:
             search = Searching(
-                kit, collection, visible(ask, hidden), plan, turn.imagined, turn.parts
+                kit,
+                collection,
+                visible(ask, hidden),
+                plan,
+                turn.imagined,
+                turn.parts,
+                _encoded(turn),
             )
             found = await STRATEGIES[plan.strategy](search, turn.queries)
         counts = Counter[str]()
@@ -64,6 +71,13 @@ class Retrieve(Stage):
             ", ".join(f"{count} {source}" for source, count in counts.items()),
             f"{collection.name!r}, embedded with {collection.model}{refined}",
         )
+
+
+def _encoded(turn: Turn) -> tuple[str, EncodedQuestion] | None:
+    """The question as the cache has encoded it, with the collection's embedder."""
+    if turn.recalled is None or turn.recalled.encoded is None:
+        return None
+    return turn.question, turn.recalled.encoded
 
 
 def _foreign(turn: Turn, collection: Collection, kit: Kit) -> bool:

@@ -6,11 +6,12 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from ragstone.errors import InputError
+from ragstone.intent import Analysis, Intent, IntentName
 from ragstone.ports import Kit
 from ragstone.stage import Emit, Stage, Step
 from ragstone.stages.analysis import analysed
 from ragstone.text.intents import hints_of
-from ragstone.turn import Analysis, Ask, Intent, IntentName, Plan, Strategy, Turn, Wanted
+from ragstone.turn import Ask, Plan, Strategy, Turn, Wanted
 
 SIMPLE = 3
 """Complexity up to which a question is a plain fact; 6 and 7 are the VoiceHelper document's bounds

@@ -41,6 +41,8 @@ class Searching:
     plan: Plan
     imagined: tuple[str, ...] = ()
     parts: bool = False
+    known: tuple[str, EncodedQuestion] | None = None
+    """A question that has been encoded already."""
 
     def weights(self, feedback: float = 0.0) -> Weights:
         """How the lists of this search are fused."""
@@ -49,6 +51,8 @@ class Searching:
     async def encode(self, queries: Sequence[str]) -> tuple[Vectors, EncodedQuestion]:
         """The vectors of `queries`, and the first one for late interaction."""
         embedder = self.kit.embedders.of(self.collection)
+        if self.known and list(queries) == [self.known[0]]:
+            return self.known[1].vector[None], self.known[1]
         if not isinstance(embedder, LateEmbedder):
             vectors = await embedder.embed_queries(queries)
             return vectors, EncodedQuestion(vectors[0])

@@ -1,17 +1,20 @@
 """Collections, documents and their revisions: which exist, which answer, which are hidden."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import fields, replace
 from functools import partial
+from typing import Any
 
 from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.chunk import revision
+from ragstone.ports import Edition
 from ragstone.records import Collection, Document, DocumentStatus
 from ragstone.state import revising
 from ragstone.state.database import Database
+from ragstone.state.editions import Editions, Key
 from ragstone.state.rows import batches, put, to_collection, to_document
 from ragstone.state.tables import collections, documents, revisions
 from ragstone.state.visibility import Change, Visibility
@@ -32,6 +35,7 @@ class SqlCatalog:
         self._visibility = visibility
         # Every question asks for its collection, and nobody else can change them.
         self._known = {(one.tenant, one.name): one for one in known}
+        self._editions = Editions()
 
     @classmethod
     async def open(cls, database: Database) -> "SqlCatalog":
@@ -74,6 +78,7 @@ class SqlCatalog:
         def after(change: Change) -> None:
             self._visibility.apply(change)
             self._known.pop((tenant, name), None)
+            self._editions.forget((tenant, name))
 
         await self._database.write(work, after)
 
@@ -123,18 +128,19 @@ class SqlCatalog:
         UnknownCollection if its collection was dropped.
         """
         row = replace(document, version=version, status="text", error="")
-        await self._database.write(partial(revising.publish, document=row), self._visibility.apply)
+        await self._showing([row.id], partial(revising.publish, document=row))
 
     async def embedded(self, document_ids: Sequence[str]) -> None:
-        async def work(connection: AsyncConnection) -> None:
+        async def work(connection: AsyncConnection) -> Change:
             for ids in batches(document_ids):
                 await connection.execute(
                     documents.update()
                     .where(documents.c.id.in_(ids), documents.c.status == "text")
                     .values(status="ready")
                 )
+            return Change()
 
-        await self._database.write(work)
+        await self._showing(document_ids, work)
 
     async def fail(self, document: Document, error: str) -> None:
         """Record why the newest content is not indexed; see `ports.Catalog`.
@@ -145,9 +151,34 @@ class SqlCatalog:
         await self._database.write(partial(revising.fail, document=row))
 
     async def retire(self, document_ids: Sequence[str]) -> None:
+        await self._showing(document_ids, partial(revising.retire, document_ids=document_ids))
+
+    async def _showing(
+        self, document_ids: Sequence[str], work: Callable[[AsyncConnection], Awaitable[Change]]
+    ) -> None:
+        """Change what these documents show: visibility and edition in the same instant."""
+
+        def after(done: tuple[Change, Mapping[Key, Any]]) -> None:
+            self._visibility.apply(done[0])
+            self._editions.apply(done[1])
+
         await self._database.write(
-            partial(revising.retire, document_ids=document_ids), self._visibility.apply
+            lambda connection: self._editions.around(connection, document_ids, work), after
         )
+
+    async def edition(self, tenant: str, collection: str) -> Edition | None:
+        """What the collection is now; see `ports.Catalog`."""
+        key = tenant, collection
+        if key not in self._known:
+            return None
+        if key not in self._editions:
+            # In turn with the writers, so that no change falls between reading and keeping.
+            await self._database.write(partial(self._editions.load, key=key))
+        known = self._known.get(key)
+        if known is None or key not in self._editions:
+            return None
+        edition = self._editions.get(key)
+        return replace(edition, stamp=f"{edition.stamp}/{known.fingerprint}/{known.build}")
 
     async def retired(self) -> list[tuple[Collection, str]]:
         # In turn with the writers: between a commit and its `apply`, a search could still begin

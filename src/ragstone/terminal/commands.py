@@ -64,6 +64,7 @@ def _answered(turn: Turn, answer: Answer, error: RagstoneError | None) -> dict[s
         "sources": [wire.source(passage, cited.get(passage.number)) for passage in turn.passages],
         "citations": [asdict(citation) for citation in answer.citations],
         "usage": asdict(turn.usage),
+        "recalled": turn.recalled.question if turn.recalled and turn.recalled.content else None,
         "trace": [asdict(traced) for traced in turn.trace],
         "error": wire.dump_error(error) if error else None,
     }

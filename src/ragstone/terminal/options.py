@@ -53,6 +53,10 @@ Where = Annotated[
     typer.Option("--where", metavar="KEY=VALUE", help="Only documents with this metadata."),
 ]
 
+UseCache = Annotated[
+    bool, typer.Option("--cache/--no-cache", help="Whether an equal question's answer will do.")
+]
+
 
 def condition(under: list[str] | None, where: list[str] | None) -> "Filter | None":
     """What documents must fulfil; a pair without '=' is a usage error."""

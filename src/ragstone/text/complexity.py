@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
-from ragstone.turn import Analysis
+from ragstone.intent import Analysis
 
 LOW, HIGH = 1, 10
 LONG_WORDS = (12, 22, 34)

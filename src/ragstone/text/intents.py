@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from ragstone.turn import Intent, IntentName
+from ragstone.intent import Intent, IntentName
 
 Template = Literal["direct", "summary", "comparison", "list", "analysis", "calculation", "steps"]
 

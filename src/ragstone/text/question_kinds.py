@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
-from ragstone.turn import Intent, IntentName
+from ragstone.intent import Intent, IntentName
 
 LANGUAGES = ("en", "de", "es", "zh", "ko")
 """Those with patterns."""

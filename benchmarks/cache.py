@@ -1,0 +1,144 @@
+"""The semantic cache: which questions it takes for the same, and what a hit costs."""
+
+import asyncio
+import json
+import subprocess
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tests.e2e.processes import serving
+
+from benchmarks.common import RAGSTONE, eval_data
+from benchmarks.row import Row
+from ragstone import build
+from ragstone.engine import Engine
+from ragstone.evaluation.cache import Pair, decided, measured, pairs
+from ragstone.evaluation.measures import percentile
+from ragstone.models.minilm import MiniLm
+from ragstone.models.multilingual import MultilingualE5
+from ragstone.ports import Embedder, Kept
+from ragstone.recipe import recipes
+from ragstone.settings import CacheSettings, Settings
+from ragstone.turn import Ask
+
+MINIMAL = Path(__file__).parents[1] / "tests" / "text" / "data" / "question_pairs.tsv"
+ENTRIES = 10_000
+ASKED = 200
+TEXT = "The salary of the director is 90,000 dollars. The office is in Glasgow since 1871."
+QUESTION = "What is the salary of the director?"
+
+
+def run() -> Iterator[Row]:
+    yield from asyncio.run(questions())
+    with tempfile.TemporaryDirectory() as directory:
+        ingested(Path(directory))
+        asyncio.run(filled(Path(directory)))
+        yield from asked(Path(directory))
+
+
+async def questions() -> list[Row]:
+    quora = pairs(eval_data() / "qqp_cache" / "dev" / "pairs.jsonl.gz")
+    korean = pairs(eval_data() / "klue_sts_ko" / "dev" / "pairs.jsonl.gz")
+    minimal = [
+        Pair(first, second, same == "yes")
+        for same, _, _, first, second in (
+            line.split("\t")
+            for line in MINIMAL.read_text(encoding="utf-8").splitlines()
+            if line and not line.startswith("#")
+        )
+    ]
+    english, multilingual = MiniLm(), MultilingualE5()
+    first = await figures(quora, english)
+    wrong = 0
+    for embedder in (english, multilingual):
+        hits = await decided(minimal, embedder, "adaptive")
+        wrong += sum(hit and not pair.same for pair, hit in zip(minimal, hits, strict=True))
+    second = await figures(korean, multilingual)
+    many = sum(not pair.same for pair in minimal)
+    return [
+        Row("Cache: precision on 9,850 pairs of Quora", _number(first, "precision"), least=0.93),
+        Row("Cache: recall on them", _number(first, "recall")),
+        Row(f"Cache: false hits on {many} pairs with one thing changed", wrong, most=0),
+        Row("Cache: hits on 260 Korean pairs", _number(second, "hits"), detail=True),
+        Row("Cache: precision on them", _number(second, "precision"), detail=True),
+    ]
+
+
+async def figures(found: list[Pair], embedder: Embedder) -> Mapping[str, float | None]:
+    return measured(found, await decided(found, embedder, "adaptive"))
+
+
+def _number(measured: Mapping[str, float | None], name: str) -> float:
+    value = measured[name]
+    return float("nan") if value is None else value
+
+
+def ingested(data: Path) -> None:
+    """A collection of one document."""
+    (data / "a.txt").write_text(TEXT, encoding="utf-8")
+    subprocess.run(
+        [RAGSTONE, "--data", str(data / "d"), "ingest", str(data / "a.txt")],
+        check=True,
+        capture_output=True,
+    )
+
+
+async def filled(data: Path) -> None:
+    """One answered question, and many others with the same scope."""
+    cache = CacheSettings(max_entries=2 * ENTRIES, default_ttl_seconds=3600)
+    settings = Settings(ragstone_data=data / "d", cache=cache)
+    async with build.open_kit(settings) as (kit, _, _):
+        assert kit.cache is not None
+        engine = Engine(kit, recipes(settings))
+        turn = await engine.answered(Ask(QUESTION))
+        await engine.aclose()
+        assert turn.recalled is not None
+        kept = Kept("", passages=turn.passages, answer=turn.answer)
+        vectors = np.random.default_rng(1).normal(size=(ENTRIES, 384)).astype(np.float32)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        for number, vector in enumerate(vectors):
+            other = Kept(f"Question {number}?", passages=kept.passages, answer=kept.answer)
+            await kit.cache.keep(turn.recalled.answer_scope, vector, other)
+
+
+def asked(data: Path) -> Iterator[Row]:
+    """Ask the same question again and again over HTTP, of a server process."""
+    variables = {"CACHE__MAX_ENTRIES": str(2 * ENTRIES), "CACHE__DEFAULT_TTL_SECONDS": "3600"}
+    with serving(data / "d", **variables) as url:
+        times: list[float] = []
+        for number in range(ASKED + 20):
+            started = time.perf_counter()
+            answer = post(f"{url}/v1/chat/completions", number)
+            times.append(time.perf_counter() - started)
+            assert "90,000" in answer["choices"][0]["message"]["content"], answer
+        with urllib.request.urlopen(f"{url}/metrics") as response:
+            shown = response.read().decode()
+        hits = float(shown.split('ragstone_cache{what="hits"} ')[1].split("\n")[0])
+        assert hits == ASKED + 20, hits
+    times = times[20:]
+    yield Row(
+        f"A cache hit over HTTP at {ENTRIES:,} entries, p50",
+        1000 * percentile(times, 0.5),
+        "ms",
+        most=8,
+    )
+    yield Row("The same, p95", 1000 * percentile(times, 0.95), "ms", detail=True)
+
+
+def post(url: str, number: int) -> Any:
+    """One question, in other words each time."""
+    words = ("what's the salary of the director", "What is the director's salary?")
+    body = {
+        "model": "ragstone",
+        "messages": [{"role": "user", "content": words[number % len(words)]}],
+    }
+    request = urllib.request.Request(
+        url, json.dumps(body).encode(), {"content-type": "application/json"}
+    )
+    with urllib.request.urlopen(request) as response:
+        return json.load(response)

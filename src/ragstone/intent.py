@@ -1,0 +1,44 @@
+"""What kind of question it is, and what it takes to answer it."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+IntentName = Literal[
+    "small_talk",
+    "follow_up",
+    "factual",
+    "summary",
+    "comparison",
+    "list",
+    "analytical",
+    "aggregation",
+    "multi_hop",
+    "procedural",
+    "faq",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What kind of question it is: `confidence` in 0..1, and which layer (0 rules, 1 examples,
+    2 the chat model) says so."""
+
+    name: IntentName
+    confidence: float = 1.0
+    layer: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What a question takes: `complexity` 1..10, whether it compares, asks for reasons, needs
+    several sources, a stretch of time or a calculation, whether it is about one document as a
+    whole, and who says so."""
+
+    complexity: int = 1
+    comparison: bool = False
+    reasoning: bool = False
+    sources: bool = False
+    temporal: bool = False
+    calculation: bool = False
+    whole_document: bool = False
+    by: Literal["patterns", "model"] = "patterns"

@@ -1,0 +1,52 @@
+"""Keeps what was found and answered for the next one who asks the same."""
+
+from typing import ClassVar
+
+from ragstone.ports import Kept, Kit
+from ragstone.stage import Emit, Stage, Step
+from ragstone.stages.expand import Expand
+from ragstone.turn import Turn
+
+
+class Remember(Stage):
+    """Keeps a whole answer and the passages of a question that the cache did not know; part of the
+    tail. What was cut off, refused, or made while a stage failed is not kept."""
+
+    name: ClassVar[str] = "remember"
+    needs: ClassVar[frozenset[str]] = frozenset({"recalled"})
+
+    timeout: float = 10.0
+
+    async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
+        recalled, cache = turn.recalled, kit.cache
+        if recalled is None or cache is None or recalled.encoded is None:
+            return Step(turn, "skipped", "the cache was not asked")
+        if any(traced.status in ("failed", "timeout") for traced in turn.trace):
+            return Step(turn, "skipped", "a stage failed")
+        kept: list[str] = []
+        seconds = sum(traced.seconds for traced in turn.trace)
+        if recalled.search_scope and _searched(turn):
+            found = Kept(turn.question, hits=turn.hits, seconds=seconds)
+            await cache.keep(recalled.search_scope, recalled.encoded.vector, found)
+            kept.append("passages")
+        if recalled.answer_scope and recalled.content != "answer" and _answered(turn):
+            answered = Kept(
+                turn.question,
+                passages=turn.passages,
+                answer=turn.answer,
+                verdicts=turn.verdicts,
+                seconds=seconds,
+            )
+            await cache.keep(recalled.answer_scope, recalled.encoded.vector, answered)
+            kept.append("answer")
+        return Step(turn, " and ".join(kept) or "nothing")
+
+
+def _searched(turn: Turn) -> bool:
+    """Whether the hits are what a whole search of this question found."""
+    return bool(turn.hits) and any(traced.stage == Expand.name for traced in turn.trace)
+
+
+def _answered(turn: Turn) -> bool:
+    answer = turn.answer
+    return answer is not None and answer.finish == "stop" and bool(answer.text.strip())
