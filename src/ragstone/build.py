@@ -62,9 +62,7 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
         catalog = await SqlCatalog.open(database)
         index = connect(settings.index, data / "index")
         stack.push_async_callback(index.aclose)
-        embedders = ConfiguredEmbedders(settings.embedding)
-        stack.push_async_callback(embedders.aclose)
-        await embedders.connect()
+        embedders = await stack.enter_async_context(open_embedders(settings))
         answerer = _answerer(settings, catalog, embedders)
         stack.push_async_callback(answerer.aclose)
         rarity = SampledRarity(index, embedders)
@@ -90,6 +88,17 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
             await index.create(collection)
             await _warn_if_lost(collection, catalog, index)
         yield kit, embedders, SqlJobs(database)
+
+
+@asynccontextmanager
+async def open_embedders(settings: Settings) -> AsyncIterator[ConfiguredEmbedders]:
+    """The embedding models of the settings; raises ConfigError, ModelUnavailable."""
+    embedders = ConfiguredEmbedders(settings.embedding)
+    try:
+        await embedders.connect()
+        yield embedders
+    finally:
+        await embedders.aclose()
 
 
 @asynccontextmanager

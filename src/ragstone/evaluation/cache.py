@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from ragstone.build import open_embedders
 from ragstone.errors import InputError
-from ragstone.models.embedders import ConfiguredEmbedders
 from ragstone.ports import Embedder
 from ragstone.settings import Settings
 from ragstone.text.language import detect
@@ -49,13 +49,9 @@ async def evaluate(
     questions that hit, `hit_rate` the share of all pairs that hit.
     """
     found = list(islice(pairs(file), limit))
-    embedders = ConfiguredEmbedders(settings.embedding)
-    await embedders.connect()
-    try:
+    async with open_embedders(settings) as embedders:
         embedder = embedders.for_text(_language(found))
         hits = await decided(found, embedder, settings.cache.threshold_mode)
-    finally:
-        await embedders.aclose()
     return measured(found, hits)
 
 
