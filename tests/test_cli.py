@@ -315,3 +315,23 @@ def test_help_is_quick_and_loads_nothing_heavy() -> None:
     assert (result.returncode, result.stderr) == (0, "")
     assert "rebuild" in result.stdout
     assert time.perf_counter() - started < 2  # 0.4 s is measured in benchmarks; machines are busy.
+
+
+@pytest.mark.usefixtures("service")
+class TestCache:
+    def test_stats(self) -> None:
+        shown = ragstone("cache", "stats").stdout
+        assert "Entries: 3" in shown
+        assert "Hits:    2 of 3 questions" in shown
+        assert json.loads(ragstone("cache", "stats", "--json").stdout)["saved_seconds"] == 4.5
+
+    def test_clear_and_rebuild(self) -> None:
+        assert ragstone("cache", "clear").stdout == "3 entries forgotten.\n"
+        assert ragstone("cache", "rebuild").stdout == "1 entry in the cache.\n"
+        assert json.loads(ragstone("cache", "clear", "--json").stdout) == {"entries": 3}
+
+
+def test_no_cache_wants_a_fresh_answer(service: FakeService) -> None:
+    ragstone("ask", "What?")
+    ragstone("ask", "What?", "--no-cache")
+    assert [ask.cache for ask in service.asked] == [True, False]

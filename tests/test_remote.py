@@ -22,6 +22,7 @@ from ragstone.errors import (
 )
 from ragstone.events import Failed
 from ragstone.filters import And, under
+from ragstone.ports import CacheFigures
 from ragstone.remote import RemoteRagstone, find_server
 from ragstone.service import IngestRequest, Service
 from ragstone.settings import Settings
@@ -181,3 +182,9 @@ def test_the_file_of_a_dead_server_is_ignored(tmp_path: Path, url: str) -> None:
     ):
         publish(tmp_path, content)
         assert find_server(tmp_path) is None
+
+
+async def test_the_cache_of_the_server_is_reached(remote: RemoteRagstone) -> None:
+    assert await remote.cache_figures() == CacheFigures("memory", True, 3, 2, 1, 4.5)
+    assert await remote.clear_cache() == 3
+    assert await remote.rebuild_cache() == 1

@@ -67,9 +67,7 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
         catalog = await SqlCatalog.open(database)
         index = connect(settings.index, data / "index")
         stack.push_async_callback(index.aclose)
-        embedders = ConfiguredEmbedders(settings.embedding)
-        stack.push_async_callback(embedders.aclose)
-        await embedders.connect()
+        embedders = await stack.enter_async_context(open_embedders(settings))
         answerer = _answerer(settings, catalog, embedders)
         stack.push_async_callback(answerer.aclose)
         rarity = SampledRarity(index, embedders)
@@ -104,11 +102,11 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
 
 
 @asynccontextmanager
-async def open_embedders(settings: Settings) -> AsyncIterator[Embedders]:
-    """The embedders alone, without a data directory."""
+async def open_embedders(settings: Settings) -> AsyncIterator[ConfiguredEmbedders]:
+    """The embedding models of the settings; raises ConfigError, ModelUnavailable."""
     embedders = ConfiguredEmbedders(settings.embedding)
-    await embedders.connect()
     try:
+        await embedders.connect()
         yield embedders
     finally:
         await embedders.aclose()

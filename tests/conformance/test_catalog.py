@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ragstone.errors import UnknownCollection
-from ragstone.ports import Catalog
+from ragstone.ports import Catalog, Edition
 from ragstone.records import Collection, Document
 from ragstone.state.catalog import SqlCatalog
 from ragstone.state.database import open_database
@@ -343,3 +343,70 @@ async def test_cancelling_a_caller_leaves_memory_and_disk_alike(
 
 async def test_ready(catalog: Catalog) -> None:
     await catalog.ready()
+
+
+async def edition(catalog: Catalog) -> Edition:
+    found = await catalog.edition("acme", "law")
+    assert found is not None
+    return found
+
+
+async def test_every_change_of_what_is_shown_makes_another_edition(catalog: Catalog) -> None:
+    stamps = [(await edition(catalog)).stamp]
+
+    async def changed() -> None:
+        stamps.append((await edition(catalog)).stamp)
+
+    await publish(catalog, DOC)
+    await changed()
+    await catalog.embedded(["d1"])
+    await changed()
+    await publish(catalog, replace(DOC, allowed=("group:hr",)))
+    await changed()
+    await publish(catalog, replace(DOC, id="d2", path="/b"))
+    await changed()
+    await catalog.retire(["d1"])
+    await changed()
+    await catalog.put_collection(replace(LAW, build=2))
+    await changed()
+    assert len(set(stamps)) == len(stamps)
+
+
+async def test_what_is_not_shown_yet_leaves_the_edition(catalog: Catalog) -> None:
+    await publish(catalog, DOC)
+    before = await edition(catalog)
+    version = await catalog.begin(replace(DOC, content_hash="h2"))
+    await catalog.begin(replace(DOC, id="d2", path="/b"))
+    assert await edition(catalog) == before
+    await catalog.publish(replace(DOC, content_hash="h2"), version)
+    assert await edition(catalog) != before
+
+
+async def test_an_edition_names_its_readers_and_outlasts_a_restart(
+    opener: Opener, tmp_path: Path
+) -> None:
+    async with opener(tmp_path) as catalog:
+        await catalog.put_collection(LAW)
+        await edition(catalog)
+        for number in range(5):
+            document = replace(DOC, id=f"d{number}", path=f"/{number}", allowed=(f"user:{number}",))
+            await publish(catalog, document)
+        await catalog.embedded(["d1", "d2"])
+        await catalog.retire(["d0"])
+        kept = await edition(catalog)
+        assert kept.readers >= {"user:1", "user:4"}
+    async with opener(tmp_path) as catalog:
+        again = await edition(catalog)
+        assert again.stamp == kept.stamp
+        assert again.readers == {"user:1", "user:2", "user:3", "user:4"}
+
+
+async def test_no_collection_has_no_edition(catalog: Catalog) -> None:
+    assert await catalog.edition("acme", "none") is None
+    assert await catalog.edition("other", "law") is None
+    await publish(catalog, DOC)
+    before = await edition(catalog)
+    await catalog.drop_collection("acme", "law")
+    assert await catalog.edition("acme", "law") is None
+    await catalog.put_collection(LAW)
+    assert await edition(catalog) != before

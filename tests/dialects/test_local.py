@@ -39,6 +39,9 @@ async def http(service: FakeService) -> AsyncIterator[httpx2.AsyncClient]:
         ("GET", "/local/documents"),
         ("GET", "/local/overview"),
         ("GET", "/local/report"),
+        ("GET", "/local/cache"),
+        ("POST", "/local/cache/clear"),
+        ("POST", "/local/cache/rebuild"),
     ],
 )
 async def test_everything_needs_the_token(

@@ -152,7 +152,7 @@ async def test_what_the_service_is_asked(client: AsyncOpenAI, service: FakeServi
         stop="END",
         user="somebody",
         presence_penalty=0.1,
-        extra_body={"top_k": 3, "collection": "default", "unknown": {"a": [1]}},
+        extra_body={"top_k": 3, "cache": False, "collection": "default", "unknown": {"a": [1]}},
     )
     ask = service.asked[0]
     assert ask.question == "Two?\nOr 3?"
@@ -162,7 +162,7 @@ async def test_what_the_service_is_asked(client: AsyncOpenAI, service: FakeServi
         ("assistant", "1"),
     ]
     assert (ask.level, ask.temperature, ask.max_tokens) == ("maximum", 0.5, 9)
-    assert (ask.stop, ask.top_k) == (("END",), 3)
+    assert (ask.stop, ask.top_k, ask.cache) == (("END",), 3, False)
     assert ask.principal.user == "local"
 
 

@@ -68,6 +68,8 @@ async def test_metrics(http: httpx2.AsyncClient) -> None:
         'ragstone_stage_seconds_count{stage="retrieve",status="done"} 4.0',
         'ragstone_tokens_total{kind="prompt"} 21.0',
         'ragstone_refused_total{level="standard"} 1.0',
+        'ragstone_cache{what="entries"} 3.0',
+        'ragstone_cache{what="hits"} 2.0',
     }
     assert expected <= lines, expected - lines
 
