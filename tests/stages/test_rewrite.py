@@ -1,10 +1,12 @@
 """Further queries, as the plan asks for them."""
 
+from dataclasses import replace
+
 import pytest
 
 from ragstone.errors import ModelUnavailable
 from ragstone.stages.rewrite import Rewrite, chosen
-from ragstone.turn import Ask, Plan, Rewriting, Turn, Wanted
+from ragstone.turn import Ask, Plan, Recalled, Rewriting, Turn, Wanted
 from tests.stages.kit import ran
 from tests.stages.test_contextualize import Completing
 
@@ -104,3 +106,11 @@ def test_given_auto_then_level_and_model_decide() -> None:
     assert chosen("auto", True, QUESTION, False) == "decompose"
     assert chosen("auto", True, "Who founded Apple?", False) == "none"
     assert chosen("hyde", False, QUESTION, False) == "hyde"
+
+
+async def test_given_passages_that_the_cache_knows_then_no_model_is_asked() -> None:
+    model = Completing("another way to ask")
+    turn = replace(a_turn("multi"), recalled=Recalled(content="search"))
+    step, _ = await ran(Rewrite(), turn, completer=model)
+    assert step.turn.queries == (QUESTION,)
+    assert not model.asked

@@ -55,6 +55,8 @@ class Rewrite(Stage):
     )
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
+        if turn.recalled and turn.recalled.content:
+            return Step(turn, "skipped", "what it would find is known")
         asked, has_model = turn.plan.rewrite, kit.completer is not None
         eager = turn.ask.level in EAGER or turn.plan.strategy == "fusion"
         method = chosen(asked, eager, turn.question, has_model)
