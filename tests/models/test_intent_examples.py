@@ -17,7 +17,7 @@ def classifier() -> IntentClassifier:
     ("said", "kind"),
     [
         ("would you be so kind as to say who programmed you", "about"),
-        ("i truly value everything that you did for me", "thanks"),
+        ("i am so very thankful for all of your assistance today", "thanks"),
         ("tell me which things you could assist me with", "help"),
         ("do you happen to know something that makes me laugh", "chat"),
     ],
