@@ -1,6 +1,7 @@
 """The semantic cache: which questions it takes for the same, and what a hit costs."""
 
 import asyncio
+import http.client
 import json
 import subprocess
 import tempfile
@@ -9,6 +10,7 @@ import urllib.request
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 from tests.e2e.processes import serving
@@ -28,9 +30,10 @@ from ragstone.turn import Ask
 
 MINIMAL = Path(__file__).parents[1] / "tests" / "text" / "data" / "question_pairs.tsv"
 ENTRIES = 10_000
-ASKED = 200
+ASKED, WARM = 200, 20
 TEXT = "The salary of the director is 90,000 dollars. The office is in Glasgow since 1871."
 QUESTION = "What is the salary of the director?"
+OTHERWISE = "What is the director's salary?"
 
 
 def run() -> Iterator[Row]:
@@ -107,38 +110,29 @@ async def filled(data: Path) -> None:
 
 
 def asked(data: Path) -> Iterator[Row]:
-    """Ask the same question again and again over HTTP, of a server process."""
+    """Ask over HTTP, of a server process, in the words that were asked before and in others."""
     variables = {"CACHE__MAX_ENTRIES": str(2 * ENTRIES), "CACHE__DEFAULT_TTL_SECONDS": "3600"}
     with serving(data / "d", **variables) as url:
-        times: list[float] = []
-        for number in range(ASKED + 20):
-            started = time.perf_counter()
-            answer = post(f"{url}/v1/chat/completions", number)
-            times.append(time.perf_counter() - started)
-            assert "90,000" in answer["choices"][0]["message"]["content"], answer
+        connection = http.client.HTTPConnection(urlsplit(url).netloc)
+        for words, question in (("other words", OTHERWISE), ("the same words", QUESTION)):
+            times: list[float] = []
+            for _ in range(WARM + ASKED):
+                started = time.perf_counter()
+                answer = post(connection, question)
+                times.append(time.perf_counter() - started)
+                assert "90,000" in answer["choices"][0]["message"]["content"], answer
+            what = f"A cache hit over HTTP at {ENTRIES:,} entries, {words}"
+            yield Row(f"{what}, p50", 1000 * percentile(times[WARM:], 0.5), "ms", most=8)
+            yield Row(f"{what}, p95", 1000 * percentile(times[WARM:], 0.95), "ms", detail=True)
         with urllib.request.urlopen(f"{url}/metrics") as response:
             shown = response.read().decode()
         hits = float(shown.split('ragstone_cache{what="hits"} ')[1].split("\n")[0])
-        assert hits == ASKED + 20, hits
-    times = times[20:]
-    yield Row(
-        f"A cache hit over HTTP at {ENTRIES:,} entries, p50",
-        1000 * percentile(times, 0.5),
-        "ms",
-        most=8,
-    )
-    yield Row("The same, p95", 1000 * percentile(times, 0.95), "ms", detail=True)
+        assert hits == 2 * (WARM + ASKED), hits
 
 
-def post(url: str, number: int) -> Any:
-    """One question, in other words each time."""
-    words = ("what's the salary of the director", "What is the director's salary?")
-    body = {
-        "model": "ragstone",
-        "messages": [{"role": "user", "content": words[number % len(words)]}],
-    }
-    request = urllib.request.Request(
-        url, json.dumps(body).encode(), {"content-type": "application/json"}
-    )
-    with urllib.request.urlopen(request) as response:
-        return json.load(response)
+def post(connection: http.client.HTTPConnection, question: str) -> Any:
+    """One question."""
+    body = {"model": "ragstone", "messages": [{"role": "user", "content": question}]}
+    headers = {"content-type": "application/json"}
+    connection.request("POST", "/v1/chat/completions", json.dumps(body), headers)
+    return json.load(connection.getresponse())

@@ -1,13 +1,16 @@
 """`ragstone serve` as a process: its file, its signals, its refusals."""
 
+import http.client
 import json
 import signal
 import socket
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx2
 import pytest
@@ -124,3 +127,17 @@ def test_a_reader_that_leaves(tmp_path: Path) -> None:
         process.stdout.close()
         assert process.wait(timeout=20) == 1
         assert process.stderr.read() == b"A note.\n"
+
+
+@pytest.mark.usefixtures("server")
+def test_given_one_connection_then_no_answer_on_it_waits(tmp_path: Path) -> None:
+    url = json.loads((tmp_path / "server.json").read_text())["url"]
+    connection = http.client.HTTPConnection(urlsplit(url).netloc)
+    times = []
+    for _ in range(20):
+        started = time.perf_counter()
+        connection.request("GET", "/health")
+        connection.getresponse().read()
+        times.append(time.perf_counter() - started)
+    connection.close()
+    assert min(times[1:]) < 0.03

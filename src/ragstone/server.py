@@ -100,7 +100,11 @@ def _listen(host: str, port: int) -> socket.socket:
         )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family)
+        listener = socket.create_server((host, port), family=family)
+        # Connections inherit it. asyncio leaves it out for sockets of this kind, and then every
+        # second answer on a connection waits 40 ms for the client's acknowledgement.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return listener
     except OSError as error:
         raise ConfigError(
             f"The server cannot listen on port {port} of {host} ({error.strerror}). "

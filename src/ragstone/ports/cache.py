@@ -35,8 +35,9 @@ class Near:
 
 @dataclass(frozen=True, slots=True)
 class CacheFigures:
-    """`entries` there are now; `hits`, `misses` and the `saved_seconds` since the cache exists or
-    was last cleared. `where` says what keeps them; `available` is whether it answers."""
+    """`entries` there are now; `hits`, `misses` and the `saved_seconds` since it was last cleared,
+    or, in this process, since the process began. `where` says what keeps them; `available` is
+    whether it answers."""
 
     where: str = "off"
     available: bool = False

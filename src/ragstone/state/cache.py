@@ -22,8 +22,8 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-LARGE = 10_000
-"""Entries of a scope from which they are compared in a thread: that takes over a millisecond."""
+LARGE = 20_000
+"""Entries of a scope from which they are compared in a thread: that takes over two milliseconds."""
 
 
 class LocalCache:
