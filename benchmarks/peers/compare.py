@@ -28,7 +28,7 @@ PEERS = {
     "LangChain": "langchain_side",
 }
 SETS = ("squad2_dev", "scifact", "cranfield", "mtrag_un", "xquad/en", "xquad/zh", "cmrc2018_zh")
-QUESTIONS = 500
+QUESTIONS = 200
 """Asked of each set, evenly spread: Haystack takes a second for one with all its variants."""
 
 SPEED = "speed"
