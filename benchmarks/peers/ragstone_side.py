@@ -25,15 +25,20 @@ from ragstone.models.multilingual import MultilingualE5
 from ragstone.ports import Embedder, Kit, Vectors
 from ragstone.recipe import search_recipes
 from ragstone.records import Collection
-from ragstone.settings import RagSettings, Settings
+from ragstone.settings import RagSettings, Settings, SpellingSettings
 from ragstone.text.late_interaction import EncodedQuestion
 from ragstone.turn import Ask
 
 BATCH = 500
 
+AS_SPELT = SpellingSettings(enabled=False)
+"""Only the vectors of the questions as they are have been exported."""
+
 RECIPES = {
-    "default": Settings(),
-    "without reranking and feedback": Settings(rag=RagSettings(rerank=False, feedback=False)),
+    "default": Settings(spelling=AS_SPELT),
+    "without reranking and feedback": Settings(
+        rag=RagSettings(rerank=False, feedback=False), spelling=AS_SPELT
+    ),
 }
 
 
@@ -107,7 +112,7 @@ async def _filled(stack: AsyncExitStack, directory: Path, data: Exported) -> Kit
 
 def _search(runner: asyncio.Runner, engine: Engine) -> Search:
     async def search(question: str) -> list[str]:
-        turn = await engine.answered(Ask(question, collection=NAME, top_k=DEPTH))
+        turn = await engine.answered(Ask(question, collection=NAME, top_k=DEPTH, cache=False))
         return [hit.chunk.chunk_id for hit in turn.hits]
 
     return lambda question: runner.run(search(question))
