@@ -63,4 +63,6 @@ def test_given_words_made_of_others_then_their_form_is_told() -> None:
     assert form("lacemaker", known) == "compound"
     assert form("goverment", known) == ""
     assert inflected("cytokine", "cytokines")
+    assert inflected("vasodilating", "vasodilation")
     assert not inflected("cytokine", "cytosine")
+    assert not inflected("relevent", "relevant")

@@ -14,6 +14,10 @@ _LISTED = (
 )
 _PREFIXES = tuple(_LISTED.split())
 _ENDINGS = ("s", "es", "d", "ed", "ing", "al", "ic", "ly")
+_VERBAL = ("e", "es", "ed", "ing", "ion", "ions", "or", "ors")
+"""What a verb of Latin origin may end in, itself and as a noun; none is a usual slip for another."""
+
+_STEM = 5
 _LEAST = 4
 """Letters that a part must have: shorter ones are found in most misspelt words."""
 
@@ -37,5 +41,10 @@ def inflections(word: str) -> frozenset[str]:
 
 
 def inflected(one: str, other: str) -> bool:
-    """Whether the two differ by an ending only."""
-    return other in inflections(one)
+    """Whether the two differ by an ending only, `dilating` and `dilation` too."""
+    return other in inflections(one) or bool(_stems(one) & _stems(other))
+
+
+def _stems(word: str) -> set[str]:
+    stems = {word[: -len(ending)] for ending in _VERBAL if word.endswith(ending)}
+    return {stem for stem in stems if len(stem) >= _STEM}
