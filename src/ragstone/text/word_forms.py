@@ -15,7 +15,7 @@ _LISTED = (
 _PREFIXES = tuple(_LISTED.split())
 _ENDINGS = ("s", "es", "d", "ed", "ing", "al", "ic", "ly")
 _VERBAL = ("e", "es", "ed", "ing", "ion", "ions", "or", "ors")
-"""What a verb of Latin origin may end in, itself and as a noun; none is a usual slip for another."""
+"""What a verb may end in, itself and as a noun: none of these is a usual slip for another."""
 
 _STEM = 5
 _LEAST = 4
