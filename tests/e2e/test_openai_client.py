@@ -122,7 +122,7 @@ def test_given_an_empty_data_directory_then_the_server_is_ready_and_says_what_to
         pytest.raises(openai.NotFoundError, match="ragstone ingest"),
     ):
         client.chat.completions.create(
-            model="ragstone", messages=[{"role": "user", "content": "Hello?"}]
+            model="ragstone", messages=[{"role": "user", "content": "Where is the lamp?"}]
         )
 
 

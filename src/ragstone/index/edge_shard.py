@@ -32,7 +32,7 @@ KEYWORD_FIELDS = (
 INTEGER_FIELDS = ("page", "chunk_index", "version")
 FLOAT_FIELDS = ("modified",)
 
-SEGMENTS = 8
+SEGMENTS = 4
 """Parts that a shard may have before an optimize joins some: joining builds their graphs anew, so
 with Edge's own number, half the processors, a growing shard is built again and again."""
 
