@@ -65,10 +65,9 @@ async def questions() -> list[Row]:
     many = sum(not pair.same for pair in minimal)
     return [
         Row("Cache: precision on 9,850 pairs of Quora", _number(first, "precision"), least=0.93),
-        Row("Cache: recall on them", _number(first, "recall")),
+        Row("Cache: recall on them", _number(first, "recall"), least=0.30),
         Row(f"Cache: false hits on {many} pairs with one thing changed", wrong, most=0),
         Row("Cache: hits on 260 Korean pairs", _number(second, "hits"), detail=True),
-        Row("Cache: precision on them", _number(second, "precision"), detail=True),
     ]
 
 
