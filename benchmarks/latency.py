@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
@@ -91,9 +91,11 @@ async def measure(data: Path) -> list[Row]:
 def a_search(kit: Kit, plan: dict[str, Any]) -> Engine:
     """A search by the standard recipe with another plan."""
     recipe = search_recipes(Settings())["standard"]
-    [route, *others] = recipe.stages
-    changed = Route(plan=replace(cast(Route, route).plan, **plan))
-    return Engine(kit, {"standard": Recipe((changed, *others))})
+    stages = tuple(
+        Route(plan=replace(stage.plan, **plan)) if isinstance(stage, Route) else stage
+        for stage in recipe.stages
+    )
+    return Engine(kit, {"standard": Recipe(stages)})
 
 
 async def fill(data: Path) -> None:
