@@ -1,7 +1,5 @@
 """Does the cache tell the same question from another one? Pairs of questions, labelled."""
 
-import gzip
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -9,6 +7,7 @@ from pathlib import Path
 
 from ragstone.build import open_embedders
 from ragstone.errors import InputError
+from ragstone.evaluation.dataset import read_rows
 from ragstone.ports import Embedder
 from ragstone.settings import Settings
 from ragstone.text.language import detect
@@ -31,12 +30,10 @@ def pairs(file: Path) -> list[Pair]:
 
     Raises InputError.
     """
-    opener = gzip.open if file.suffix == ".gz" else open
     try:
-        with opener(file, "rt", encoding="utf-8") as lines:
-            rows = [json.loads(line) for line in lines if line.strip()]
+        rows = read_rows(file)
         return [Pair(_plain(row["a"]), _plain(row["b"]), bool(row["same"])) for row in rows]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (InputError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{file} is no file of JSON lines with a, b and same.") from error
 
 

@@ -2,13 +2,15 @@
 
 import gzip
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ragstone.errors import InputError
 from ragstone.turn import Message
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +41,17 @@ def corpus(directory: Path) -> list[Entry]:
     return [Entry(str(row["id"]), row.get("title") or "", row["text"]) for row in rows]
 
 
+def spread(rows: Sequence[T], limit: int | None) -> Sequence[T]:
+    """At most `limit` of the rows, evenly spread; all of them without a limit."""
+    if not limit or limit >= len(rows):
+        return rows
+    return [rows[i * len(rows) // limit] for i in range(limit)]
+
+
 def questions(directory: Path, split: str, limit: int | None = None) -> list[Question]:
     """The questions of a split, in order, at most `limit` of them evenly spread."""
     rows = list(read_rows(directory / split / "queries.jsonl.gz"))
-    if limit and limit < len(rows):
-        rows = [rows[i * len(rows) // limit] for i in range(limit)]
-    return [_question(row) for row in rows]
+    return [_question(row) for row in spread(rows, limit)]
 
 
 def _question(row: dict[str, Any]) -> Question:
@@ -63,12 +70,12 @@ def _message(row: dict[str, Any]) -> Message:
 
 
 def read_rows(file: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a file of JSON lines, packed with gzip; raises InputError."""
+    """The rows of a file of JSON lines, plain or packed with gzip; raises InputError."""
     if not file.exists():
         raise InputError(f"There is no {file}. Give the directory of an evaluation set.")
     try:
-        with gzip.open(file, "rt", encoding="utf-8") as lines:
-            for line in lines:
+        with (gzip.open if file.suffix == ".gz" else open)(file, "rt", encoding="utf-8") as lines:
+            for line in filter(str.strip, lines):
                 yield json.loads(line)
     except (OSError, EOFError, ValueError) as error:
         raise InputError(f"{file} cannot be read: {error}.") from error

@@ -1,7 +1,5 @@
 """Does the guard block what it should, and nothing else?"""
 
-import gzip
-import json
 import tempfile
 import time
 from collections import defaultdict
@@ -11,6 +9,7 @@ from pathlib import Path
 
 from ragstone.build import open_kit
 from ragstone.errors import InputError
+from ragstone.evaluation.dataset import read_rows
 from ragstone.evaluation.measures import percentile
 from ragstone.ingest.topics import example_list, read_csv, read_file
 from ragstone.ports import Kit
@@ -92,11 +91,7 @@ def _share(of: Sequence[bool]) -> float | None:
 
 
 def _rows(file: Path) -> list[Mapping[str, str]]:
-    try:
-        with (gzip.open if file.suffix == ".gz" else open)(file, "rt", encoding="utf-8") as lines:
-            rows = [json.loads(line) for line in lines if line.strip()]
-    except (OSError, ValueError) as error:
-        raise InputError(f"The file {file} cannot be read as lines of JSON ({error}).") from error
+    rows: list[Mapping[str, str]] = list(read_rows(file))
     if not rows:
         raise InputError(f"The file {file} holds no questions.")
     for number, row in enumerate(rows, 1):

@@ -1,7 +1,5 @@
 """`ragstone eval intents`: is small talk recognised, and nothing else taken for it?"""
 
-import gzip
-import json
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -12,6 +10,7 @@ from statistics import fmean
 from ragstone.build import open_kit
 from ragstone.errors import InputError
 from ragstone.evaluation import measures
+from ragstone.evaluation.dataset import read_rows
 from ragstone.events import Event
 from ragstone.ports import Kit
 from ragstone.settings import Settings
@@ -104,12 +103,8 @@ def share(judged: Sequence[Judged]) -> float | None:
 def rows(file: Path) -> list[dict[str, str]]:
     """Rows of a JSONL file, plain or gzipped, that have all the fields needed."""
     try:
-        if file.suffix == ".gz":
-            text = gzip.decompress(file.read_bytes()).decode()
-        else:
-            text = file.read_text(encoding="utf-8")
-        found = [json.loads(line) for line in text.split("\n") if line.strip()]
+        found = list(read_rows(file))
         needed = ("query",) if found and "query" in found[0] else ("text", "intent")
         return [{name: str(row[name]) for name in needed} for row in found]
-    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+    except (KeyError, TypeError) as error:
         raise InputError(f"{file} cannot be read as rows of JSON: {error}.") from error

@@ -8,7 +8,7 @@ from typing import Any
 
 from ragstone.errors import InputError
 from ragstone.evaluation.answers import token_f1
-from ragstone.evaluation.dataset import read_rows
+from ragstone.evaluation.dataset import read_rows, spread
 from ragstone.settings import Settings
 from ragstone.text.follow_up import Exchange, standalone
 
@@ -27,8 +27,7 @@ async def evaluate(file: Path, settings: Settings, limit: int | None = None) -> 
         raise InputError(f"{file} has no rows.")
     odd = any(len(row.get("history") or ()) % 2 for row in rows)
     answered = not odd or any(row.get("title") for row in rows)
-    if limit and limit < len(rows):
-        rows = [rows[i * len(rows) // limit] for i in range(limit)]
+    rows = list(spread(rows, limit))
     turns = settings.conversation.rewriting_turns
     said = [_rewritten(row, answered, turns) for row in rows]
     human = [row["rewrite"] for row in rows]

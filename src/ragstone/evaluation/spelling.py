@@ -5,8 +5,6 @@ every word is in a dictionary or in a document of its own set (`corpus.jsonl.gz`
 the questions): what people type has misspellings too, about one question in 50 of squad2_dev.
 """
 
-import gzip
-import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -55,10 +53,8 @@ async def evaluate(file: Path, clean: Sequence[Path] = ()) -> dict[str, float | 
 def pairs(file: Path) -> list[Pair]:
     """The wrong and the right words of a file, gzipped or not; InputError if it cannot be read."""
     try:
-        text = file.read_bytes()
-        lines = (gzip.decompress(text) if text[:2] == b"\x1f\x8b" else text).decode().splitlines()
-        return [(row["wrong"], row["right"]) for row in map(json.loads, lines) if row]
-    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+        return [(row["wrong"], row["right"]) for row in dataset.read_rows(file) if row]
+    except (InputError, KeyError, TypeError) as error:
         raise InputError(
             f"{file} cannot be read ({error}). Give lines of JSON with wrong and right."
         ) from error

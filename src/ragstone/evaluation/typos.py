@@ -30,8 +30,7 @@ async def evaluate(
     with the misspelling corrected; `recovered` is the share of the loss that is made good."""
     asked = dataset.questions(directory, split, None)
     asked = [one for one in asked if one.answerable and one.relevant]
-    if limit and limit < len(asked):
-        asked = [asked[i * len(asked) // limit] for i in range(limit)]
+    asked = list(dataset.spread(asked, limit))
     if not asked:
         raise InputError(f"No question of {directory}/{split} has a relevant document.")
     wrong = [replace(one, text=misspelt(one.text)) for one in asked]
