@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ragstone.ports import Completer
 from ragstone.records import TopicMatch
+from ragstone.text.json_answer import json_values
 from ragstone.turn import Usage
 
 MAX_TOKENS = 600
@@ -36,7 +37,6 @@ Reply with one JSON object and nothing else:
 {"step1": "block" or "allow", "step2": "block" or "allow"}\
 """
 
-_OBJECT = re.compile(r"\{[^{}]*\}")
 _WORD = re.compile(r"\b(block|allow)(?:ed)?\b", re.IGNORECASE)
 
 
@@ -64,11 +64,8 @@ def verdict(said: str) -> bool | None:
     The last JSON object with a step counts; without one, the word block or allow if only one of
     them is there.
     """
-    for found in reversed(_OBJECT.findall(said)):
-        try:
-            reply = json.loads(found)
-        except (ValueError, RecursionError):
-            continue
+    replies = [value for value in json_values(said) if isinstance(value, dict)]
+    for reply in reversed(replies):
         steps = [str(reply.get(name, "")).strip().lower() for name in ("step1", "step2")]
         if any(step.startswith("block") for step in steps):
             return True

@@ -1,11 +1,11 @@
 """What each intent asks of retrieval and of the answer, and reading an intent from a model."""
 
-import json
 import re
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from ragstone.intent import Intent, IntentName
+from ragstone.text.json_answer import json_values
 
 Template = Literal["direct", "summary", "comparison", "list", "analysis", "calculation", "steps"]
 
@@ -49,18 +49,13 @@ def hints_of(intent: Intent | None) -> Hints:
     return _HINTS.get(intent.name, _PLAIN) if intent else _PLAIN
 
 
-_OBJECT = re.compile(r"\{[^{}]{0,400}\}")
 _NAME = re.compile("|".join(rf"\b{name.replace('_', '[ _-]?')}\b" for name in NAMES), re.IGNORECASE)
 
 
 def named_intent(said: str) -> IntentName | None:
     """The one intent that a model's reply names, as JSON or in words; None for any other reply."""
-    for found in _OBJECT.findall(said):
-        try:
-            value = json.loads(found)
-        except ValueError:
-            continue
-        if name := _one(str(value.get("intent", ""))):
+    for value in json_values(said):
+        if isinstance(value, dict) and (name := _one(str(value.get("intent", "")))):
             return name
     return _one(said)
 

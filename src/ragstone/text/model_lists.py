@@ -1,10 +1,8 @@
 """Lists in what a chat model said, out of fences, chatter and numbering."""
 
-import json
 import re
 
-MOST_CHARS = 20_000
-"""Characters of an answer that are looked at."""
+from ragstone.text.json_answer import MOST_CHARS, json_values
 
 _LINE_LEAD = re.compile(
     r"^\s{0,20}(?:[-*•–]|\(?\d{1,2}[.):]|(?:query|question|q)\s?\d{1,2}:)\s*", re.I
@@ -19,13 +17,7 @@ _QUOTES = "\"'“”‘’`「」"
 
 def listed(said: str, key: str) -> list[str]:
     """The texts of the JSON list `key` in `said`, wherever it stands; none if there is no such."""
-    said = said[:MOST_CHARS]
-    decoder = json.JSONDecoder()
-    for match in re.finditer(r"[{\[]", said):
-        try:
-            value, _ = decoder.raw_decode(said, match.start())
-        except (ValueError, RecursionError):
-            continue
+    for value in json_values(said):
         if isinstance(value, dict):
             value = value.get(key)
         if isinstance(value, str):
