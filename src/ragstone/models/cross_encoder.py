@@ -1,7 +1,6 @@
 """A cross-encoder from a directory: an ONNX file and its tokenizer, run by ONNX Runtime."""
 
 import asyncio
-import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 
 from ragstone.chunk import Chunk
 from ragstone.errors import ConfigError, ModelUnavailable
+from ragstone.models.onnx import session
 from ragstone.ports import Judgement, Vectors
 from ragstone.records import Collection
 from ragstone.settings import RerankSettings
@@ -74,17 +74,12 @@ class CrossEncoder:
         return scores
 
     def _load(self) -> None:
-        import onnxruntime  # type: ignore[import-untyped]
         from tokenizers import Tokenizer
 
         tokenizer = Tokenizer.from_file(str(self._vocabulary))
         tokenizer.no_padding()
         tokenizer.enable_truncation(MAX_TOKENS, strategy="only_second")
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = os.cpu_count() or 1
-        self._session = onnxruntime.InferenceSession(
-            str(self._file), options, providers=["CPUExecutionProvider"]
-        )
+        self._session = session(self._file)
         self._tokenizer = tokenizer
 
     def _forward(self, encoded: Sequence[Any]) -> Vectors:

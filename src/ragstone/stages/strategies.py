@@ -33,13 +33,13 @@ async def dense(search: Searching, queries: Sequence[str]) -> Found:
     """By meaning only."""
     meant = (*queries, *search.imagined)
     vectors, encoded = await search.encode(meant)
-    lists = await search.lists(meant, vectors, words=False)
+    lists = await search.lists(zip(meant, vectors, strict=True), ())
     return await _read(search, lists, Found((), {}, encoded))
 
 
 async def bm25(search: Searching, queries: Sequence[str]) -> Found:
     """By words only."""
-    return await _read(search, await search.lists(queries, None), Found((), {}))
+    return await _read(search, await search.lists((), queries), Found((), {}))
 
 
 async def hybrid(search: Searching, queries: Sequence[str]) -> Found:
@@ -48,12 +48,10 @@ async def hybrid(search: Searching, queries: Sequence[str]) -> Found:
     Imagined passages are compared by meaning only: their words are guesses.
     """
     meant = (*queries, *search.imagined)
-    (vectors, encoded), by_words, share = await asyncio.gather(
-        search.encode(meant),
-        search.lists(queries, None),
-        _feedback_share(search, queries[0]),
+    (vectors, encoded), share = await asyncio.gather(
+        search.encode(meant), _feedback_share(search, queries[0])
     )
-    lists = [*await search.lists(meant, vectors, words=False), *by_words]
+    lists = await search.lists(zip(meant, vectors, strict=True), queries)
     if share:
         refined = await search.refined(encoded, queries[0], lists)
         lists += [refined] if refined else []
@@ -98,7 +96,7 @@ async def iterative(search: Searching, queries: Sequence[str]) -> Found:
             break
         asked.append(following)
         vectors, _ = await search.encode([following])
-        lists = [*found.lists, *await search.lists([following], vectors)]
+        lists = [*found.lists, *await search.lists([(following, vectors[0])], [following])]
         before = set(list(fuse(found.lists, search.weights()))[: search.plan.top_k])
         found = await _read(search, lists, found)
         after = set(list(fuse(found.lists, search.weights()))[: search.plan.top_k])
