@@ -17,10 +17,11 @@ DENSE = "dense"
 BM25 = "bm25"
 
 ALWAYS_FIELDS = ("tenant", "allowed", "revision")
-"""What every search is filtered by; the other fields stay in files, half a KB of memory less a
-chunk (`benchmarks/notes.md`)."""
+"""What every search is filtered by; the indexes of other fields stay in files, which is half a KB
+of memory less a chunk (`benchmarks/notes.md`)."""
 
 KEYWORD_FIELDS = (
+    *ALWAYS_FIELDS,
     "collection",
     "document_id",
     "path",
@@ -103,15 +104,14 @@ def open_shard(path: Path, dimensions: int) -> edge.EdgeShard:
         return edge.EdgeShard.load(str(path), config)
     path.mkdir(parents=True, exist_ok=True)
     shard = edge.EdgeShard.create(str(path), config)
-    in_files = edge.Memory.Cold
-    for fields, schema in (
-        (ALWAYS_FIELDS, edge.KeywordIndexParams()),
-        (KEYWORD_FIELDS, edge.KeywordIndexParams(memory=in_files)),
-        (INTEGER_FIELDS, edge.IntegerIndexParams(memory=in_files)),
-        (FLOAT_FIELDS, edge.FloatIndexParams(memory=in_files)),
+    for fields, params in (
+        (KEYWORD_FIELDS, edge.KeywordIndexParams),
+        (INTEGER_FIELDS, edge.IntegerIndexParams),
+        (FLOAT_FIELDS, edge.FloatIndexParams),
     ):
         for field in fields:
-            shard.update(edge.UpdateOperation.create_field_index(field, schema))
+            memory = None if field in ALWAYS_FIELDS else edge.Memory.Cold
+            shard.update(edge.UpdateOperation.create_field_index(field, params(memory=memory)))
     return shard
 
 
