@@ -173,7 +173,8 @@ class Passage:
 @dataclass(frozen=True, slots=True)
 class Citation:
     """A source that the answer cites. `start` and `end` are the supporting span's place in the
-    document, `snippet` its text."""
+    document, `snippet` its text. `score` is the source's, `similarity` (0..1) the likeness of the
+    span to what it is cited for, `confidence` (0..1) how sure the citation is."""
 
     number: int
     document_id: str
@@ -186,6 +187,8 @@ class Citation:
     end: int
     snippet: str
     score: float
+    similarity: float = 0.0
+    confidence: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,13 +223,16 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The text as the client saw it, with `[n]` markers. `confidence` is 0..1, None if unknown."""
+    """The text as the client saw it, with `[n]` markers. `confidence` is 0..1, None if unknown.
+    `used` are the sources that the model says it used, `suggested` the questions it suggests."""
 
     text: str = ""
     citations: tuple[Citation, ...] = ()
     finish: Finish = "stop"
     model: str = ""
     confidence: float | None = None
+    used: tuple[int, ...] = ()
+    suggested: tuple[str, ...] = ()
 
     @property
     def refused(self) -> bool:

@@ -134,6 +134,8 @@ def source(passage: Passage, citation: Citation | None) -> dict[str, Any]:
         "end": citation.end if citation else chunk.end,
         "snippet": citation.snippet if citation else passage.text[:SNIPPET_CHARS],
         "score": passage.hit.score,
+        "similarity": passage.hit.similarity,
+        "confidence": citation.confidence if citation else None,
         "cited": citation is not None,
     }
 

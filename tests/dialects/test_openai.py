@@ -77,6 +77,8 @@ async def test_whole_answer(client: AsyncOpenAI) -> None:
         "end": 20,
         "snippet": "the answer is 42",
         "score": 0.9,
+        "similarity": None,
+        "confidence": 0.0,
         "cited": True,
     }
     assert ours["sources"][1]["cited"] is False

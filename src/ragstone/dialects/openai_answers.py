@@ -77,6 +77,8 @@ class Completion:
             "refused": answer.refused,
             "confidence": answer.confidence,
         }
+        if answer.suggested:
+            ours["suggested_questions"] = list(answer.suggested)
         if turn.original:
             ours["corrected_question"] = turn.question
         if self._request.trace:

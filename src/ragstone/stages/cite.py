@@ -12,6 +12,7 @@ from ragstone.text.words import content_words
 from ragstone.turn import Answer, Citation, Passage, Turn
 
 SNIPPET_CHARS = 300
+OFTEN = 3
 
 
 class Cite(Stage):
@@ -25,14 +26,10 @@ class Cite(Stage):
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
         answer = turn.answer or Answer()
         passages = {passage.number: passage for passage in turn.passages}
-        said = [] if answer.refused else cited_sentences(answer.text)
-        claims: dict[int, list[str]] = {}
-        for sentence, numbers in said:
-            for number in numbers:
-                claims.setdefault(number, []).append(sentence)
+        claims = {} if answer.refused else _claims(answer)
         citations = tuple(
-            _citation(passages[number], sentences_)
-            for number, sentences_ in sorted(claims.items())
+            _citation(passages[number], claimed)
+            for number, claimed in sorted(claims.items())
             if number in passages
         )
         wrong = sorted(set(claims) - set(passages))
@@ -44,12 +41,26 @@ class Cite(Stage):
         )
 
 
+def _claims(answer: Answer) -> dict[int, list[str]]:
+    """What each source is cited for; all that is said, for one that is only said to be used."""
+    said = cited_sentences(answer.text)
+    claims: dict[int, list[str]] = {}
+    for sentence, numbers in said:
+        for number in numbers:
+            claims.setdefault(number, []).append(sentence)
+    for number in answer.used:
+        claims.setdefault(number, [sentence for sentence, _ in said])
+    return claims
+
+
 def _citation(passage: Passage, claims: Sequence[str]) -> Citation:
     chunk = passage.hit.chunk
-    span = max(
-        _spans(passage.text),
-        key=lambda s: max(_support(c, passage.text[s.start : s.end]) for c in claims),
-    )
+    supports = {
+        span: max(_support(claim, passage.text[span.start : span.end]) for claim in claims)
+        for span in _spans(passage.text)
+    }
+    span = max(supports, key=lambda one: supports[one])
+    similarity = min(1.0, supports[span])
     return Citation(
         number=passage.number,
         document_id=chunk.document_id,
@@ -62,7 +73,15 @@ def _citation(passage: Passage, claims: Sequence[str]) -> Citation:
         end=chunk.start + span.end,
         snippet=passage.text[span.start : span.end][:SNIPPET_CHARS],
         score=passage.hit.score,
+        similarity=similarity,
+        confidence=_confidence(passage.hit.score, similarity, len(claims)),
     )
+
+
+def _confidence(score: float, similarity: float, times: int) -> float:
+    """How sure a citation is, as the VoiceHelper document weighs it: the source's score, the span's
+    likeness to the claim, and how often it is cited (three times is often)."""
+    return 0.4 * score + 0.4 * similarity + 0.2 * min(times / OFTEN, 1.0)
 
 
 def _spans(text: str) -> Iterator[Span]:

@@ -63,6 +63,7 @@ def _answered(turn: Turn, answer: Answer, error: RagstoneError | None) -> dict[s
         "confidence": answer.confidence,
         "sources": [wire.source(passage, cited.get(passage.number)) for passage in turn.passages],
         "citations": [asdict(citation) for citation in answer.citations],
+        "suggested_questions": list(answer.suggested),
         "usage": asdict(turn.usage),
         "recalled": turn.recalled.question if turn.recalled and turn.recalled.content else None,
         "trace": [asdict(traced) for traced in turn.trace],

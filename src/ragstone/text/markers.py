@@ -17,6 +17,11 @@ _MARKER = re.compile(
     rf"\s{{0,3}}[\]】］]",
     re.IGNORECASE,
 )
+OPENING = "[【［"
+_BEGUN = re.compile(r"[\[【［][\w\s:#^,;、，&–-]*")
+HIGHEST = 999
+"""No answer has so many sources: [1990] is a year."""
+
 _NUMBERS = re.compile(r"(\d+)(?:\s?[-–]\s?(\d+))?")
 _ROUND = str.maketrans("[]【】［］", "()()()")
 
@@ -25,6 +30,21 @@ def numbers(text: str) -> list[int]:
     """Every cited number in order of first appearance."""
     found = [n for match in _MARKER.finditer(text) for n in _numbers(match)]
     return list(dict.fromkeys(found))
+
+
+def marker_at(text: str) -> tuple[list[int], int] | None:
+    """The numbers that a marker at the very beginning of `text` cites, and its length; None if
+    there is no marker."""
+    match = _MARKER.match(text)
+    if match is None:
+        return None
+    cited = _numbers(match)
+    return (list(dict.fromkeys(cited)), match.end()) if max(cited) <= HIGHEST else None
+
+
+def may_be_marker(tail: str) -> bool:
+    """Whether `tail` is the beginning of a marker, or nearly that."""
+    return _BEGUN.fullmatch(tail) is not None
 
 
 def normalised(text: str, valid: Callable[[int], bool]) -> str:
