@@ -28,6 +28,7 @@ NAMES = (
     "concurrency",
     "kill9",
     "installed_size",
+    "token_counts",
 )
 APART = {"million": "python -m benchmarks million", "peers": "make bench-peers"}
 """Benchmarks that run only when they are named (an hour each), and the command that does it."""

