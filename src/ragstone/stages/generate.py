@@ -4,7 +4,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import ClassVar
 
-from ragstone.events import Thinking, Token
+from ragstone.events import Note, Thinking, Token
 from ragstone.ports import Kit, Said
 from ragstone.stage import Emit, Stage, Step
 from ragstone.turn import Answer, Turn, Usage
@@ -20,6 +20,7 @@ class Generate(Stage):
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
         pieces: list[str] = []
         usage, last = Usage(), Said(finish="stop")
+        model, why = kit.answerer.name, ""
         asked = replace(turn.ask, question=turn.question)
         async with aclosing(kit.answerer.answer(asked, turn.passages)) as stream:
             async for said in stream:
@@ -28,10 +29,14 @@ class Generate(Stage):
                 if said.text:
                     pieces.append(said.text)
                     await emit(Token(said.text))
+                if said.note:
+                    await emit(Note(self.name, said.note))
+                model, why = said.model or model, said.reason or why
                 usage += said.usage
                 if said.finish:
                     last = said
         finish = last.finish or "stop"
-        answer = Answer("".join(pieces), (), finish, kit.answerer.name, last.confidence)
+        answer = Answer("".join(pieces), (), finish, model, last.confidence)
         turn = replace(turn, answer=answer, usage=turn.usage + usage)
-        return Step(turn, finish, f"{kit.answerer.name}, {usage.completion_tokens} tokens")
+        reason = f"{model}, {usage.completion_tokens} tokens"
+        return Step(turn, finish, f"{reason}; {why}" if why else reason)
