@@ -96,5 +96,6 @@ class Breaker:
             self._failed, self._opened = 0, None
         elif call.outcome == "bad":
             self._failed += 1
-            if self._most and (call.probe or self._failed >= self._most):
+            tripped = self._opened is None and self._failed >= self._most
+            if self._most and (call.probe or tripped):
                 self._opened = self._clock()

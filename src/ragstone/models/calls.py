@@ -31,6 +31,7 @@ LONGEST_PAUSE = 8.0
 
 T = TypeVar("T")
 Messages = Sequence[ModelMessage]
+_Begun = tuple[Said, AsyncGenerator[Said, None]]
 
 
 class Calls:
@@ -60,10 +61,11 @@ class Calls:
         lost: list[Usage] = []
         async with self._turns.turn():
             try:
-                first, rest = await self._retrying(lost)(self._begun, messages, options)
+                begun: _Begun = await self._retrying(lost)(self._begun, messages, options)
+                first, rest = begun
                 async with aclosing(rest):
-                    for usage in lost:
-                        yield Said(usage=usage)
+                    while lost:
+                        yield Said(usage=lost.pop())
                     yield first
                     async for said in rest:
                         yield said
@@ -78,7 +80,7 @@ class Calls:
         lost: list[Usage] = []
         async with self._turns.turn():
             try:
-                said = await self._retrying(lost)(self._asked, messages, options)
+                said: Said = await self._retrying(lost)(self._asked, messages, options)
             except Trouble as trouble:
                 raise trouble.error from trouble
         return replace(said, usage=sum(lost, said.usage))
@@ -90,9 +92,7 @@ class Calls:
             retry=policy.again, wait=policy.wait, sleep=asyncio.sleep, reraise=True
         )
 
-    async def _begun(
-        self, messages: Messages, options: ModelSettings
-    ) -> tuple[Said, AsyncGenerator[Said, None]]:
+    async def _begun(self, messages: Messages, options: ModelSettings) -> _Begun:
         """The first piece, and the rest."""
         rest = self._streamed(messages, options)
         try:
