@@ -26,6 +26,7 @@ NAMES = (
     "latency",
     "cache",
     "concurrency",
+    "chat",
     "kill9",
     "installed_size",
     "token_counts",

@@ -22,6 +22,7 @@ from ragstone.ingest.vocabulary import VocabularyReader
 from ragstone.library import Ragstone
 from ragstone.models.embedders import ConfiguredEmbedders
 from ragstone.models.extractive import Extractive
+from ragstone.models.fallback import NOTE, ChatAnswerer, WithFallback
 from ragstone.models.intent_examples import IntentClassifier
 from ragstone.models.late_interaction import LateInteraction
 from ragstone.models.listwise import ListwiseReranker
@@ -35,13 +36,14 @@ from ragstone.ports import (
     Completer,
     Embedders,
     Kit,
+    Profile,
     Reranker,
     Retriever,
 )
 from ragstone.recipe import guard, recipes, search_recipes
 from ragstone.records import Collection
 from ragstone.service import IngestRequest, Progress
-from ragstone.settings import CacheSettings, IndexSettings, Settings
+from ragstone.settings import CacheSettings, IndexSettings, LlmSettings, Settings
 from ragstone.state.cache import LocalCache
 from ragstone.state.catalog import SqlCatalog
 from ragstone.state.database import open_database
@@ -51,6 +53,8 @@ from ragstone.state.topics import SqlTopics
 from ragstone.state.vocabulary import SqlVocabulary
 
 if TYPE_CHECKING:
+    from ragstone.models.chat import ChatModel
+    from ragstone.models.gguf import GgufModel
     from ragstone.state.cache_redis import RedisCache
 
 log = logging.getLogger(__name__)
@@ -68,10 +72,11 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
         index = connect(settings.index, data / "index")
         stack.push_async_callback(index.aclose)
         embedders = await stack.enter_async_context(open_embedders(settings))
-        answerer = _answerer(settings, catalog, embedders)
+        chat = _chat(settings)
+        answerer = _answerer(settings, chat, catalog, embedders)
         stack.push_async_callback(answerer.aclose)
         rarity = SampledRarity(index, embedders)
-        reranker = _reranker(settings, answerer) or LateInteraction(index, embedders, rarity)
+        reranker = _reranker(settings, chat) or LateInteraction(index, embedders, rarity)
         stack.push_async_callback(reranker.aclose)
         history = SqlHistory(database)
         elsewhere = _elsewhere(settings)
@@ -88,12 +93,13 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
             history,
             reranker,
             rarity,
-            answerer if isinstance(answerer, Completer) else None,
+            chat,
             elsewhere,
             IntentClassifier(embedders.english()),
             topics,
             SqlVocabulary(database),
             await stack.enter_async_context(_cache(settings.cache, data)),
+            chat.profile if chat else Profile(),
         )
         for collection in await catalog.collections():
             await index.create(collection)
@@ -181,18 +187,42 @@ async def _warn_if_lost(collection: Collection, catalog: Catalog, index: ChunkIn
         )
 
 
-def _answerer(settings: Settings, catalog: Catalog, embedders: Embedders) -> Answerer:
-    """The chat model of the settings, else the extractive answerer."""
-    rag, llm = settings.rag, settings.llm
+def _answerer(
+    settings: Settings, chat: ChatAnswerer | None, catalog: Catalog, embedders: Embedders
+) -> Answerer:
+    """The chat model of the settings, else the extractive answerer, which may stand by for it."""
+    rag = settings.rag
+    if chat and settings.llm.fallback == "none":
+        return chat
+    questions = QuestionSimilarity(catalog, embedders)
+    extractive = Extractive(questions, rag.no_answer, rag.refuse_below)
+    return WithFallback(chat, extractive, NOTE) if chat else extractive
+
+
+def _chat(settings: Settings) -> ChatAnswerer | None:
+    """The chat model of the settings with the one that stands by for it, None if there is none."""
+    llm, other, no_answer = settings.llm, settings.llm_fallback, settings.rag.no_answer
+    if not llm.configured:
+        if other.configured:
+            raise ConfigError("LLM_FALLBACK__* is set, but no chat model is: set LLM__MODEL.")
+        return None
+    standby = other.configured or llm.fallback != "none"
+    first = _chat_model(llm, no_answer, "LLM", standby)
+    if not other.configured:
+        return first
+    return WithFallback(first, _chat_model(other, no_answer, "LLM_FALLBACK", False))
+
+
+def _chat_model(
+    llm: LlmSettings, no_answer: str, section: str, standby: bool
+) -> "ChatModel | GgufModel":
     if llm.model_path:
         from ragstone.models.gguf import GgufModel
 
-        return GgufModel(llm, rag.no_answer)
-    if llm.configured:
-        from ragstone.models.chat import ChatModel
+        return GgufModel(llm, no_answer, section, standby)
+    from ragstone.models.chat import ChatModel
 
-        return ChatModel(llm, rag.no_answer)
-    return Extractive(QuestionSimilarity(catalog, embedders), rag.no_answer, rag.refuse_below)
+    return ChatModel(llm, no_answer, section, standby)
 
 
 @asynccontextmanager
@@ -235,7 +265,7 @@ def _elsewhere(settings: Settings) -> Retriever | None:
     return None
 
 
-def _reranker(settings: Settings, answerer: Answerer) -> Reranker | None:
+def _reranker(settings: Settings, chat: Completer | None) -> Reranker | None:
     """The reranker that the settings name, None for late interaction."""
     rerank = settings.rerank
     if rerank.model_path:
@@ -247,9 +277,9 @@ def _reranker(settings: Settings, answerer: Answerer) -> Reranker | None:
 
         return RemoteReranker(rerank)
     if rerank.model == "llm":
-        if not isinstance(answerer, Completer):
+        if chat is None:
             raise ConfigError("RERANK__MODEL is llm, but no chat model is set: set LLM__MODEL.")
-        return ListwiseReranker(answerer, rerank.weight)
+        return ListwiseReranker(chat, rerank.weight)
     if rerank.model:
         raise ConfigError(
             f"RERANK__MODEL is {rerank.model!r}: set RERANK__BASE_URL to the endpoint that has it."

@@ -30,6 +30,7 @@ RagstoneError
     ├── IndexUnavailable
     ├── StateUnavailable
     ├── ModelUnavailable
+    ├── Busy
     └── GuardUnavailable
 
 Messages are single sentences for a person: what is wrong, then what to do.
@@ -207,9 +208,16 @@ class StageTimeout(RagstoneError):
 
 
 class Unavailable(RagstoneError):
+    """`retry_after` is in how many seconds a retry may help, None if that is unknown."""
+
     code = "unavailable"
     status = 503
     retry = True
+    retry_after: float | None = None
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class IndexUnavailable(Unavailable):
@@ -222,6 +230,10 @@ class StateUnavailable(Unavailable):
 
 class ModelUnavailable(Unavailable):
     code = "model_unavailable"
+
+
+class Busy(Unavailable):
+    code = "busy"
 
 
 class GuardUnavailable(Unavailable):

@@ -196,10 +196,7 @@ class Ragstone:
             "models": self._kit.answerer.ready(),
         }
         results = await asyncio.gather(*checks.values(), return_exceptions=True)
-        return {
-            name: "ok" if result is None else str(result)
-            for name, result in zip(checks, results, strict=True)
-        }
+        return {name: _state(result) for name, result in zip(checks, results, strict=True)}
 
     async def start_jobs(self) -> None:
         """Continue what an earlier process left unfinished."""
@@ -222,6 +219,13 @@ class Ragstone:
         documents = await self._kit.catalog.documents(principal.tenant, collection)
         names = set(principal.names)
         return [document for document in documents if names & set(document.allowed)]
+
+
+def _state(result: object) -> str:
+    """What a check says: nothing, what is to be known, or an error."""
+    if isinstance(result, BaseException):
+        return str(result)
+    return f"ok: {result}" if result else "ok"
 
 
 def _named(documents: Sequence[Document], paths: Sequence[str]) -> list[Document]:

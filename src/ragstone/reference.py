@@ -56,7 +56,7 @@ def _default(field: FieldInfo) -> str:
     value = field.default
     secret = getattr(value, "get_secret_value", None)
     shown = secret() if secret else value
-    return f"`{shown}`" if shown != "" else "none"
+    return f"`{shown}`" if shown not in ("", None) else "none"
 
 
 def _stages() -> Iterator[str]:

@@ -204,7 +204,7 @@ class Verdict:
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Tokens and cost, summed over every model call of the question. `cost` is in US dollars,
-    None where the price is unknown."""
+    None where the price of a call is unknown."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -212,12 +212,13 @@ class Usage:
     cost: float | None = None
 
     def __add__(self, other: "Usage") -> "Usage":
-        costs = [c for c in (self.cost, other.cost) if c is not None]
+        unknown = any(one.calls and one.cost is None for one in (self, other))
+        known = self.cost is not None or other.cost is not None
         return Usage(
             self.prompt_tokens + other.prompt_tokens,
             self.completion_tokens + other.completion_tokens,
             self.calls + other.calls,
-            sum(costs) if costs else None,
+            (self.cost or 0.0) + (other.cost or 0.0) if known and not unknown else None,
         )
 
 

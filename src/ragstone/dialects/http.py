@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import math
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import aclosing
 from typing import Any, TypeVar, cast
@@ -13,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from ragstone.dialects.sse import finished_before_leaving
-from ragstone.errors import RagstoneError
+from ragstone.errors import RagstoneError, Unavailable
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -89,8 +90,14 @@ async def _ragstone_error(request: Request, error: Exception) -> Response:
     error = cast(RagstoneError, error)
     if error.status >= 500:
         log.warning("%s %s: %s", request.method, request.url.path, error)
+    wait = error.retry_after if isinstance(error, Unavailable) else None
     return error_response(
-        request.url.path, error.status, error.message, code=error.code, retry=error.retry
+        request.url.path,
+        error.status,
+        error.message,
+        code=error.code,
+        retry=error.retry,
+        headers=None if wait is None else {"Retry-After": str(max(1, math.ceil(wait)))},
     )
 
 

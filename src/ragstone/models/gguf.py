@@ -7,13 +7,15 @@ code talks to it as to any other server.
 import asyncio
 import secrets
 from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
 
 from ragstone.errors import ConfigError
-from ragstone.ports import Said
+from ragstone.models.profiles import profile
+from ragstone.ports import Profile, Said
 from ragstone.settings import LlmSettings
 from ragstone.turn import Ask, Passage
 
@@ -21,19 +23,31 @@ if TYPE_CHECKING:
     from ragstone.models.chat import ChatModel
 
 PARALLEL = 2
+"""Questions that llama.cpp works on at a time; each has its own window in memory."""
+
+WINDOW = 8192
+"""Tokens: a longer window takes memory, so it must be asked for."""
+
 MAGIC = b"GGUF"
 
 
 class GgufModel:
     """`ports.Answerer` that loads `settings.model_path` with the first question."""
 
-    def __init__(self, settings: LlmSettings, no_answer: str) -> None:
+    def __init__(
+        self, settings: LlmSettings, no_answer: str, section: str = "LLM", standby: bool = False
+    ) -> None:
         path = Path(settings.model_path).expanduser()
-        _check(path)
+        _check(path, section)
         self.name = settings.model or path.stem
+        known = profile(settings)
+        window = settings.context_window or min(known.context_window, WINDOW)
+        self.profile: Profile = replace(known, context_window=window)
         self._path = path
         self._settings = settings
         self._no_answer = no_answer
+        self._section = section
+        self._standby = standby
         self._server: Any = None
         self._loading: asyncio.Task[ChatModel] | None = None
 
@@ -46,12 +60,14 @@ class GgufModel:
         finally:
             await stream.aclose()
 
-    async def complete(self, rules: str, text: str, max_tokens: int) -> Said:
+    async def complete(
+        self, rules: str, text: str, max_tokens: int, temperature: float = 0.0
+    ) -> Said:
         """`ports.Completer`."""
-        return await (await self._loaded()).complete(rules, text, max_tokens)
+        return await (await self._loaded()).complete(rules, text, max_tokens, temperature)
 
-    async def ready(self) -> None:
-        await (await self._loaded()).ready()
+    async def ready(self) -> str:
+        return await (await self._loaded()).ready()
 
     async def aclose(self) -> None:
         loading, self._loading = self._loading, None
@@ -79,7 +95,7 @@ class GgufModel:
         params.hostnames = ["127.0.0.1"]
         params.port = 0
         params.api_keys = [key]
-        params.n_ctx = self._settings.context_window * PARALLEL
+        params.n_ctx = self.profile.context_window * PARALLEL
         params.n_parallel = PARALLEL
         params.offline, params.ui, params.warmup = True, False, False
         params.verbosity = -1
@@ -91,25 +107,30 @@ class GgufModel:
             "base_url": f"{self._server.listening_address}/v1",
             "api_key": SecretStr(key),
             "model": self.name,
+            "context_window": self.profile.context_window,
+            "parallel": min(self._settings.parallel or PARALLEL, PARALLEL),
         }
-        return ChatModel(self._settings.model_copy(update=changes), self._no_answer)
+        settings = self._settings.model_copy(update=changes)
+        return ChatModel(settings, self._no_answer, self._section, self._standby)
 
 
 def _failed(task: "asyncio.Task[ChatModel]") -> bool:
     return task.done() and (task.cancelled() or task.exception() is not None)
 
 
-def _check(path: Path) -> None:
+def _check(path: Path, section: str) -> None:
     try:
         import xllamacpp  # noqa: F401
     except ImportError as error:
         raise ConfigError(
-            "LLM__MODEL_PATH needs llama.cpp: install it with pip install 'ragstone[gguf]'."
+            f"{section}__MODEL_PATH needs llama.cpp: install it with pip install 'ragstone[gguf]'."
         ) from error
     try:
         with path.open("rb") as file:
             magic = file.read(len(MAGIC))
     except OSError as error:
-        raise ConfigError(f"LLM__MODEL_PATH: {path} cannot be read ({error.strerror}).") from error
+        raise ConfigError(
+            f"{section}__MODEL_PATH: {path} cannot be read ({error.strerror})."
+        ) from error
     if magic != MAGIC:
-        raise ConfigError(f"LLM__MODEL_PATH: {path} is no GGUF file.")
+        raise ConfigError(f"{section}__MODEL_PATH: {path} is no GGUF file.")

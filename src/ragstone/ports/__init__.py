@@ -3,7 +3,7 @@
 `Kit` bundles one adapter of each for the stages. Only `build.py` makes one.
 """
 
-from ragstone.ports.answering import Answerer, Completer, History, Said
+from ragstone.ports.answering import Answerer, Completer, History, Profile, Said, Tier
 from ragstone.ports.cache import Cache, CacheFigures, Kept, Near
 from ragstone.ports.catalog import Catalog, Edition
 from ragstone.ports.embedding import Embedder, Embedders, LateEmbedder, Vectors
@@ -32,11 +32,13 @@ __all__ = [
     "LateEmbedder",
     "Likeness",
     "Near",
+    "Profile",
     "Reranker",
     "Retriever",
     "Said",
     "Search",
     "Statistics",
+    "Tier",
     "TopicStore",
     "Topics",
     "Vectors",

@@ -2,21 +2,50 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from ragstone.records import Report
 from ragstone.turn import Ask, Finish, Passage, Turn, Usage
 
+Tier = Literal["tiny", "small", "medium", "large"]
+"""Up to 3, 9 and 34 billion parameters, and more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What is known of a chat model.
+
+    `context_window` is in tokens, for prompt and answer together. A `temperature` (0..2) of None
+    says that the model takes no sampling settings; a `top_p` (0..1) of None leaves it to the
+    server. `thinking_tokens` are allowed to a reply on top of its limit, for a model that reasons
+    first. Prices are in US dollars for a million tokens, None where the published ones hold.
+    """
+
+    context_window: int = 8192
+    temperature: float | None = 0.3
+    top_p: float | None = None
+    tier: Tier = "small"
+    thinking_tokens: int = 0
+    input_price: float | None = None
+    output_price: float | None = None
+
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A piece of an answer as it comes. The last one has `finish` and `usage`."""
+    """A piece of an answer as it comes. The last one has `finish`; any may have `usage`.
+
+    `model` is who says it, where that is not the one that was asked, and `reason` why, for the
+    trace; `note` is a sentence for the reader.
+    """
 
     text: str = ""
     thinking: str = ""
     finish: Finish | None = None
     usage: Usage = Usage()
     confidence: float | None = None
+    model: str = ""
+    reason: str = ""
+    note: str = ""
 
 
 class Answerer(Protocol):
@@ -26,11 +55,11 @@ class Answerer(Protocol):
     def name(self) -> str: ...
 
     def answer(self, ask: Ask, passages: Sequence[Passage]) -> AsyncGenerator[Said, None]:
-        """Stream the answer; raises ModelUnavailable, possibly after some text."""
+        """Stream the answer; raises ModelUnavailable or Busy, possibly after some text."""
         ...
 
-    async def ready(self) -> None:
-        """Raise ModelUnavailable unless the model answers."""
+    async def ready(self) -> str | None:
+        """What is to be known of its endpoints; raises ModelUnavailable unless one answers."""
         ...
 
     async def aclose(self) -> None: ...
@@ -53,9 +82,11 @@ class Completer(Protocol):
     @property
     def name(self) -> str: ...
 
-    async def complete(self, rules: str, text: str, max_tokens: int) -> Said:
-        """What the model says to `text` under `rules`, whole, at temperature 0.
+    async def complete(
+        self, rules: str, text: str, max_tokens: int, temperature: float = 0.0
+    ) -> Said:
+        """What the model says to `text` under `rules`, whole and without its thoughts.
 
-        Raises ModelUnavailable.
+        Raises ModelUnavailable, Busy.
         """
         ...

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ragstone.ports.answering import Answerer, Completer, History
+from ragstone.ports.answering import Answerer, Completer, History, Profile
 from ragstone.ports.cache import Cache
 from ragstone.ports.catalog import Catalog
 from ragstone.ports.embedding import Embedders
@@ -15,7 +15,7 @@ from ragstone.ports.vocabulary import Vocabulary
 
 @dataclass(frozen=True, slots=True)
 class Kit:
-    """One adapter of each port, for the stages."""
+    """One adapter of each port, for the stages. `profile` is the chat model's."""
 
     index: ChunkIndex
     catalog: Catalog
@@ -30,3 +30,4 @@ class Kit:
     topics: Topics | None = None
     vocabulary: Vocabulary | None = None
     cache: Cache | None = None
+    profile: Profile = Profile()

@@ -37,6 +37,7 @@ class Settings(BaseSettings):
     embedding: EmbeddingSettings = EmbeddingSettings()
     index: IndexSettings = IndexSettings()
     llm: LlmSettings = LlmSettings()
+    llm_fallback: LlmSettings = LlmSettings()
     rerank: RerankSettings = RerankSettings()
     rag: RagSettings = RagSettings()
     ingest: IngestSettings = IngestSettings()

@@ -1,5 +1,7 @@
 """The models: embedding, chat, reranking."""
 
+from typing import Literal
+
 from pydantic import Field, SecretStr
 
 from ragstone.settings.section import Section
@@ -30,10 +32,48 @@ class LlmSettings(Section):
     base_url: str = Field("", description="An OpenAI-compatible server, up to and with /v1.")
     api_key: SecretStr = Field(SecretStr(""), description="The key of the model's server.")
     model_path: str = Field("", description="A GGUF file to run in this process.")
-    temperature: float = Field(0.3, ge=0, le=2, description="Sampling temperature.")
+    temperature: float | None = Field(
+        None, ge=0, le=2, description="Sampling temperature; by the model's profile."
+    )
+    top_p: float | None = Field(
+        None, gt=0, le=1, description="Nucleus sampling; by the model's profile."
+    )
+    context_window: int | None = Field(
+        None, ge=512, description="The context window in tokens; by the model's profile."
+    )
+    profiles: str = Field(
+        "",
+        description="Profiles of models by name, as JSON or a JSON file; see docs/models.md.",
+    )
     max_tokens: int = Field(1024, ge=1, description="Longest answer, in tokens.")
-    context_window: int = Field(8192, ge=512, description="The model's context window, in tokens.")
-    timeout: float = Field(120.0, gt=0, description="Seconds to wait for the model's next token.")
+    timeout: float = Field(
+        120.0, gt=0, description="Seconds to wait for the model's first token and for each next."
+    )
+    total_timeout: float = Field(240.0, gt=0, description="Seconds that one reply may take.")
+    retries: int = Field(2, ge=0, le=10, description="Retries of a call that said nothing yet.")
+    retry_seconds: float = Field(
+        20.0,
+        ge=0,
+        description="Seconds that the pauses before a call's retries may take together; at most "
+        "0.5 while another model stands by.",
+    )
+    breaker_failures: int = Field(
+        5, ge=0, description="Failed calls in a row after which the model rests; 0 is never."
+    )
+    breaker_recovery: float = Field(
+        30.0, gt=0, description="Seconds of that rest; then one call tries whether it answers."
+    )
+    parallel: int = Field(
+        16, ge=0, description="Calls of the model at the same time; 0 is no limit. Others wait."
+    )
+    patience: float = Field(
+        30.0, gt=0, description="Seconds that a call waits for its turn before it is refused."
+    )
+    fallback: Literal["none", "extractive"] = Field(
+        "none",
+        description="extractive answers from the passages' own sentences when neither the model "
+        "nor that of LLM_FALLBACK__* does.",
+    )
 
     @property
     def configured(self) -> bool:

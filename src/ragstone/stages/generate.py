@@ -1,6 +1,5 @@
 """Says the answer, piece by piece."""
 
-from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import ClassVar
@@ -11,7 +10,7 @@ from ragstone.ports import Kit, Said
 from ragstone.stage import Emit, Stage, Step
 from ragstone.text.answer_stream import AnswerStream
 from ragstone.text.inline_markers import InlineMarkers
-from ragstone.turn import Answer, Passage, Turn, Usage
+from ragstone.turn import Answer, Turn, Usage
 
 
 class Generate(Stage):
@@ -26,57 +25,66 @@ class Generate(Stage):
     gives: ClassVar[frozenset[str]] = frozenset({"answer"})
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
-        shown = _Shown(turn.passages, emit)
-        usage, last = Usage(), Said(finish="stop")
+        reply = _Reply(turn, kit.answerer.name, emit)
         asked = replace(turn.ask, question=turn.question)
         try:
             async with aclosing(kit.answerer.answer(asked, turn.passages)) as stream:
                 async for said in stream:
-                    if said.thinking:
-                        await emit(Thinking(said.thinking))
-                    await shown.add(said.text)
-                    usage += said.usage
-                    if said.finish:
-                        last = said
+                    await reply.add(said)
         except RagstoneError:
-            await shown.end()
+            await reply.end()
             raise
-        await shown.end()
-        if wrong := ", ".join(map(str, shown.stream.dropped)):
-            await emit(
-                Note(self.name, f"Left out citations of sources that there are not: {wrong}.")
-            )
-        finish = last.finish or "stop"
-        answer = Answer(
-            text="".join(shown.pieces),
-            finish=finish,
-            model=kit.answerer.name,
-            confidence=last.confidence,
-            used=shown.stream.used,
-            suggested=shown.stream.suggested,
-        )
-        turn = replace(turn, answer=answer, usage=turn.usage + usage)
-        return Step(turn, finish, f"{kit.answerer.name}, {usage.completion_tokens} tokens")
+        await reply.end()
+        if wrong := ", ".join(map(str, reply.stream.dropped)):
+            note = f"Left out citations of sources that there are not: {wrong}."
+            await emit(Note(self.name, note))
+        answer = reply.answer()
+        turn = replace(turn, answer=answer, usage=turn.usage + reply.usage)
+        said_by = f"{answer.model}, {reply.usage.completion_tokens} tokens"
+        return Step(turn, answer.finish, f"{said_by}; {reply.why}" if reply.why else said_by)
 
 
-class _Shown:
-    """The answer on its way from the model to the client."""
+class _Reply:
+    """What the model says, on its way to the client."""
 
-    def __init__(self, passages: Sequence[Passage], emit: Emit) -> None:
-        self.stream = AnswerStream(passages)
-        self.pieces: list[str] = []
-        self._markers = InlineMarkers(passages)
+    def __init__(self, turn: Turn, model: str, emit: Emit) -> None:
+        self.stream = AnswerStream(turn.passages)
+        self.usage = Usage()
+        self.why = ""
+        self._markers = InlineMarkers(turn.passages)
+        self._pieces: list[str] = []
+        self._model = model
+        self._last = Said(finish="stop")
         self._emit = emit
 
-    async def add(self, text: str) -> None:
-        """Send what can be sent of the answer now that `text` has come."""
-        await self._send(self._markers.feed(self.stream.feed(text)) if text else "")
+    async def add(self, said: Said) -> None:
+        """Send on what can be sent now that `said` has come."""
+        if said.thinking:
+            await self._emit(Thinking(said.thinking))
+        if said.text:
+            await self._send(self._markers.feed(self.stream.feed(said.text)))
+        if said.note:
+            await self._emit(Note(Generate.name, said.note))
+        self._model, self.why = said.model or self._model, said.reason or self.why
+        self.usage += said.usage
+        if said.finish:
+            self._last = said
 
     async def end(self) -> None:
         """Send what was held back."""
         await self._send(self._markers.feed(self.stream.end()) + self._markers.end())
 
+    def answer(self) -> Answer:
+        return Answer(
+            text="".join(self._pieces),
+            finish=self._last.finish or "stop",
+            model=self._model,
+            confidence=self._last.confidence,
+            used=self.stream.used,
+            suggested=self.stream.suggested,
+        )
+
     async def _send(self, text: str) -> None:
         if text:
-            self.pieces.append(text)
+            self._pieces.append(text)
             await self._emit(Token(text))

@@ -10,7 +10,8 @@ from ragstone.turn import Turn
 
 class Remember(Stage):
     """Keeps a whole answer and the passages of a question that the cache did not know; part of the
-    tail. What was cut off, refused, or made while a stage failed is not kept."""
+    tail. What was cut off, refused, made while a stage failed, or answered by a model that stood by
+    is not kept."""
 
     name: ClassVar[str] = "remember"
     needs: ClassVar[frozenset[str]] = frozenset({"recalled"})
@@ -29,7 +30,7 @@ class Remember(Stage):
             found = Kept(turn.question, hits=turn.hits, seconds=seconds)
             await cache.keep(recalled.search_scope, recalled.encoded.vector, found)
             kept.append("passages")
-        if recalled.answer_scope and recalled.content != "answer" and _answered(turn):
+        if recalled.answer_scope and recalled.content != "answer" and _answered(turn, kit):
             answered = Kept(
                 turn.question,
                 passages=turn.passages,
@@ -47,6 +48,8 @@ def _searched(turn: Turn) -> bool:
     return bool(turn.hits) and any(traced.stage == Expand.name for traced in turn.trace)
 
 
-def _answered(turn: Turn) -> bool:
+def _answered(turn: Turn, kit: Kit) -> bool:
     answer = turn.answer
-    return answer is not None and answer.finish == "stop" and bool(answer.text.strip())
+    if answer is None or answer.finish != "stop" or not answer.text.strip():
+        return False
+    return answer.model == kit.answerer.name

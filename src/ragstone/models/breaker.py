@@ -1,0 +1,101 @@
+"""Lets a model rest that failed several times in a row, and tries it again with one call.
+
+None of the libraries fits: pybreaker holds a thread's lock for the length of a call and knows
+asyncio only through tornado; in purgatory and circuitbreaker every caller comes through when the
+rest is over, and a caller who leaves counts as a failure or as a success.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Literal
+
+State = Literal["closed", "open", "half open"]
+
+
+class Resting(Exception):
+    """The model is not asked; `seconds` until it is tried again."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"resting for {seconds:.1f} s")
+        self.seconds = seconds
+
+
+class Call:
+    """One call that was let through; its caller reports how it goes."""
+
+    def __init__(self, breaker: "Breaker", probe: bool) -> None:
+        self._breaker = breaker
+        self.probe = probe
+        self.outcome: Literal["left", "good", "bad"] = "left"
+
+    def began(self) -> None:
+        """The model says something: others may ask it again, though one more failure ends that."""
+        if self.probe:
+            self.probe = False
+            self._breaker.half_close()
+
+    def succeeded(self) -> None:
+        self.outcome = "good"
+
+    def failed(self) -> None:
+        self.outcome = "bad"
+
+
+class Breaker:
+    """Closed, it lets every call through; `failures` in a row open it; after `recovery` seconds
+    one call goes through, and its outcome closes it or opens it again. A call whose caller left
+    proves nothing. `failures` of 0 keeps it closed."""
+
+    def __init__(
+        self, failures: int, recovery: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._most = failures
+        self._recovery = recovery
+        self._clock = clock
+        self._failed = 0
+        self._opened: float | None = None
+        self._probing = False
+
+    @property
+    def state(self) -> State:
+        if self._opened is None:
+            return "closed"
+        return "open" if self.seconds > 0 else "half open"
+
+    @property
+    def seconds(self) -> float:
+        """How long it stays open; 0 when it is not."""
+        if self._opened is None:
+            return 0.0
+        return max(0.0, self._opened + self._recovery - self._clock())
+
+    @contextmanager
+    def calling(self) -> Iterator[Call]:
+        """One call; raises Resting."""
+        probe = self._opened is not None
+        if self.seconds > 0 or (probe and self._probing):
+            raise Resting(self.seconds or 1.0)
+        self._probing = self._probing or probe
+        call = Call(self, probe)
+        try:
+            yield call
+        finally:
+            self._ended(call)
+
+    def half_close(self) -> None:
+        """Let calls through, but open at the next failure."""
+        self._probing = False
+        self._opened = None
+        self._failed = self._most - 1
+
+    def _ended(self, call: Call) -> None:
+        if call.probe:
+            self._probing = False
+        if call.outcome == "good":
+            self._failed, self._opened = 0, None
+        elif call.outcome == "bad":
+            self._failed += 1
+            tripped = self._opened is None and self._failed >= self._most
+            if self._most and (call.probe or tripped):
+                self._opened = self._clock()

@@ -1,0 +1,82 @@
+"""A model that answers when the first one cannot."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Protocol
+
+from ragstone.errors import ModelUnavailable, Unavailable
+from ragstone.ports import Answerer, Completer, Profile, Said
+from ragstone.turn import Ask, Passage
+
+NOTE = "The chat model does not answer; these are the documents' own sentences."
+
+
+class ChatAnswerer(Answerer, Completer, Protocol):
+    """A chat model, which can do both."""
+
+    profile: Profile
+
+
+class WithFallback:
+    """`ports.Answerer` and `ports.Completer` that ask `first`, and `second` when that is not
+    available or busy.
+
+    Once text has left, nobody can take over. `note` tells the reader that `second` answers.
+    """
+
+    def __init__(self, first: ChatAnswerer, second: Answerer, note: str = "") -> None:
+        self.name = first.name
+        self.profile = first.profile
+        self._first = first
+        self._second = second
+        self._note = note
+
+    async def answer(self, ask: Ask, passages: Sequence[Passage]) -> AsyncGenerator[Said, None]:
+        spoke = False
+        try:
+            async with aclosing(self._first.answer(ask, passages)) as stream:
+                async for said in stream:
+                    spoke = spoke or bool(said.text)
+                    yield said
+            return
+        except Unavailable as error:
+            if spoke:
+                raise
+            why = self._why(error)
+        yield Said(model=self._second.name, reason=why, note=self._note)
+        async with aclosing(self._second.answer(ask, passages)) as stream:
+            async for said in stream:
+                yield said if said.model else replace(said, model=self._second.name)
+
+    async def complete(
+        self, rules: str, text: str, max_tokens: int, temperature: float = 0.0
+    ) -> Said:
+        try:
+            return await self._first.complete(rules, text, max_tokens, temperature)
+        except Unavailable as error:
+            if not isinstance(self._second, Completer):
+                raise
+            why = self._why(error)
+        said = await self._second.complete(rules, text, max_tokens, temperature)
+        return replace(said, model=said.model or self._second.name, reason=why)
+
+    async def ready(self) -> str:
+        """What is known of both; raises ModelUnavailable when neither is ready."""
+        states, ready = [], False
+        for one in (self._first, self._second):
+            try:
+                states.append(await one.ready() or f"{one.name} answers")
+                ready = True
+            except Unavailable as error:
+                states.append(str(error))
+        if not ready:
+            raise ModelUnavailable(" ".join(states))
+        return "; ".join(states)
+
+    async def aclose(self) -> None:
+        await self._first.aclose()
+        await self._second.aclose()
+
+    def _why(self, error: Exception) -> str:
+        return f"fallback, as {self._first.name} failed: {error}"

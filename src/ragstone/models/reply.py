@@ -1,0 +1,124 @@
+"""One reply of a chat model: pydantic-ai's events become text, thoughts, and how it ended."""
+
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing
+
+from pydantic_ai.messages import (
+    ModelResponse,
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+    ThinkingPart,
+    ThinkingPartDelta,
+    ToolCallPart,
+    ToolCallPartDelta,
+)
+from pydantic_ai.models import StreamedResponse
+from pydantic_ai.usage import RequestUsage
+
+from ragstone.models.prices import Prices
+from ragstone.models.trouble import Place
+from ragstone.ports import Said
+from ragstone.text.repetition import Repetition
+from ragstone.text.thoughts import Piece, Thoughts, without_thoughts
+from ragstone.turn import Finish, Usage
+
+CIRCLING = "The model began to repeat itself, so its answer was cut."
+TOOL_CALL = "called a tool that nobody offered"
+EMPTY = "sent an empty reply"
+ONLY_THOUGHTS = "reasoned until its tokens were used up; raise {0}__MAX_TOKENS"
+FILTERED = "refused by its content filter"
+
+
+class ReplyReader:
+    """Reads the replies of one model."""
+
+    def __init__(self, place: Place, prices: Prices) -> None:
+        self._place = place
+        self._prices = prices
+
+    def usage(self, used: RequestUsage) -> Usage:
+        """What a call took; its cost is unknown where the server does not count."""
+        counted = used.input_tokens or used.output_tokens
+        cost = self._prices.cost(used) if counted else None
+        return Usage(used.input_tokens, used.output_tokens, 1, cost)
+
+    def whole(self, response: ModelResponse) -> Said:
+        """A reply that came in one piece; raises Trouble."""
+        usage = self.usage(response.usage)
+        if any(isinstance(part, ToolCallPart) for part in response.parts):
+            raise self._place.unexpected(TOOL_CALL, usage)
+        text = without_thoughts(response.text or "")
+        if not text.strip():
+            raise self._empty(response.finish_reason, usage)
+        return Said(text, finish=_finish(response.finish_reason), usage=usage)
+
+    async def streamed(
+        self, stream: StreamedResponse, events: AsyncGenerator[object, None]
+    ) -> AsyncGenerator[Said, None]:
+        """The pieces of `events`, which are those of `stream`; raises Trouble."""
+        thoughts, circles, spoke, circling = Thoughts(), Repetition(), False, False
+        async with aclosing(events):
+            async for event in events:
+                if _calls_tool(event):
+                    raise self._place.unexpected(TOOL_CALL, self.usage(_used(stream)))
+                for piece in _pieces(event, thoughts):
+                    spoke = spoke or _speaks(piece)
+                    circling = circling or circles.feed(piece.text)
+                    yield _said(piece)
+                if circling:
+                    break
+        for piece in thoughts.end():
+            spoke = spoke or _speaks(piece)
+            yield _said(piece)
+        usage = self.usage(_used(stream))
+        if not spoke:
+            raise self._empty("length" if circling else stream.finish_reason, usage)
+        note = CIRCLING if circling else ""
+        finish = "length" if circling else stream.finish_reason
+        yield Said(finish=_finish(finish), usage=usage, note=note)
+
+    def _empty(self, finish: str | None, usage: Usage) -> Exception:
+        if finish == "length":
+            what = ONLY_THOUGHTS.format(self._place.section)
+            return self._place.unexpected(what, usage, retries=0)
+        if finish == "content_filter":
+            return self._place.unexpected(FILTERED, usage, retries=0)
+        return self._place.unexpected(EMPTY, usage)
+
+
+def _pieces(event: object, thoughts: Thoughts) -> Iterator[Piece]:
+    part = event.part if isinstance(event, PartStartEvent) else None
+    delta = event.delta if isinstance(event, PartDeltaEvent) else None
+    if isinstance(delta, TextPartDelta):
+        yield from thoughts.feed(delta.content_delta)
+    elif isinstance(part, TextPart):
+        yield from thoughts.feed(part.content)
+    elif isinstance(part, ThinkingPart) and part.content:
+        yield Piece(part.content, thought=True)
+    elif isinstance(delta, ThinkingPartDelta) and delta.content_delta:
+        yield Piece(delta.content_delta, thought=True)
+
+
+def _calls_tool(event: object) -> bool:
+    if isinstance(event, PartStartEvent):
+        return isinstance(event.part, ToolCallPart)
+    return isinstance(event, PartDeltaEvent) and isinstance(event.delta, ToolCallPartDelta)
+
+
+def _finish(reason: str | None) -> Finish:
+    return "length" if reason == "length" else "stop"
+
+
+def _speaks(piece: Piece) -> bool:
+    return not piece.thought and not piece.text.isspace()
+
+
+def _said(piece: Piece) -> Said:
+    return Said(thinking=piece.text) if piece.thought else Said(piece.text)
+
+
+def _used(stream: StreamedResponse) -> RequestUsage:
+    used = stream.usage
+    return used() if callable(used) else used

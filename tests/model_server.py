@@ -1,0 +1,137 @@
+"""A real HTTP server that speaks OpenAI's chat completions, and fails in every way on command."""
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from tests.http_server import running
+
+GOOD = ("In 1871. ", "[1]")
+TOOL_CALL = {
+    "id": "a",
+    "type": "function",
+    "function": {"name": "search", "arguments": "{}"},
+}
+CIRCLE = "The lighthouse of Ost was built long ago. "
+
+
+@dataclass
+class ModelServer:
+    """Does what `way` says with each call; `ways` are for the first calls, one each.
+
+    `calls` keeps the bodies, `ended` counts the streams that were read to their end or left.
+    """
+
+    way: str = "good"
+    ways: list[str] = field(default_factory=list)
+    says: tuple[str, ...] = GOOD
+    pause: float = 0.0
+    model: str = "some-model"
+    url: str = ""
+    calls: list[dict[str, Any]] = field(default_factory=list)
+    ended: int = 0
+
+    async def completions(self, request: Request) -> Response:
+        body = await request.json()
+        self.calls.append(body)
+        way = self.ways.pop(0) if self.ways else self.way
+        if way.isdigit():
+            return JSONResponse({"error": {"message": "no"}}, int(way))
+        if way.startswith("429 "):
+            return JSONResponse({"error": {}}, 429, {"Retry-After": way.split()[1]})
+        if way == "hang":
+            await asyncio.sleep(30)
+        if way == "invalid JSON":
+            return PlainTextResponse('{"choices": [', media_type="application/json")
+        if way == "wrong schema":
+            return JSONResponse({"answer": "yes", "choices": "none"})
+        if body.get("stream"):
+            lines = self._stream(way)
+            return StreamingResponse(lines, media_type="text/event-stream")
+        return JSONResponse(self._whole(way))
+
+    async def models(self, request: Request) -> Response:
+        return JSONResponse({"object": "list", "data": []})
+
+    def app(self) -> Starlette:
+        return Starlette(
+            routes=[
+                Route("/v1/chat/completions", self.completions, methods=["POST"]),
+                Route("/v1/models", self.models),
+            ]
+        )
+
+    async def _stream(self, way: str) -> AsyncIterator[str]:
+        try:
+            for delta in self._deltas(way):
+                yield self._chunk(delta)
+                await asyncio.sleep(1.0 if way == "slow drip" else self.pause)
+            if way == "cut":
+                raise ConnectionResetError
+            if way != "cut cleanly":
+                yield self._chunk({}, "tool_calls" if way == "tool call" else "stop")
+                usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+                yield self._line({"choices": [], "usage": usage})
+                yield "data: [DONE]\n\n"
+        finally:
+            self.ended += 1
+
+    def _deltas(self, way: str) -> Iterator[dict[str, Any]]:
+        if way == "tool call":
+            function = {"name": "search", "arguments": "{}"}
+            yield {
+                "tool_calls": [{"index": 0, "id": "a", "type": "function", "function": function}]
+            }
+        elif way == "thoughts only":
+            yield {"reasoning_content": "Hm. "}
+        elif way == "repetition":
+            yield from ({"content": CIRCLE} for _ in range(2000))
+        elif way == "slow drip":
+            yield from ({"content": "drip "} for _ in range(60))
+        elif way.startswith("cut"):
+            yield {"content": self.says[0]}
+        elif way != "empty":
+            yield from ({"content": piece} for piece in self.says)
+
+    def _whole(self, way: str) -> dict[str, Any]:
+        message: dict[str, Any] = {"role": "assistant", "content": "".join(self.says)}
+        if way == "tool call":
+            message = {"role": "assistant", "content": None, "tool_calls": [TOOL_CALL]}
+        if way == "empty":
+            message["content"] = ""
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+        made = {"id": "x", "object": "chat.completion", "created": 1, "model": self.model}
+        return {**made, "choices": [choice], "usage": usage}
+
+    def _chunk(self, delta: dict[str, Any], finish: str | None = None) -> str:
+        return self._line({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
+
+    def _line(self, data: dict[str, Any]) -> str:
+        made = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": self.model}
+        return f"data: {json.dumps({**made, **data})}\n\n"
+
+
+@contextmanager
+def model_server(**changes: Any) -> Iterator[ModelServer]:
+    """Serve on a free port."""
+    server = ModelServer(**changes)
+    with running(server.app()) as url:
+        server.url = f"{url}/v1"
+        yield server
+
+
+def closed_port() -> str:
+    """An address where nobody listens."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{one.getsockname()[1]}/v1"
