@@ -20,6 +20,7 @@ from ragstone.ingest.jobs import Jobs, Report, Work
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ingest.vocabulary import VocabularyReader
 from ragstone.library import Ragstone
+from ragstone.models.configured_chat import chat_model
 from ragstone.models.embedders import ConfiguredEmbedders
 from ragstone.models.extractive import Extractive
 from ragstone.models.fallback import NOTE, ChatAnswerer, WithFallback
@@ -43,7 +44,7 @@ from ragstone.ports import (
 from ragstone.recipe import guard, recipes, search_recipes
 from ragstone.records import Collection
 from ragstone.service import IngestRequest, Progress
-from ragstone.settings import CacheSettings, IndexSettings, LlmSettings, Settings
+from ragstone.settings import CacheSettings, IndexSettings, Settings
 from ragstone.state.cache import LocalCache
 from ragstone.state.catalog import SqlCatalog
 from ragstone.state.database import open_database
@@ -53,8 +54,6 @@ from ragstone.state.topics import SqlTopics
 from ragstone.state.vocabulary import SqlVocabulary
 
 if TYPE_CHECKING:
-    from ragstone.models.chat import ChatModel
-    from ragstone.models.gguf import GgufModel
     from ragstone.state.cache_redis import RedisCache
 
 log = logging.getLogger(__name__)
@@ -72,7 +71,7 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
         index = connect(settings.index, data / "index")
         stack.push_async_callback(index.aclose)
         embedders = await stack.enter_async_context(open_embedders(settings))
-        chat = _chat(settings)
+        chat = chat_model(settings)
         answerer = _answerer(settings, chat, catalog, embedders)
         stack.push_async_callback(answerer.aclose)
         rarity = SampledRarity(index, embedders)
@@ -197,32 +196,6 @@ def _answerer(
     questions = QuestionSimilarity(catalog, embedders)
     extractive = Extractive(questions, rag.no_answer, rag.refuse_below)
     return WithFallback(chat, extractive, NOTE) if chat else extractive
-
-
-def _chat(settings: Settings) -> ChatAnswerer | None:
-    """The chat model of the settings with the one that stands by for it, None if there is none."""
-    llm, other, no_answer = settings.llm, settings.llm_fallback, settings.rag.no_answer
-    if not llm.configured:
-        if other.configured:
-            raise ConfigError("LLM_FALLBACK__* is set, but no chat model is: set LLM__MODEL.")
-        return None
-    standby = other.configured or llm.fallback != "none"
-    first = _chat_model(llm, no_answer, "LLM", standby)
-    if not other.configured:
-        return first
-    return WithFallback(first, _chat_model(other, no_answer, "LLM_FALLBACK", False))
-
-
-def _chat_model(
-    llm: LlmSettings, no_answer: str, section: str, standby: bool
-) -> "ChatModel | GgufModel":
-    if llm.model_path:
-        from ragstone.models.gguf import GgufModel
-
-        return GgufModel(llm, no_answer, section, standby)
-    from ragstone.models.chat import ChatModel
-
-    return ChatModel(llm, no_answer, section, standby)
 
 
 @asynccontextmanager

@@ -23,6 +23,7 @@ from ragstone.settings import LlmSettings
 from ragstone.turn import Ask, Message
 from tests.http_server import running
 from tests.llama import llama_server, model_file
+from tests.model_server import model_server
 from tests.stages.samples import a_passage
 
 NO_ANSWER = "The documents do not hold an answer to this question."
@@ -305,3 +306,28 @@ async def test_given_a_password_in_the_address_then_no_error_shows_it() -> None:
     assert "127.0.0.1:9" in str(raised.value)
     assert "hunter2" not in str(raised.value)
     await model.aclose()
+
+
+@pytest.mark.parametrize("name", ["openai-chat:gpt-4o", "deepseek:deepseek-reasoner"])
+def test_given_a_provider_then_nothing_takes_the_thinking_tags_before_us(name: str) -> None:
+    model = ChatModel(LlmSettings(model=name, api_key=SecretStr(KEY)), NO_ANSWER)
+    assert "<think>" not in model._model.profile["thinking_tags"]
+
+
+async def test_given_a_temperature_for_a_completion_then_it_is_sent_and_else_zero(
+    chat: Make,
+) -> None:
+    with model_server() as server:
+        model = chat(server.url.removesuffix("/v1"), model="qwen2.5:7b", temperature=None)
+        await model.complete("rules", "text", 10)
+        await model.complete("rules", "text", 10, temperature=0.9)
+        await said(model, Ask("q"))
+    sent = [(body["temperature"], body.get("top_p")) for body in server.calls]
+    assert sent == [(0.0, None), (0.9, 0.95), (0.7, 0.95)]
+
+
+async def test_given_a_model_without_sampling_then_none_is_sent(chat: Make) -> None:
+    with model_server() as server:
+        model = chat(server.url.removesuffix("/v1"), model="o3-mini", temperature=None)
+        await model.complete("rules", "text", 10)
+    assert "temperature" not in server.calls[0]

@@ -39,7 +39,11 @@ def test_given_a_name_then_its_size(name: str, size: float | None) -> None:
     ("pattern", "name", "expected"),
     [
         ("llama3.1", "meta-llama/Llama-3.1-8B", True),
-        ("llama3.1", "llama3.10", True),
+        ("llama3.1", "llama3.10", False),
+        ("mistral", "mistralai/Mixtral-8x7B", False),
+        ("mistral", "mistralai/Mistral-7B", True),
+        ("gpt-4", "gpt-4o", True),
+        ("yi", "yixuan", False),
         ("gpt-4", "openai:gpt-4-0613", True),
         ("gpt-4", "chatgpt-4", False),
         ("o1", "o1-mini", True),
@@ -47,7 +51,7 @@ def test_given_a_name_then_its_size(name: str, size: float | None) -> None:
         ("", "anything", False),
     ],
 )
-def test_given_a_pattern_then_it_stands_at_a_beginning(
+def test_given_a_pattern_then_it_stands_as_whole_words(
     pattern: str, name: str, expected: bool
 ) -> None:
     assert matches(pattern, name) is expected

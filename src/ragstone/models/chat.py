@@ -51,6 +51,11 @@ class ChatModel:
         model = self._model
         prices = Prices(self.profile, model.model_name, model.system, settings.base_url)
         reader = ReplyReader(self._place, prices)
+        transport = ModelSettings(timeout=settings.timeout, max_retries=0)
+        # Some models warn of what they cannot do; our own time-outs hold all the same.
+        for unsupported in model.unsupported_settings:
+            transport.pop(unsupported, None)
+        self._transport = transport
         self._calls = Calls(model, settings, self._place, reader, standby)
 
     async def answer(self, ask: Ask, passages: Sequence[Passage]) -> AsyncGenerator[Said, None]:
@@ -110,11 +115,7 @@ class ChatModel:
     def _sampling(self, max_tokens: int, temperature: float | None) -> ModelSettings:
         """The settings of one call; a `temperature` of None is the profile's."""
         known = self.profile
-        options = ModelSettings(
-            max_tokens=max_tokens + known.thinking_tokens,
-            timeout=self._settings.timeout,
-            max_retries=0,
-        )
+        options = ModelSettings(max_tokens=max_tokens + known.thinking_tokens, **self._transport)
         if known.temperature is not None:
             options["temperature"] = known.temperature if temperature is None else temperature
             if known.top_p is not None and temperature != 0.0:

@@ -52,8 +52,9 @@ def connect(settings: LlmSettings, section: str) -> Model[Any]:
             f"Set {section}__MODEL to provider:model and {section}__API_KEY to its key, "
             f"or {section}__BASE_URL to a server."
         ) from error
-    # The models take a profile in their own constructors only, which differ.
+    # The models take a profile in their own constructors only, which differ; some have read it.
     model._profile = PROFILE
+    vars(model).pop("profile", None)
     return model
 
 

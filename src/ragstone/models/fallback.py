@@ -69,9 +69,9 @@ class WithFallback:
                 states.append(await one.ready() or f"{one.name} answers")
                 ready = True
             except Unavailable as error:
-                states.append(str(error))
+                states.append(str(error).rstrip("."))
         if not ready:
-            raise ModelUnavailable(" ".join(states))
+            raise ModelUnavailable(f"{'; '.join(states)}.")
         return "; ".join(states)
 
     async def aclose(self) -> None:

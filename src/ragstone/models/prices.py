@@ -23,7 +23,6 @@ class Prices:
 
     def __init__(self, profile: Profile, model: str, provider: str = "", url: str = "") -> None:
         self._own = (profile.input_price, profile.output_price)
-        self._model = model.rpartition("/")[2]
         self._where = _where(model, provider, url)
         get_snapshot()
 
@@ -37,17 +36,20 @@ class Prices:
 
     def _published(self, used: RequestUsage) -> Decimal | None:
         snapshot = get_snapshot()
-        for provider, url in self._where:
+        for model, provider, url in self._where:
             try:
-                return snapshot.calc(used, self._model, provider, url, None).total_price
+                return snapshot.calc(used, model, provider, url, None).total_price
             except (LookupError, ValueError):
                 continue
         return None
 
 
-def _where(model: str, provider: str, url: str) -> list[tuple[str | None, str | None]]:
-    """Provider or address under which the price is looked up, the most specific first."""
+def _where(model: str, provider: str, url: str) -> list[tuple[str, str | None, str | None]]:
+    """Model with its provider or address, as its price is looked up, the most specific first."""
     if not url:
-        return [(provider, None)]
-    by_name: list[tuple[str | None, str | None]] = [] if ":" in model else [(None, None)]
-    return [(None, url), *by_name]
+        return [(model, provider, None)]
+    short = model.rpartition("/")[2]
+    by_name: list[tuple[str, str | None, str | None]] = (
+        [] if ":" in short else [(short, None, None)]
+    )
+    return [(model, None, url), *by_name]

@@ -31,6 +31,10 @@ def billions(name: str) -> float | None:
 
 
 def matches(pattern: str, name: str) -> bool:
-    """Whether `pattern` stands in `name`, at its beginning or after a sign, whatever follows."""
-    wanted = re.escape(normal(pattern))
-    return bool(wanted) and re.search(rf"(?<![a-z0-9]){wanted}", normal(name)) is not None
+    """Whether `pattern` stands in `name` as whole words and numbers: `gpt-4` also in `gpt-4o`,
+    `mistral` not in `mistralai`."""
+    wanted = normal(pattern)
+    if not wanted:
+        return False
+    after = r"(?![0-9])" if wanted[-1].isdigit() else r"(?![a-z])"
+    return re.search(rf"(?<![a-z0-9]){re.escape(wanted)}{after}", normal(name)) is not None
