@@ -29,6 +29,7 @@ from ragstone.models.late_interaction import LateInteraction
 from ragstone.models.listwise import ListwiseReranker
 from ragstone.models.sampled_rarity import SampledRarity
 from ragstone.models.similarity import QuestionSimilarity
+from ragstone.models.token_counter import token_counter
 from ragstone.ports import (
     Answerer,
     Cache,
@@ -50,6 +51,7 @@ from ragstone.state.catalog import SqlCatalog
 from ragstone.state.database import open_database
 from ragstone.state.history import SqlHistory
 from ragstone.state.jobs import SqlJobs
+from ragstone.state.templates import SqlTemplates
 from ragstone.state.topics import SqlTopics
 from ragstone.state.vocabulary import SqlVocabulary
 
@@ -98,7 +100,9 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
             topics,
             SqlVocabulary(database),
             await stack.enter_async_context(_cache(settings.cache, data)),
-            chat.profile if chat else Profile(),
+            profile=chat.profile if chat else Profile(),
+            templates=SqlTemplates(database),
+            count=token_counter(settings.llm.model),
         )
         for collection in await catalog.collections():
             await index.create(collection)
@@ -194,7 +198,7 @@ def _answerer(
     if chat and settings.llm.fallback == "none":
         return chat
     questions = QuestionSimilarity(catalog, embedders)
-    extractive = Extractive(questions, rag.no_answer, rag.refuse_below)
+    extractive = Extractive(questions, rag.refuse_below)
     return WithFallback(chat, extractive, NOTE) if chat else extractive
 
 

@@ -82,6 +82,7 @@ def ask(
         int | None, typer.Option(min=1, max=100, help="Passages that the answer is made from.")
     ] = None,
     prefer: opt.Prefer = None,
+    mode: opt.ModeOption = None,
     strategy: opt.StrategyOption = None,
     under: opt.Under = None,
     where: opt.Where = None,
@@ -99,6 +100,7 @@ def ask(
         level=level,
         top_k=top_k,
         prefer=prefer,
+        mode=mode,
         strategy=strategy,
         where=opt.condition(under, where),
         cache=cache,

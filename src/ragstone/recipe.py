@@ -21,6 +21,7 @@ from ragstone.stages.fuse import Fuse
 from ragstone.stages.generate import Generate
 from ragstone.stages.grade import Grade
 from ragstone.stages.guard import Guard
+from ragstone.stages.instruct import Instruct
 from ragstone.stages.persist import Persist
 from ragstone.stages.recall import Recall
 from ragstone.stages.remember import Remember
@@ -138,14 +139,20 @@ def _recipe(settings: Settings, level: Level, plan: Plan) -> Recipe:
             Classify(asks_model=adaptive.intents == "llm", threshold=adaptive.intent_threshold),
             *([Correct()] if settings.spelling.enabled else []),
             _recall(settings, level, answers=True),
-            Route(plan=plan, analyzer=adaptive.analyzer),
+            Route(plan=plan, analyzer=adaptive.analyzer, mode=rag.mode),
             Rewrite(),
             Retrieve(),
             Fuse(rrf_k=rag.rrf_k, title_boost=rag.title_boost),
             Rerank(),
             Grade(),
             Expand(),
-            Assemble(context_tokens=rag.context_tokens),
+            Assemble(context_tokens=rag.context_tokens, compression=rag.compression),
+            Instruct(
+                no_answer=rag.no_answer,
+                mode=rag.mode,
+                reasons=level in ("enhanced", "maximum"),
+                suggests=rag.suggestions,
+            ),
             Generate(timeout=rag.answer_timeout),
             Cite(),
         ),

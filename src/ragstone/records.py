@@ -137,3 +137,14 @@ class Ruling:
     rule: str = ""
     decided_by: str = ""
     match: TopicMatch | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateVersion:
+    """One version of a template, counted from 1; an empty `text` is the shipped one. `updated_at`
+    is in seconds since 1970."""
+
+    name: str
+    version: int
+    text: str
+    updated_at: float

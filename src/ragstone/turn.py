@@ -26,6 +26,7 @@ STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 Fusion = Literal["scores", "ranks"]
 Preference = Literal["accuracy", "speed"]
 Rewriting = Literal["auto", "none", "multi", "hyde", "step_back", "decompose", "keywords"]
+Mode = Literal["simple", "advanced", "precise"]
 Unit = Literal["chunk", "paragraph", "section"]
 Confidence = Literal["high", "medium", "low"]
 Status = Literal["done", "failed", "timeout", "skipped"]
@@ -77,13 +78,14 @@ class Wanted:
 @dataclass(frozen=True, slots=True)
 class Ask:
     """A question as a dialect understood it. `cache` allows to answer it as an equal question was
-    answered before, and to keep the answer for the next one."""
+    answered before, and to keep the answer for the next one. `mode` is how the answer is worded."""
 
     question: str
     principal: Principal = Principal()
     collection: str = "default"
     level: Level = "standard"
     prefer: Preference | None = None
+    mode: Mode | None = None
     strategy: Strategy | None = None
     top_k: int | None = None
     wanted: Wanted = Wanted()
@@ -168,6 +170,14 @@ class Passage:
     number: int
     text: str
     hit: Hit
+
+
+@dataclass(frozen=True, slots=True)
+class Instructions:
+    """What the answerer is told besides the sources: how to answer, and what a refusal says."""
+
+    text: str = ""
+    no_answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,6 +306,7 @@ class Turn:
     chunks: Mapping[str, Chunk] = field(default_factory=dict)
     hits: tuple[Hit, ...] = ()
     passages: tuple[Passage, ...] = ()
+    instructions: Instructions = Instructions()
     answer: Answer | None = None
     verdicts: tuple[Verdict, ...] = ()
     usage: Usage = Usage()

@@ -20,13 +20,14 @@ from ragstone.models.chat import ChatModel
 from ragstone.models.gguf import GgufModel
 from ragstone.ports import Said
 from ragstone.settings import LlmSettings
-from ragstone.turn import Ask, Message
+from ragstone.turn import Ask, Instructions, Message
 from tests.http_server import running
 from tests.llama import llama_server, model_file
 from tests.model_server import model_server
 from tests.stages.samples import a_passage
 
 NO_ANSWER = "The documents do not hold an answer to this question."
+TOLD = Instructions("Answer from the sources.", NO_ANSWER)
 KEY = "secret"
 PASSAGES = [a_passage(1, "The lighthouse of Ost was built in 1871. It is 34 metres high.")]
 
@@ -37,7 +38,7 @@ def settings(url: str, **changes: Any) -> LlmSettings:
 
 
 async def said(model: Any, ask: Ask, passages: Any = PASSAGES) -> list[Said]:
-    async with aclosing(model.answer(ask, passages)) as stream:
+    async with aclosing(model.answer(ask, passages, TOLD)) as stream:
         return [piece async for piece in stream]
 
 
@@ -53,7 +54,7 @@ async def chat() -> AsyncIterator[Callable[..., ChatModel]]:
     made: list[ChatModel] = []
 
     def make(url: str, **changes: Any) -> ChatModel:
-        made.append(ChatModel(settings(url, **changes), NO_ANSWER))
+        made.append(ChatModel(settings(url, **changes)))
         return made[-1]
 
     yield make
@@ -91,7 +92,7 @@ async def test_given_a_reader_who_leaves_then_the_model_is_free_at_once(
     llama: str, chat: Make
 ) -> None:
     model = chat(llama, max_tokens=512)
-    async with aclosing(model.answer(Ask("Tell me a very long story."), PASSAGES)) as stream:
+    async with aclosing(model.answer(Ask("Tell me a very long story."), PASSAGES, TOLD)) as stream:
         async for piece in stream:
             if piece.text:
                 break
@@ -134,9 +135,7 @@ async def test_given_the_real_server_then_it_can_be_held_to_json(llama: str) -> 
 
 @pytest.mark.slow
 async def test_given_a_gguf_file_then_it_answers_in_this_process() -> None:
-    model = GgufModel(
-        LlmSettings(model_path=str(model_file()), max_tokens=8, context_window=2048), NO_ANSWER
-    )
+    model = GgufModel(LlmSettings(model_path=str(model_file()), max_tokens=8, context_window=2048))
     try:
         pieces = await said(model, Ask("When was it built?"))
         assert any(piece.text for piece in pieces)
@@ -151,7 +150,7 @@ def test_given_no_gguf_file_then_a_clear_error(tmp_path: Path, content: bytes | 
     if content is not None:
         file.write_bytes(content)
     with pytest.raises(ConfigError, match="LLM__MODEL_PATH"):
-        GgufModel(LlmSettings(model_path=str(file)), NO_ANSWER)
+        GgufModel(LlmSettings(model_path=str(file)))
 
 
 async def test_given_no_passages_then_it_refuses_without_asking_the_model(chat: Make) -> None:
@@ -245,7 +244,7 @@ async def test_given_a_model_that_hangs_then_the_wait_ends_at_its_time_out(chat:
         model = chat(url, timeout=0.3)
         heard: list[str] = []
         with pytest.raises(ModelUnavailable, match="LLM__TIMEOUT"):
-            async with aclosing(model.answer(Ask("q"), PASSAGES)) as stream:
+            async with aclosing(model.answer(Ask("q"), PASSAGES, TOLD)) as stream:
                 async for piece in stream:
                     heard.append(piece.text)
         assert heard == ["a"]
@@ -281,14 +280,14 @@ def test_given_a_key_in_the_settings_then_a_provider_gets_it(
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(ConfigError, match="LLM__API_KEY"):
-        ChatModel(LlmSettings(model="openai:some-model"), NO_ANSWER)
-    model = ChatModel(LlmSettings(model="openai:some-model", api_key=SecretStr(KEY)), NO_ANSWER)
+        ChatModel(LlmSettings(model="openai:some-model"))
+    model = ChatModel(LlmSettings(model="openai:some-model", api_key=SecretStr(KEY)))
     assert model.name == "openai:some-model"
 
 
 def test_given_a_provider_that_does_not_exist_then_a_clear_error() -> None:
     with pytest.raises(ConfigError, match="LLM__MODEL"):
-        ChatModel(LlmSettings(model="nonsense:model"), NO_ANSWER)
+        ChatModel(LlmSettings(model="nonsense:model"))
 
 
 async def test_given_an_answer_that_also_holds_the_refusal_then_it_is_an_answer(
@@ -300,7 +299,7 @@ async def test_given_an_answer_that_also_holds_the_refusal_then_it_is_an_answer(
 
 
 async def test_given_a_password_in_the_address_then_no_error_shows_it() -> None:
-    model = ChatModel(settings("http://ann:hunter2@127.0.0.1:9"), NO_ANSWER)
+    model = ChatModel(settings("http://ann:hunter2@127.0.0.1:9"))
     with pytest.raises(ModelUnavailable) as raised:
         await said(model, Ask("q"))
     assert "127.0.0.1:9" in str(raised.value)
@@ -310,7 +309,7 @@ async def test_given_a_password_in_the_address_then_no_error_shows_it() -> None:
 
 @pytest.mark.parametrize("name", ["openai-chat:gpt-4o", "deepseek:deepseek-reasoner"])
 def test_given_a_provider_then_nothing_takes_the_thinking_tags_before_us(name: str) -> None:
-    model = ChatModel(LlmSettings(model=name, api_key=SecretStr(KEY)), NO_ANSWER)
+    model = ChatModel(LlmSettings(model=name, api_key=SecretStr(KEY)))
     assert "<think>" not in model._model.profile["thinking_tags"]
 
 

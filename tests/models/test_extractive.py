@@ -13,10 +13,11 @@ from ragstone.models.extractive import LONGEST, Extractive
 from ragstone.ports import Said
 from ragstone.text.markers import numbers
 from ragstone.text.words import content_words
-from ragstone.turn import Ask, Passage
+from ragstone.turn import Ask, Instructions, Passage
 from tests.stages.samples import a_passage
 
 NO_ANSWER = "The documents are silent."
+TOLD = Instructions("Answer from the sources.", NO_ANSWER)
 
 
 async def overlap(ask: Ask, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -26,8 +27,8 @@ async def overlap(ask: Ask, texts: Sequence[str]) -> NDArray[np.float32]:
 
 
 async def answer(question: str, *passages: Passage, refuse_below: float = 0.5) -> list[Said]:
-    model = Extractive(overlap, NO_ANSWER, refuse_below)
-    async with aclosing(model.answer(Ask(question), passages)) as stream:
+    model = Extractive(overlap, refuse_below)
+    async with aclosing(model.answer(Ask(question), passages, TOLD)) as stream:
         return [said async for said in stream]
 
 

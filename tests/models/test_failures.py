@@ -16,12 +16,13 @@ from ragstone.models.chat import ChatModel
 from ragstone.models.fallback import WithFallback
 from ragstone.settings import LlmSettings
 from ragstone.stages.generate import Generate
-from ragstone.turn import Ask, Turn
+from ragstone.turn import Ask, Instructions, Turn
 from tests.model_server import CIRCLE, ModelServer, closed_port, model_server
 from tests.stages.kit import a_kit
 from tests.stages.samples import a_passage
 
 NO_ANSWER = "The documents do not hold an answer to this question."
+TOLD = Instructions("Answer from the sources.", NO_ANSWER)
 PASSAGES = (a_passage(1, "The lighthouse of Ost was built in 1871."),)
 SPARE = "From the spare model. [1]"
 
@@ -62,7 +63,7 @@ async def chat() -> AsyncIterator[Make]:
     def make(url: str, standby: bool = False, **changes: Any) -> ChatModel:
         given = {"model": "first", "timeout": 0.4, "retry_seconds": 1.0, "breaker_recovery": 0.5}
         settings = LlmSettings(base_url=url, **{**given, **changes})
-        made.append(ChatModel(settings, NO_ANSWER, standby=standby))
+        made.append(ChatModel(settings, standby=standby))
         return made[-1]
 
     yield make
@@ -281,7 +282,7 @@ async def test_given_a_full_model_then_a_call_is_busy_after_its_patience(
 ) -> None:
     first.pause = 0.3
     model = chat(first.url, parallel=1, patience=0.1)
-    async with aclosing(model.answer(Ask("q"), PASSAGES)) as stream:
+    async with aclosing(model.answer(Ask("q"), PASSAGES, TOLD)) as stream:
         assert (await anext(stream)).text
         error = (await heard(model))[2]
         assert isinstance(error, Busy)

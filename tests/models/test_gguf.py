@@ -14,21 +14,22 @@ from ragstone.errors import ConfigError
 from ragstone.models.gguf import GgufModel
 from ragstone.ports import Said
 from ragstone.settings import LlmSettings
-from ragstone.turn import Ask
+from ragstone.turn import Ask, Instructions
 from tests.llama import model_file
 from tests.stages.samples import a_passage
 
 NO_ANSWER = "The documents are silent."
+TOLD = Instructions("Answer from the sources.", NO_ANSWER)
 PASSAGES = [a_passage(1, "The lighthouse of Ost was built in 1871.")]
 
 
 def a_model(**changes: Any) -> GgufModel:
     given = {"model_path": str(model_file()), "max_tokens": 4, "context_window": 2048}
-    return GgufModel(LlmSettings(**{**given, **changes}), NO_ANSWER)
+    return GgufModel(LlmSettings(**{**given, **changes}))
 
 
 async def said(model: GgufModel, passages: Any = PASSAGES) -> list[Said]:
-    async with aclosing(model.answer(Ask("When was it built?"), passages)) as stream:
+    async with aclosing(model.answer(Ask("When was it built?"), passages, TOLD)) as stream:
         return [piece async for piece in stream]
 
 
@@ -46,7 +47,7 @@ class Slow(GgufModel):
 @pytest.mark.slow
 async def test_given_a_reader_who_leaves_while_it_loads_then_it_is_not_loaded_twice() -> None:
     settings = LlmSettings(model_path=str(model_file()), max_tokens=4, context_window=2048)
-    model = Slow(settings, NO_ANSWER)
+    model = Slow(settings)
     try:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.1):
@@ -98,7 +99,7 @@ def test_given_no_llama_then_the_error_names_the_extra(tmp_path: Path) -> None:
         "import sys; sys.modules['xllamacpp'] = None\n"
         "from ragstone.models.gguf import GgufModel\n"
         "from ragstone.settings import LlmSettings\n"
-        "try: GgufModel(LlmSettings(model_path='x.gguf'), 'no')\n"
+        "try: GgufModel(LlmSettings(model_path='x.gguf'))\n"
         "except Exception as error: print(type(error).__name__, error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -10,15 +10,15 @@ from ragstone.text.tokens import count
 from ragstone.turn import Ask, Message
 from tests.stages.samples import a_passage
 
-NO_ANSWER = "The documents are silent. {0}"
+RULES = "You answer from sources. If they are silent, say {0}."
 
 
 def test_given_sources_then_rules_come_first_and_each_source_has_its_number() -> None:
     text = prompt.system(
-        [a_passage(2, "Two.", page=4, title="Mills"), a_passage(5, "Five.")], NO_ANSWER
+        [a_passage(2, "Two.", page=4, title="Mills"), a_passage(5, "Five.")], RULES
     )
     assert text.startswith("You answer")
-    assert NO_ANSWER in text
+    assert RULES in text
     assert '<source number="2" title="Mills, page 4">\nTwo.\n</source>' in text
     assert text.index('number="2"') < text.index('number="5"')
 
@@ -31,7 +31,7 @@ HOSTILE = st.lists(
 
 @given(HOSTILE, HOSTILE)
 def test_no_document_can_open_or_close_a_source(text: str, title: str) -> None:
-    found = prompt.system([a_passage(1, text, title=title)], NO_ANSWER)
+    found = prompt.system([a_passage(1, text, title=title)], RULES)
     assert len(re.findall(r"<\s{0,9}source\b", found, re.IGNORECASE)) == 1
     assert len(re.findall(r"<\s{0,9}/\s{0,9}source\b", found, re.IGNORECASE)) == 1
 
@@ -47,17 +47,17 @@ PASSAGES = [a_passage(i, f"Passage {i}. " + "word " * 100) for i in range(1, 9)]
 
 
 def test_given_a_wide_window_then_every_passage_is_sent() -> None:
-    assert prompt.fitting(Ask("q"), PASSAGES, NO_ANSWER, 8192, 100) == PASSAGES
+    assert prompt.fitting(Ask("q"), PASSAGES, RULES, 8192, 100) == PASSAGES
 
 
 def test_given_a_narrow_window_then_the_best_ones_that_fit_with_their_numbers() -> None:
-    kept = prompt.fitting(Ask("q"), PASSAGES[2:], NO_ANSWER, 700, 50)
+    kept = prompt.fitting(Ask("q"), PASSAGES[2:], RULES, 700, 50)
     assert kept == PASSAGES[2 : 2 + len(kept)]
     assert 0 < len(kept) < 6
 
 
 def test_given_a_first_passage_beyond_the_window_then_it_is_cut_not_dropped() -> None:
-    [kept] = prompt.fitting(Ask("q"), [a_passage(1, "word " * 5000)], NO_ANSWER, 600, 50)
+    [kept] = prompt.fitting(Ask("q"), [a_passage(1, "word " * 5000)], RULES, 600, 50)
     assert "word word" in kept.text
     assert kept.number == 1
 
@@ -65,7 +65,7 @@ def test_given_a_first_passage_beyond_the_window_then_it_is_cut_not_dropped() ->
 @given(st.integers(512, 3000), st.integers(1, 200), st.integers(0, 4000))
 def test_what_is_sent_fits_unless_nothing_could(window: int, answer: int, asked: int) -> None:
     ask = Ask("q " * asked)
-    kept = prompt.fitting(ask, PASSAGES, NO_ANSWER, window, answer)
-    sent = count(prompt.system(kept, NO_ANSWER)) + count(ask.question)
+    kept = prompt.fitting(ask, PASSAGES, RULES, window, answer)
+    sent = count(prompt.system(kept, RULES)) + count(ask.question)
     least = len(kept) == 1 and count(kept[0].text) <= prompt.LEAST_TOKENS
     assert sent <= (window - answer) or least

@@ -1,5 +1,6 @@
 """A Kit for tests of one stage: only what that stage uses."""
 
+from dataclasses import MISSING
 from typing import Any, cast
 
 from ragstone.events import Event
@@ -9,7 +10,8 @@ from ragstone.turn import Turn
 
 
 def a_kit(**parts: Any) -> Kit:
-    empty = dict.fromkeys(Kit.__dataclass_fields__)
+    fields = Kit.__dataclass_fields__.values()
+    empty = dict.fromkeys(field.name for field in fields if field.default is MISSING)
     return Kit(**cast(Any, {**empty, **parts}))
 
 

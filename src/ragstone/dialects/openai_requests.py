@@ -6,7 +6,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 
 from ragstone.dialects.http import well_formed
 from ragstone.errors import InputError, UnknownModel
-from ragstone.turn import LEVELS, Ask, Level, Message, Preference, Rewriting, Wanted
+from ragstone.turn import LEVELS, Ask, Level, Message, Mode, Preference, Rewriting, Wanted
 
 CHAT_MODELS: dict[str, Level] = {
     "ragstone": "standard",
@@ -60,7 +60,7 @@ class StreamOptions(_Request):
 
 
 class ChatRequest(_Request):
-    """The body of POST /v1/chat/completions, with seven fields of ours at the end."""
+    """The body of POST /v1/chat/completions, with eight fields of ours at the end."""
 
     model: Name
     messages: list[ChatMessage] = Field(min_length=1)
@@ -77,6 +77,7 @@ class ChatRequest(_Request):
     level: Level | None = Field(None, description="How much work to spend; overrides the model.")
     top_k: int | None = Field(None, ge=1, le=100, description="Passages to answer from.")
     prefer: Preference | None = Field(None, description="What counts more: accuracy or speed.")
+    mode: Mode | None = Field(None, description="How the answer is worded.")
     rewrite: Rewriting | None = Field(None, description="In which other words to search it too.")
     trace: bool | None = Field(None, description="Whether to return what each stage did.")
     cache: bool | None = Field(
@@ -106,6 +107,7 @@ class ChatRequest(_Request):
             level=self.level or _level(self.model),
             top_k=self.top_k,
             prefer=self.prefer,
+            mode=self.mode,
             wanted=Wanted(rewrite=self.rewrite),
             history=tuple(_history(self.messages[:-1])),
             temperature=self.temperature,

@@ -22,10 +22,11 @@ from ragstone.models.calls import Calls
 from ragstone.models.prices import Prices
 from ragstone.models.profiles import profile
 from ragstone.models.reply import ReplyReader
+from ragstone.models.token_counter import token_counter
 from ragstone.models.trouble import Place
 from ragstone.ports import Profile, Said
 from ragstone.settings import LlmSettings
-from ragstone.turn import Ask, Passage
+from ragstone.turn import Ask, Instructions, Passage
 
 READY_SECONDS = 5.0
 REFUSAL_SLACK = 40
@@ -39,13 +40,11 @@ class ChatModel:
     one does not, so that it is not waited for long. Raises ConfigError.
     """
 
-    def __init__(
-        self, settings: LlmSettings, no_answer: str, section: str = "LLM", standby: bool = False
-    ) -> None:
+    def __init__(self, settings: LlmSettings, section: str = "LLM", standby: bool = False) -> None:
         self.name = settings.model or "default"
         self.profile: Profile = profile(settings)
         self._settings = settings
-        self._no_answer = no_answer
+        self._count = token_counter(self.name)
         self._model = endpoint.connect(settings, section)
         self._place = Place(self.name, endpoint.place(settings), section)
         model = self._model
@@ -58,20 +57,22 @@ class ChatModel:
         self._transport = transport
         self._calls = Calls(model, settings, self._place, reader, standby)
 
-    async def answer(self, ask: Ask, passages: Sequence[Passage]) -> AsyncGenerator[Said, None]:
+    async def answer(
+        self, ask: Ask, passages: Sequence[Passage], instructions: Instructions
+    ) -> AsyncGenerator[Said, None]:
         if not passages:
-            yield Said(self._no_answer, finish="refused", confidence=0.0)
+            yield Said(instructions.no_answer, finish="refused", confidence=0.0)
             return
         options = self._options(ask)
         window, room = self.profile.context_window, options.get("max_tokens", 0)
-        sent = prompt.fitting(ask, passages, self._no_answer, window, room)
+        sent = prompt.fitting(ask, passages, instructions.text, window, room, self._count)
         text = ""
-        stream = self._calls.stream(_messages(ask, sent, self._no_answer), options)
+        stream = self._calls.stream(_messages(ask, sent, instructions.text), options)
         async with aclosing(stream):
             async for said in stream:
-                if len(text) < len(self._no_answer) + REFUSAL_SLACK:
+                if len(text) < len(instructions.no_answer) + REFUSAL_SLACK:
                     text += said.text
-                refuses = said.finish == "stop" and self._refuses(text)
+                refuses = said.finish == "stop" and _refuses(text, instructions.no_answer)
                 yield replace(said, finish="refused") if refuses else said
 
     async def complete(
@@ -122,15 +123,16 @@ class ChatModel:
                 options["top_p"] = known.top_p
         return options
 
-    def _refuses(self, text: str) -> bool:
-        refusal = self._no_answer.strip(" .").casefold()
-        said = text.casefold()
-        return refusal in said and len(said) < len(refusal) + REFUSAL_SLACK
+
+def _refuses(text: str, no_answer: str) -> bool:
+    refusal = no_answer.strip(" .。").casefold()
+    said = text.casefold()
+    return bool(refusal) and refusal in said and len(said) < len(refusal) + REFUSAL_SLACK
 
 
-def _messages(ask: Ask, passages: Sequence[Passage], no_answer: str) -> list[ModelMessage]:
+def _messages(ask: Ask, passages: Sequence[Passage], rules: str) -> list[ModelMessage]:
     messages: list[ModelMessage] = [
-        ModelRequest(parts=[SystemPromptPart(prompt.system(passages, no_answer))])
+        ModelRequest(parts=[SystemPromptPart(prompt.system(passages, rules))])
     ]
     for message in prompt.history(ask):
         if message.role == "user":

@@ -17,24 +17,24 @@ def chat_model(settings: Settings) -> ChatAnswerer | None:
 
     Raises ConfigError.
     """
-    llm, other, no_answer = settings.llm, settings.llm_fallback, settings.rag.no_answer
+    llm, other = settings.llm, settings.llm_fallback
     if not llm.configured:
         if other.configured:
             raise ConfigError("LLM_FALLBACK__* is set, but no chat model is: set LLM__MODEL.")
         return None
     standby = other.configured or llm.fallback != "none"
-    first = _one(llm, no_answer, "LLM", standby)
+    first = _one(llm, "LLM", standby)
     if not other.configured:
         return first
-    last = _one(other, no_answer, "LLM_FALLBACK", llm.fallback != "none")
+    last = _one(other, "LLM_FALLBACK", llm.fallback != "none")
     return WithFallback(first, last)
 
 
-def _one(llm: LlmSettings, no_answer: str, section: str, standby: bool) -> "ChatModel | GgufModel":
+def _one(llm: LlmSettings, section: str, standby: bool) -> "ChatModel | GgufModel":
     if llm.model_path:
         from ragstone.models.gguf import GgufModel
 
-        return GgufModel(llm, no_answer, section, standby)
+        return GgufModel(llm, section, standby)
     from ragstone.models.chat import ChatModel
 
-    return ChatModel(llm, no_answer, section, standby)
+    return ChatModel(llm, section, standby)

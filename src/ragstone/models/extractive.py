@@ -20,7 +20,7 @@ from ragstone.text.answer_type import fits
 from ragstone.text.markers import neutral
 from ragstone.text.sentences import sentences
 from ragstone.text.words import content_words
-from ragstone.turn import Ask, Passage
+from ragstone.turn import Ask, Instructions, Passage
 
 Similarity = Callable[[Ask, Sequence[str]], Awaitable[NDArray[np.float32]]]
 """The question's likeness to each text in 0..1, the same scale for every embedder."""
@@ -75,16 +75,17 @@ class Extractive:
 
     name = "extractive"
 
-    def __init__(self, similarity: Similarity, no_answer: str, refuse_below: float) -> None:
+    def __init__(self, similarity: Similarity, refuse_below: float) -> None:
         self._similarity = similarity
-        self._no_answer = no_answer
         self._refuse_below = refuse_below
 
-    async def answer(self, ask: Ask, passages: Sequence[Passage]) -> AsyncGenerator[Said, None]:
+    async def answer(
+        self, ask: Ask, passages: Sequence[Passage], instructions: Instructions
+    ) -> AsyncGenerator[Said, None]:
         best = await self._ranked(ask, passages[:PASSAGES])
         confidence = _confidence(best)
         if not best or confidence < self._refuse_below:
-            yield Said(self._no_answer, finish="refused", confidence=confidence)
+            yield Said(instructions.no_answer, finish="refused", confidence=confidence)
             return
         for number, said in enumerate(_chosen(best)):
             text = _shown(said.text)

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from ragstone.errors import ModelUnavailable, Unavailable
 from ragstone.ports import Answerer, Completer, Profile, Said
-from ragstone.turn import Ask, Passage
+from ragstone.turn import Ask, Instructions, Passage
 
 NOTE = "The chat model does not answer; these are the documents' own sentences."
 
@@ -32,10 +32,12 @@ class WithFallback:
         self._second = second
         self._note = note
 
-    async def answer(self, ask: Ask, passages: Sequence[Passage]) -> AsyncGenerator[Said, None]:
+    async def answer(
+        self, ask: Ask, passages: Sequence[Passage], instructions: Instructions
+    ) -> AsyncGenerator[Said, None]:
         spoke = False
         try:
-            async with aclosing(self._first.answer(ask, passages)) as stream:
+            async with aclosing(self._first.answer(ask, passages, instructions)) as stream:
                 async for said in stream:
                     spoke = spoke or bool(said.text)
                     yield said
@@ -45,7 +47,7 @@ class WithFallback:
                 raise
             why = self._why(error)
         yield Said(model=self._second.name, reason=why, note=self._note)
-        async with aclosing(self._second.answer(ask, passages)) as stream:
+        async with aclosing(self._second.answer(ask, passages, instructions)) as stream:
             async for said in stream:
                 yield said if said.model else replace(said, model=self._second.name)
 

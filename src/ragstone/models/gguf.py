@@ -17,7 +17,7 @@ from ragstone.errors import ConfigError
 from ragstone.models.profiles import profile
 from ragstone.ports import Profile, Said
 from ragstone.settings import LlmSettings
-from ragstone.turn import Ask, Passage
+from ragstone.turn import Ask, Instructions, Passage
 
 if TYPE_CHECKING:
     from ragstone.models.chat import ChatModel
@@ -34,9 +34,7 @@ MAGIC = b"GGUF"
 class GgufModel:
     """`ports.Answerer` that loads `settings.model_path` with the first question."""
 
-    def __init__(
-        self, settings: LlmSettings, no_answer: str, section: str = "LLM", standby: bool = False
-    ) -> None:
+    def __init__(self, settings: LlmSettings, section: str = "LLM", standby: bool = False) -> None:
         path = Path(settings.model_path).expanduser()
         _check(path, section)
         self.name = settings.model or path.stem
@@ -45,15 +43,16 @@ class GgufModel:
         self.profile: Profile = replace(known, context_window=window)
         self._path = path
         self._settings = settings
-        self._no_answer = no_answer
         self._section = section
         self._standby = standby
         self._server: Any = None
         self._loading: asyncio.Task[ChatModel] | None = None
 
-    async def answer(self, ask: Ask, passages: Sequence[Passage]) -> AsyncGenerator[Said, None]:
+    async def answer(
+        self, ask: Ask, passages: Sequence[Passage], instructions: Instructions
+    ) -> AsyncGenerator[Said, None]:
         chat = await self._loaded()
-        stream = chat.answer(ask, passages)
+        stream = chat.answer(ask, passages, instructions)
         try:
             async for said in stream:
                 yield said
@@ -111,7 +110,7 @@ class GgufModel:
             "parallel": min(self._settings.parallel or PARALLEL, PARALLEL),
         }
         settings = self._settings.model_copy(update=changes)
-        return ChatModel(settings, self._no_answer, self._section, self._standby)
+        return ChatModel(settings, self._section, self._standby)
 
 
 def _failed(task: "asyncio.Task[ChatModel]") -> bool:

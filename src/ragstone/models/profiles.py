@@ -9,8 +9,9 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ragstone.errors import ConfigError
-from ragstone.ports import Profile, Tier
+from ragstone.ports import Profile
 from ragstone.settings import LlmSettings
+from ragstone.text.budget import Tier
 from ragstone.text.model_names import billions, matches, normal
 
 TIERS: tuple[tuple[float, Tier], ...] = ((3, "tiny"), (9, "small"), (34, "medium"))

@@ -5,14 +5,15 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 
 from ragstone.ports import Said
-from ragstone.turn import Ask, Passage
+from ragstone.turn import Ask, Instructions, Passage
 
 
 @dataclass
 class Scripted:
     """`ports.Answerer` that says `script`, `pause` seconds apart, then raises `error` if any.
 
-    `asked` keeps what it was asked; `closed` counts streams that ended or were left.
+    `asked` and `told` keep what it was asked and told; `closed` counts streams that ended or were
+    left.
     """
 
     script: Sequence[Said | str] = ("Yes. [1]",)
@@ -20,10 +21,14 @@ class Scripted:
     error: Exception | None = None
     name: str = "scripted"
     asked: list[tuple[Ask, tuple[Passage, ...]]] = field(default_factory=list)
+    told: list[Instructions] = field(default_factory=list)
     closed: int = 0
 
-    async def answer(self, ask: Ask, passages: Sequence[Passage]) -> AsyncGenerator[Said, None]:
+    async def answer(
+        self, ask: Ask, passages: Sequence[Passage], instructions: Instructions
+    ) -> AsyncGenerator[Said, None]:
         self.asked.append((ask, tuple(passages)))
+        self.told.append(instructions)
         try:
             for piece in self.script:
                 yield Said(piece) if isinstance(piece, str) else piece

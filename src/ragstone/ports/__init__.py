@@ -3,7 +3,7 @@
 `Kit` bundles one adapter of each for the stages. Only `build.py` makes one.
 """
 
-from ragstone.ports.answering import Answerer, Completer, History, Profile, Said, Tier
+from ragstone.ports.answering import Answerer, Completer, History, Profile, Said
 from ragstone.ports.cache import Cache, CacheFigures, Kept, Near
 from ragstone.ports.catalog import Catalog, Edition
 from ragstone.ports.embedding import Embedder, Embedders, LateEmbedder, Vectors
@@ -12,6 +12,7 @@ from ragstone.ports.index import ChunkIndex, Retriever, Search
 from ragstone.ports.intents import IntentExamples, Likeness
 from ragstone.ports.kit import Kit
 from ragstone.ports.reranking import Judgement, Reranker, Statistics
+from ragstone.ports.templates import Templates
 from ragstone.ports.vocabulary import Vocabulary
 
 __all__ = [
@@ -38,7 +39,7 @@ __all__ = [
     "Said",
     "Search",
     "Statistics",
-    "Tier",
+    "Templates",
     "TopicStore",
     "Topics",
     "Vectors",

@@ -2,13 +2,11 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from ragstone.records import Report
-from ragstone.turn import Ask, Finish, Passage, Turn, Usage
-
-Tier = Literal["tiny", "small", "medium", "large"]
-"""Up to 3, 9 and 34 billion parameters, and more."""
+from ragstone.text.budget import Tier
+from ragstone.turn import Ask, Finish, Instructions, Passage, Turn, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,9 @@ class Answerer(Protocol):
     @property
     def name(self) -> str: ...
 
-    def answer(self, ask: Ask, passages: Sequence[Passage]) -> AsyncGenerator[Said, None]:
+    def answer(
+        self, ask: Ask, passages: Sequence[Passage], instructions: Instructions
+    ) -> AsyncGenerator[Said, None]:
         """Stream the answer; raises ModelUnavailable or Busy, possibly after some text."""
         ...
 

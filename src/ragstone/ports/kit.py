@@ -10,12 +10,15 @@ from ragstone.ports.guarding import Topics
 from ragstone.ports.index import ChunkIndex, Retriever
 from ragstone.ports.intents import IntentExamples
 from ragstone.ports.reranking import Reranker, Statistics
+from ragstone.ports.templates import Templates
 from ragstone.ports.vocabulary import Vocabulary
+from ragstone.text.tokens import Count, count
 
 
 @dataclass(frozen=True, slots=True)
 class Kit:
-    """One adapter of each port, for the stages. `profile` is the chat model's."""
+    """One adapter of each port, for the stages. `profile` is the chat model's, `count`
+    counts tokens as it does."""
 
     index: ChunkIndex
     catalog: Catalog
@@ -31,3 +34,5 @@ class Kit:
     vocabulary: Vocabulary | None = None
     cache: Cache | None = None
     profile: Profile = Profile()
+    templates: Templates | None = None
+    count: Count = count

@@ -46,6 +46,19 @@ class RagSettings(Section):
         "for every embedder; 0 keeps all.",
     )
     context_tokens: int = Field(3000, ge=100, description="Most tokens of passages in one prompt.")
+    compression: float = Field(
+        1.0,
+        gt=0,
+        le=1,
+        description="Share of a passage's tokens that goes to the answerer: the sentences that "
+        "matter for the question; 1 sends passages whole.",
+    )
+    mode: Literal["simple", "advanced", "precise"] = Field(
+        "simple", description="How answers are worded, unless a request says."
+    )
+    suggestions: bool = Field(
+        False, description="Whether the chat model suggests further questions."
+    )
     answer_timeout: float = Field(300.0, gt=0, description="Seconds that one answer may take.")
     rewrite: Literal["auto", "none", "multi", "hyde", "step_back", "decompose", "keywords"] = Field(
         "auto",

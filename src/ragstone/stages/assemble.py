@@ -9,13 +9,18 @@ from pydantic import Field
 from ragstone.events import Sources
 from ragstone.ports import Kit
 from ragstone.stage import Emit, Stage, Step
+from ragstone.text.budget import budget
+from ragstone.text.compression import compressed
 from ragstone.text.diversity import best_at_the_edges
-from ragstone.text.tokens import count, cut
+from ragstone.text.tokens import Count, cut
 from ragstone.turn import Hit, Passage, Turn
 
 
 class Assemble(Stage):
-    """Takes passages in rank order while they fit; the first is cut rather than dropped."""
+    """Takes passages in rank order while they fit; the first is cut rather than dropped.
+
+    They get `context_tokens`, or their share of the chat model's window if that is less.
+    """
 
     name: ClassVar[str] = "assemble"
     needs: ClassVar[frozenset[str]] = frozenset({"hits"})
@@ -23,17 +28,26 @@ class Assemble(Stage):
 
     context_tokens: int = Field(3000, ge=1, description="Most tokens of passages in one prompt.")
 
+    compression: float = Field(
+        1.0, gt=0, le=1, description="Share of a passage's tokens that goes on."
+    )
+
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
-        chosen = _fitting(_uncontained(turn.hits), self.context_tokens)
+        share = budget(kit.profile.context_window, kit.profile.tier).passages
+        most = min(self.context_tokens, share)
+        hits = _uncontained(turn.hits)
+        texts = [hit.chunk.text for hit in hits]
+        if self.compression < 1:
+            texts = compressed(turn.question, texts, self.compression, kit.count)
+        chosen, used = _fitting(list(zip(texts, hits, strict=True)), most, kit.count)
         if turn.plan.edges:
             chosen = best_at_the_edges(chosen)
         passages = tuple(Passage(i, text, hit) for i, (text, hit) in enumerate(chosen, start=1))
         await emit(Sources(passages))
-        used = sum(count(passage.text) for passage in passages)
         return Step(
             replace(turn, passages=passages),
             f"{len(passages)} of {len(turn.hits)} passages",
-            f"{used} of {self.context_tokens} tokens",
+            f"{used} of {most} tokens",
         )
 
 
@@ -51,14 +65,17 @@ def _uncontained(hits: Sequence[Hit]) -> list[Hit]:
     return kept
 
 
-def _fitting(hits: Sequence[Hit], budget: int) -> list[tuple[str, Hit]]:
+def _fitting(
+    found: Sequence[tuple[str, Hit]], most: int, counted: Count
+) -> tuple[list[tuple[str, Hit]], int]:
+    """What fits, and how many tokens it has."""
     chosen: list[tuple[str, Hit]] = []
-    left = budget
-    for hit in hits:
-        tokens = count(hit.chunk.text)
+    left = most
+    for text, hit in found:
+        tokens = counted(text)
         if tokens <= left:
-            chosen.append((hit.chunk.text, hit))
+            chosen.append((text, hit))
             left -= tokens
         elif not chosen:
-            return [(cut(hit.chunk.text, budget), hit)]
-    return chosen
+            return [(cut(text, most, counted), hit)], most
+    return chosen, most - left

@@ -61,6 +61,9 @@ def _citation(passage: Passage, claims: Sequence[str]) -> Citation:
     }
     span = max(supports, key=lambda one: supports[one])
     similarity = min(1.0, supports[span])
+    text = passage.text[span.start : span.end]
+    # A passage may be shortened to some of its chunk's sentences.
+    start = chunk.start + max(0, chunk.text.find(text))
     return Citation(
         number=passage.number,
         document_id=chunk.document_id,
@@ -69,9 +72,9 @@ def _citation(passage: Passage, claims: Sequence[str]) -> Citation:
         path=chunk.path,
         page=chunk.page,
         section=chunk.section,
-        start=chunk.start + span.start,
-        end=chunk.start + span.end,
-        snippet=passage.text[span.start : span.end][:SNIPPET_CHARS],
+        start=start,
+        end=start + len(text),
+        snippet=text[:SNIPPET_CHARS],
         score=passage.hit.score,
         similarity=similarity,
         confidence=_confidence(passage.hit.score, similarity, len(claims)),

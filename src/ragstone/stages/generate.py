@@ -21,14 +21,15 @@ class Generate(Stage):
     """
 
     name: ClassVar[str] = "generate"
-    needs: ClassVar[frozenset[str]] = frozenset({"question", "passages"})
+    needs: ClassVar[frozenset[str]] = frozenset({"question", "passages", "instructions"})
     gives: ClassVar[frozenset[str]] = frozenset({"answer"})
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
         reply = _Reply(turn, kit.answerer.name, emit)
         asked = replace(turn.ask, question=turn.question)
         try:
-            async with aclosing(kit.answerer.answer(asked, turn.passages)) as stream:
+            answers = kit.answerer.answer(asked, turn.passages, turn.instructions)
+            async with aclosing(answers) as stream:
                 async for said in stream:
                     await reply.add(said)
         except RagstoneError:

@@ -42,7 +42,10 @@ class Recall(Stage):
             return Step(turn, "skipped", "there is no such collection")
         embedder = kit.embedders.of(collection)
         recipe = f"{self.recipe} {kit.reranker.name}"
-        answer, search = scopes(turn, edition, recipe, kit.answerer.name)
+        templates = await kit.templates.texts() if kit.templates else {}
+        answer, search = scopes(
+            turn, edition, recipe, f"{kit.answerer.name} {sorted(templates.items())}"
+        )
         if not self.answers or depends_on_history(turn):
             answer = ""
         turn = replace(turn, collection=collection)

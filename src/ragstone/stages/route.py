@@ -11,7 +11,7 @@ from ragstone.ports import Kit
 from ragstone.stage import Emit, Stage, Step
 from ragstone.stages.analysis import analysed
 from ragstone.text.intents import hints_of
-from ragstone.turn import Ask, Plan, Strategy, Turn, Wanted
+from ragstone.turn import Ask, Mode, Plan, Strategy, Turn, Wanted
 
 SIMPLE = 3
 """Complexity up to which a question is a plain fact; 6 and 7 are the VoiceHelper document's bounds
@@ -36,6 +36,9 @@ LIMITS = (
 )
 """The least and the most of what a request may ask for."""
 
+PRECISE_DENSE = 0.8
+"""Meaning's share where the mode is precise, as the chat-core document searches for it."""
+
 PLAIN = frozenset({"dense", "bm25", "sequential"})
 """Strategies whose order is left alone."""
 
@@ -56,6 +59,8 @@ class Route(Stage):
         "patterns", description="Who judges how complex a question is."
     )
 
+    mode: Mode = Field("simple", description="How it is answered unless the question asks.")
+
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
         ask = turn.ask
         model = kit.completer if self.analyzer == "llm" else None
@@ -64,6 +69,8 @@ class Route(Stage):
         plan = _hinted(plan, ask, turn.intent)
         if ask.top_k is not None:
             plan = replace(plan, top_k=ask.top_k, candidates=max(plan.candidates, ask.top_k))
+        if (ask.mode or self.mode) == "precise":
+            plan = replace(plan, dense_weight=PRECISE_DENSE)
         plan = replace(plan, **_given(ask.wanted))
         _check(plan)
         turn = replace(turn, plan=plan, analysis=analysis, usage=turn.usage + usage)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragstone.turn import Fusion, Preference, Strategy, Unit
+from ragstone.turn import Fusion, Mode, Preference, Strategy, Unit
 
 if TYPE_CHECKING:
     from ragstone.filters import Filter
@@ -18,6 +18,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Prefer = Annotated[
     Preference | None, typer.Option("--prefer", help="What counts more for this question.")
 ]
+ModeOption = Annotated[Mode | None, typer.Option("--mode", help="How the answer is worded.")]
 StrategyOption = Annotated[
     Strategy | None, typer.Option("--strategy", help="How to search; the level decides if absent.")
 ]

@@ -1,0 +1,57 @@
+"""Puts together what the chat model is told, for this question and this model."""
+
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from ragstone.ports import Kit
+from ragstone.stage import Emit, Stage, Step
+from ragstone.text.intents import hints_of
+from ragstone.text.language import detect
+from ragstone.text.language_names import language_name
+from ragstone.text.no_answer import ENGLISH, no_answer
+from ragstone.text.templates import shipped, told
+from ragstone.turn import Instructions, Mode, Turn
+
+
+class Instruct(Stage):
+    """Takes the template of the question's form, mode and language, and what small models need."""
+
+    name: ClassVar[str] = "instruct"
+    needs: ClassVar[frozenset[str]] = frozenset({"question"})
+    gives: ClassVar[frozenset[str]] = frozenset({"instructions"})
+    fails: ClassVar[Literal["open", "closed"]] = "open"
+
+    no_answer: str = Field(ENGLISH, min_length=1, description="What a refusal says.")
+    mode: Mode = Field("simple", description="How it is answered unless the question asks.")
+    reasons: bool = Field(False, description="Whether the model thinks step by step first.")
+    suggests: bool = Field(False, description="Whether the model suggests further questions.")
+
+    async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
+        language = detect(turn.question)
+        hints = hints_of(turn.intent)
+        mode = turn.ask.mode or self.mode
+        lines = {
+            "quote_first": kit.profile.tier == "tiny",
+            "reasoning": self.reasons or hints.chain_of_thought,
+            "suggestions": self.suggests,
+        }
+        parts = [name for name, wanted in lines.items() if wanted]
+        own = await kit.templates.texts() if kit.templates else {}
+
+        def text(name: str) -> str:
+            places = (f"{name}.{language}", name)
+            return next((own[one] for one in places if one in own), shipped(name) or "")
+
+        refusal = no_answer(self.no_answer, language)
+        instructions = told(
+            text,
+            parts,
+            no_answer=refusal,
+            language=f"Answer in {language_name(language)}.",
+            form=text(f"form.{hints.template}"),
+            mode=text(f"mode.{mode}"),
+        )
+        said = ", ".join((hints.template, mode, language or "any language", *parts))
+        return Step(replace(turn, instructions=Instructions(instructions, refusal)), said)
