@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from functools import lru_cache
 from itertools import pairwise
 
 _MARKS = (
@@ -53,6 +54,17 @@ def content_words(text: str) -> list[str]:
     """The words that carry meaning; all of them if none does."""
     every = words(text)
     return [word for word in every if word not in STOPWORDS] or every
+
+
+@lru_cache(100_000)
+def stem(word: str) -> str:
+    """The stem of one casefolded word of a script with spaces."""
+    return (_stemmed(word) or [word])[0]
+
+
+def in_pairs(word: str) -> bool:
+    """Whether a word of this script is compared by pairs of characters."""
+    return _UNSPACED.search(word) is not None
 
 
 def _split(word: str) -> list[str]:
