@@ -134,9 +134,7 @@ class _Maker:
                     yield self._example(row, said(question["query"], wrong), False)
             else:
                 names = _NAME.findall(row["text"]) or answers
-                yield self._example(
-                    row, said(question["query"], self._chance.choice(names)), False
-                )
+                yield self._example(row, said(question["query"], self._chance.choice(names)), False)
 
     def _wrong(self, right: str, text: str, answers: Sequence[str]) -> str | None:
         """An answer of the same sort: another number of the passage, another name, another's."""
@@ -165,9 +163,7 @@ class _Maker:
         near = [name for name in _NAME.findall(passage) if name not in text]
         far = _NAME.findall(self._chance.choice(self._rows)["text"])
         pool = near if near and self._chance.random() < 0.5 else far
-        return (
-            text[: one.start()] + self._chance.choice(pool) + text[one.end() :] if pool else None
-        )
+        return text[: one.start()] + self._chance.choice(pool) + text[one.end() :] if pool else None
 
     def _negated(self, text: str, passage: str) -> str | None:
         for pattern, after in ((_IS, " not"), (_VERB, "")):

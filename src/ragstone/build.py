@@ -27,10 +27,12 @@ from ragstone.models.late_interaction import LateInteraction
 from ragstone.models.listwise import ListwiseReranker
 from ragstone.models.sampled_rarity import SampledRarity
 from ragstone.models.similarity import QuestionSimilarity
+from ragstone.models.verdict import LocalChecker
 from ragstone.ports import (
     Answerer,
     Cache,
     Catalog,
+    Checker,
     ChunkIndex,
     Completer,
     Embedders,
@@ -94,11 +96,17 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
             topics,
             SqlVocabulary(database),
             await stack.enter_async_context(_cache(settings.cache, data)),
+            checker(),
         )
         for collection in await catalog.collections():
             await index.create(collection)
             await _warn_if_lost(collection, catalog, index)
         yield kit, embedders, SqlJobs(database)
+
+
+def checker() -> Checker:
+    """What compares claims with sources, on this machine."""
+    return LocalChecker()
 
 
 @asynccontextmanager

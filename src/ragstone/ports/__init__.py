@@ -6,6 +6,7 @@
 from ragstone.ports.answering import Answerer, Completer, History, Said
 from ragstone.ports.cache import Cache, CacheFigures, Kept, Near
 from ragstone.ports.catalog import Catalog, Edition
+from ragstone.ports.checking import Checker, Claim, Source, Support
 from ragstone.ports.embedding import Embedder, Embedders, LateEmbedder, Vectors
 from ragstone.ports.guarding import Topics, TopicStore
 from ragstone.ports.index import ChunkIndex, Retriever, Search
@@ -19,7 +20,9 @@ __all__ = [
     "Cache",
     "CacheFigures",
     "Catalog",
+    "Checker",
     "ChunkIndex",
+    "Claim",
     "Completer",
     "Edition",
     "Embedder",
@@ -36,7 +39,9 @@ __all__ = [
     "Retriever",
     "Said",
     "Search",
+    "Source",
     "Statistics",
+    "Support",
     "TopicStore",
     "Topics",
     "Vectors",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from ragstone.ports.answering import Answerer, Completer, History
 from ragstone.ports.cache import Cache
 from ragstone.ports.catalog import Catalog
+from ragstone.ports.checking import Checker
 from ragstone.ports.embedding import Embedders
 from ragstone.ports.guarding import Topics
 from ragstone.ports.index import ChunkIndex, Retriever
@@ -30,3 +31,4 @@ class Kit:
     topics: Topics | None = None
     vocabulary: Vocabulary | None = None
     cache: Cache | None = None
+    checker: Checker | None = None

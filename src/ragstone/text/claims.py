@@ -92,7 +92,9 @@ def _claimless() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 def _whole(phrase: str) -> str:
     """A phrase as a pattern that does not end inside a word, where words have spaces."""
-    before, after = (r"\b" if char.isalnum() and not in_pairs(char) else "" for char in (phrase[0], phrase[-1]))
+    before, after = (
+        r"\b" if char.isalnum() and not in_pairs(char) else "" for char in (phrase[0], phrase[-1])
+    )
     return f"{before}{re.escape(phrase)}{after}"
 
 

@@ -78,6 +78,11 @@ class Evidence:
         weights += [QUANTITY_WEIGHT] * len(claim.quantities)
         return matrix, np.array(weights, np.float32)
 
+    def lacks(self, wanted: Sequence[Quantity]) -> bool:
+        """Whether a quantity that is no mere count is nowhere stated."""
+        stated = [quantity for one in (*self.terms, *self.titles) for quantity in one.quantities]
+        return any(not quantity.counted and not states(stated, quantity) for quantity in wanted)
+
     def _add_titles(self, matrix: Floats, claim: Terms) -> None:
         """A sentence holds what the title that it stands under does."""
         for place, title in enumerate(self.titles):

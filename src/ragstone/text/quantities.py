@@ -54,7 +54,7 @@ def quantities(text: str) -> list[Quantity]:
     """Every quantity of `text`, in order. A lone "one" in words is none: it is an article too."""
     found: list[Quantity] = []
     plain = unicodedata.normalize("NFKC", text.translate(_NARROW))
-    tokens = list(_TOKEN.finditer(plain))
+    tokens = [token for token in _TOKEN.finditer(plain) if not token["word"] or _known(token)]
     position = 0
     while position < len(tokens) and len(found) < MOST:
         several, position = _read(tokens, position)
@@ -166,8 +166,10 @@ def _worded(tokens: list[re.Match[str]], position: int) -> tuple[list[Quantity],
 
 def _beside_digits(tokens: list[re.Match[str]], position: int) -> bool:
     """Whether a number stands next to a word that is a month only then: may, mar, set."""
+    token = tokens[position]
     near = tokens[max(0, position - 1) : position + 2]
-    return any(token["digits"] for token in near)
+    close = [t for t in near if t.start() - token.end() <= 3 and token.start() - t.end() <= 3]
+    return any(token["digits"] for token in close)
 
 
 def _spelt(word: str) -> float | None:
@@ -207,6 +209,17 @@ def _chinese_value(signs: str) -> float:
             total = (total + part + digit or 1) * _SCALES[sign]
             part = digit = 0
     return total + part + digit
+
+
+def _known(token: re.Match[str]) -> bool:
+    """Whether a word may be a number, a scale, a month or a unit."""
+    word = token.group().casefold()
+    return word in _words() or word.endswith(("zig", "ßig"))
+
+
+@cache
+def _words() -> frozenset[str]:
+    return frozenset((*_spelt_numbers(), *_scales(), *_months(), *_units()))
 
 
 @cache

@@ -56,6 +56,7 @@ FEATURES = (
 )
 
 WINDOW = 3
+PREFERENCE = 0.05
 MOST_PAIRS = 60
 _CLAUSE = re.compile(
     r"[,;:()，；、：（）]|\b(?:and|which|who|while|but|where|when|und|aber|et|mais|y|pero)\b"
@@ -80,12 +81,15 @@ class Support:
         return float(self.values[FEATURES.index(name)])
 
 
-def support(claim: str, terms: Terms, evidence: Evidence) -> Support | None:
-    """What the sentences hold of a claim; None if either has nothing to compare."""
+def support(
+    claim: str, terms: Terms, evidence: Evidence, preferred: Sequence[int] = ()
+) -> Support | None:
+    """What the sentences hold of a claim; None if either has nothing to compare. Of sentences that
+    hold about the same, one of those numbered `preferred` is the best."""
     if not evidence.texts or not (terms.words or terms.quantities):
         return None
     matrix, weights = evidence.held(terms)
-    found = _Found(claim, terms, evidence, matrix, weights)
+    found = _Found(claim, terms, evidence, matrix, weights, preferred)
     numbers = {**found.shares(), **found.gaps(), **found.sequences(), **found.conflicts()}
     values = np.array([numbers[name] for name in FEATURES], np.float32)
     return Support(np.clip(values, 0, 1), found.best, numbers["best"])
@@ -95,7 +99,13 @@ class _Found:
     """The matrix of what each sentence holds, and what is read from it."""
 
     def __init__(
-        self, claim: str, terms: Terms, evidence: Evidence, matrix: Floats, weights: Floats
+        self,
+        claim: str,
+        terms: Terms,
+        evidence: Evidence,
+        matrix: Floats,
+        weights: Floats,
+        preferred: Sequence[int],
     ) -> None:
         self.terms, self.evidence, self.matrix, self.weights = terms, evidence, matrix, weights
         self.claim = claim
@@ -104,7 +114,9 @@ class _Found:
         self.numbers = np.arange(len(weights)) >= count
         self.total = total
         self.alone = matrix @ weights / total
-        self.best = int(self.alone.argmax())
+        ranked = self.alone.copy()
+        ranked[list(preferred)] += PREFERENCE * (ranked[list(preferred)] > 0)
+        self.best = int(ranked.argmax())
         self.every = matrix.max(axis=0)
         self.two, self.three = neighbours(matrix, 2), neighbours(matrix, WINDOW)
         self.window = self.three[int((self.three @ weights).argmax())]
@@ -189,7 +201,9 @@ class _Found:
         """The shares of the best sentence, and of it with one and two others from anywhere."""
         held, shares = self.row, []
         for _ in range(2):
-            held = np.maximum(held, self.matrix[(np.maximum(self.matrix, held) @ self.weights).argmax()])
+            held = np.maximum(
+                held, self.matrix[(np.maximum(self.matrix, held) @ self.weights).argmax()]
+            )
             shares.append(self._share(held))
         return self._share(self.row), shares
 

@@ -58,8 +58,10 @@ def terms(text: str) -> Terms:
 
 def _terms(text: str, match: re.Match[str]) -> list[Term]:
     spelt = match.group()
-    word = unicodedata.normalize("NFC", spelt.casefold())
-    if word in STOPWORDS or len(word) == 1 and not in_pairs(word) or spelt[0].isdigit():
+    if spelt[0].isdigit():
+        return []
+    word, plain = _word(spelt)
+    if not plain.stem:
         return []
     if in_pairs(word):
         return [
@@ -67,8 +69,28 @@ def _terms(text: str, match: re.Match[str]) -> list[Term]:
             for part in words(word)
             if part not in STOPWORDS and not part[0].isdigit()
         ]
-    name = spelt[0].isupper() and (not _opens(text, match.start()) or not common(word))
-    return [Term(stem(word), word, weight(word), name, match.start())]
+    name = spelt[0].isupper() and (not plain.common or not _opens(text, match.start()))
+    return [Term(plain.stem, word, plain.weight, name, match.start())]
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known of a word; `stem` is empty for one that does not count."""
+
+    stem: str
+    weight: float = 0.0
+    common: bool = False
+
+
+@lru_cache(20_000)
+def _word(spelt: str) -> tuple[str, _Known]:
+    """The word casefolded, and what is known of it."""
+    word = unicodedata.normalize("NFC", spelt.casefold())
+    if in_pairs(word):
+        return word, _Known(word)
+    if word in STOPWORDS or len(word) == 1:
+        return word, _Known("")
+    return word, _Known(stem(word), weight(word), common(word))
 
 
 def _opens(text: str, start: int) -> bool:
@@ -76,7 +98,6 @@ def _opens(text: str, start: int) -> bool:
     return start < 20 and _OPENING.match(text[:start]) is not None
 
 
-@lru_cache(100_000)
 def weight(word: str) -> float:
     """How much a casefolded word tells, by how seldom English books hold it; a word of another
     language weighs as much as the rarest one."""

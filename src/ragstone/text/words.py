@@ -2,7 +2,6 @@
 
 import re
 import unicodedata
-from functools import lru_cache
 from itertools import pairwise
 
 _MARKS = (
@@ -56,7 +55,6 @@ def content_words(text: str) -> list[str]:
     return [word for word in every if word not in STOPWORDS] or every
 
 
-@lru_cache(100_000)
 def stem(word: str) -> str:
     """The stem of one casefolded word of a script with spaces."""
     return (_stemmed(word) or [word])[0]
