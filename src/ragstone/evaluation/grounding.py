@@ -16,7 +16,7 @@ from ragstone.evaluation import measures
 from ragstone.evaluation.dataset import read_rows, spread
 from ragstone.ports import Checker, Claim, Source
 from ragstone.text.claims import answer_sentences
-from ragstone.text.groundedness import GROUNDED_RESPONSE, response_score
+from ragstone.text.groundedness import SUPPORTED, response_score
 
 _SUPPORTED = (
     "supported support supports entailment entailed entails consistent faithful grounded true yes "
@@ -59,7 +59,7 @@ async def measured(given: Sequence[Row]) -> dict[str, float | None]:
         scores.append(await score(checker, row))
         seconds.append(time.perf_counter() - started)
     right = [row.supported for row in given]
-    said = [one >= GROUNDED_RESPONSE for one in scores]
+    said = [one >= SUPPORTED for one in scores]
     return {
         "auroc": measures.auroc(scores, right),
         "balanced_accuracy": measures.balanced_accuracy(said, right),

@@ -35,7 +35,7 @@ negation and in little else."""
 UNSTATED = 0.45
 """The most that a claim gets whose number no source states."""
 
-NEAR_QUOTE = 0.75
+NEAR_QUOTE = 0.85
 """The share of a claim's words, in their order, that make it a changed quotation."""
 
 ALIGNED = 0.5

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from ragstone.ports import Support
 from ragstone.text.claims import Sentence
+from ragstone.text.groundedness import SUPPORTED
 from ragstone.text.markers import numbers
 from ragstone.turn import Answer, Citation, Label, Passage, Turn, Verdict
 
@@ -12,9 +13,6 @@ SNIPPET_CHARS = 300
 
 UNDECIDED = (0.3, 0.8)
 """Between these probabilities a chat model is asked."""
-
-SUPPORTED = 0.5
-"""The probability from which a claim counts as supported if nobody can be asked."""
 
 MARK = "[…]"
 """What stands for sentences that were taken out."""

@@ -59,7 +59,8 @@ def answer_sentences(answer: str) -> list[Sentence]:
     for span, cited in cited_spans(answer):
         shown = answer[span.start : span.end]
         text = plain(shown)
-        found.append(Sentence(span.start, span.end, text, tuple(cited), _claims(shown, text)))
+        start = span.start + len(shown) - len(shown.lstrip())
+        found.append(Sentence(start, span.end, text, tuple(cited), _claims(shown, text)))
     return found
 
 

@@ -8,8 +8,12 @@ GROUNDED = 0.8
 """The groundedness from which an answer counts as grounded, unless something in it is
 contradicted."""
 
-GROUNDED_RESPONSE = 0.5
-"""The score of `response_score` from which all of a response counts as supported."""
+SUPPORTED = 0.55
+"""The probability from which a claim counts as supported if nobody can be asked, and the
+`response_score` from which all of a response does."""
+
+SHARPNESS = 4
+"""How near `response_score` is to the least probability: 1 would be the mean of the odds."""
 
 _WORTH = {"supported": 1.0, "partly": 0.5, "unsupported": 0.0, "contradicted": 0.0}
 _MOST = 0.999
@@ -35,10 +39,12 @@ def grounded(verdicts: Sequence[Verdict]) -> bool:
 def response_score(probabilities: Sequence[float]) -> float:
     """How likely all of a response is supported: a soft minimum of its claims' probabilities.
 
-    The mean of the odds against each, as odds: with one claim its probability; the worst claim
-    decides, but less the more others are well supported. 1 without claims.
+    The power mean of the odds against each. With one claim it is its probability; of several the
+    worst one decides, a little less the more others there are that are well supported. 1 without
+    claims.
     """
     if not probabilities:
         return 1.0
     against = [(1 - p) / p for p in (min(_MOST, max(1 - _MOST, one)) for one in probabilities)]
-    return 1 / (1 + sum(against) / len(against))
+    mean = sum(odds**SHARPNESS for odds in against) / len(against)
+    return 1 / (1 + mean ** (1 / SHARPNESS))

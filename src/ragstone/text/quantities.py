@@ -144,7 +144,7 @@ def _scale(word: str) -> float:
 def _worded(tokens: list[re.Match[str]], position: int) -> tuple[list[Quantity], int]:
     word = tokens[position].group().casefold()
     month = _months().get(word)
-    if month and (len(word) > 3 or _beside_digits(tokens, position)):
+    if month and (_only_a_month(tokens[position]) or _beside_digits(tokens, position)):
         return [Quantity(frozenset((month,)), "month")], position + 1
     value = _spelt(word)
     if value is None:
@@ -164,8 +164,17 @@ def _worded(tokens: list[re.Match[str]], position: int) -> tuple[list[Quantity],
     return found, after
 
 
+def _only_a_month(token: re.Match[str]) -> bool:
+    """Whether a word that may be a month is nothing else: "may" is, inside a sentence, if it has a
+    capital."""
+    word = token.group()
+    if word.casefold() in ("may", "march", "august"):
+        return word[0].isupper() and token.start() > 0
+    return len(word) > 3 and word.casefold() != "mars"
+
+
 def _beside_digits(tokens: list[re.Match[str]], position: int) -> bool:
-    """Whether a number stands next to a word that is a month only then: may, mar, set."""
+    """Whether a number stands next to a word that is a month only then: may, mar, dec."""
     token = tokens[position]
     near = tokens[max(0, position - 1) : position + 2]
     close = [t for t in near if t.start() - token.end() <= 3 and token.start() - t.end() <= 3]

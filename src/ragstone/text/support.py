@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ragstone.text.evidence import Evidence, Floats
 from ragstone.text.polarity import opposed
+from ragstone.text.quantities import states
 from ragstone.text.terms import Terms
 
 FEATURES = (
@@ -186,7 +187,9 @@ class _Found:
             "replaced": float((closed * self.weights).sum()) / 4,
             "name_replaced": float(aligned and bool((closed & self.names).any())),
             "quantity_replaced": float(
-                aligned and bool((gap & self.numbers).any()) and bool(source.quantities)
+                aligned
+                and bool(source.quantities)
+                and (bool((gap & self.numbers).any()) or not _in_order(self.terms, source))
             ),
         }
 
@@ -242,6 +245,12 @@ class _Found:
         own = list(dict.fromkeys(term.stem for term in self.terms.words if term.name))
         there = list(dict.fromkeys(term.stem for term in source.words if term.name))
         return [s for s in own if s in there] != [s for s in there if s in own]
+
+
+def _in_order(claim: Terms, source: Terms) -> bool:
+    """Whether the source states the claim's quantities, in the same order."""
+    rest = iter(source.quantities)
+    return all(any(states((other,), one) for other in rest) for one in claim.quantities)
 
 
 def neighbours(matrix: Floats, count: int) -> Floats:
