@@ -26,6 +26,7 @@ from ragstone.text.quantities import quantities, states
         ("2024年5月3日", "May 3, 2024"),
         ("3. Mai 2024", "3 de mayo de 2024"),
         ("二〇〇八年", "2008"),
+        ("9.4 million", "9,412,000"),
     ],
 )
 def test_given_the_same_in_another_spelling_then_it_is_stated(one: str, other: str) -> None:
@@ -43,6 +44,7 @@ def test_given_the_same_in_another_spelling_then_it_is_stated(one: str, other: s
         ("5月", "5"),
         ("$5 million", "$5 billion"),
         ("三千", "四千"),
+        ("9.41 million", "9.4 million"),
     ],
 )
 def test_given_another_number_unit_or_month_then_it_is_not_stated(one: str, other: str) -> None:

@@ -37,7 +37,7 @@ COUNTED = 10
 """A number in words up to this may be the count of what a text lists."""
 
 NEAR = 0.005
-"""The share by which two large numbers may differ and be the same, rounded."""
+"""The share by which a large number may differ from the same one rounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,13 @@ class Quantity:
     values: frozenset[float]
     unit: str = ""
     counted: bool = False
+
+    @property
+    def of_date(self) -> bool:
+        """Whether it may be a part of a date, which languages write in different orders."""
+        return self.unit == "month" or (
+            not self.unit and any(v <= 31 or 1000 <= v <= 2100 for v in self.values)
+        )
 
 
 def quantities(text: str) -> list[Quantity]:
@@ -77,9 +84,15 @@ def _equal(one: Quantity, other: Quantity) -> bool:
     return any(_rounded(a, b) for a in one.values for b in other.values)
 
 
-def _rounded(a: float, b: float) -> bool:
-    """Whether `a` is `b` with fewer digits, where it is large enough to be no year."""
-    return min(a, b) > 9999 and abs(a - b) <= NEAR * max(a, b)
+def _rounded(claimed: float, stated: float) -> bool:
+    """Whether the first is the second with fewer digits, where it is large enough to be no year."""
+    near = min(claimed, stated) > 9999 and abs(claimed - stated) <= NEAR * max(claimed, stated)
+    return near and _digits(claimed) < _digits(stated)
+
+
+def _digits(value: float) -> int:
+    """How many digits of a number tell something."""
+    return len(f"{value:.12g}".split("e")[0].replace(".", "").strip("0"))
 
 
 def _read(tokens: list[re.Match[str]], position: int) -> tuple[list[Quantity], int]:

@@ -189,7 +189,7 @@ class _Found:
             "quantity_replaced": float(
                 aligned
                 and bool(source.quantities)
-                and (bool((gap & self.numbers).any()) or not _in_order(self.terms, source))
+                and (bool((gap & self.numbers).any()) or not _repeats(self.terms, source))
             ),
         }
 
@@ -247,10 +247,19 @@ class _Found:
         return [s for s in own if s in there] != [s for s in there if s in own]
 
 
-def _in_order(claim: Terms, source: Terms) -> bool:
-    """Whether the source states the claim's quantities, in the same order."""
-    rest = iter(source.quantities)
-    return all(any(states((other,), one) for other in rest) for one in claim.quantities)
+def _repeats(claim: Terms, source: Terms) -> bool:
+    """Whether the source states the claim's quantities, each as often as the claim does, and those
+    that are no part of a date in the same order."""
+    left = list(source.quantities)
+    for one in claim.quantities:
+        found = next((other for other in left if states((other,), one)), None)
+        if found is None:
+            return False
+        left.remove(found)
+    rest = iter([one for one in source.quantities if not one.of_date])
+    return all(
+        any(states((other,), q) for other in rest) for q in claim.quantities if not q.of_date
+    )
 
 
 def neighbours(matrix: Floats, count: int) -> Floats:
