@@ -2,13 +2,16 @@
 
 import asyncio
 import re
+from collections.abc import Sequence
+from typing import cast
 
+import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ragstone.models.verdict import LocalChecker
-from ragstone.ports import Claim, Source, Support
+from ragstone.ports import Claim, Embedder, Source, Support, Vectors
 from ragstone.text.groundedness import SUPPORTED
 from ragstone.text.sentences import sentences
 
@@ -117,3 +120,38 @@ def test_any_quotation_is_supported(words: list[str]) -> None:
     assume(len(set(words)) > 2)
     sentence = f"The {' '.join(words)} here."
     assert checked(sentence, [Source(f"It rains. {sentence} It snows.")]).probability > 0.8
+
+
+class Bilingual:
+    """A multilingual embedder that knows which texts mean the same."""
+
+    multilingual = True
+    cosines = (0.0, 1.0)
+
+    def __init__(self, *alike: str) -> None:
+        self._alike = alike
+
+    async def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        rows = [[1.0, 0.0] if text in self._alike else [0.0, 1.0] for text in texts]
+        return np.array(rows, np.float32)
+
+
+GERMAN = "Die Brücke über den großen Fluss wurde vor langer Zeit von einer Frau gebaut."
+ENGLISH = "A woman constructed it across that wide stream a long while ago."
+
+
+async def test_given_another_language_then_meanings_are_compared() -> None:
+    embedder = cast(Embedder, Bilingual(GERMAN, ENGLISH))
+    sources = [Source("The weather was nice that day. It rained in the evening."), Source(ENGLISH)]
+    [found] = await LocalChecker().support([Claim(GERMAN)], sources, embedder)
+    assert found.probability > 0.8
+    assert (found.source, found.start, found.end) == (1, 0, len(ENGLISH))
+    [found] = await LocalChecker().support([Claim(GERMAN)], sources[:1], embedder)
+    assert found.probability < 0.3
+
+
+async def test_given_another_language_and_another_number_then_it_is_not_supported() -> None:
+    claim = GERMAN.replace("vor langer Zeit", "im Jahr 1777")
+    embedder = cast(Embedder, Bilingual(claim, ENGLISH))
+    [found] = await LocalChecker().support([Claim(claim)], [Source(ENGLISH)], embedder)
+    assert found.probability < SUPPORTED

@@ -177,6 +177,8 @@ async def test_given_strict_then_unsupported_sentences_are_marked_gaps() -> None
     text = "It is 320 metres long. [1] […] The museum opens at nine and closes at five. [2]"
     assert events[-1] == Token(text)
     assert isinstance(events[0], Note)
+    assert step.turn.answer is not None
+    assert step.turn.answer.groundedness_score == 1
     assert "Bananas" not in str(events) + str(step.turn.verdicts)
     last = step.turn.verdicts[-1]
     assert text[last.start : last.end].startswith(last.sentence)
@@ -189,3 +191,11 @@ async def test_given_strict_and_nothing_supported_then_it_refuses() -> None:
     assert step.turn.answer is not None
     assert (step.turn.answer.text, step.turn.answer.finish) == (REFUSAL, "refused")
     assert events[-1] == Token(REFUSAL)
+
+
+async def test_given_strict_and_all_supported_then_nothing_is_taken_out() -> None:
+    text = "It is 320 metres long. [1] Anything else?\n\n[2]"
+    stage = CheckHeld(strict=True, no_answer=REFUSAL)
+    _, events = await ran(stage, a_turn(text, held=True), checker=LocalChecker())
+    assert [type(event) for event in events] == [Checked, Token]
+    assert events[-1] == Token(text)

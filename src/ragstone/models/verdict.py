@@ -47,9 +47,9 @@ FOREIGN = 0.35
 MOST_COMPARED = 24
 """Sentences whose meaning is compared with a claim's."""
 
-MIDDLE, SLOPE = 0.62, 14.0
+MIDDLE, SLOPE = 0.72, 14.0
 """The likeness (0..1) of sentences of two languages at which one supports the other as likely as
-not, and how steeply that rises."""
+not, and how steeply that rises (XQuAD: translations .83, their neighbours .64, at the median)."""
 
 
 @dataclass(frozen=True, slots=True)

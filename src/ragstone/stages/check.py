@@ -12,9 +12,9 @@ from ragstone.events import Checked, Note, Token
 from ragstone.ports import Claim, Completer, Embedder, Kit, Source, Support
 from ragstone.stage import Emit, Stage, Step
 from ragstone.stages.judge import judged
-from ragstone.stages.verdicts import UNDECIDED, removed, verdict
+from ragstone.stages.verdicts import REMOVED, UNDECIDED, removed, verdict, weighed
 from ragstone.text.claims import Sentence, answer_sentences
-from ragstone.text.groundedness import grounded, groundedness
+from ragstone.text.groundedness import groundedness
 from ragstone.turn import Answer, Turn, Usage, Verdict
 
 log = logging.getLogger(__name__)
@@ -55,10 +55,12 @@ class Check(Stage):
         answer = turn.answer or Answer()
         found = await self._verdicts(answer, turn, kit)
         score = groundedness(found.verdicts)
-        answer = replace(
-            answer, is_grounded=grounded(found.verdicts), groundedness_score=round(score, 4)
+        turn = replace(
+            turn,
+            answer=weighed(answer, found.verdicts),
+            verdicts=found.verdicts,
+            usage=turn.usage + found.usage,
         )
-        turn = replace(turn, answer=answer, verdicts=found.verdicts, usage=turn.usage + found.usage)
         claims = [one for one in found.verdicts if one.label != "no_claim"]
         supported = sum(one.label == "supported" for one in claims)
         decision = f"{supported} of {len(claims)} claims supported, groundedness {score:.2f}"
@@ -134,14 +136,13 @@ class CheckHeld(Check):
         except Exception as error:
             log.exception("The check of an answer broke; the answer is not sent")
             raise CheckUnavailable from error
-        if self.strict:
-            step = replace(step, turn=removed(step.turn, self.no_answer))
-        answer = replace(step.turn.answer or Answer(), held=False)
-        out = len(step.turn.verdicts) and sum(not one.sentence for one in step.turn.verdicts)
+        out = sum(one.label in REMOVED for one in step.turn.verdicts) if self.strict else 0
         if out:
+            turn = removed(step.turn, self.no_answer)
+            step = replace(step, turn=turn, decision=f"{step.decision}, {out} taken out")
             await emit(Note(self.name, f"Taken out, as no document supports it: {out} sentences."))
-            step = replace(step, decision=f"{step.decision}, {out} taken out")
         await emit(_event(step.turn))
+        answer = replace(step.turn.answer or Answer(), held=False)
         if answer.text:
             await emit(Token(answer.text))
         return replace(step, turn=replace(step.turn, answer=answer))

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ragstone.ports import Support
 from ragstone.text.claims import Sentence
-from ragstone.text.groundedness import SUPPORTED
+from ragstone.text.groundedness import SUPPORTED, grounded, groundedness
 from ragstone.text.markers import numbers
 from ragstone.turn import Answer, Citation, Label, Passage, Turn, Verdict
 
@@ -13,6 +13,9 @@ SNIPPET_CHARS = 300
 
 UNDECIDED = (0.3, 0.8)
 """Between these probabilities a chat model is asked."""
+
+REMOVED: tuple[Label, ...] = ("unsupported", "contradicted")
+"""What is taken out of a strict answer."""
 
 MARK = "[…]"
 """What stands for sentences that were taken out."""
@@ -63,16 +66,23 @@ def _citation(support: Support, passages: Sequence[Passage]) -> Citation | None:
     )
 
 
+def weighed(answer: Answer, verdicts: Sequence[Verdict]) -> Answer:
+    """The answer with its groundedness by these verdicts."""
+    score = round(groundedness(verdicts), 4)
+    return replace(answer, is_grounded=grounded(verdicts), groundedness_score=score)
+
+
 def removed(turn: Turn, no_answer: str) -> Turn:
     """The turn without the sentences that nothing supports: `MARK` stands in their place.
 
-    Their verdicts stay, without the text. If no claim is left, the answer is `no_answer`.
+    Their verdicts stay, without the text; the groundedness is that of the rest. If no claim is
+    left, the answer is `no_answer`.
     """
     answer = turn.answer or Answer()
-    out = [one for one in turn.verdicts if one.label in ("unsupported", "contradicted")]
-    if not out:
-        return turn
-    if all(one in out for one in turn.verdicts if one.label != "no_claim"):
+    out = [one for one in turn.verdicts if one.label in REMOVED]
+    rest = [one for one in turn.verdicts if one not in out]
+    answer = weighed(answer, rest)
+    if all(one.label == "no_claim" for one in rest):
         said = replace(answer, text=no_answer, citations=(), finish="refused")
         blank = (replace(one, sentence="", citation=None, start=0, end=0) for one in out)
         return replace(turn, answer=said, verdicts=tuple(blank))

@@ -46,5 +46,6 @@ def response_score(probabilities: Sequence[float]) -> float:
     if not probabilities:
         return 1.0
     against = [(1 - p) / p for p in (min(_MOST, max(1 - _MOST, one)) for one in probabilities)]
-    mean = sum(odds**SHARPNESS for odds in against) / len(against)
-    return 1 / (1 + mean ** (1 / SHARPNESS))
+    mean = sum(one**SHARPNESS for one in against) / len(against)
+    odds: float = mean ** (1 / SHARPNESS)
+    return 1 / (1 + odds)
