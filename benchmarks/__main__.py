@@ -21,6 +21,7 @@ NAMES = (
     "rewriting",
     "guard",
     "spelling",
+    "grounding",
     "ingest",
     "pdf",
     "latency",

@@ -241,3 +241,25 @@ async def test_given_a_stage_that_leaves_then_only_the_tail_still_runs() -> None
     assert turn.answer == Answer("known")
     assert [traced.stage for traced in turn.trace] == ["leave"]
     assert [one.answer for one in kept] == [Answer("known")]
+
+
+class Hold(Stage):
+    """Makes an answer that waits to be checked."""
+
+    name: ClassVar[str] = "hold"
+    gives: ClassVar[frozenset[str]] = frozenset({"answer"})
+
+    async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
+        return Step(replace(turn, answer=Answer("unchecked", held=True)))
+
+
+async def test_given_a_held_answer_and_a_failure_then_its_text_stays_inside() -> None:
+    kept: list[Any] = []
+    recipe = Recipe((Hold(), Break(error=ModelUnavailable("It is down."))), (Keep(kept=kept),))
+    engine = Engine(NO_KIT, {"standard": recipe})
+    events = [event async for event in engine.events(Ask("q"))]
+    await engine.aclose()
+    assert isinstance(events[-1], Failed)
+    assert events[-1].turn.answer is not None
+    assert "unchecked" not in repr(events)
+    assert events[-1].turn.answer.text == "half"

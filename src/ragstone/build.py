@@ -30,10 +30,12 @@ from ragstone.models.listwise import ListwiseReranker
 from ragstone.models.sampled_rarity import SampledRarity
 from ragstone.models.similarity import QuestionSimilarity
 from ragstone.models.token_counter import token_counter
+from ragstone.models.verdict import LocalChecker
 from ragstone.ports import (
     Answerer,
     Cache,
     Catalog,
+    Checker,
     ChunkIndex,
     Completer,
     Embedders,
@@ -103,11 +105,17 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
             profile=chat.profile if chat else Profile(),
             templates=SqlTemplates(database),
             count=token_counter(settings.llm.model),
+            checker=checker(),
         )
         for collection in await catalog.collections():
             await index.create(collection)
             await _warn_if_lost(collection, catalog, index)
         yield kit, embedders, SqlJobs(database)
+
+
+def checker() -> Checker:
+    """What compares claims with sources, on this machine."""
+    return LocalChecker()
 
 
 @asynccontextmanager

@@ -171,6 +171,7 @@ class _Run:
 
     def _finish(self, finish: Finish) -> None:
         answer = self.turn.answer or Answer()
+        answer = Answer() if answer.held else answer
         self.turn = replace(self.turn, answer=replace(answer, finish=finish))
 
 
@@ -179,7 +180,8 @@ def heard(turn: Turn, event: Event) -> Turn:
     if not isinstance(event, Token):
         return turn
     answer = turn.answer or Answer()
-    return replace(turn, answer=replace(answer, text=answer.text + event.text))
+    said = "" if answer.held else answer.text
+    return replace(turn, answer=replace(answer, text=said + event.text, held=False))
 
 
 async def _nowhere(event: Event) -> None:

@@ -31,7 +31,8 @@ RagstoneError
     ├── StateUnavailable
     ├── ModelUnavailable
     ├── Busy
-    └── GuardUnavailable
+    ├── GuardUnavailable
+    └── CheckUnavailable
 
 Messages are single sentences for a person: what is wrong, then what to do.
 """
@@ -242,5 +243,15 @@ class GuardUnavailable(Unavailable):
     def __init__(self) -> None:
         super().__init__(
             "The check of forbidden topics failed, so the question was not answered. "
+            "Try again; the server's log says what failed."
+        )
+
+
+class CheckUnavailable(Unavailable):
+    code = "check_unavailable"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The answer could not be checked against its sources, so it was not sent. "
             "Try again; the server's log says what failed."
         )

@@ -59,9 +59,13 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Verdicts on sentences that have already been sent."""
+    """A verdict on every sentence of the answer, and how much of it is supported (0..1).
+
+    It follows the answer, or precedes it where nothing leaves unchecked.
+    """
 
     verdicts: tuple[Verdict, ...]
+    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

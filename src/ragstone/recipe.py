@@ -12,6 +12,7 @@ from ragstone.errors import ConfigError
 from ragstone.settings import Settings
 from ragstone.stage import Stage
 from ragstone.stages.assemble import Assemble
+from ragstone.stages.check import Check, CheckHeld
 from ragstone.stages.cite import Cite
 from ragstone.stages.classify import Classify
 from ragstone.stages.contextualize import Contextualize
@@ -126,6 +127,19 @@ def _recall(settings: Settings, level: Level, answers: bool) -> Recall:
     return Recall(recipe=recipe, answers=answers, mode=settings.cache.threshold_mode)
 
 
+def _check(settings: Settings) -> tuple[Stage, ...]:
+    """The verdicts on the answer, if they are wanted."""
+    rag = settings.rag
+    asks = rag.checking_judge == "llm"
+    match rag.checking:
+        case "off":
+            return ()
+        case "report":
+            return (Check(asks_model=asks),)
+        case mode:
+            return (CheckHeld(asks_model=asks, strict=mode == "strict"),)
+
+
 def _recipe(settings: Settings, level: Level, plan: Plan) -> Recipe:
     rag, conversation, adaptive = settings.rag, settings.conversation, settings.adaptive
     return Recipe(
@@ -153,8 +167,9 @@ def _recipe(settings: Settings, level: Level, plan: Plan) -> Recipe:
                 reasons=level in ("enhanced", "maximum"),
                 suggests=rag.suggestions,
             ),
-            Generate(timeout=rag.answer_timeout),
+            Generate(timeout=rag.answer_timeout, holds=rag.checking in ("hold", "strict")),
             Cite(),
+            *_check(settings),
         ),
         tail=(Persist(), Remember()),
     )

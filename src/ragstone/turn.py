@@ -30,6 +30,7 @@ Mode = Literal["simple", "advanced", "precise"]
 Unit = Literal["chunk", "paragraph", "section"]
 Confidence = Literal["high", "medium", "low"]
 Status = Literal["done", "failed", "timeout", "skipped"]
+Label = Literal["supported", "partly", "contradicted", "unsupported", "no_claim"]
 Finish = Literal["stop", "length", "refused", "blocked", "cancelled", "error"]
 
 
@@ -203,12 +204,17 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the documents say of one sentence of the answer."""
+    """What the documents say of one sentence of the answer, which stands at `start` to `end` in
+    its text. `confidence` (0..1) is how sure the label is; `citation` has the sentence of a source
+    that comes nearest to it; `reason` is what decided."""
 
     sentence: str
-    label: Literal["supported", "partly", "contradicted", "unsupported", "no_claim"]
+    label: Label
     confidence: float
     citation: Citation | None = None
+    start: int = 0
+    end: int = 0
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +241,12 @@ class Usage:
 @dataclass(frozen=True, slots=True)
 class Answer:
     """The text as the client saw it, with `[n]` markers. `confidence` is 0..1, None if unknown.
-    `used` are the sources that the model says it used, `suggested` the questions it suggests."""
+
+    `used` are the sources that the model says it used, `suggested` the questions it suggests.
+    `groundedness_score` (0..1) is the share of its claims that the documents support, None if
+    that was not checked; `is_grounded` whether that is enough. A `held` text has not been sent
+    yet, and is not until it is checked.
+    """
 
     text: str = ""
     citations: tuple[Citation, ...] = ()
@@ -244,6 +255,9 @@ class Answer:
     confidence: float | None = None
     used: tuple[int, ...] = ()
     suggested: tuple[str, ...] = ()
+    is_grounded: bool | None = None
+    groundedness_score: float | None = None
+    held: bool = False
 
     @property
     def refused(self) -> bool:

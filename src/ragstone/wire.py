@@ -15,7 +15,7 @@ from ragstone import filters
 from ragstone.errors import InputError, RagstoneError
 from ragstone.events import Event, Failed
 from ragstone.filters import And, AnyOf, Filter, Not, Or, Range
-from ragstone.turn import Citation, Passage, Turn
+from ragstone.turn import Citation, Passage, Turn, Verdict
 
 T = TypeVar("T")
 Json = dict[str, Any]
@@ -137,6 +137,23 @@ def source(passage: Passage, citation: Citation | None) -> dict[str, Any]:
         "similarity": passage.hit.similarity,
         "confidence": citation.confidence if citation else None,
         "cited": citation is not None,
+    }
+
+
+def verdict(verdict: Verdict) -> dict[str, Any]:
+    """What the documents say of one sentence, as JSON answers show it."""
+    cited = verdict.citation
+    return {
+        "sentence": verdict.sentence,
+        "start": verdict.start,
+        "end": verdict.end,
+        "label": verdict.label,
+        "confidence": verdict.confidence,
+        "reason": verdict.reason,
+        "source": cited.number if cited else None,
+        "source_start": cited.start if cited else None,
+        "source_end": cited.end if cited else None,
+        "source_text": cited.snippet if cited else None,
     }
 
 

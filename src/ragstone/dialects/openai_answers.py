@@ -76,6 +76,9 @@ class Completion:
             "sources": [wire.source(p, cited.get(p.number)) for p in turn.passages],
             "refused": answer.refused,
             "confidence": answer.confidence,
+            "is_grounded": answer.is_grounded,
+            "groundedness_score": answer.groundedness_score,
+            "verdicts": [wire.verdict(one) for one in turn.verdicts],
         }
         if answer.suggested:
             ours["suggested_questions"] = list(answer.suggested)

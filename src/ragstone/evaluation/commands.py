@@ -157,6 +157,20 @@ def typos(
     _show(evaluate(directory, load(), split, limit), as_json)
 
 
+@app.command()
+def grounding(
+    file: Annotated[
+        Path, typer.Argument(help="JSON lines with source, response or claim, and label; .gz too.")
+    ],
+    limit: Limit = None,
+    as_json: AsJson = False,
+) -> None:
+    """Is what a response claims told from what its source does not say? Without a chat model."""
+    from ragstone.evaluation.grounding import evaluate
+
+    _show(evaluate(file, limit), as_json)
+
+
 def _show(work: Coroutine[Any, Any, Mapping[str, float | None]], as_json: bool) -> None:
     measured = asyncio.run(work)
     if as_json:

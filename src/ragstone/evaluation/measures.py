@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection, Sequence
+from itertools import groupby
 
 
 def hit(ranking: Sequence[str], relevant: Collection[str], k: int) -> float:
@@ -33,3 +34,35 @@ def percentile(values: Sequence[float], share: float) -> float:
     """The value below which `share` (0..1) of `values` lie, by the nearest rank."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, math.ceil(share * len(ordered)) - 1)]
+
+
+def auroc(scores: Sequence[float], right: Sequence[bool]) -> float | None:
+    """The probability that a right one has a higher score than a wrong one; equal scores count
+    half. None where either kind is missing."""
+    order = sorted(zip(scores, right, strict=True), key=lambda one: one[0])
+    positives = sum(bool(one) for _, one in order)
+    negatives = len(order) - positives
+    if not positives or not negatives:
+        return None
+    won = below = 0.0
+    for _, tied in groupby(order, key=lambda one: one[0]):
+        kinds = [bool(one) for _, one in tied]
+        wrong = kinds.count(False)
+        won += kinds.count(True) * (below + wrong / 2)
+        below += wrong
+    return won / (positives * negatives)
+
+
+def balanced_accuracy(said: Sequence[bool], right: Sequence[bool]) -> float | None:
+    """The mean of the shares of right and of wrong ones that were said to be that."""
+    pairs = list(zip(said, right, strict=True))
+    shares = [[s == r for s, r in pairs if r is kind] for kind in (True, False)]
+    if not all(shares):
+        return None
+    return sum(sum(one) / len(one) for one in shares) / 2
+
+
+def f1(said: Sequence[bool], right: Sequence[bool]) -> float:
+    """The harmonic mean of precision and recall of what was said to be right; 0 if none is."""
+    both = sum(s and r for s, r in zip(said, right, strict=True))
+    return 2 * both / max(1, sum(said) + sum(right))

@@ -6,6 +6,7 @@
 from ragstone.ports.answering import Answerer, Completer, History, Profile, Said
 from ragstone.ports.cache import Cache, CacheFigures, Kept, Near
 from ragstone.ports.catalog import Catalog, Edition
+from ragstone.ports.checking import Checker, Claim, Source, Support
 from ragstone.ports.embedding import Embedder, Embedders, LateEmbedder, Vectors
 from ragstone.ports.guarding import Topics, TopicStore
 from ragstone.ports.index import ChunkIndex, Retriever, Search
@@ -20,7 +21,9 @@ __all__ = [
     "Cache",
     "CacheFigures",
     "Catalog",
+    "Checker",
     "ChunkIndex",
+    "Claim",
     "Completer",
     "Edition",
     "Embedder",
@@ -38,7 +41,9 @@ __all__ = [
     "Retriever",
     "Said",
     "Search",
+    "Source",
     "Statistics",
+    "Support",
     "Templates",
     "TopicStore",
     "Topics",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from ragstone.ports.answering import Answerer, Completer, History, Profile
 from ragstone.ports.cache import Cache
 from ragstone.ports.catalog import Catalog
+from ragstone.ports.checking import Checker
 from ragstone.ports.embedding import Embedders
 from ragstone.ports.guarding import Topics
 from ragstone.ports.index import ChunkIndex, Retriever
@@ -36,3 +37,4 @@ class Kit:
     profile: Profile = Profile()
     templates: Templates | None = None
     count: Count = count
+    checker: Checker | None = None

@@ -88,6 +88,17 @@ class RagSettings(Section):
         90, ge=0, le=3650, description="Days that blocked questions are kept for review; 0: none."
     )
     max_question_chars: int = Field(20_000, ge=100, description="Longest question, in characters.")
+    checking: Literal["report", "hold", "strict", "off"] = Field(
+        "report",
+        description="What is done with the verdict on each sentence: report, sent after the "
+        "answer; hold, nothing leaves before it is checked; strict, what the documents do not "
+        "support is taken out; off, none is made.",
+    )
+    checking_judge: Literal["local", "llm"] = Field(
+        "llm",
+        description="Who decides on a sentence of which the comparison is unsure: local, the "
+        "comparison itself; llm, the chat model, if there is one.",
+    )
     refuse_below: float = Field(
         0.5, ge=0, le=1, description="Confidence under which the extractive answerer refuses."
     )

@@ -6,12 +6,12 @@ from typing import ClassVar, Literal
 
 from ragstone.ports import Kit
 from ragstone.stage import Emit, Stage, Step
+from ragstone.stages.citations import citation
 from ragstone.text.markers import cited_sentences
 from ragstone.text.sentences import Span, sentences
 from ragstone.text.words import content_words
 from ragstone.turn import Answer, Citation, Passage, Turn
 
-SNIPPET_CHARS = 300
 OFTEN = 3
 
 
@@ -54,31 +54,14 @@ def _claims(answer: Answer) -> dict[int, list[str]]:
 
 
 def _citation(passage: Passage, claims: Sequence[str]) -> Citation:
-    chunk = passage.hit.chunk
     supports = {
         span: max(_support(claim, passage.text[span.start : span.end]) for claim in claims)
         for span in _spans(passage.text)
     }
     span = max(supports, key=lambda one: supports[one])
     similarity = min(1.0, supports[span])
-    text = passage.text[span.start : span.end]
-    # A passage may be shortened to some of its chunk's sentences.
-    start = chunk.start + max(0, chunk.text.find(text))
-    return Citation(
-        number=passage.number,
-        document_id=chunk.document_id,
-        chunk_id=chunk.chunk_id,
-        title=chunk.title,
-        path=chunk.path,
-        page=chunk.page,
-        section=chunk.section,
-        start=start,
-        end=start + len(text),
-        snippet=text[:SNIPPET_CHARS],
-        score=passage.hit.score,
-        similarity=similarity,
-        confidence=_confidence(passage.hit.score, similarity, len(claims)),
-    )
+    confidence = _confidence(passage.hit.score, similarity, len(claims))
+    return citation(passage, span.start, span.end, similarity, confidence)
 
 
 def _confidence(score: float, similarity: float, times: int) -> float:

@@ -4,6 +4,8 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import ClassVar
 
+from pydantic import Field
+
 from ragstone.errors import RagstoneError
 from ragstone.events import Note, Thinking, Token
 from ragstone.ports import Kit, Said
@@ -17,15 +19,18 @@ class Generate(Stage):
     """Streams the answer from the passages; what was said before a failure is kept.
 
     What the model means for the program, citations of no source and links to anywhere else are
-    taken out; sentences without a marker get one where a passage supports them.
+    taken out; sentences without a marker get one where a passage supports them. With `holds`,
+    neither text nor thoughts leave: the stage that checks the answer sends it.
     """
 
     name: ClassVar[str] = "generate"
     needs: ClassVar[frozenset[str]] = frozenset({"question", "passages", "instructions"})
     gives: ClassVar[frozenset[str]] = frozenset({"answer"})
 
+    holds: bool = Field(False, description="Whether the text waits until it is checked.")
+
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
-        reply = _Reply(turn, kit.answerer.name, emit)
+        reply = _Reply(turn, kit.answerer.name, self.holds, emit)
         asked = replace(turn.ask, question=turn.question)
         try:
             answers = kit.answerer.answer(asked, turn.passages, turn.instructions)
@@ -48,19 +53,20 @@ class Generate(Stage):
 class _Reply:
     """What the model says, on its way to the client."""
 
-    def __init__(self, turn: Turn, model: str, emit: Emit) -> None:
+    def __init__(self, turn: Turn, model: str, holds: bool, emit: Emit) -> None:
         self.stream = AnswerStream(turn.passages)
         self.usage = Usage()
         self.why = ""
         self._markers = InlineMarkers(turn.passages)
         self._pieces: list[str] = []
         self._model = model
+        self._holds = holds
         self._last = Said(finish="stop")
         self._emit = emit
 
     async def add(self, said: Said) -> None:
         """Send on what can be sent now that `said` has come."""
-        if said.thinking:
+        if said.thinking and not self._holds:
             await self._emit(Thinking(said.thinking))
         if said.text:
             await self._send(self._markers.feed(self.stream.feed(said.text)))
@@ -83,9 +89,11 @@ class _Reply:
             confidence=self._last.confidence,
             used=self.stream.used,
             suggested=self.stream.suggested,
+            held=self._holds,
         )
 
     async def _send(self, text: str) -> None:
         if text:
             self._pieces.append(text)
+        if text and not self._holds:
             await self._emit(Token(text))

@@ -105,7 +105,7 @@ async def _recalled(turn: Turn, found: _Found, recalled: Recalled, emit: Emit) -
     await emit(Sources(kept.passages))
     await emit(Token(kept.answer.text))
     if kept.verdicts:
-        await emit(Checked(kept.verdicts))
+        await emit(Checked(kept.verdicts, kept.answer.groundedness_score))
     hits = tuple(passage.hit for passage in kept.passages)
     turn = replace(
         turn, hits=hits, passages=kept.passages, answer=kept.answer, verdicts=kept.verdicts

@@ -47,6 +47,7 @@ def _after_answer(turn: Turn, answer: Answer, trace: bool) -> None:
     if answer.text and not answer.text.endswith("\n"):
         out()
     show.show_sources(answer.citations)
+    show.show_verdicts(turn.verdicts)
     if trace:
         show.show_trace(turn.trace)
 
@@ -61,6 +62,9 @@ def _answered(turn: Turn, answer: Answer, error: RagstoneError | None) -> dict[s
         "finish": answer.finish,
         "model": answer.model,
         "confidence": answer.confidence,
+        "is_grounded": answer.is_grounded,
+        "groundedness_score": answer.groundedness_score,
+        "verdicts": [wire.verdict(one) for one in turn.verdicts],
         "sources": [wire.source(passage, cited.get(passage.number)) for passage in turn.passages],
         "citations": [asdict(citation) for citation in answer.citations],
         "suggested_questions": list(answer.suggested),

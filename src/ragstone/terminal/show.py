@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from ragstone.service import Found, Progress
-from ragstone.turn import Citation, Hit, Traced
+from ragstone.turn import Citation, Hit, Traced, Verdict
 
 PLAIN_SECONDS = 5.0
 """How often progress is printed where there is no terminal to draw a bar on."""
@@ -71,6 +71,19 @@ def show_sources(citations: Sequence[Citation]) -> None:
     for number, cited in sorted(numbered.items()):
         out(f"[{number}] {_place(cited.title, cited.path, cited.page, cited.section)}")
         _indented(cited.snippet)
+
+
+def show_verdicts(verdicts: Sequence[Verdict]) -> None:
+    """Print how many claims of the answer the sources support, and each that they do not."""
+    claims = [one for one in verdicts if one.label != "no_claim"]
+    if not claims:
+        return
+    supported = sum(one.label == "supported" for one in claims)
+    out(f"\nChecked: {supported} of {len(claims)} claims are supported by the sources.")
+    for one in claims:
+        if one.label != "supported":
+            reason = f" ({one.reason})" if one.reason else ""
+            out(f"  {one.label}{reason}: {one_line(one.sentence) or 'taken out'}")
 
 
 def show_found(found: Found) -> None:

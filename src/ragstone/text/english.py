@@ -108,6 +108,12 @@ def synonyms(first: str, second: str) -> bool:
     return any(forms(second) & known[form] for form in forms(first) if form in known)
 
 
+def means(word: str) -> frozenset[str]:
+    """The dictionary forms of the words that share a usual meaning with `word`."""
+    known = _synonyms()
+    return frozenset().union(*(known[form] for form in forms(word) if form in known))
+
+
 def misspelt(first: str, second: str) -> bool:
     """Whether one is a common word and the other no word, one slip away from it.
 

@@ -58,17 +58,27 @@ def normalised(text: str, valid: Callable[[int], bool]) -> str:
     return _MARKER.sub(replace, text)
 
 
+def bare(text: str) -> str:
+    """The text without markers."""
+    return _MARKER.sub("", text).strip()
+
+
 def cited_sentences(text: str) -> list[tuple[str, list[int]]]:
     """Each sentence without markers, with the numbers it cites: those in it or right after it."""
-    result: list[tuple[str, list[int]]] = []
+    return [(bare(text[span.start : span.end]), cited) for span, cited in cited_spans(text)]
+
+
+def cited_spans(text: str) -> list[tuple[Span, list[int]]]:
+    """Each sentence's place, its markers included, with the numbers it cites."""
+    result: list[tuple[Span, list[int]]] = []
     for span in _whole(text, sentences(text)):
         sentence = text[span.start : span.end]
-        bare = _MARKER.sub("", sentence).strip()
         cited = numbers(sentence)
-        if bare.strip(" .。") or not result:
-            result.append((bare, cited))
+        if bare(sentence).strip(" .。") or not result:
+            result.append((span, cited))
         else:
-            result[-1] = (result[-1][0], [*result[-1][1], *cited])
+            last, before = result[-1]
+            result[-1] = (Span(last.start, span.end), [*before, *cited])
     return result
 
 

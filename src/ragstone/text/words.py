@@ -55,6 +55,16 @@ def content_words(text: str) -> list[str]:
     return [word for word in every if word not in STOPWORDS] or every
 
 
+def stem(word: str) -> str:
+    """The stem of one casefolded word of a script with spaces."""
+    return (_stemmed(word) or [word])[0]
+
+
+def in_pairs(word: str) -> bool:
+    """Whether a word of this script is compared by pairs of characters."""
+    return _UNSPACED.search(word) is not None
+
+
 def _split(word: str) -> list[str]:
     parts: list[str] = []
     position = 0

@@ -1,0 +1,48 @@
+"""Negations and opposites: what turns a sentence into its contrary."""
+
+import re
+from collections.abc import Collection
+from functools import cache
+
+from ragstone.text.word_lists import word_lists
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’]t\b)?")
+_CHINESE = re.compile(r"不|没有|沒有|未(?!来|來)|并非|並非|无法|無法|从未|從未|绝非")
+_JAPANESE = re.compile(r"ない|ません|なかった|ずに")
+_KOREAN = re.compile(r"않|없|아니|못하|못했")
+_CONTRACTED = re.compile(r"n['’]t\b", re.IGNORECASE)
+
+
+def negations(text: str) -> int:
+    """How many negations a sentence has."""
+    words = [word.casefold() for word in _WORD.findall(text)]
+    known = _negations()
+    signs = sum(len(one.findall(text)) for one in (_CHINESE, _JAPANESE, _KOREAN, _CONTRACTED))
+    return signs + sum(word in known for word in words)
+
+
+def opposed(claim: Collection[str], source: Collection[str]) -> bool:
+    """Whether the claim has a word (casefolded) whose opposite the source has in its place."""
+    pairs = _opposites()
+    return any(
+        word not in source and any(other in source and other not in claim for other in pairs[word])
+        for word in claim
+        if word in pairs
+    )
+
+
+@cache
+def _negations() -> frozenset[str]:
+    lists = word_lists("polarity")
+    return frozenset(word for name, listed in lists.items() if name == "not" for word in listed)
+
+
+@cache
+def _opposites() -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for pair in word_lists("polarity")["opposites"]:
+        one, other = (side.split("/") for side in pair.split("|"))
+        for a, b in ((one, other), (other, one)):
+            for word in a:
+                found.setdefault(word, set()).update(b)
+    return {word: frozenset(others) for word, others in found.items()}

@@ -1,0 +1,33 @@
+"""Negations and opposites."""
+
+import pytest
+
+from ragstone.text.polarity import negations, opposed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It is not open.",
+        "It isn’t open.",
+        "They never came.",
+        "Es ist nicht offen.",
+        "Ce n'est pas ouvert.",
+        "Nunca vino.",
+        "它不开放。",
+        "開いていません。",
+        "열리지 않습니다.",
+    ],
+)
+def test_given_a_negation_then_it_is_found(text: str) -> None:
+    assert negations(text) == 1
+
+
+def test_given_none_then_none_is_found() -> None:
+    assert negations("The note in the knot is open. 未来很好。") == 0
+
+
+def test_given_an_opposite_in_place_then_they_are_opposed() -> None:
+    assert opposed({"sales", "fell"}, {"sales", "rose"})
+    assert not opposed({"sales", "fell"}, {"sales", "fell", "rose"})
+    assert not opposed({"sales"}, {"rose"})
