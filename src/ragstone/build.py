@@ -26,7 +26,7 @@ from ragstone.models.intent_examples import IntentClassifier
 from ragstone.models.late_interaction import LateInteraction
 from ragstone.models.listwise import ListwiseReranker
 from ragstone.models.sampled_rarity import SampledRarity
-from ragstone.models.similarity import QuestionSimilarity
+from ragstone.models.token_closeness import TokenCloseness
 from ragstone.ports import (
     Answerer,
     Cache,
@@ -68,9 +68,9 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
         index = connect(settings.index, data / "index")
         stack.push_async_callback(index.aclose)
         embedders = await stack.enter_async_context(open_embedders(settings))
-        answerer = _answerer(settings, catalog, embedders)
-        stack.push_async_callback(answerer.aclose)
         rarity = SampledRarity(index, embedders)
+        answerer = _answerer(settings, TokenCloseness(catalog, index, embedders, rarity))
+        stack.push_async_callback(answerer.aclose)
         reranker = _reranker(settings, answerer) or LateInteraction(index, embedders, rarity)
         stack.push_async_callback(reranker.aclose)
         history = SqlHistory(database)
@@ -181,7 +181,7 @@ async def _warn_if_lost(collection: Collection, catalog: Catalog, index: ChunkIn
         )
 
 
-def _answerer(settings: Settings, catalog: Catalog, embedders: Embedders) -> Answerer:
+def _answerer(settings: Settings, closeness: TokenCloseness) -> Answerer:
     """The chat model of the settings, else the extractive answerer."""
     rag, llm = settings.rag, settings.llm
     if llm.model_path:
@@ -192,7 +192,7 @@ def _answerer(settings: Settings, catalog: Catalog, embedders: Embedders) -> Ans
         from ragstone.models.chat import ChatModel
 
         return ChatModel(llm, rag.no_answer)
-    return Extractive(QuestionSimilarity(catalog, embedders), rag.no_answer, rag.refuse_below)
+    return Extractive(closeness, rag.no_answer, rag.refuse_below)
 
 
 @asynccontextmanager

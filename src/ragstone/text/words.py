@@ -56,6 +56,8 @@ def content_words(text: str) -> list[str]:
 
 
 def _split(word: str) -> list[str]:
+    if word.isascii():
+        return _stemmed(word)
     parts: list[str] = []
     position = 0
     for match in _UNSPACED.finditer(word):
