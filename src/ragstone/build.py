@@ -33,7 +33,6 @@ from ragstone.ports import (
     Catalog,
     ChunkIndex,
     Completer,
-    Embedders,
     Kit,
     Reranker,
     Retriever,

@@ -22,7 +22,7 @@ from ragstone.turn import Ask, Passage
 Closeness = Callable[
     [Ask, Sequence[Passage], Sequence[Sequence[Unit]]], Awaitable[list[Vectors] | None]
 ]
-"""Per passage the features (units, columns of `text.unit_closeness`), None without token vectors."""
+"""Per passage the features (units, `text.unit_closeness.NAMES`), None without token vectors."""
 
 PASSAGES = 10
 PASSAGE_CHARS = 20_000
@@ -132,7 +132,8 @@ def _lines(chosen: Sequence[Candidate]) -> list[Line]:
     for candidate in chosen:
         apart = candidate.unit.form in ("list", "row")
         for span in candidate.unit.said:
-            for text in candidate.passage.text[span.start : span.end].split("\n" if apart else "\0"):
+            said = candidate.passage.text[span.start : span.end]
+            for text in said.split("\n") if apart else [said]:
                 line = Line(_shown(text), candidate.passage.number, apart)
                 if line.text and line not in lines:
                     lines.append(line)

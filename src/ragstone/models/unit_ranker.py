@@ -15,6 +15,9 @@ import numpy as np
 from ragstone.text import unit_closeness, unit_words
 from ragstone.text.late_interaction import Floats
 
+Which = Literal["tokens", "words", "pairs"]
+"""With token vectors; without; and without, where words are compared by pairs of characters."""
+
 WEIGHTS = "unit-ranker.json"
 PASSAGE_NAMES = ("score", "similarity", "bm25", "rerank", "place")
 KIND_NAMES = ("fits", "fits_exactly", "things")
@@ -41,13 +44,14 @@ class Ranker:
 
 
 @cache
-def rankers() -> Mapping[Literal["tokens", "words"], Ranker]:
-    """The shipped ones: with token vectors, and without."""
+def rankers() -> Mapping[Which, Ranker]:
+    """The shipped ones."""
     text = files("ragstone.models").joinpath(f"data/{WEIGHTS}").read_text(encoding="utf-8")
     data = json.loads(text)
     return {
         "tokens": _ranker(data["tokens"], TOKEN_NAMES, SURE_TOKEN_NAMES),
         "words": _ranker(data["words"], WORD_NAMES, SURE_WORD_NAMES),
+        "pairs": _ranker(data["pairs"], WORD_NAMES, SURE_WORD_NAMES),
     }
 
 

@@ -1,11 +1,19 @@
-"""Orders the units of the passages by how likely each holds the answer, and says how sure that is."""
+"""Orders the units of the passages by how likely each holds the answer, and says how surely."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ragstone.models.unit_ranker import KIND_NAMES, PASSAGE_NAMES, TOKEN_NAMES, WORD_NAMES, rankers
+from ragstone.models.unit_ranker import (
+    KIND_NAMES,
+    PASSAGE_NAMES,
+    TOKEN_NAMES,
+    WORD_NAMES,
+    Which,
+    rankers,
+)
 from ragstone.ports import Vectors
 from ragstone.text import unit_words
 from ragstone.text.answer_type import Kind, fits, kind_of, things
@@ -30,7 +38,7 @@ CLOSER = 20
 MANY = 3
 """More things of the kind in one unit than this count no more."""
 
-HEADING = -2.0
+HEADING = -4.0
 """What is added to the score of a line that is mostly a heading."""
 
 QUESTION, SAME_QUESTION = -1.0, 4.0
@@ -39,6 +47,12 @@ one that was asked has its answer after it."""
 
 SAME = 0.7
 """The share (Dice) of common words from which a question is the one that was asked."""
+
+ALIKE = 0.7
+"""What a word in another form is worth where it is asked whether the passages speak of it."""
+
+_PAIRED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+"""Letters of the scripts whose words are compared by pairs (`text.words`)."""
 
 SUREST = 3
 """The similarities of so many passages tell whether they speak of it at all."""
@@ -70,7 +84,7 @@ def ranked(
     if not texts:
         return [], 0.0
     rows = table(question, passages, read_, near)
-    ranker = rankers()["words" if near is None else "tokens"]
+    ranker = rankers()[_which(question, near is not None)]
     asked = frozenset(content_words(question))
     places = [(p, n, u) for p, own in zip(passages, found, strict=True) for n, u in enumerate(own)]
     same = [_same(asked, unit, text) for (_, _, unit), text in zip(places, texts, strict=True)]
@@ -138,10 +152,11 @@ def sureness_features(features: Floats, best: int) -> Floats:
     """What tells whether the passages hold the answer; `best` is the best unit's row."""
     names = TOKEN_NAMES if features.shape[1] == len(TOKEN_NAMES) else WORD_NAMES
     column = {name: features[:, number] for number, name in enumerate(names)}
+    held = column["words"] + ALIKE * column["words_alike"]
     near = sorted(set(column["similarity"].tolist()), reverse=True)[:SUREST]
     found = [
-        float((column["words"] + column["words_heading"]).max()),
-        float(column["words"][best] + column["words_before"][best]),
+        float((held + column["words_heading"]).max()),
+        float(held[best] + column["words_before"][best]),
         near[0],
         float(np.mean(near)),
     ]
@@ -151,6 +166,14 @@ def sureness_features(features: Floats, best: int) -> Floats:
             float(column["with_heading"][best]),
         ]
     return np.array(found, np.float32)
+
+
+def _which(question: str, tokens: bool) -> Which:
+    """The ranker for a question: its words are pairs of characters in some scripts."""
+    if tokens:
+        return "tokens"
+    letters = sum(character.isalpha() for character in question)
+    return "pairs" if 2 * len(_PAIRED.findall(question)) > letters else "words"
 
 
 def _same(asked: frozenset[str], unit: Unit, text: UnitText) -> bool:

@@ -49,7 +49,7 @@ class _Shape:
 @cache
 def _shapes() -> dict[Kind, _Shape]:
     text = files("ragstone.text").joinpath("data/answer_kinds.json").read_text(encoding="utf-8")
-    return {kind: _Shape(_any(d["asked"]), _any(d["held"])) for kind, d in json.loads(text).items()}  # type: ignore[misc]
+    return {kind: _Shape(_any(d["asked"]), _any(d["held"])) for kind, d in json.loads(text).items()}
 
 
 def _any(patterns: list[str]) -> re.Pattern[str]:

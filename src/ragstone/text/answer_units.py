@@ -23,7 +23,8 @@ _LEADS = re.compile(r"[:：]\s*$")
 _QUESTION = re.compile(r"[?？؟]['\"”’»」』)\]*_]*$")
 _SAYS = re.compile(r"[.!?。！？।؟…:：;]['\"”’»」』）)\]*_]*$|\||\S: ")
 _ANSWERS = re.compile(
-    r"(?:[*_]{0,2}(?:a|answer|antwort|réponse|respuesta|答案?|回答|답변?)[*_]{0,2} ?[:：.)]|答|답)\s*",
+    r"(?:[*_]{0,2}(?:a|answer|antwort|réponse|respuesta|答案?|回答|답변?)[*_]{0,2} ?[:：.)]|答|답)"
+    r"\s*",
     re.IGNORECASE,
 )
 _RULE = re.compile(r"[\s|:+=-]*-[\s|:+=-]*")

@@ -14,14 +14,15 @@ _SHORT = (
 )
 
 _ABBREVIATIONS = frozenset(_SHORT.split())
-_NUMBERED = frozenset(
-    "no nos nr nrn fig figs vol p pp pg art sec ch para abs abb tab kap ziff s bd n nº núm pág págs "
-    "cap ст стр рис гл п".split()
+_BEFORE_NUMBERS = (
+    "no nos nr nrn fig figs vol p pp pg art sec ch para abs abb tab kap ziff s bd n nº núm pág "
+    "págs cap ст стр рис гл п "
 )
+_NUMBERED = frozenset(_BEFORE_NUMBERS.split())
 """Abbreviations that a number follows; before anything else some of them are words."""
 
-_MAY_END = frozenset("inc ltd co corp jr sr al ca jh jhdt mio mrd др".split())
-_OFTEN_ENDS = frozenset("etc usw u.a u.u т.д т.п".split())
+_MAY_END = frozenset(("inc", "ltd", "co", "corp", "jr", "sr", "al", "ca", "jh", "mio", "mrd", "др"))
+_OFTEN_ENDS = frozenset(("etc", "usw", "u.a", "u.u", "т.д", "т.п"))
 """Abbreviations that may end a sentence: before a word that often begins one, before a capital."""
 
 _END = re.compile(

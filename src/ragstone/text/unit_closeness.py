@@ -6,6 +6,7 @@ A passage's token vectors were made with the whole passage in view, so a sentenc
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,8 +53,7 @@ def closeness(
     means = np.zeros((int(bases[-1]), vectors.shape[1]), np.float32)
     means[filled] = np.add.reduceat(vectors, firsts, axis=0)
     topic = _unit(means) @ _unit(weights @ question.vectors)
-    parts = zip(bases, bases[1:], strict=False)
-    return [_features(best[:, a:b], topic[a:b], weights) for a, b in parts]
+    return [_features(best[:, a:b], topic[a:b], weights) for a, b in pairwise(bases.tolist())]
 
 
 def _features(best: Floats, topic: Floats, weights: Floats) -> Floats:

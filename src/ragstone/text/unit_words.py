@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -14,15 +14,19 @@ from ragstone.text.late_interaction import Floats
 from ragstone.text.words import content_words
 
 NAMES = (
-    "words", "words_before", "words_heading", "words_carried", "pairs", "lead", "length", "new",
-    "anaphor", "first",
+    "words", "words_alike", "words_before", "words_heading", "words_carried", "pairs", "lead",
+    "length", "new", "anaphor", "first",
 )  # fmt: skip
-"""The columns of `features`: the share of the question's words (by rarity) in the unit, what the
-unit before and the heading add, the share of the unit before where this one leans on it, the share
-of neighbouring words, whether the unit begins with one; its length and its other words (both as
-logarithms), whether it begins with an anaphor, and whether it is its passage's first."""
+"""The columns of `features`. Shares of the question's words, by rarity: of those in the unit, of
+those that it holds in another form or in a compound, of those that only the unit before or the
+heading holds, of those in the one before where this unit leans on it. Then that of neighbouring
+words, whether the unit begins with one of the question's; its length and the number of its other
+words (logarithms); whether it begins with an anaphor, and whether it is its passage's first."""
 
 LEAD_CHARS = 40
+
+STEM, ENDING = 4, 2
+"""A word of another form begins with the same letters but for its last ones."""
 
 _ANAPHOR = re.compile(
     r"\W*(?:(?:he|she|it|they|his|her|its|their|this|these|those|such|both|the (?:latter|former)"
@@ -71,6 +75,19 @@ def features(
     ]
 
 
+def _alike(words: Iterable[str], text: str) -> set[str]:
+    """The words that the text, in small letters, has in another form or inside a compound; a pair
+    of Chinese characters or the like that it has apart."""
+    found = set()
+    for word in words:
+        if len(word) >= STEM:
+            if word[: max(STEM, len(word) - ENDING)] in text:
+                found.add(word)
+        elif len(word) == 2 and word[0] > "\u2e7f" and word[0] in text and word[1] in text:
+            found.add(word)
+    return found
+
+
 def _rows(
     units: Sequence[UnitText],
     heading: frozenset[str],
@@ -86,8 +103,10 @@ def _rows(
         lead = content_words(unit.text[:LEAD_CHARS])
         anaphor = leans(unit.text)
         earlier = sum(rarity[word] for word in rarity.keys() & before)
+        alike = _alike(rarity.keys() - held, unit.text.casefold())
         rows[place] = (
             sum(rarity[word] for word in held) / whole,
+            sum(rarity[word] for word in alike) / whole,
             sum(rarity[word] for word in (rarity.keys() & before) - held) / whole,
             sum(rarity[word] for word in (rarity.keys() & heading) - held) / whole,
             earlier / whole if anaphor else 0.0,
