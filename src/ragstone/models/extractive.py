@@ -30,7 +30,7 @@ PASSAGE_CHARS = 20_000
 
 MOST_SENTENCES = 3
 
-SECOND, THIRD = 0.05, 0.5
+SECOND, THIRD = 0.0005, 0.5
 """Another unit is said too if it holds the answer with this probability by the best one's: a second
 one in case the first does not, a third one only if it seems nearly as good."""
 
@@ -92,14 +92,15 @@ def _chosen(
     if first.unit.form in WHOLE and (first.asked or first.unit.form == "list"):
         return chosen
     before = _leaned_on(first, passages, found)
-    if before is not None:
-        chosen.append(before)
+    most = MOST_SENTENCES - (before is not None)
     for candidate in best[1:]:
         least = SECOND if len(chosen) == 1 else THIRD
-        if len(chosen) == MOST_SENTENCES or candidate.score < first.score + math.log(least):
+        if len(chosen) == most or candidate.score < first.score + math.log(least):
             break
         if candidate.unit.form not in WHOLE and not any(_same(candidate, one) for one in chosen):
             chosen.append(candidate)
+    if before is not None and not any(_same(before, one) for one in chosen):
+        chosen.append(before)
     return chosen
 
 
