@@ -122,7 +122,8 @@ async def test_given_the_same_sentence_twice_then_it_is_said_once() -> None:
 async def test_a_sentence_that_leans_on_the_one_before_brings_it_along() -> None:
     passage = a_passage(1, "The mill stands on a hill. It was built in 1871 by monks. Cats sleep.")
     said = text(await answer("In which year was it built by monks?", passage))
-    assert said == "It was built in 1871 by monks. [1] The mill stands on a hill. [1]"
+    assert said.startswith("It was built in 1871 by monks. [1] ")
+    assert "The mill stands on a hill. [1]" in said
 
 
 async def test_a_list_is_said_whole_with_its_source_on_every_line() -> None:
