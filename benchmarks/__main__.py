@@ -16,6 +16,7 @@ from benchmarks.row import Row
 NAMES = (
     "startup",
     "retrieval",
+    "answers",
     "cross_lingual",
     "intents",
     "rewriting",

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ragstone.answer import Answer, Citation, Usage
 from ragstone.chunk import Chunk
 from ragstone.errors import (
     EmptyQuestion,
@@ -50,7 +51,7 @@ from ragstone.service import (
     Overview,
     Progress,
 )
-from ragstone.turn import Answer, Ask, Citation, Hit, Passage, Principal, Traced, Turn, Usage
+from ragstone.turn import Ask, Hit, Passage, Principal, Traced, Turn
 
 WORDS = ("The ", "answer ", "is ", "42 ", "[1].")
 MODEL = "fake-embedder"

@@ -8,13 +8,14 @@ from typing import Any, ClassVar, cast
 
 import pytest
 
+from ragstone.answer import Answer
 from ragstone.engine import Engine
 from ragstone.errors import ConfigError, ModelUnavailable
 from ragstone.events import Done, Event, Failed, StageEnded, StageStarted, Token
 from ragstone.ports import Kit
 from ragstone.recipe import Recipe
 from ragstone.stage import Emit, Stage, Step
-from ragstone.turn import Answer, Ask, Turn
+from ragstone.turn import Ask, Turn
 
 NO_KIT = cast(Kit, None)
 

@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[1] / "src" / "ragstone"
 
 LAYERS = (
     {"errors"},
-    {"chunk", "intent"},
+    {"chunk", "intent", "answer"},
     {"turn"},
     {"filters"},
     {"text"},

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone import wire
+from ragstone.answer import Answer, Verdict
 from ragstone.errors import EmptyQuestion, InputError, QuestionTooLong, RagstoneError
 from ragstone.events import Checked, Done, Event, Failed, Sources, StageEnded, Token
 from ragstone.filters import And, AnyOf, Filter, Not, Or, Range
@@ -20,7 +21,7 @@ from ragstone.service import (
     Overview,
     Progress,
 )
-from ragstone.turn import LEVELS, STRATEGIES, Answer, Ask, Message, Principal, Turn, Verdict, Wanted
+from ragstone.turn import LEVELS, STRATEGIES, Ask, Message, Principal, Turn, Wanted
 from tests.fake_service import CITATION, HITS, PASSAGES, TRACE, FakeService
 
 # Half characters included: a file name on disk may be any bytes.

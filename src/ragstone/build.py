@@ -28,7 +28,7 @@ from ragstone.models.intent_examples import IntentClassifier
 from ragstone.models.late_interaction import LateInteraction
 from ragstone.models.listwise import ListwiseReranker
 from ragstone.models.sampled_rarity import SampledRarity
-from ragstone.models.similarity import QuestionSimilarity
+from ragstone.models.token_closeness import TokenCloseness
 from ragstone.models.token_counter import token_counter
 from ragstone.models.verdict import LocalChecker
 from ragstone.ports import (
@@ -38,7 +38,6 @@ from ragstone.ports import (
     Checker,
     ChunkIndex,
     Completer,
-    Embedders,
     Kit,
     Profile,
     Reranker,
@@ -75,10 +74,11 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
         index = connect(settings.index, data / "index")
         stack.push_async_callback(index.aclose)
         embedders = await stack.enter_async_context(open_embedders(settings))
-        chat = chat_model(settings)
-        answerer = _answerer(settings, chat, catalog, embedders)
-        stack.push_async_callback(answerer.aclose)
         rarity = SampledRarity(index, embedders)
+        chat = chat_model(settings)
+        closeness = TokenCloseness(catalog, index, embedders, rarity)
+        answerer = _answerer(settings, chat, closeness)
+        stack.push_async_callback(answerer.aclose)
         reranker = _reranker(settings, chat) or LateInteraction(index, embedders, rarity)
         stack.push_async_callback(reranker.aclose)
         history = SqlHistory(database)
@@ -198,15 +198,11 @@ async def _warn_if_lost(collection: Collection, catalog: Catalog, index: ChunkIn
         )
 
 
-def _answerer(
-    settings: Settings, chat: ChatAnswerer | None, catalog: Catalog, embedders: Embedders
-) -> Answerer:
+def _answerer(settings: Settings, chat: ChatAnswerer | None, closeness: TokenCloseness) -> Answerer:
     """The chat model of the settings, else the extractive answerer, which may stand by for it."""
-    rag = settings.rag
     if chat and settings.llm.fallback == "none":
         return chat
-    questions = QuestionSimilarity(catalog, embedders)
-    extractive = Extractive(questions, rag.refuse_below)
+    extractive = Extractive(closeness, settings.rag.refuse_below)
     return WithFallback(chat, extractive, NOTE) if chat else extractive
 
 

@@ -8,12 +8,13 @@ from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from dataclasses import replace
 from itertools import groupby
 
+from ragstone.answer import Answer, Finish
 from ragstone.errors import RagstoneError, StageTimeout
 from ragstone.events import Done, Event, Failed, StageEnded, StageStarted, Token
 from ragstone.ports import Kit
 from ragstone.recipe import Recipe
 from ragstone.stage import Emit, Stage, Step
-from ragstone.turn import Answer, Ask, Finish, Level, Status, Traced, Turn
+from ragstone.turn import Ask, Level, Status, Traced, Turn
 
 log = logging.getLogger(__name__)
 

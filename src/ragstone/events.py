@@ -5,8 +5,9 @@ A stream of events ends with exactly one `Done` or `Failed`.
 
 from dataclasses import dataclass
 
+from ragstone.answer import Verdict
 from ragstone.errors import RagstoneError
-from ragstone.turn import Passage, Traced, Turn, Verdict
+from ragstone.turn import Passage, Traced, Turn
 
 
 @dataclass(frozen=True, slots=True)

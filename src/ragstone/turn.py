@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
+from ragstone.answer import Answer, Instructions, Usage, Verdict
 from ragstone.chunk import EVERYONE, Chunk
 from ragstone.intent import Analysis, Intent
 
@@ -30,8 +31,6 @@ Mode = Literal["simple", "advanced", "precise"]
 Unit = Literal["chunk", "paragraph", "section"]
 Confidence = Literal["high", "medium", "low"]
 Status = Literal["done", "failed", "timeout", "skipped"]
-Label = Literal["supported", "partly", "contradicted", "unsupported", "no_claim"]
-Finish = Literal["stop", "length", "refused", "blocked", "cancelled", "error"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,98 +170,6 @@ class Passage:
     number: int
     text: str
     hit: Hit
-
-
-@dataclass(frozen=True, slots=True)
-class Instructions:
-    """What the answerer is told besides the sources: how to answer, and what a refusal says."""
-
-    text: str = ""
-    no_answer: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Citation:
-    """A source that the answer cites. `start` and `end` are the supporting span's place in the
-    document, `snippet` its text. `score` is the source's, `similarity` (0..1) the likeness of the
-    span to what it is cited for, `confidence` (0..1) how sure the citation is."""
-
-    number: int
-    document_id: str
-    chunk_id: str
-    title: str
-    path: str
-    page: int | None
-    section: tuple[str, ...]
-    start: int
-    end: int
-    snippet: str
-    score: float
-    similarity: float = 0.0
-    confidence: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What the documents say of one sentence of the answer, which stands at `start` to `end` in
-    its text. `confidence` (0..1) is how sure the label is; `citation` has the sentence of a source
-    that comes nearest to it; `reason` is what decided."""
-
-    sentence: str
-    label: Label
-    confidence: float
-    citation: Citation | None = None
-    start: int = 0
-    end: int = 0
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens and cost, summed over every model call of the question. `cost` is in US dollars,
-    None where the price of a call is unknown."""
-
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    calls: int = 0
-    cost: float | None = None
-
-    def __add__(self, other: "Usage") -> "Usage":
-        unknown = any(one.calls and one.cost is None for one in (self, other))
-        known = self.cost is not None or other.cost is not None
-        return Usage(
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            self.calls + other.calls,
-            (self.cost or 0.0) + (other.cost or 0.0) if known and not unknown else None,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The text as the client saw it, with `[n]` markers. `confidence` is 0..1, None if unknown.
-
-    `used` are the sources that the model says it used, `suggested` the questions it suggests.
-    `groundedness_score` (0..1) is the share of its claims that the documents support, None if
-    that was not checked; `is_grounded` whether that is enough. A `held` text has not been sent
-    yet, and is not until it is checked.
-    """
-
-    text: str = ""
-    citations: tuple[Citation, ...] = ()
-    finish: Finish = "stop"
-    model: str = ""
-    confidence: float | None = None
-    used: tuple[int, ...] = ()
-    suggested: tuple[str, ...] = ()
-    is_grounded: bool | None = None
-    groundedness_score: float | None = None
-    held: bool = False
-
-    @property
-    def refused(self) -> bool:
-        """Whether this says that the documents do not hold the answer."""
-        return self.finish == "refused"
 
 
 @dataclass(frozen=True, slots=True)

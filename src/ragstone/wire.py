@@ -12,10 +12,11 @@ from typing import Annotated, Any, TypeVar, cast, get_args
 from pydantic import PlainSerializer, PlainValidator, TypeAdapter, ValidationError
 
 from ragstone import filters
+from ragstone.answer import Citation, Verdict
 from ragstone.errors import InputError, RagstoneError
 from ragstone.events import Event, Failed
 from ragstone.filters import And, AnyOf, Filter, Not, Or, Range
-from ragstone.turn import Citation, Passage, Turn, Verdict
+from ragstone.turn import Passage, Turn
 
 T = TypeVar("T")
 Json = dict[str, Any]

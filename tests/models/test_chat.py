@@ -15,12 +15,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from ragstone.answer import Instructions
 from ragstone.errors import ConfigError, ModelUnavailable
 from ragstone.models.chat import ChatModel
 from ragstone.models.gguf import GgufModel
 from ragstone.ports import Said
 from ragstone.settings import LlmSettings
-from ragstone.turn import Ask, Instructions, Message
+from ragstone.turn import Ask, Message
 from tests.http_server import running
 from tests.llama import llama_server, model_file
 from tests.model_server import model_server

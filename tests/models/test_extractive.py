@@ -1,33 +1,33 @@
-"""The extractive answerer, with word overlap standing in for meaning."""
+"""The extractive answerer, without token vectors: by words, kinds and places."""
 
 from collections.abc import Sequence
 from contextlib import aclosing
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
-from ragstone.models.extractive import LONGEST, Extractive
-from ragstone.ports import Said
-from ragstone.text.markers import numbers
-from ragstone.text.words import content_words
-from ragstone.turn import Ask, Instructions, Passage
+from ragstone.answer import Instructions
+from ragstone.evaluation.answering import MARKER
+from ragstone.models.extractive import MOST_SENTENCES, Extractive
+from ragstone.ports import Said, Vectors
+from ragstone.text.answer_units import LIST_ITEMS, LONGEST, Unit
+from ragstone.text.markers import neutral, numbers
+from ragstone.turn import Ask, Passage
 from tests.stages.samples import a_passage
 
 NO_ANSWER = "The documents are silent."
 TOLD = Instructions("Answer from the sources.", NO_ANSWER)
 
 
-async def overlap(ask: Ask, texts: Sequence[str]) -> NDArray[np.float32]:
-    asked = set(content_words(ask.question))
-    shares = [len(asked & set(content_words(text))) / max(1, len(asked)) for text in texts]
-    return np.array(shares, np.float32)
+async def no_tokens(
+    ask: Ask, passages: Sequence[Passage], units: Sequence[Sequence[Unit]]
+) -> list[Vectors] | None:
+    return None
 
 
-async def answer(question: str, *passages: Passage, refuse_below: float = 0.5) -> list[Said]:
-    model = Extractive(overlap, refuse_below)
+async def answer(question: str, *passages: Passage, refuse_below: float = 0.0) -> list[Said]:
+    model = Extractive(no_tokens, refuse_below)
     async with aclosing(model.answer(Ask(question), passages, TOLD)) as stream:
         return [said async for said in stream]
 
@@ -53,14 +53,48 @@ async def test_given_passages_then_the_sentence_that_answers_is_first_with_its_s
     pieces = await answer(question, MILL, CAT)
     assert text(pieces).startswith(expected)
     assert pieces[-1].finish == "stop"
-    assert (pieces[-1].confidence or 0) > 0.5
+
+
+@pytest.mark.parametrize(
+    ("question", "passage", "expected"),
+    [
+        ("磨坊是哪一年建成的？", "磨坊很旧。磨坊建于1871年。它有四个翼。", "磨坊建于1871年。 [1]"),
+        (
+            "Wann wurde die Mühle gebaut?",
+            "Die Mühle ist alt. Die Mühle wurde am 3. Mai 1871 gebaut.",
+            "Die Mühle wurde am 3. Mai 1871 gebaut. [1]",
+        ),
+        (
+            "Combien d'ailes a le moulin ?",
+            "Le moulin est vieux. Le moulin a quatre ailes.",
+            "Le moulin a quatre ailes. [1]",
+        ),
+        (
+            "¿Quién construyó el molino?",
+            "El molino es viejo. El molino fue construido por Juan Pérez.",
+            "El molino fue construido por Juan Pérez. [1]",
+        ),
+        ("風車はいつ建てられましたか。", "風車は古い。風車は1871年に建てられた。", "風車は1871年"),
+        ("풍차는 언제 지어졌습니까?", "풍차는 낡았다. 풍차는 1871년에 지어졌다.", "풍차는 1871년"),
+    ],
+)
+async def test_questions_of_many_languages_are_answered(
+    question: str, passage: str, expected: str
+) -> None:
+    assert text(await answer(question, a_passage(1, passage))).startswith(expected)
 
 
 async def test_given_nothing_that_answers_then_it_refuses() -> None:
-    [said] = await answer("Who painted the Mona Lisa?", MILL, CAT)
+    [said] = await answer("Who painted the Mona Lisa?", MILL, CAT, refuse_below=0.5)
     assert said.text == NO_ANSWER
     assert said.finish == "refused"
     assert (said.confidence or 0) < 0.5
+
+
+async def test_what_is_in_the_documents_is_surer_than_what_is_not() -> None:
+    known = await answer("When was the mill built?", MILL, CAT)
+    unknown = await answer("Who painted the Mona Lisa?", MILL, CAT)
+    assert (known[-1].confidence or 0) > (unknown[-1].confidence or 0)
 
 
 async def test_given_no_passages_then_it_refuses() -> None:
@@ -75,11 +109,11 @@ async def test_given_markers_in_a_document_then_they_do_not_pose_as_citations() 
     assert "(7)" in text(pieces)
 
 
-async def test_given_a_table_row_without_end_then_it_is_cut_between_words() -> None:
-    passage = a_passage(1, "mill built 1871 " * 200)
-    [piece, _] = await answer("When was the mill built?", passage)
-    assert len(piece.text) < LONGEST + 10
-    assert "…" in piece.text
+async def test_given_a_line_without_end_then_only_its_part_is_said() -> None:
+    passage = a_passage(1, "sails turn slowly " * 200 + "the mill was built in 1871 " * 3)
+    first = (await answer("When was the mill built?", passage))[0]
+    assert len(first.text) < LONGEST + 10
+    assert "1871" in first.text
 
 
 async def test_given_the_same_sentence_twice_then_it_is_said_once() -> None:
@@ -87,17 +121,62 @@ async def test_given_the_same_sentence_twice_then_it_is_said_once() -> None:
     assert text(await answer("When was the mill built?", MILL, twin)).count("1871") == 1
 
 
+async def test_a_sentence_that_leans_on_the_one_before_brings_it_along() -> None:
+    passage = a_passage(1, "The mill stands on a hill. It was built in 1871 by monks. Cats sleep.")
+    said = text(await answer("In which year was it built by monks?", passage))
+    assert said.startswith("It was built in 1871 by monks. [1] ")
+    assert "The mill stands on a hill. [1]" in said
+
+
+async def test_a_list_is_said_whole_with_its_source_on_every_line() -> None:
+    passage = a_passage(1, "Hours are short.\nDocuments needed for a visa:\n- passport\n- photo\n")
+    said = text(await answer("Which documents are needed for a visa?", passage))
+    assert said == "Documents needed for a visa: [1]\n- passport [1]\n- photo [1]"
+
+
+async def test_a_row_is_said_with_its_header() -> None:
+    passage = a_passage(1, "Name | Holidays\nAnn | 12\nBob | 30", kind="table")
+    said = text(await answer("How many holidays has Bob?", passage))
+    assert said.startswith("Name | Holidays [1]\nBob | 30 [1]")
+
+
+async def test_a_question_of_the_documents_is_answered_with_what_follows_it() -> None:
+    passage = a_passage(
+        1,
+        "Q: How do I return my goods?\nA: Send them back within 30 days. Use the form.\n"
+        "Q: Do you ship my goods abroad?\nA: Yes, everywhere.",
+        kind="faq",
+    )
+    said = text(await answer("How can I return my goods?", passage))
+    assert said == "Send them back within 30 days. [1] Use the form. [1]"
+
+
+async def test_a_heading_is_no_answer() -> None:
+    passage = a_passage(1, "Opening hours of the museum\n\nThe museum has opening hours: 9 to 5.")
+    said = text(await answer("What are the opening hours of the museum?", passage))
+    assert said.startswith("The museum has")
+
+
 @given(
     st.text(max_size=40),
-    st.lists(st.text(alphabet="mil buto. 1871\n文。", max_size=120), max_size=4),
+    st.lists(st.text(alphabet="mil buto. 1871\n文。?|:-A[]", max_size=120), max_size=4),
 )
-async def test_any_input_gives_an_answer_from_the_passages_or_a_refusal(
+async def test_whatever_is_said_stands_in_the_passage_that_it_cites(
     question: str, texts: list[str]
 ) -> None:
     passages = [a_passage(i, t, document_id=str(i)) for i, t in enumerate(texts, start=1)]
-    pieces = await answer(question, *passages, refuse_below=0.01)
+    pieces = await answer(question, *passages)
     assert pieces[-1].finish in ("stop", "refused")
-    if pieces[-1].finish == "stop":
-        cited = numbers(text(pieces))
-        assert cited
-        assert set(cited) <= set(range(1, len(texts) + 1))
+    said = [piece.text for piece in pieces[:-1]]
+    assert len(said) <= MOST_SENTENCES * (LIST_ITEMS + 1)
+    for piece in said:
+        [number] = numbers(piece)
+        source = " ".join(neutral(texts[number - 1]).split())
+        assert MARKER.sub("", piece).strip() in source
+
+
+@given(st.text(max_size=30), st.text(max_size=200))
+async def test_any_input_gives_an_answer_or_a_refusal(question: str, passage: str) -> None:
+    pieces = await answer(question, a_passage(1, passage))
+    assert pieces[-1].finish in ("stop", "refused")
+    assert 0 <= (pieces[-1].confidence or 0) <= 1

@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
+from ragstone.answer import Instructions
 from ragstone.errors import Busy, ModelUnavailable
 from ragstone.events import Event, Note, Thinking, Token
 from ragstone.models.chat import ChatModel
 from ragstone.models.fallback import WithFallback
 from ragstone.settings import LlmSettings
 from ragstone.stages.generate import Generate
-from ragstone.turn import Ask, Instructions, Turn
+from ragstone.turn import Ask, Turn
 from tests.model_server import CIRCLE, ModelServer, closed_port, model_server
 from tests.stages.kit import a_kit
 from tests.stages.samples import a_passage

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
+from ragstone.answer import Instructions
 from ragstone.errors import ConfigError
 from ragstone.models.gguf import GgufModel
 from ragstone.ports import Said
 from ragstone.settings import LlmSettings
-from ragstone.turn import Ask, Instructions
+from ragstone.turn import Ask
 from tests.llama import model_file
 from tests.stages.samples import a_passage
 

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_ai.usage import RequestUsage
 
+from ragstone.answer import Usage
 from ragstone.errors import ConfigError
 from ragstone.models.prices import Prices
 from ragstone.models.profiles import own_rows, profile, profile_of, tier_of
 from ragstone.ports import Profile
 from ragstone.settings import LlmSettings
-from ragstone.turn import Usage
 
 PRINTED = {
     "llama3.2:latest": (8_000, 0.3, 0.7),

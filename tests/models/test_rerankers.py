@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from ragstone.answer import Usage
 from ragstone.build import open_kit
 from ragstone.errors import ConfigError, ModelUnavailable
 from ragstone.models.cross_encoder import CrossEncoder
@@ -25,7 +26,6 @@ from ragstone.models.remote_reranker import RemoteReranker
 from ragstone.ports import Said
 from ragstone.records import Collection
 from ragstone.settings import RerankSettings, Settings
-from ragstone.turn import Usage
 from tests.http_server import running
 from tests.stages.samples import a_chunk
 

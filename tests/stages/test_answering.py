@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragstone.answer import Answer, Usage
 from ragstone.errors import EmptyQuestion, ModelUnavailable, QuestionTooLong
 from ragstone.events import Sources, Thinking, Token
 from ragstone.models.scripted import Scripted
@@ -17,7 +18,7 @@ from ragstone.stages.contextualize import Contextualize
 from ragstone.stages.fuse import Fuse
 from ragstone.stages.generate import Generate
 from ragstone.text.tokens import count
-from ragstone.turn import Answer, Ask, Plan, RankedList, Scored, Turn, Usage
+from ragstone.turn import Ask, Plan, RankedList, Scored, Turn
 from tests.stages.kit import ran
 from tests.stages.samples import a_chunk, a_hit, a_passage
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from ragstone.answer import Answer, Finish, Instructions, Usage
 from ragstone.errors import CheckUnavailable, ModelUnavailable
 from ragstone.events import Checked, Note, Token
 from ragstone.models.verdict import LocalChecker
@@ -12,7 +13,7 @@ from ragstone.ports import Said
 from ragstone.stages.check import Check, CheckHeld
 from ragstone.stages.generate import Generate
 from ragstone.stages.judge import labels
-from ragstone.turn import Answer, Ask, Finish, Instructions, Turn, Usage
+from ragstone.turn import Ask, Turn
 from tests.stages.kit import ran
 from tests.stages.samples import a_passage
 

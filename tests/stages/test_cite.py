@@ -2,8 +2,9 @@
 
 import pytest
 
+from ragstone.answer import Answer, Citation
 from ragstone.stages.cite import Cite
-from ragstone.turn import Answer, Ask, Citation, Turn
+from ragstone.turn import Ask, Turn
 from tests.stages.kit import ran
 from tests.stages.samples import a_passage
 

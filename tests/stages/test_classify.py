@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragstone.answer import Usage
 from ragstone.errors import ModelUnavailable
 from ragstone.events import Event, Token
 from ragstone.ports import Likeness, Said
@@ -14,7 +15,7 @@ from ragstone.recipe import search_recipes
 from ragstone.settings import AdaptiveSettings, load
 from ragstone.stage import Step
 from ragstone.stages.classify import Classify
-from ragstone.turn import Ask, Message, Turn, Usage
+from ragstone.turn import Ask, Message, Turn
 from tests.stages.kit import ran
 
 

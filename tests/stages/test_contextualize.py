@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from ragstone.answer import Usage
 from ragstone.errors import EmptyQuestion, ModelUnavailable
 from ragstone.ports import Said
 from ragstone.stages.contextualize import Contextualize, exchanges
 from ragstone.text.follow_up import Exchange
-from ragstone.turn import Ask, Message, Turn, Usage
+from ragstone.turn import Ask, Message, Turn
 from tests.stages.kit import ran
 
 ZAPPA = (

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragstone.answer import Usage
 from ragstone.errors import GuardUnavailable, ModelUnavailable, QuestionBlocked, StorageFull
 from ragstone.events import Event, Token
 from ragstone.index.topics import TopicCollection
@@ -22,7 +23,7 @@ from ragstone.stages.guard import POLICY, Guard
 from ragstone.stages.verify import verdict
 from ragstone.state.database import open_database
 from ragstone.state.topics import SqlTopics
-from ragstone.turn import Ask, Principal, Turn, Usage
+from ragstone.turn import Ask, Principal, Turn
 from tests.hashing import HashingEmbedder, OneEmbedder
 from tests.stages.kit import ran
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ragstone.answer import Instructions
 from ragstone.errors import InputError
 from ragstone.intent import Intent
 from ragstone.ports import Profile
@@ -13,7 +14,7 @@ from ragstone.stages.instruct import Instruct
 from ragstone.state.database import open_database
 from ragstone.state.templates import SqlTemplates
 from ragstone.text.templates import shipped
-from ragstone.turn import Ask, Instructions, Turn
+from ragstone.turn import Ask, Turn
 from tests.stages.kit import ran
 
 

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from ragstone.answer import Usage
 from ragstone.errors import InputError, ModelUnavailable
 from ragstone.intent import Intent
 from ragstone.ports import Said
 from ragstone.stages.route import FAST_TOP_K, WIDE, Route
-from ragstone.turn import Ask, Plan, Turn, Usage, Wanted
+from ragstone.turn import Ask, Plan, Turn, Wanted
 from tests.stages.kit import ran
 
 PLAIN = "Who is the CEO?"

@@ -10,25 +10,13 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from ragstone.answer import Answer, Citation, Finish, Usage, Verdict
 from ragstone.ports import History
 from ragstone.records import Report, StrategyUse
 from ragstone.state.database import Database, open_database
 from ragstone.state.history import SqlHistory
 from ragstone.state.tables import blocks, conversations, statistics
-from ragstone.turn import (
-    Answer,
-    Ask,
-    Citation,
-    Finish,
-    Message,
-    Plan,
-    Principal,
-    RankedList,
-    Traced,
-    Turn,
-    Usage,
-    Verdict,
-)
+from ragstone.turn import Ask, Message, Plan, Principal, RankedList, Traced, Turn
 
 EVA = Principal("acme", "eva")
 CITED = Citation(1, "d1", "c1", "Title", "/a", 2, ("Intro",), 5, 9, "text", 0.5)

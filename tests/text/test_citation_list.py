@@ -2,8 +2,8 @@
 
 import pytest
 
+from ragstone.answer import Citation
 from ragstone.text.citation_list import ListFormat, citation_list
-from ragstone.turn import Citation
 
 
 def a_citation(number: int, title: str, path: str, page: int | None = None) -> Citation:

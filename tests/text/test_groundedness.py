@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragstone.answer import Label, Verdict
 from ragstone.text.groundedness import grounded, groundedness, response_score
-from ragstone.turn import Label, Verdict
 
 
 def said(label: Label, confidence: float = 0.9) -> Verdict:

@@ -5,8 +5,9 @@ from dataclasses import asdict
 from typing import Any
 
 from ragstone import wire
+from ragstone.answer import Answer, Usage
 from ragstone.dialects.openai_requests import ChatRequest
-from ragstone.turn import Answer, Passage, Turn, Usage
+from ragstone.turn import Passage, Turn
 
 
 class Completion:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from ragstone.answer import Answer
 from ragstone.engine import Engine
 from ragstone.errors import InputError
 from ragstone.evaluation import dataset
@@ -12,7 +13,7 @@ from ragstone.evaluation.indexed import NAME, indexed
 from ragstone.recipe import Recipe, recipes
 from ragstone.settings import Settings
 from ragstone.text.sentences import sentences
-from ragstone.turn import Answer, Ask, Strategy
+from ragstone.turn import Ask, Strategy
 
 MARKER = re.compile(r"\s*\[\d+\]")
 
@@ -24,19 +25,24 @@ async def evaluate(
     strategy: Strategy | None = None,
     limit: int | None = None,
     off_corpus: Path | None = None,
+    history: bool = False,
 ) -> dict[str, float | None]:
-    """The measures by name. With `off_corpus`, its questions are asked too, as unanswerable."""
+    """The measures by name. With `off_corpus`, its questions are asked too, as unanswerable.
+
+    `history` asks each question after what was said before it.
+    """
     asked = dataset.questions(directory, split, limit)
-    asked = [question for question in asked if question.answers or not question.answerable]
+    if not off_corpus:
+        asked = [question for question in asked if question.answers or not question.answerable]
     strangers = dataset.questions(off_corpus, split, limit) if off_corpus else []
     if not asked and not strangers:
         raise InputError(f"No question of {directory}/{split} has an accepted answer.")
     async with indexed(dataset.corpus(directory), settings) as index:
         stages = recipes(settings)["standard"].stages
         engine = Engine(index.kit, {"standard": Recipe(stages)})
-        records = [await _record(engine, question, strategy) for question in asked]
+        records = [await _record(engine, one, strategy, history) for one in asked]
         for question in strangers:
-            records.append(await _record(engine, question, strategy, answerable=False))
+            records.append(await _record(engine, question, strategy, stranger=True))
     return measure(records)
 
 
@@ -44,15 +50,19 @@ async def _record(
     engine: Engine,
     question: dataset.Question,
     strategy: Strategy | None,
-    answerable: bool | None = None,
+    history: bool = False,
+    stranger: bool = False,
 ) -> AnswerRecord:
-    answer = await _answer(engine, Ask(question.text, collection=NAME, strategy=strategy))
+    before = question.history if history else ()
+    ask = Ask(question.text, collection=NAME, strategy=strategy, history=before)
+    answer = await _answer(engine, ask)
     return AnswerRecord(
         answers=question.answers,
         sentences=() if answer.refused else tuple(_plain(answer.text)),
         refused=answer.refused,
         confidence=answer.confidence,
-        answerable=question.answerable if answerable is None else answerable,
+        answerable=question.answerable and not stranger,
+        stranger=stranger,
     )
 
 

@@ -14,13 +14,17 @@ _UNSPACED = re.compile(r"([\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]
 
 @dataclass(frozen=True, slots=True)
 class AnswerRecord:
-    """One question: accepted answers, and the sentences that were returned, without markers."""
+    """One question: accepted answers, and the sentences that were returned, without markers.
+
+    `stranger` is one of another set's, which this corpus was never meant to answer.
+    """
 
     answers: tuple[str, ...]
     sentences: tuple[str, ...]
     refused: bool
     confidence: float | None
     answerable: bool
+    stranger: bool = False
 
 
 def measure(records: Sequence[AnswerRecord]) -> dict[str, float | None]:
@@ -29,17 +33,31 @@ def measure(records: Sequence[AnswerRecord]) -> dict[str, float | None]:
     contains_1 and contains_2: the share of answerable questions of which an accepted answer lies
     in the first, in the first two sentences. f1: tokens of the first sentence against the best
     accepted answer, as SQuAD counts them. refusal_auroc: that an unanswerable question has a lower
-    confidence than an answerable one.
+    confidence than an answerable one. Where strangers were asked, they are the unanswerable ones;
+    the set's own, which look alike, are then in the measures whose names end in _own.
     """
     held = [r for r in records if r.answerable and r.answers]
     answerable = [r for r in records if r.answerable]
-    unanswerable = [r for r in records if not r.answerable]
-    return {
+    strangers = [r for r in records if r.stranger]
+    own = [r for r in records if not r.answerable and not r.stranger]
+    measures = {
         "queries": len(records),
         "contains_1": _mean([_contains(r, 1) for r in held]),
         "contains_2": _mean([_contains(r, 2) for r in held]),
         "f1": _mean([_f1(r) for r in held]),
         "refused_answerable": _mean([float(r.refused) for r in answerable]),
+        **_silence(strangers or own, answerable),
+    }
+    if strangers and own:
+        apart = _silence(own, answerable)
+        measures |= {f"{name}_own": value for name, value in apart.items()}
+    return measures
+
+
+def _silence(
+    unanswerable: Sequence[AnswerRecord], answerable: Sequence[AnswerRecord]
+) -> dict[str, float | None]:
+    return {
         "refused_unanswerable": _mean([float(r.refused) for r in unanswerable]),
         "refusal_auroc": auroc(
             [1 - (r.confidence or 0) for r in unanswerable],

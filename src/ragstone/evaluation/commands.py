@@ -56,13 +56,14 @@ def answers(
     limit: Limit = None,
     as_json: AsJson = False,
     off_corpus: OffCorpus = None,
+    history: History = False,
 ) -> None:
     """Does the answer hold what it should, and is the unanswerable refused?"""
     from ragstone.evaluation.answering import evaluate
     from ragstone.settings import load
 
     chosen = None if strategy == "default" else strategy
-    _show(evaluate(directory, load(), split, chosen, limit, off_corpus), as_json)
+    _show(evaluate(directory, load(), split, chosen, limit, off_corpus, history), as_json)
 
 
 @app.command()

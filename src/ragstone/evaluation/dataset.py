@@ -60,9 +60,18 @@ def _question(row: dict[str, Any]) -> Question:
         text=row["query"],
         relevant=frozenset(str(one) for one in row.get("relevant") or ()),
         answers=tuple(row.get("answers") or ()),
-        answerable=bool(row.get("answerable", True)),
+        answerable=_answerable(row),
         history=tuple(_message(one) for one in row.get("history") or ()),
     )
+
+
+def _answerable(row: dict[str, Any]) -> bool:
+    """Said by `answerable`, or by `answerability`, where what lacks details and has no document
+    that answers counts as unanswerable too."""
+    said = str(row.get("answerability") or "").upper()
+    if not said:
+        return bool(row.get("answerable", True))
+    return said != "UNANSWERABLE" and (said != "UNDERSPECIFIED" or bool(row.get("relevant")))
 
 
 def _message(row: dict[str, Any]) -> Message:

@@ -15,13 +15,13 @@ from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 from tenacity import AsyncRetrying, RetryCallState, wait_random_exponential
 
+from ragstone.answer import Usage
 from ragstone.models.breaker import Breaker, Call, Resting
 from ragstone.models.reply import ReplyReader
 from ragstone.models.trouble import Place, Trouble
 from ragstone.models.turns import Turns
 from ragstone.ports import Said
 from ragstone.settings import LlmSettings
-from ragstone.turn import Usage
 
 STANDBY_SECONDS = 0.5
 """The pauses before retries, together, while another model could answer at once."""

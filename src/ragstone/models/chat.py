@@ -16,6 +16,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.settings import ModelSettings
 
+from ragstone.answer import Instructions
 from ragstone.errors import ModelUnavailable
 from ragstone.models import endpoint, prompt
 from ragstone.models.calls import Calls
@@ -26,7 +27,7 @@ from ragstone.models.token_counter import token_counter
 from ragstone.models.trouble import Place
 from ragstone.ports import Profile, Said
 from ragstone.settings import LlmSettings
-from ragstone.turn import Ask, Instructions, Passage
+from ragstone.turn import Ask, Passage
 
 READY_SECONDS = 5.0
 REFUSAL_SLACK = 40

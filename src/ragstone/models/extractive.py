@@ -1,95 +1,77 @@
 """Answers without a language model: the sentences of the passages that answer the question.
 
-Each sentence is scored by how near its meaning is to the question (`similarity`), by how much of
-the question's words it and its heading hold (weighted by rarity among the passages), by the rank
-of its passage, and by whether it holds the kind of thing that is asked for. The best ones are
-said in reading order, each with its source; below `refuse_below` nothing is said but that.
+Every unit of the passages (`text.answer_units`) gets a score from how near its tokens and words are
+to the question, from its passage's place, and from whether it holds the kind of thing that is asked
+for (`models.unit_ranking`). The best one is said first, each with its source; below `refuse_below`
+nothing is said but that.
 """
 
+import asyncio
 import math
 import re
-from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ragstone.ports import Said
-from ragstone.text.answer_type import fits
+from ragstone.answer import Instructions
+from ragstone.models.unit_ranking import Candidate, ranked
+from ragstone.ports import Said, Vectors
+from ragstone.text.answer_units import Form, Unit, units
 from ragstone.text.markers import neutral
-from ragstone.text.sentences import sentences
-from ragstone.text.words import content_words
-from ragstone.turn import Ask, Instructions, Passage
+from ragstone.text.unit_words import leans
+from ragstone.turn import Ask, Passage
 
-Similarity = Callable[[Ask, Sequence[str]], Awaitable[NDArray[np.float32]]]
-"""The question's likeness to each text in 0..1, the same scale for every embedder."""
+Closeness = Callable[
+    [Ask, Sequence[Passage], Sequence[Sequence[Unit]]], Awaitable[list[Vectors] | None]
+]
+"""Per passage the features (units, `text.unit_closeness.NAMES`), None without token vectors."""
 
-PASSAGES = 8
-CANDIDATES = 16
+PASSAGES = 10
+PASSAGE_CHARS = 20_000
+"""Characters of a passage that are read."""
+
 MOST_SENTENCES = 3
-BARE = 0.8
-"""What a line that neither ends like a sentence nor holds cells keeps: it is mostly a heading."""
 
-_SAYS = re.compile(r"[.!?。！？।؟…:：;][\"'”’»)\]]*$|\||: ")
+SECOND, THIRD = 0.0005, 0.5
+"""Another unit is said too if it holds the answer with this probability by the best one's: a second
+one in case the first does not, a third one only if it seems nearly as good."""
 
-LONGEST = 600
-"""Characters of a sentence that are said; longer ones are mostly badly split tables."""
-
-MEANING, WORDS, RANK, KIND = 0.25, 0.42, 0.25, 0.08
-"""Shares of the score; the best of a coarse grid on questions of squad2_dev, and flat around it."""
-
-SAID_AFTER, SAID_BEFORE = 0.8, 0.96
-"""Another sentence is said too if it scores this share of the best: more if it comes before the
-best one in the same passage, since the first sentence should be the answer."""
-
-INTERCEPT, PER_MEANING, PER_WORDS = -16.0, 21.5, 7.0
-"""Logistic regression of "the passages hold the answer" on the best sentence's features, fitted
-on questions asked of their own corpus and of a foreign one, in English and Chinese."""
+WHOLE: frozenset[Form] = frozenset({"list", "answer"})
+"""Forms that are an answer by themselves."""
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A sentence that may answer, with its features in 0..1."""
+class Line:
+    """What is said of one source at a time, and whether it stands on a line of its own."""
 
     text: str
-    passage: Passage
-    start: int
-    words: float
-    kind: float
-    meaning: float = 0.0
-
-    @property
-    def prior(self) -> float:
-        """The score without the meaning."""
-        return WORDS * self.words + RANK * self.passage.hit.score + KIND * self.kind
-
-    @property
-    def score(self) -> float:
-        whole = MEANING * self.meaning + self.prior
-        return whole if _SAYS.search(self.text) else BARE * whole
+    number: int
+    apart: bool
 
 
 class Extractive:
-    """`ports.Answerer` that needs no model but the embedder."""
+    """`ports.Answerer` that needs no model."""
 
     name = "extractive"
 
-    def __init__(self, similarity: Similarity, refuse_below: float) -> None:
-        self._similarity = similarity
+    def __init__(self, closeness: Closeness, refuse_below: float) -> None:
+        self._closeness = closeness
         self._refuse_below = refuse_below
 
     async def answer(
         self, ask: Ask, passages: Sequence[Passage], instructions: Instructions
     ) -> AsyncGenerator[Said, None]:
-        best = await self._ranked(ask, passages[:PASSAGES])
-        confidence = _confidence(best)
+        read = [passage for passage in passages[:PASSAGES] if passage.text.strip()]
+        found = await asyncio.to_thread(_units, read)
+        near = await self._closeness(ask, read, found) if read else None
+        best, confidence = await asyncio.to_thread(ranked, ask.question, read, found, near)
         if not best or confidence < self._refuse_below:
             yield Said(instructions.no_answer, finish="refused", confidence=confidence)
             return
-        for number, said in enumerate(_chosen(best)):
-            text = _shown(said.text)
-            yield Said((" " if number else "") + f"{text} [{said.passage.number}]")
+        before: Line | None = None
+        for line in _lines(_chosen(best, read, found)):
+            joint = "" if before is None else "\n" if before.apart or line.apart else " "
+            yield Said(f"{joint}{line.text} [{line.number}]")
+            before = line
         yield Said(finish="stop", confidence=confidence)
 
     async def ready(self) -> None:
@@ -98,89 +80,69 @@ class Extractive:
     async def aclose(self) -> None:
         """There is nothing to close."""
 
-    async def _ranked(self, ask: Ask, passages: Sequence[Passage]) -> list[Candidate]:
-        """The most promising sentences, best first."""
-        found = sorted(_candidates(ask.question, passages), key=lambda c: -c.prior)[:CANDIDATES]
-        if not found:
-            return []
-        likeness = await self._similarity(ask, [candidate.text for candidate in found])
-        scored = [
-            Candidate(c.text, c.passage, c.start, c.words, c.kind, float(one))
-            for c, one in zip(found, likeness, strict=True)
-        ]
-        return sorted(scored, key=lambda c: -c.score)
+
+def _units(passages: Sequence[Passage]) -> list[list[Unit]]:
+    return [units(passage.text[:PASSAGE_CHARS]) for passage in passages]
 
 
-def _candidates(question: str, passages: Sequence[Passage]) -> list[Candidate]:
-    asked = set(content_words(question))
-    spans = [(p, s.start, p.text[s.start : s.end]) for p in passages for s in sentences(p.text)]
-    held = [set(content_words(text)) for _, _, text in spans]
-    rarity = _rarity(held)
-    headings = {p.number: set(content_words(p.hit.chunk.heading)) for p in passages}
-    return [
-        Candidate(
-            text,
-            passage,
-            start,
-            _coverage(asked, words, headings[passage.number], rarity),
-            fits(question, text),
-        )
-        for (passage, start, text), words in zip(spans, held, strict=True)
-        if len(words) > 1
-    ]
-
-
-def _rarity(held: Sequence[set[str]]) -> Mapping[str, float]:
-    """Inverse document frequency of every word among the sentences."""
-    counts = Counter(word for words in held for word in words)
-    return {word: math.log(1 + len(held) / count) for word, count in counts.items()}
-
-
-def _coverage(
-    asked: set[str], words: set[str], heading: set[str], rarity: Mapping[str, float]
-) -> float:
-    """The share of the question's words in the sentence, by rarity; the heading counts half."""
-    rarest = max(rarity.values(), default=1.0)
-    weights = {word: rarity.get(word, rarest) for word in asked}
-    got = sum(
-        weight * (1.0 if word in words else 0.5 if word in heading else 0.0)
-        for word, weight in weights.items()
-    )
-    return got / (sum(weights.values()) or 1.0)
-
-
-def _confidence(best: Sequence[Candidate]) -> float:
-    """The probability that the passages hold the answer."""
-    if not best:
-        return 0.0
-    meaning = max(candidate.meaning for candidate in best)
-    words = max(candidate.words for candidate in best)
-    return 1 / (1 + math.exp(-(INTERCEPT + PER_MEANING * meaning + PER_WORDS * words)))
-
-
-def _chosen(best: Sequence[Candidate]) -> list[Candidate]:
-    """The best sentence and those nearly as good, its passage first, each in reading order."""
+def _chosen(
+    best: Sequence[Candidate], passages: Sequence[Passage], found: Sequence[Sequence[Unit]]
+) -> list[Candidate]:
+    """The best unit, what it leans on, and those that may well answer too."""
     first = best[0]
     chosen = [first]
+    if first.unit.form in WHOLE and (first.asked or first.unit.form == "list"):
+        return chosen
+    before = _leaned_on(first, passages, found)
+    most = MOST_SENTENCES - (before is not None)
     for candidate in best[1:]:
-        number = candidate.passage.number
-        before = number == first.passage.number and candidate.start < first.start
-        least = first.score * (SAID_BEFORE if before else SAID_AFTER)
-        repeated = any(_same(candidate.text, other.text) for other in chosen)
-        if candidate.score >= least and not repeated and len(chosen) < MOST_SENTENCES:
+        least = SECOND if len(chosen) == 1 else THIRD
+        if len(chosen) == most or candidate.score < first.score + math.log(least):
+            break
+        if candidate.unit.form not in WHOLE and not any(_same(candidate, one) for one in chosen):
             chosen.append(candidate)
-    top = first.passage.number
-    return sorted(chosen, key=lambda c: (c.passage.number != top, c.passage.number, c.start))
+    if before is not None and not any(_same(before, one) for one in chosen):
+        chosen.append(before)
+    return chosen
 
 
-def _same(one: str, other: str) -> bool:
-    return one in other or other in one
+def _leaned_on(
+    candidate: Candidate, passages: Sequence[Passage], found: Sequence[Sequence[Unit]]
+) -> Candidate | None:
+    """The sentence before, where the candidate begins with something that stands for it."""
+    unit, passage = candidate.unit, candidate.passage
+    if unit.form != "sentence" or not candidate.place or not leans(_text(candidate)):
+        return None
+    earlier = found[[one is passage for one in passages].index(True)][candidate.place - 1]
+    between = passage.text[earlier.end : unit.start]
+    if earlier.form != "sentence" or between.count("\n") > 1:
+        return None
+    return Candidate(earlier, passage, candidate.place - 1, candidate.score)
+
+
+def _same(one: Candidate, other: Candidate) -> bool:
+    mine, theirs = _text(one), _text(other)
+    return mine in theirs or theirs in mine
+
+
+def _text(candidate: Candidate) -> str:
+    return candidate.passage.text[candidate.unit.start : candidate.unit.end]
+
+
+def _lines(chosen: Sequence[Candidate]) -> list[Line]:
+    """Everything that is said, in order; a header that several rows share is said once."""
+    lines: list[Line] = []
+    for candidate in chosen:
+        apart = candidate.unit.form in ("list", "row")
+        for span in candidate.unit.said:
+            said = candidate.passage.text[span.start : span.end]
+            for text in said.split("\n") if apart else [said]:
+                line = Line(_shown(text), candidate.passage.number, apart)
+                if line.text and line not in lines:
+                    lines.append(line)
+    return lines
 
 
 def _shown(text: str) -> str:
-    """One line, without markers of its own, cut between words where it is too long."""
-    line = re.sub(r"\s+", " ", neutral(text)).strip()
-    if len(line) <= LONGEST:
-        return line
-    cut = line[:LONGEST]
-    return cut[: cut.rfind(" ") if " " in cut else LONGEST].rstrip() + " …"
+    """One line, without markers of its own."""
+    return re.sub(r"\s+", " ", neutral(text)).strip()

@@ -5,9 +5,10 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Protocol
 
+from ragstone.answer import Instructions
 from ragstone.errors import ModelUnavailable, Unavailable
 from ragstone.ports import Answerer, Completer, Profile, Said
-from ragstone.turn import Ask, Instructions, Passage
+from ragstone.turn import Ask, Passage
 
 NOTE = "The chat model does not answer; these are the documents' own sentences."
 

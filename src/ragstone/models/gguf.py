@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
 
+from ragstone.answer import Instructions
 from ragstone.errors import ConfigError
 from ragstone.models.profiles import profile
 from ragstone.ports import Profile, Said
 from ragstone.settings import LlmSettings
-from ragstone.turn import Ask, Instructions, Passage
+from ragstone.turn import Ask, Passage
 
 if TYPE_CHECKING:
     from ragstone.models.chat import ChatModel

@@ -15,7 +15,7 @@ import numpy as np
 from ragstone.models.onnx import session
 from ragstone.models.token_encoder import TokenEncoder
 from ragstone.ports import Vectors
-from ragstone.text.late_interaction import EncodedQuestion, Floats
+from ragstone.text.late_interaction import EncodedQuestion, Floats, PlacedTokens
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -79,6 +79,10 @@ class MiniLm:
         await self._load()
         return await self._call(self._quick, self._ids, texts)
 
+    async def placed_tokens(self, texts: Sequence[str]) -> list[PlacedTokens]:
+        await self._load()
+        return await self._call(self._quick, self._placed, texts)
+
     def token_weights(self, ids: Sequence[int], rarity: Floats) -> Floats:
         weights: Floats = self._encoder.weights(ids, rarity)
         return weights
@@ -134,6 +138,14 @@ class MiniLm:
 
     def _ids(self, texts: Sequence[str]) -> list[list[int]]:
         return [found.ids[1:-1] for found in self._tokenizer.encode_batch(list(texts))]
+
+    def _placed(self, texts: Sequence[str]) -> list[PlacedTokens]:
+        placed = []
+        for found in self._tokenizer.encode_batch(list(texts)):
+            ids = found.ids[1:-1]
+            starts = np.array([start for start, _ in found.offsets[1:-1]], np.int64)
+            placed.append(PlacedTokens(np.array(ids, np.uint16), starts[self._encoder.kept(ids)]))
+        return placed
 
     def states(self, texts: Sequence[str]) -> Iterator[tuple[int, list[int], Vectors]]:
         """Each text's number, token ids and last hidden states, in order of length."""

@@ -17,12 +17,12 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import StreamedResponse
 from pydantic_ai.usage import RequestUsage
 
+from ragstone.answer import Finish, Usage
 from ragstone.models.prices import Prices
 from ragstone.models.trouble import Place
 from ragstone.ports import Said
 from ragstone.text.repetition import Repetition
 from ragstone.text.thoughts import Piece, Thoughts, without_thoughts
-from ragstone.turn import Finish, Usage
 
 CIRCLING = "The model began to repeat itself, so its answer was cut."
 TOOL_CALL = "called a tool that nobody offered"

@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 
+from ragstone.answer import Instructions
 from ragstone.ports import Said
-from ragstone.turn import Ask, Instructions, Passage
+from ragstone.turn import Ask, Passage
 
 
 @dataclass

@@ -33,9 +33,14 @@ class TokenEncoder:
     def passage(self, ids: Sequence[int], hidden: Floats) -> bytes:
         """Pack the states (n, width) of a passage's tokens `ids` (n,)."""
         array = np.array(ids, np.uint16)
-        kept = ~self._silent[array]
-        states = hidden[kept] if kept.any() else hidden
+        states = hidden[self.kept(ids)]
         return packed(TokenVectors(array, self._projected(states)), self.scale)
+
+    def kept(self, ids: Sequence[int]) -> NDArray[np.bool_]:
+        """Which of a passage's tokens (n,) have vectors: those that carry meaning, all if none
+        does."""
+        kept = ~self._silent[np.array(ids, np.uint16)]
+        return kept if kept.any() else np.ones(len(ids), np.bool_)
 
     def question(self, ids: Sequence[int], hidden: Floats) -> TokenVectors:
         """The vectors of all of a question's tokens."""

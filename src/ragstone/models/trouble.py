@@ -10,8 +10,8 @@ from pydantic_ai.exceptions import (
     UnexpectedModelBehavior,
 )
 
+from ragstone.answer import Usage
 from ragstone.errors import ModelUnavailable
-from ragstone.turn import Usage
 
 ADVICE = {
     400: "Check {0}__CONTEXT_WINDOW: the prompt may be longer than the model takes.",

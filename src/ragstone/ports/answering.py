@@ -4,9 +4,10 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from ragstone.answer import Finish, Instructions, Usage
 from ragstone.records import Report
 from ragstone.text.budget import Tier
-from ragstone.turn import Ask, Finish, Instructions, Passage, Turn, Usage
+from ragstone.turn import Ask, Passage, Turn
 
 
 @dataclass(frozen=True, slots=True)

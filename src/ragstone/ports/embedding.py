@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragstone.records import Collection
-from ragstone.text.late_interaction import EncodedQuestion
+from ragstone.text.late_interaction import EncodedQuestion, PlacedTokens
 
 Vectors = NDArray[np.float32]
 """Shape (n, dimensions), rows of unit length."""
@@ -61,6 +61,10 @@ class LateEmbedder(Embedder, Protocol):
 
     async def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text's tokens, without running the model."""
+        ...
+
+    async def placed_tokens(self, texts: Sequence[str]) -> list[PlacedTokens]:
+        """Where in each text its tokens are, without running the model."""
         ...
 
     def token_weights(self, ids: Sequence[int], rarity: Vectors) -> Vectors:

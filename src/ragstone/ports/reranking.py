@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from ragstone.answer import Usage
 from ragstone.chunk import Chunk
 from ragstone.ports.embedding import Vectors
 from ragstone.records import Collection
 from ragstone.text.late_interaction import EncodedQuestion
-from ragstone.turn import Usage
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,12 @@
 
 import logging
 
+from ragstone.answer import Usage
 from ragstone.errors import RagstoneError
 from ragstone.intent import Analysis
 from ragstone.ports import Completer
 from ragstone.text.complexity import HIGH, LOW, analyse
 from ragstone.text.json_answer import json_answer
-from ragstone.turn import Usage
 
 log = logging.getLogger(__name__)
 

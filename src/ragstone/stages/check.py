@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from ragstone.answer import Answer, Usage, Verdict
 from ragstone.errors import CheckUnavailable, ModelUnavailable, RagstoneError
 from ragstone.events import Checked, Note, Token
 from ragstone.ports import Claim, Completer, Embedder, Kit, Source, Support
@@ -15,7 +16,7 @@ from ragstone.stages.judge import judged
 from ragstone.stages.verdicts import REMOVED, UNDECIDED, removed, verdict, weighed
 from ragstone.text.claims import Sentence, answer_sentences
 from ragstone.text.groundedness import groundedness
-from ragstone.turn import Answer, Turn, Usage, Verdict
+from ragstone.turn import Turn
 
 log = logging.getLogger(__name__)
 

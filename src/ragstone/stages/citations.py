@@ -1,6 +1,7 @@
 """A citation of a span of a passage."""
 
-from ragstone.turn import Citation, Passage
+from ragstone.answer import Citation
+from ragstone.turn import Passage
 
 SNIPPET_CHARS = 300
 

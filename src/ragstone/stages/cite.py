@@ -4,13 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar, Literal
 
+from ragstone.answer import Answer, Citation
 from ragstone.ports import Kit
 from ragstone.stage import Emit, Stage, Step
 from ragstone.stages.citations import citation
 from ragstone.text.markers import cited_sentences
 from ragstone.text.sentences import Span, sentences
 from ragstone.text.words import content_words
-from ragstone.turn import Answer, Citation, Passage, Turn
+from ragstone.turn import Passage, Turn
 
 OFTEN = 3
 

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from ragstone.answer import Answer
 from ragstone.errors import RagstoneError
 from ragstone.events import Token
 from ragstone.intent import Intent
@@ -17,7 +18,7 @@ from ragstone.text.intents import NAMES, named_intent
 from ragstone.text.language import detect
 from ragstone.text.question_kinds import by_rules
 from ragstone.text.small_talk import SmallTalk
-from ragstone.turn import Answer, Turn
+from ragstone.turn import Turn
 
 NAME = "small talk"
 """Stands for the model's name in an answer that needed none."""

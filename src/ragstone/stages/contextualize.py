@@ -8,13 +8,14 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from ragstone.answer import Usage
 from ragstone.errors import EmptyQuestion, QuestionTooLong, RagstoneError
 from ragstone.ports import Completer, Kit
 from ragstone.stage import Emit, Stage, Step
 from ragstone.stages.standalone import asked
 from ragstone.text.follow_up import Exchange, standalone
 from ragstone.text.politeness import social
-from ragstone.turn import Message, Turn, Usage
+from ragstone.turn import Message, Turn
 
 log = logging.getLogger(__name__)
 

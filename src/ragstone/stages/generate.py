@@ -6,13 +6,14 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from ragstone.answer import Answer, Usage
 from ragstone.errors import RagstoneError
 from ragstone.events import Note, Thinking, Token
 from ragstone.ports import Kit, Said
 from ragstone.stage import Emit, Stage, Step
 from ragstone.text.answer_stream import AnswerStream
 from ragstone.text.inline_markers import InlineMarkers
-from ragstone.turn import Answer, Turn, Usage
+from ragstone.turn import Turn
 
 
 class Generate(Stage):

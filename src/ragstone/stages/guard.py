@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from ragstone.answer import Answer, Usage
 from ragstone.errors import GuardUnavailable, QuestionBlocked
 from ragstone.events import Token
 from ragstone.ports import Kit, Topics
@@ -15,7 +16,7 @@ from ragstone.records import BlockedQuestion, Ruling
 from ragstone.stage import Emit, Stage, Step
 from ragstone.stages.ruling import ruled
 from ragstone.text.unicode import whole
-from ragstone.turn import Answer, Turn, Usage
+from ragstone.turn import Turn
 
 log = logging.getLogger(__name__)
 

@@ -5,6 +5,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from ragstone.answer import Instructions
 from ragstone.ports import Kit
 from ragstone.stage import Emit, Stage, Step
 from ragstone.text.intents import hints_of
@@ -12,7 +13,7 @@ from ragstone.text.language import detect
 from ragstone.text.language_names import language_name
 from ragstone.text.no_answer import ENGLISH, no_answer
 from ragstone.text.templates import shipped, told
-from ragstone.turn import Instructions, Mode, Turn
+from ragstone.turn import Mode, Turn
 
 
 class Instruct(Stage):

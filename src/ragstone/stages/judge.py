@@ -4,10 +4,11 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from ragstone.answer import Label, Usage
 from ragstone.ports import Completer, Support
 from ragstone.text.claims import Sentence
 from ragstone.text.json_answer import json_values
-from ragstone.turn import Label, Passage, Usage
+from ragstone.turn import Passage
 
 MAX_TOKENS = 800
 """Room for a model that thinks aloud before its answer."""

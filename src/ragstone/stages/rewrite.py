@@ -9,13 +9,14 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from ragstone.answer import Usage
 from ragstone.errors import RagstoneError
 from ragstone.ports import Completer, Kit
 from ragstone.stage import Emit, Stage, Step
 from ragstone.stages import rewriting
 from ragstone.text.subquestions import keywords, subquestions
 from ragstone.text.words import content_words
-from ragstone.turn import Level, Rewriting, Turn, Usage
+from ragstone.turn import Level, Rewriting, Turn
 
 log = logging.getLogger(__name__)
 

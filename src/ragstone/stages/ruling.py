@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ragstone.answer import Usage
 from ragstone.errors import GuardUnavailable, ModelUnavailable
 from ragstone.ports import Completer, Topics
 from ragstone.records import Ruling, TopicMatch
@@ -11,7 +12,6 @@ from ragstone.stages.verify import Verified, verify
 from ragstone.text.asking import Asked, asked, talks_to_the_judge, wants
 from ragstone.text.likeness import CONTEXTUAL
 from ragstone.text.phrases import normal
-from ragstone.turn import Usage
 
 MOST_SHOWN = 5
 """Topics that the model is told of."""

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
+from ragstone.answer import Usage
 from ragstone.ports import Completer
 from ragstone.text.fences import fenced
 from ragstone.text.follow_up import Exchange
 from ragstone.text.model_lists import listed
 from ragstone.text.words import STOPWORDS, content_words, words
-from ragstone.turn import Usage
 
 RULES = """\
 You turn the last message of a conversation into a question that can be understood without the \

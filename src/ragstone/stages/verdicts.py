@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ragstone.answer import Answer, Citation, Label, Verdict
 from ragstone.ports import Support
 from ragstone.stages.citations import citation
 from ragstone.text.claims import Sentence
 from ragstone.text.groundedness import SUPPORTED, grounded, groundedness
 from ragstone.text.markers import numbers
-from ragstone.turn import Answer, Citation, Label, Passage, Turn, Verdict
+from ragstone.turn import Passage, Turn
 
 UNDECIDED = (0.3, 0.8)
 """Between these probabilities a chat model is asked."""

@@ -5,10 +5,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ragstone.answer import Usage
 from ragstone.ports import Completer
 from ragstone.records import TopicMatch
 from ragstone.text.json_answer import json_values
-from ragstone.turn import Usage
 
 MAX_TOKENS = 600
 """Room for a model that thinks aloud before its answer."""

@@ -6,12 +6,13 @@ from dataclasses import asdict
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from ragstone.answer import Answer
 from ragstone.records import Report
 from ragstone.state.database import Database
 from ragstone.state.rows import insert
 from ragstone.state.statistics import count, report
 from ragstone.state.tables import blocks, conversations
-from ragstone.turn import Answer, Ask, Message, Principal, Turn
+from ragstone.turn import Ask, Message, Principal, Turn
 
 
 class SqlHistory:

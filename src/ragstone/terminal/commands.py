@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from ragstone import wire
+from ragstone.answer import Answer
 from ragstone.errors import RagstoneError
 from ragstone.events import Done, Failed, Note, Token, showing_results_for
 from ragstone.records import Document
 from ragstone.service import IngestRequest, Progress, Service
 from ragstone.terminal import show
 from ragstone.terminal.show import err, out, out_json
-from ragstone.turn import Answer, Ask, Principal, Turn
+from ragstone.turn import Ask, Principal, Turn
 
 PAGE = 1000
 

@@ -10,8 +10,9 @@ from shutil import get_terminal_size
 from types import TracebackType
 from typing import Any, Self
 
+from ragstone.answer import Citation, Verdict
 from ragstone.service import Found, Progress
-from ragstone.turn import Citation, Hit, Traced, Verdict
+from ragstone.turn import Hit, Traced
 
 PLAIN_SECONDS = 5.0
 """How often progress is printed where there is no terminal to draw a bar on."""

@@ -1,60 +1,101 @@
-"""What kind of thing a question asks for, and whether a sentence holds one."""
+"""What kind of thing a question asks for, and where a sentence holds one.
 
+Both are told by shape: question words and units in `data/answer_kinds.json`, for several languages
+at once, and capital letters or titles for people. There is no list of names.
+"""
+
+import json
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Literal
 
-_NUMBER = re.compile(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|hundred|"
-    r"thousand|million|billion|half|twice)\b",
-    re.IGNORECASE,
-)
-_TIME = re.compile(
-    r"\b(?:1[0-9]{3}|20[0-9]{2})\b|\b(?:january|february|march|april|may|june|july|august|"
-    r"september|october|november|december|century|spring|summer|autumn|winter|monday|tuesday|"
-    r"wednesday|thursday|friday|saturday|sunday|januar|februar|märz|juni|juli|oktober|dezember|"
-    r"janvier|février|mars|juin|juillet|enero|febrero|marzo)\b|[0-9]年|[0-9]월|世纪",
-    re.IGNORECASE,
-)
-_NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w'’-]+")
-_REASON = re.compile(
-    r"\b(?:because|since|due to|so that|in order to|as a result|caused|therefore|weil|wegen|damit|"
-    r"parce|car|afin|porque|debido)\b|因为|由于|为了|所以",
-    re.IGNORECASE,
-)
+from ragstone.text.sentences import Span
 
-_ASKED = (
-    (
-        re.compile(
-            r"\b(?:how (?:many|much|long|far|old|often|large|big|high|tall|fast)|what "
-            r"(?:percent\w*|number|amount|price|rate)|(?:what|how) .*\bcosts?"
-            r"|wie ?viele?|combien|cuántos?|cuántas?)\b"
-            r"|多少|几[个次年种名]",
-            re.IGNORECASE,
-        ),
-        _NUMBER,
-    ),
-    (
-        re.compile(
-            r"\b(?:when|(?:what|which) (?:year|date|day|month|century|decade)|wann|quand|"
-            r"cuándo)\b|什么时候|何时|哪一?年|几月",
-            re.IGNORECASE,
-        ),
-        _TIME,
-    ),
-    (re.compile(r"\b(?:who|whom|whose|wer|wem|wen|qui|quién)\b", re.IGNORECASE), _NAME),
-    (
-        re.compile(
-            r"\b(?:where|(?:what|which) (?:city|country|state|place|town)|wo|où|dónde)\b",
-            re.IGNORECASE,
-        ),
-        _NAME,
-    ),
-    (re.compile(r"\b(?:why|warum|weshalb|pourquoi)\b|por qué|为什么|为何", re.IGNORECASE), _REASON),
+Kind = Literal["", "time", "money", "share", "number", "person", "place", "reason"]
+
+ANY = 0.5
+"""What a sentence is worth where any kind of thing will do."""
+
+_LONGEST = 1000
+"""Characters of a question and of a sentence that are looked at."""
+
+_PERSON = re.compile(
+    # Two capitalised words, with a particle between them; initials count.
+    r"\b[A-ZÀ-ÞΑ-ΩА-Я][\w'’]*\.? (?:(?:of|the|de|da|di|du|la|le|van|von|der|bin|ibn|al|y) ){0,2}"
+    r"[A-ZÀ-ÞΑ-ΩА-Я][\w'’-]+"
+    r"|\b(?:Mrs?|Ms|Dr|Prof|Sir|Lord|Lady|King|Queen|Pope|Herr|Frau|König|Papst|M|Mme|Don|Doña)\.?"
+    r" [A-ZÀ-ÞА-Я][\w'’-]+"
+    r"|[\u4e00-\u9fff\u30a0-\u30ff]{1,8}[·・‧][\u4e00-\u9fff\u30a0-\u30ff]{1,8}"
+    r"|[\u4e00-\u9fff\u30a0-\u30ff]{2,5}(?:先生|女士|教授|博士|皇帝|国王|總統|总统|さん|氏|選手|監督)"
+    r"|[가-힣]{2,4} ?(?:씨|박사|교수|대통령|감독|선수|황제|장군)"
 )
+_NAME = re.compile(r"(?<=[^.!?\s] )[A-ZÀ-ÞΑ-ΩА-Я][\w'’-]+")
+"""A capitalised word inside a sentence."""
+
+_CAPITALS = re.compile(r"[A-ZÀ-ÞΑ-ΩА-Я]")
+_GERMAN = re.compile(r"\b(?:der|die|das|und|ist|wurde|wer|wo|wem|wen|welche[rnsm]?)\b")
+"""German writes every noun with a capital, so that one alone names nobody."""
 
 
-def fits(question: str, sentence: str) -> float:
-    """1 if the sentence holds the kind that is asked for, 0 if not, 0.5 if any kind will do."""
-    for asked, wanted in _ASKED:
-        if asked.search(question):
-            return 1.0 if wanted.search(sentence) else 0.0
-    return 0.5
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    asked: re.Pattern[str]
+    held: re.Pattern[str] | None
+
+
+@cache
+def _shapes() -> dict[Kind, _Shape]:
+    text = files("ragstone.text").joinpath("data/answer_kinds.json").read_text(encoding="utf-8")
+    return {kind: _Shape(_any(d["asked"]), _any(d["held"])) for kind, d in json.loads(text).items()}
+
+
+def _any(patterns: list[str]) -> re.Pattern[str]:
+    return re.compile("|".join(patterns), re.IGNORECASE)
+
+
+def kind_of(question: str) -> Kind:
+    """The kind of thing that is asked for, empty if any will do or none is recognised.
+
+    Of several, the one that is asked first: "who was king when ..." asks for a person.
+    """
+    found = [
+        (match.start(), order, kind)
+        for order, (kind, shape) in enumerate(_shapes().items())
+        if (match := shape.asked.search(question[:_LONGEST]))
+    ]
+    return min(found)[2] if found else ""
+
+
+def things(kind: Kind, sentence: str, question: str) -> list[Span]:
+    """Where `sentence` holds things of `kind` that `question` does not name itself."""
+    asked = question[:_LONGEST].casefold()
+    found = _persons(sentence) if kind == "person" else _held(kind, sentence)
+    return [
+        Span(match.start(), match.end())
+        for match in found
+        if match.group().strip().casefold() not in asked
+    ]
+
+
+def fits(kind: Kind, sentence: str, question: str) -> float:
+    """1 if the sentence holds a thing of `kind` that the question does not name, 0 if not; ANY if
+    any kind will do, or the script does not show it."""
+    if not kind or (kind == "person" and not _CAPITALS.search(sentence)):
+        return 1.0 if kind and things(kind, sentence, question) else ANY
+    return 1.0 if things(kind, sentence, question) else 0.0
+
+
+def _held(kind: Kind, sentence: str) -> Iterator[re.Match[str]]:
+    shape = _shapes().get(kind)
+    if shape is not None and shape.held is not None:
+        yield from shape.held.finditer(sentence[:_LONGEST])
+
+
+def _persons(sentence: str) -> Iterator[re.Match[str]]:
+    text = sentence[:_LONGEST]
+    yield from _PERSON.finditer(text)
+    if not _GERMAN.search(text):
+        yield from _NAME.finditer(text)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from ragstone.turn import Citation
+from ragstone.answer import Citation
 
 ListFormat = Literal["markdown", "html", "plain"]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ragstone.turn import Verdict
+from ragstone.answer import Verdict
 
 GROUNDED = 0.8
 """The groundedness from which an answer counts as grounded, unless something in it is

@@ -31,6 +31,15 @@ class TokenVectors:
 
 
 @dataclass(frozen=True, slots=True)
+class PlacedTokens:
+    """The tokens of a passage: `ids` (n,) of all, `starts` (m,) where in the text (a character)
+    those begin that have vectors."""
+
+    ids: Ids
+    starts: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
 class EncodedQuestion:
     """A question's vector (dimensions,), and those of its tokens where the model gives them."""
 

@@ -4,21 +4,38 @@ import re
 from dataclasses import dataclass
 
 _SHORT = (
-    "mr mrs ms dr prof st jr sr vs etc e.g i.e no fig vol pp approx inc ltd co corp dept est "
-    "jan feb mar apr jun jul aug sep sept oct nov dec bzw z.b d.h u.a ca usw nr abs art hr fr "
-    "bspw ggf inkl m mme mlle p.ex cf env av sra srta ud uds "
+    "mr mrs ms dr prof st jr sr vs etc e.g i.e vol approx inc ltd co corp dept est gen col capt lt "
+    "sgt rev hon pres gov sen rep mt ave blvd bros al cf viz pharm ed eds ibid et "
+    "jan feb mar apr jun jul aug sep sept oct nov dec bzw z.b z d.h u.a u.u ca usw evtl geb gest "
+    "bspw ggf inkl exkl zzgl vgl sog jh jhdt mio mrd str tel hr fr dipl ing hrsg max "
+    "mme mlle p.ex p.ej ej env av éd "
+    "sra srta dra ud uds ee aprox núm tel gral lic arq "
+    "т.е т.к т.д т.п им ул см др проф акад тыс млн млрд "
 )
 
 _ABBREVIATIONS = frozenset(_SHORT.split())
+_BEFORE_NUMBERS = (
+    "no nos nr nrn fig figs vol p pp pg art sec ch para abs abb tab kap ziff s bd n nº núm pág "
+    "págs cap ст стр рис гл п "
+)
+_NUMBERED = frozenset(_BEFORE_NUMBERS.split())
+"""Abbreviations that a number follows; before anything else some of them are words."""
+
+_MAY_END = frozenset(("inc", "ltd", "co", "corp", "jr", "sr", "al", "ca", "jh", "mio", "mrd", "др"))
+_OFTEN_ENDS = frozenset(("etc", "usw", "u.a", "u.u", "т.д", "т.п"))
+"""Abbreviations that may end a sentence: before a word that often begins one, before a capital."""
+
 _END = re.compile(
-    r"[。！？]++[」』”’）)]*+"
+    r"[。！？｡]++[」』”’）)\]]*+"
     # No start inside a run, and none given up: a row of dots must not cost its length squared.
-    r"|(?<![.!?؟।…])[.!?؟।…]++[\"'“”‘’«»)\]]*+(?:[ \u00a0\u202f]»)?"
-    r"(?:\[\^?\d[\d, ]{0,12}\])*+(?=\s|$)"
+    r"|(?<![.!?؟।…])[.!?؟।…]++[\"'“”‘’«»)\]*_]*+(?:[ \u00a0\u202f]»)?"
+    r"(?:\[[^\]\[\n]{1,20}\])*+(?=\s|$)"
+    # Korean sentences without a space between them.
+    r"|(?<=[다요까죠오네음함됨임])[.!?]++(?=[가-힣])"
     r"|\n\s*+"
 )
-_INITIALS = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
-"""A name of letters, as in U.S. or p.m.: its last full stop may end the sentence too."""
+_INITIALS = re.compile(r"(?:[^\W\d_]\.-?)+[^\W\d_]")
+"""A name of letters, as in U.S., p.m. or J.-C.: its last full stop may end the sentence too."""
 
 _STARTER = re.compile(
     r"(?:the|this|that|these|those|an?|he|she|it|they|we|you|his|her|its|their|our|in|on|at|by|for|"
@@ -26,11 +43,21 @@ _STARTER = re.compile(
     re.IGNORECASE,
 )
 _OF_ORDINAL = re.compile(
-    r"(?:januar|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember|"
-    r"jahrhundert|jahrtausend|weltkrieg)",
+    r"(?:januar|jänner|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember|"
+    r"jahrhundert|jahrtausend|jh|weltkrieg|auflage|klasse|platz|stock|tag|woche|monat|kapitel|"
+    r"(?:jan|feb|mär|apr|jun|jul|aug|sept?|okt|nov|dez)\b)",
     re.IGNORECASE,
 )
 """What a German ordinal ("3. Mai", "19. Jahrhundert") stands before."""
+
+_BEFORE_ORDINAL = re.compile(
+    r"\b(?:der|die|das|dem|den|des|am|im|vom|zum|zur|beim|eine?|einen|einem|jede[nrms]?)\s$",
+    re.IGNORECASE,
+)
+"""What a German ordinal stands behind; a number is no cardinal there."""
+
+_QUOTED_ON = re.compile(r"(?:と|って|という|との|라고|하고|고\b)")
+"""Behind a quotation it goes on with the sentence that quotes."""
 
 _WORD_BEFORE = re.compile(r"([^\s(\[\"'“]+)$")
 
@@ -79,19 +106,42 @@ def _append(spans: list[Span], text: str, start: int, end: int) -> None:
 
 
 def _goes_on(text: str, start: int, match: re.Match[str]) -> bool:
-    """Whether a full stop is part of an abbreviation, an initial, an ordinal or a list number."""
-    if match.group() != ".":
+    """Whether what looks like an end is inside a sentence: an abbreviation, an initial, an ordinal,
+    a list's number, an ellipsis or a quotation in the midst of it."""
+    mark = match.group()
+    if mark.startswith("\n"):
         return False
-    before = _WORD_BEFORE.search(text[max(0, match.start() - 30) : match.start()])
-    word = before.group(1) if before else ""
     after = text[match.end() : match.end() + 40].lstrip(" ")
-    if word.casefold() in _ABBREVIATIONS or (len(word) == 1 and word.isalpha() and word.isupper()):
+    if mark != ".":
+        closed = mark[-1] in "\"'“”‘’«»)]」』）"
+        if closed and mark[-1] in "」』”" and _QUOTED_ON.match(after):
+            return True
+        dots = mark.startswith(("..", "…"))
+        return (closed or dots or mark[0] == "!") and after[:1].islower()
+    return _abbreviates(text, start, match, after)
+
+
+def _abbreviates(text: str, start: int, match: re.Match[str], after: str) -> bool:
+    """Whether a lone full stop belongs to the word before it."""
+    head = text[max(start, match.start() - 40) : match.start()]
+    before = _WORD_BEFORE.search(head)
+    word = before.group(1) if before else ""
+    small = word.casefold()
+    if small in _NUMBERED and after[:1].isdigit():
         return True
+    if small in _OFTEN_ENDS:
+        return not after[:1].isupper()
+    if small in _ABBREVIATIONS:
+        return small not in _MAY_END or not _STARTER.match(after)
+    if len(word) == 1 and word.isalpha() and word.isupper():
+        return not (after[:1].isupper() and _STARTER.match(after)) or len(after) < 2
     if _INITIALS.fullmatch(word):
         return bool(after) and not after.startswith("\n") and not _STARTER.match(after)
     if word.isdigit() and len(word) <= 2:
         listed = not text[start : match.start() - len(word)].strip()
-        return listed or after[:1].islower() or bool(_OF_ORDINAL.match(after))
+        behind = _BEFORE_ORDINAL.search(head[: len(head) - len(word)])
+        ordinal = bool(behind) and bool(after) and not _STARTER.match(after)
+        return listed or ordinal or after[:1].islower() or bool(_OF_ORDINAL.match(after))
     return after[:1].islower()
 
 

@@ -66,6 +66,8 @@ def in_pairs(word: str) -> bool:
 
 
 def _split(word: str) -> list[str]:
+    if word.isascii():
+        return _stemmed(word)
     parts: list[str] = []
     position = 0
     for match in _UNSPACED.finditer(word):

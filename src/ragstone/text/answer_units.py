@@ -1,0 +1,179 @@
+"""What an extractive answer can be made of: sentences, whole lists, table rows, FAQ answers."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ragstone.text.sentences import Span, sentences
+
+Form = Literal["sentence", "list", "row", "answer", "heading"]
+
+LONGEST = 600
+"""Characters of a sentence that are said; what is longer is divided."""
+
+LIST_ITEMS, LIST_CHARS = 20, 2000
+"""How much of a list is said."""
+
+ANSWER_SENTENCES = 3
+"""Sentences of a FAQ answer that are said."""
+
+_ITEM = re.compile(r"\s{0,8}(?:[-*+•·▪‣–○●]|\(?\d{1,3}[.)、]|\(?[a-zA-Z][.)])\s+\S|[・①-⑳]")
+_LEADS = re.compile(r"[:：]\s*$")
+_QUESTION = re.compile(r"[?？؟]['\"”’»」』)\]*_]*$")
+_SAYS = re.compile(r"[.!?。！？।؟…:：;]['\"”’»」』）)\]*_]*$|\||\S: ")
+_ANSWERS = re.compile(
+    r"(?:[*_]{0,2}(?:a|answer|antwort|réponse|respuesta|答案?|回答|답변?)[*_]{0,2} ?[:：.)]|答|답)"
+    r"\s*",
+    re.IGNORECASE,
+)
+_RULE = re.compile(r"[\s|:+=-]*-[\s|:+=-]*")
+_CELLS = re.compile(r"[^\s|][^|]*\||\|[^|]*[^\s|]")
+_RECORD = re.compile(r"[^\s:;|][^:;|]{0,60}: [^;]*; [^;:]{1,60}: ")
+_BREAK = re.compile(r"[;；。,，、](?=\s|[^\x00-\x7f])|\s")
+_FIGURE = re.compile(r"\d")
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A stretch of a passage that is compared with the question (`start` to `end`), and what is
+    `said` if it is chosen. `context` is read with it: a row's header."""
+
+    start: int
+    end: int
+    said: tuple[Span, ...]
+    form: Form = "sentence"
+    context: str = ""
+
+
+def units(text: str) -> list[Unit]:
+    """The units of a passage in order; those that are compared do not overlap.
+
+    A line that leads in a list stands for the list, a row of a table brings its header along, and
+    a question stands for its answer.
+    """
+    spans = _divided(text, sentences(text))
+    headers = _headers(text, spans)
+    found: list[Unit] = []
+    for position, span in enumerate(spans):
+        line = text[span.start : span.end]
+        if position in headers:
+            header = headers[position]
+            if header is None:
+                continue
+            shown = (header, span) if header.end > header.start else (span,)
+            context = text[header.start : header.end]
+            found.append(Unit(span.start, span.end, shown, "row", context))
+        else:
+            found.append(_unit(text, spans, position, line))
+    return found
+
+
+def _unit(text: str, spans: Sequence[Span], position: int, line: str) -> Unit:
+    span = spans[position]
+    if _QUESTION.search(line):
+        said = _answer(text, spans, position)
+        return Unit(span.start, span.end, said or (span,), "answer" if said else "heading")
+    last = _list_end(text, spans, position, line)
+    if last is not None:
+        return Unit(span.start, span.end, (Span(span.start, last),), "list")
+    if not _SAYS.search(line) and _alone(text, span):
+        return Unit(span.start, span.end, (span,), "heading")
+    return Unit(span.start, span.end, (span,))
+
+
+def _alone(text: str, span: Span) -> bool:
+    """Whether the span is a line of its own, and no item of a list."""
+    begins = not text[text.rfind("\n", 0, span.start) + 1 : span.start].strip()
+    ends = not text[span.end : span.end + 200].partition("\n")[0].strip()
+    return begins and ends and not _ITEM.match(text, span.start, span.end)
+
+
+def _divided(text: str, spans: Sequence[Span]) -> list[Span]:
+    """Spans of at most LONGEST characters, divided where a clause or a word ends."""
+    pieces: list[Span] = []
+    for span in spans:
+        start = span.start
+        while span.end - start > LONGEST:
+            end = _break(text, start)
+            pieces.append(Span(start, end))
+            start = end + len(text[end : span.end]) - len(text[end : span.end].lstrip())
+        if start < span.end:
+            pieces.append(Span(start, span.end))
+    return pieces
+
+
+def _break(text: str, start: int) -> int:
+    """Where a piece that begins at `start` ends: behind a mark or a word, no more than LONGEST."""
+    half = start + LONGEST // 2
+    window = text[half : start + LONGEST]
+    marks = [m.end() for m in _BREAK.finditer(window) if not m.group().isspace()]
+    gaps = [m.start() for m in _BREAK.finditer(window) if m.group().isspace()]
+    return half + (marks or gaps or [len(window)])[-1]
+
+
+def _list_end(text: str, spans: Sequence[Span], position: int, line: str) -> int | None:
+    """Where the list ends that this line leads in, None if it leads in none."""
+    leads = _LEADS.search(line) or (not _SAYS.search(line) and not _ITEM.match(line))
+    end, items = None, 0
+    for span in spans[position + 1 :] if leads else ():
+        gap = text[spans[position].end : span.start] if not items else ""
+        if span.end - spans[position].start > LIST_CHARS or gap.count("\n") > 2:
+            break
+        if _ITEM.match(text, span.start, span.end) and _begins_line(text, span):
+            items += 1
+        elif not items or _begins_line(text, span):
+            break
+        if items > LIST_ITEMS:
+            break
+        end = span.end
+    return end if items > 1 else None
+
+
+def _begins_line(text: str, span: Span) -> bool:
+    return not text[text.rfind("\n", 0, span.start) + 1 : span.start].strip()
+
+
+def _answer(text: str, spans: Sequence[Span], position: int) -> tuple[Span, ...]:
+    """What follows a question up to the next one, without an "A:" before it."""
+    said: list[Span] = []
+    for span in spans[position + 1 :]:
+        line = text[span.start : span.end]
+        heads = bool(said) and not _SAYS.search(line) and _alone(text, span)
+        if _QUESTION.search(line) or heads or len(said) == ANSWER_SENTENCES:
+            break
+        lead = _ANSWERS.match(line)
+        start = span.start + (lead.end() if lead and not said else 0)
+        if start < span.end:
+            said.append(Span(start, span.end))
+    return tuple(said)
+
+
+def _headers(text: str, spans: Sequence[Span]) -> dict[int, Span | None]:
+    """The header of every row of a table (an empty span if it has none) by the row's place; None
+    for a line that is a header or a rule itself."""
+    found: dict[int, Span | None] = {}
+    header: Span | None = None
+    for place, span in enumerate(spans):
+        line = text[span.start : span.end]
+        if not _CELLS.search(line) and not (_RULE.fullmatch(line) and "|" in line):
+            header = None
+            if _RECORD.search(line[:LONGEST]):
+                found[place] = Span(span.start, span.start)
+        elif _RULE.fullmatch(line):
+            found[place] = None
+        elif header is None:
+            following = spans[place + 1] if place + 1 < len(spans) else None
+            heads = following is not None and _heads(line, text[following.start : following.end])
+            header = span if heads else Span(span.start, span.start)
+            found[place] = None if heads else header
+        else:
+            found[place] = header if header.end > header.start else Span(span.start, span.start)
+    return found
+
+
+def _heads(line: str, following: str) -> bool:
+    """Whether a row names the columns of the rows after it."""
+    if _RULE.fullmatch(following):
+        return True
+    return "|" in following and not _FIGURE.search(line)
