@@ -157,7 +157,7 @@ async def test_given_hold_then_no_token_leaves_before_the_verdicts() -> None:
     assert step.turn.answer.held
     step, events = await ran(CheckHeld(), step.turn, checker=LocalChecker())
     assert [type(event) for event in events] == [Checked, Token]
-    assert events[1] == Token("It is 320 metres long.")
+    assert events[1] == Token("It is 320 metres long. [1]")
     assert step.turn.answer is not None
     assert not step.turn.answer.held
 
