@@ -1,7 +1,10 @@
 """Streaming an answer from a model."""
 
+from dataclasses import replace
+
 import pytest
 
+from ragstone.answer import Instructions
 from ragstone.errors import ModelUnavailable
 from ragstone.events import Event, Note, Token
 from ragstone.models.scripted import Scripted
@@ -41,3 +44,12 @@ async def test_given_a_model_that_breaks_off_then_what_was_held_back_is_said_fir
     with pytest.raises(ModelUnavailable):
         await Generate().run(TURN, a_kit(answerer=answerer), emit)
     assert seen(events) == "At nine [1"
+
+
+async def test_given_a_refusal_in_words_of_a_source_then_it_cites_nothing() -> None:
+    refusal = "The documents do not hold an answer to this question."
+    passage = a_passage(1, f"It says: {refusal}")
+    turn = replace(TURN, passages=(passage,), instructions=Instructions("", refusal))
+    step, _ = await ran(Generate(), turn, answerer=Scripted((refusal,)))
+    assert step.turn.answer
+    assert step.turn.answer.text == refusal

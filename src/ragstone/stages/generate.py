@@ -58,7 +58,7 @@ class _Reply:
         self.stream = AnswerStream(turn.passages)
         self.usage = Usage()
         self.why = ""
-        self._markers = InlineMarkers(turn.passages)
+        self._markers = InlineMarkers(turn.passages, turn.instructions.no_answer)
         self._pieces: list[str] = []
         self._model = model
         self._holds = holds

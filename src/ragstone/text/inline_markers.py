@@ -51,10 +51,11 @@ class Support:
 class InlineMarkers:
     """Passes the answer on, with a marker after each sentence that has none and is supported.
 
-    Markers have to come whole, as they do from `AnswerStream`.
+    Markers have to come whole, as they do from `AnswerStream`. The refusal gets none.
     """
 
-    def __init__(self, passages: Sequence[Passage]) -> None:
+    def __init__(self, passages: Sequence[Passage], refusal: str = "") -> None:
+        self._refusal = refusal.strip().casefold()
         self._support = Support(passages)
         self._sentence = ""
         self._space = ""
@@ -104,7 +105,8 @@ class InlineMarkers:
     def _marker(self) -> str:
         """The marker that the sentence lacks."""
         sentence = self._sentence
-        if self._code or _MARKER.search(sentence) or _NO_PROSE.match(sentence):
+        refuses = sentence.strip().casefold() == self._refusal
+        if refuses or self._code or _MARKER.search(sentence) or _NO_PROSE.match(sentence):
             return ""
         number = self._support.source(sentence)
         if number is None:
