@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 Finish = Literal["stop", "length", "refused", "blocked", "cancelled", "error"]
+Confidence = Literal["high", "medium", "low"]
+LEVELS: tuple[tuple[Confidence, float], ...] = (("high", 0.7), ("medium", 0.4), ("low", 0.0))
+"""The least confidence of each level."""
+
 Label = Literal["supported", "partly", "contradicted", "unsupported", "no_claim"]
 
 
@@ -77,6 +81,17 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Sufficiency:
+    """Whether the passages were enough for the answer: the share (0..1) of the question's words
+    that they speak of, whether they contradict each other, and what none of them speaks of."""
+
+    is_sufficient: bool
+    coverage_score: float
+    has_conflicts: bool = False
+    missing_aspects: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """The text as the client saw it, with `[n]` markers. `confidence` is 0..1, None if unknown.
 
@@ -96,6 +111,14 @@ class Answer:
     is_grounded: bool | None = None
     groundedness_score: float | None = None
     held: bool = False
+    sufficiency: Sufficiency | None = None
+
+    @property
+    def confidence_level(self) -> Confidence | None:
+        """The confidence in a word."""
+        if self.confidence is None:
+            return None
+        return next(level for level, least in LEVELS if self.confidence >= least)
 
     @property
     def refused(self) -> bool:

@@ -30,6 +30,7 @@ from ragstone.stages.rerank import Rerank
 from ragstone.stages.retrieve import Retrieve
 from ragstone.stages.rewrite import Rewrite
 from ragstone.stages.route import Route
+from ragstone.stages.score import Score
 from ragstone.turn import Level, Plan
 
 
@@ -170,6 +171,7 @@ def _recipe(settings: Settings, level: Level, plan: Plan) -> Recipe:
             Generate(timeout=rag.answer_timeout, holds=rag.checking in ("hold", "strict")),
             Cite(),
             *_check(settings),
+            Score(),
         ),
         tail=(Persist(), Remember()),
     )

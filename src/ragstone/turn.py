@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
-from ragstone.answer import Answer, Instructions, Usage, Verdict
+from ragstone.answer import Answer, Confidence, Instructions, Usage, Verdict
 from ragstone.chunk import EVERYONE, Chunk
 from ragstone.intent import Analysis, Intent
 
@@ -29,7 +29,6 @@ Preference = Literal["accuracy", "speed"]
 Rewriting = Literal["auto", "none", "multi", "hyde", "step_back", "decompose", "keywords"]
 Mode = Literal["simple", "advanced", "precise"]
 Unit = Literal["chunk", "paragraph", "section"]
-Confidence = Literal["high", "medium", "low"]
 Status = Literal["done", "failed", "timeout", "skipped"]
 
 

@@ -77,6 +77,8 @@ class Completion:
             "sources": [wire.source(p, cited.get(p.number)) for p in turn.passages],
             "refused": answer.refused,
             "confidence": answer.confidence,
+            "confidence_level": answer.confidence_level,
+            "context_sufficiency": asdict(answer.sufficiency) if answer.sufficiency else None,
             "is_grounded": answer.is_grounded,
             "groundedness_score": answer.groundedness_score,
             "verdicts": [wire.verdict(one) for one in turn.verdicts],

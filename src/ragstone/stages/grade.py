@@ -7,11 +7,12 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from ragstone.answer import Confidence
 from ragstone.ports import Kit, Vectors
 from ragstone.stage import Emit, Stage, Step
 from ragstone.stages.strategies import SPARE
 from ragstone.text.diversity import distinct, diverse
-from ragstone.turn import Confidence, Hit, Turn
+from ragstone.turn import Hit, Turn
 
 WORDS_COUNT = 0.5
 """A hit whose word score is this share of the best stays, however far its meaning seems: codes,

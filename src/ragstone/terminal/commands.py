@@ -63,6 +63,8 @@ def _answered(turn: Turn, answer: Answer, error: RagstoneError | None) -> dict[s
         "finish": answer.finish,
         "model": answer.model,
         "confidence": answer.confidence,
+        "confidence_level": answer.confidence_level,
+        "context_sufficiency": asdict(answer.sufficiency) if answer.sufficiency else None,
         "is_grounded": answer.is_grounded,
         "groundedness_score": answer.groundedness_score,
         "verdicts": [wire.verdict(one) for one in turn.verdicts],

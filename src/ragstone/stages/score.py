@@ -1,0 +1,81 @@
+"""How sure the answer is, and whether the passages were enough for it."""
+
+import asyncio
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from ragstone.answer import Answer, Sufficiency
+from ragstone.ports import Claim, Kit, Source
+from ragstone.stage import Emit, Stage, Step
+from ragstone.text.sufficiency import ENOUGH, coverage
+from ragstone.turn import Passage, Turn
+
+
+class Score(Stage):
+    """Confidence is relevance times groundedness, as the query pipeline document has it.
+
+    Relevance is how likely the passages hold the answer, where the answerer knows that, else the
+    best likeness of a cited passage to the question. Passages conflict when one says of a cited
+    sentence the same with another number, name or negation.
+    """
+
+    name: ClassVar[str] = "score"
+    needs: ClassVar[frozenset[str]] = frozenset({"answer", "passages"})
+    gives: ClassVar[frozenset[str]] = frozenset()
+    fails: ClassVar[Literal["open", "closed"]] = "open"
+
+    claims: int = Field(2, ge=0, description="Cited sentences compared with other passages.")
+    others: int = Field(4, ge=0, description="Passages that each of them is compared with.")
+
+    async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
+        answer = turn.answer or Answer()
+        texts = [f"{p.hit.chunk.heading}\n{p.text}" for p in turn.passages]
+        covered, missing = coverage(turn.question, texts)
+        conflicts = not answer.refused and await self._conflicts(turn, kit)
+        enough = not answer.refused and not conflicts and covered >= ENOUGH
+        found = Sufficiency(enough, round(covered, 4), conflicts, missing)
+        answer = replace(answer, confidence=_confidence(turn, answer), sufficiency=found)
+        said = f"confidence {answer.confidence_level or 'unknown'}"
+        lacks = f"nothing speaks of {', '.join(missing)}" if missing else ""
+        return Step(
+            replace(turn, answer=answer),
+            f"{said}, coverage {covered:.2f}{', conflicts' if conflicts else ''}",
+            lacks,
+        )
+
+    async def _conflicts(self, turn: Turn, kit: Kit) -> bool:
+        """Whether another passage contradicts a sentence that supports the answer."""
+        checker = kit.checker
+        cited = [v.citation for v in turn.verdicts if v.label == "supported" and v.citation]
+        pairs = [
+            (one, passage)
+            for one in list(dict.fromkeys(cited))[: self.claims]
+            for passage in [p for p in turn.passages if p.number != one.number][: self.others]
+        ]
+        if checker is None or not pairs:
+            return False
+        found = await asyncio.gather(
+            *(
+                checker.support([Claim(one.snippet)], [_source(passage)], None)
+                for one, passage in pairs
+            )
+        )
+        return any(support.conflict for [support] in found)
+
+
+def _source(passage: Passage) -> Source:
+    return Source(passage.text, passage.hit.chunk.heading)
+
+
+def _confidence(turn: Turn, answer: Answer) -> float | None:
+    """None where neither the answerer nor a likeness says anything."""
+    relevance = answer.confidence
+    if relevance is None:
+        numbers = {citation.number for citation in answer.citations}
+        likeness = [p.hit.similarity for p in turn.passages if p.number in numbers]
+        relevance = max((one for one in likeness if one is not None), default=None)
+    if relevance is None or answer.groundedness_score is None:
+        return relevance
+    return relevance * answer.groundedness_score
