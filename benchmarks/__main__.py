@@ -32,6 +32,7 @@ NAMES = (
     "kill9",
     "installed_size",
     "token_counts",
+    "markers",
 )
 APART = {"million": "python -m benchmarks million", "peers": "make bench-peers"}
 """Benchmarks that run only when they are named (an hour each), and the command that does it."""

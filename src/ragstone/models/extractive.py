@@ -31,7 +31,7 @@ PASSAGE_CHARS = 20_000
 
 MOST_SENTENCES = 3
 
-SECOND, THIRD = 0.0005, 0.5
+SECOND, THIRD = 0.05, 0.5
 """Another unit is said too if it holds the answer with this probability by the best one's: a second
 one in case the first does not, a third one only if it seems nearly as good."""
 
