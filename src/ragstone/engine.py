@@ -2,19 +2,18 @@
 
 import asyncio
 import logging
-import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from dataclasses import replace
 from itertools import groupby
 
 from ragstone.answer import Answer, Finish
-from ragstone.errors import RagstoneError, StageTimeout
+from ragstone.errors import RagstoneError
 from ragstone.events import Done, Event, Failed, StageEnded, StageStarted, Token
 from ragstone.ports import Kit
 from ragstone.recipe import Recipe
-from ragstone.stage import Emit, Stage, Step
-from ragstone.turn import Ask, Level, Status, Traced, Turn
+from ragstone.stage import Emit, Stage, attempt
+from ragstone.turn import Ask, Level, Turn
 
 log = logging.getLogger(__name__)
 
@@ -136,34 +135,13 @@ class _Run:
     async def _stage(self, stage: Stage, emit: Emit) -> bool:
         """Run one stage; whether it was the last one."""
         await emit(StageStarted(stage.name))
-        started = time.perf_counter()
-        status: Status = "done"
-        step = Step(self.turn)
-        failure: RagstoneError | None = None
-        try:
-            async with asyncio.timeout(stage.timeout) as limit:
-                step = await stage.run(self.turn, self._kit, emit)
-        except RagstoneError as error:
-            status, failure = "failed", error
-        except TimeoutError as error:
-            if not limit.expired():
-                raise
-            status, failure = "timeout", StageTimeout(stage.name, stage.timeout)
-            failure.__cause__ = error
-        except Exception as error:
-            if stage.fails == "closed":
-                raise
-            log.exception("The %s stage broke; the question goes on without it", stage.name)
-            status, failure = "failed", RagstoneError(f"{type(error).__name__} in {stage.name}")
-        reason = str(failure) if failure else step.reason
-        seconds = time.perf_counter() - started
-        traced = Traced(stage.name, seconds, status, step.decision, reason)
-        turn = self.turn if failure else step.turn
-        self.turn = replace(turn, trace=(*turn.trace, traced))
-        await emit(StageEnded(traced))
-        if failure and stage.fails == "closed":
-            raise failure
-        return step.leaves and not failure
+        ended = await attempt(stage, self.turn, self._kit, emit)
+        turn = ended.step.turn if ended.step else self.turn
+        self.turn = replace(turn, trace=(*turn.trace, ended.traced))
+        await emit(StageEnded(ended.traced))
+        if ended.failure and stage.fails == "closed":
+            raise ended.failure
+        return ended.step is not None and ended.step.leaves
 
     async def _report(self, event: Event) -> None:
         """Send an event on, and keep what has been said in case the stage does not return."""

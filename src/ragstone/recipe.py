@@ -1,7 +1,8 @@
 """Which stages, in which order: the algorithm of each level.
 
 `basic` searches by meaning only; `standard` by meaning and words, refines topical questions and
-reranks; `enhanced` takes twice the passages with their neighbours; `maximum` searches in rounds.
+reranks; `enhanced` takes twice the passages with their neighbours, judges its answer and tries
+again; `maximum` takes more and searches in rounds too.
 """
 
 import hashlib
@@ -29,9 +30,13 @@ from ragstone.stages.remember import Remember
 from ragstone.stages.rerank import Rerank
 from ragstone.stages.retrieve import Retrieve
 from ragstone.stages.rewrite import Rewrite
+from ragstone.stages.rounds import Rounds
 from ragstone.stages.route import Route
 from ragstone.stages.score import Score
 from ragstone.turn import Level, Plan
+
+ROUNDS: tuple[Level, ...] = ("enhanced", "maximum")
+"""Levels whose answers are judged and tried again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,11 @@ class Recipe:
 
 def recipes(settings: Settings) -> Mapping[Level, Recipe]:
     """The recipe of every level."""
+    return {level: _recipe(settings, level, plan) for level, plan in _plans(settings).items()}
+
+
+def _plans(settings: Settings) -> Mapping[Level, Plan]:
+    """What each level plans for a question."""
     rag = settings.rag
     standard = Plan(
         candidates=rag.candidates,
@@ -75,13 +85,12 @@ def recipes(settings: Settings) -> Mapping[Level, Recipe]:
         neighbours=1,
         edges=True,
     )
-    plans: Mapping[Level, Plan] = {
+    return {
         "basic": replace(standard, strategy="dense", feedback=False, rerank=False),
         "standard": standard,
         "enhanced": enhanced,
         "maximum": replace(enhanced, strategy="iterative", top_k=3 * rag.top_k),
     }
-    return {level: _recipe(settings, level, plan) for level, plan in plans.items()}
 
 
 def search_recipes(settings: Settings) -> Mapping[Level, Recipe]:
@@ -90,11 +99,12 @@ def search_recipes(settings: Settings) -> Mapping[Level, Recipe]:
     A forbidden search is an error, as guidance is no passage.
     """
     searches = {}
-    for level, recipe in recipes(settings).items():
-        names = [stage.name for stage in recipe.stages]
-        stages = recipe.stages[: names.index(Expand.name) + 1]
+    for level, plan in _plans(settings).items():
+        stages = (*_understanding(settings, level, plan), *_answering(settings, level))
+        names = [stage.name for stage in stages]
+        ranked = stages[: names.index(Expand.name) + 1]
         searches[level] = Recipe(
-            tuple(_searching(stage, settings, level) for stage in stages), tail=(Remember(),)
+            tuple(_searching(stage, settings, level) for stage in ranked), tail=(Remember(),)
         )
     return searches
 
@@ -142,36 +152,63 @@ def _check(settings: Settings) -> tuple[Stage, ...]:
 
 
 def _recipe(settings: Settings, level: Level, plan: Plan) -> Recipe:
+    before, answering = _understanding(settings, level, plan), _answering(settings, level)
+    if settings.self_rag.enabled and level in ROUNDS:
+        answering = (_rounds(settings, answering),)
+    return Recipe((*before, *answering), tail=(Persist(), Remember()))
+
+
+def _understanding(settings: Settings, level: Level, plan: Plan) -> tuple[Stage, ...]:
+    """What happens to the question before anything is searched."""
     rag, conversation, adaptive = settings.rag, settings.conversation, settings.adaptive
-    return Recipe(
-        stages=(
-            Contextualize(
-                max_question_chars=rag.max_question_chars,
-                rewriting=conversation.query_rewriting_enabled,
-                turns=conversation.rewriting_turns,
-            ),
-            *([guard(settings)] if rag.forbidden_check_enabled else []),
-            Classify(asks_model=adaptive.intents == "llm", threshold=adaptive.intent_threshold),
-            *([Correct()] if settings.spelling.enabled else []),
-            _recall(settings, level, answers=True),
-            Route(plan=plan, analyzer=adaptive.analyzer, mode=rag.mode),
-            Rewrite(),
-            Retrieve(),
-            Fuse(rrf_k=rag.rrf_k, title_boost=rag.title_boost),
-            Rerank(),
-            Grade(),
-            Expand(),
-            Assemble(context_tokens=rag.context_tokens, compression=rag.compression),
-            Instruct(
-                no_answer=rag.no_answer,
-                mode=rag.mode,
-                reasons=level in ("enhanced", "maximum"),
-                suggests=rag.suggestions,
-            ),
-            Generate(timeout=rag.answer_timeout, holds=rag.checking in ("hold", "strict")),
-            Cite(),
-            *_check(settings),
-            Score(),
+    return (
+        Contextualize(
+            max_question_chars=rag.max_question_chars,
+            rewriting=conversation.query_rewriting_enabled,
+            turns=conversation.rewriting_turns,
         ),
-        tail=(Persist(), Remember()),
+        *([guard(settings)] if rag.forbidden_check_enabled else []),
+        Classify(asks_model=adaptive.intents == "llm", threshold=adaptive.intent_threshold),
+        *([Correct()] if settings.spelling.enabled else []),
+        _recall(settings, level, answers=True),
+        Route(plan=plan, analyzer=adaptive.analyzer, mode=rag.mode),
+        Rewrite(),
+    )
+
+
+def _answering(settings: Settings, level: Level) -> tuple[Stage, ...]:
+    """Searching, answering and checking."""
+    rag = settings.rag
+    return (
+        Retrieve(),
+        Fuse(rrf_k=rag.rrf_k, title_boost=rag.title_boost),
+        Rerank(),
+        Grade(),
+        Expand(),
+        Assemble(context_tokens=rag.context_tokens, compression=rag.compression),
+        Instruct(
+            no_answer=rag.no_answer,
+            mode=rag.mode,
+            reasons=level in ROUNDS,
+            suggests=rag.suggestions,
+        ),
+        Generate(timeout=rag.answer_timeout, holds=rag.checking in ("hold", "strict")),
+        Cite(),
+        *_check(settings),
+        Score(),
+    )
+
+
+def _rounds(settings: Settings, stages: tuple[Stage, ...]) -> Rounds:
+    """Answering in rounds; nothing leaves before the best answer is known."""
+    loop = settings.self_rag
+    return Rounds(
+        stages=tuple(
+            stage.model_copy(update={"holds": True}) if isinstance(stage, Generate) else stage
+            for stage in stages
+        ),
+        most=loop.max_iterations,
+        enough=loop.score_threshold / 100,
+        seconds=loop.max_seconds,
+        tokens=loop.max_tokens,
     )

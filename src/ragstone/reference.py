@@ -18,6 +18,7 @@ from ragstone.cli import app
 from ragstone.recipe import recipes
 from ragstone.settings import Settings
 from ragstone.stage import Stage
+from ragstone.stages.rounds import Rounds
 
 FILE = "reference.md"
 
@@ -60,8 +61,10 @@ def _default(field: FieldInfo) -> str:
 
 
 def _stages() -> Iterator[str]:
-    recipe = recipes(Settings())["standard"]
-    for stage in (*recipe.stages, *recipe.tail):
+    known = recipes(Settings())
+    standard, maximum = known["standard"], known["maximum"]
+    rounds = (stage for stage in maximum.stages if isinstance(stage, Rounds))
+    for stage in (*standard.stages, *rounds, *standard.tail):
         yield f"\n### {stage.name}\n\n{_doc(type(stage))}\n\nFails {stage.fails}."
         yield "\n\n| option | default | what it is |\n| --- | --- | --- |\n"
         yield from _options(stage)
@@ -69,6 +72,8 @@ def _stages() -> Iterator[str]:
 
 def _options(stage: Stage) -> Iterator[str]:
     for name, field in type(stage).model_fields.items():
+        if field.exclude:
+            continue
         described = field.description or Stage.model_fields[name].description or ""
         yield _row(f"`{name}`", f"`{getattr(stage, name)}`", described)
 

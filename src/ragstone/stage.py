@@ -1,14 +1,20 @@
 """The base of every stage: its options are its fields."""
 
+import asyncio
+import logging
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ragstone.errors import RagstoneError, StageTimeout
 from ragstone.events import Event
 from ragstone.ports import Kit
-from ragstone.turn import Turn
+from ragstone.turn import Status, Traced, Turn
+
+log = logging.getLogger(__name__)
 
 Emit = Callable[[Event], Awaitable[None]]
 
@@ -49,3 +55,41 @@ class Stage(BaseModel):
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
         """Do the stage's work on `turn`. Events go to `emit`, which may wait for the client."""
         raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """How a stage's run ended: with a step, or with the failure that its trace names."""
+
+    traced: Traced
+    step: Step | None = None
+    failure: RagstoneError | None = None
+
+
+async def attempt(stage: Stage, turn: Turn, kit: Kit, emit: Emit) -> Attempt:
+    """Run a stage within its time.
+
+    Raises only what is neither expected nor left open by the stage.
+    """
+    started = time.perf_counter()
+    status: Status = "failed"
+    try:
+        async with asyncio.timeout(stage.timeout) as limit:
+            step = await stage.run(turn, kit, emit)
+    except RagstoneError as error:
+        failure = error
+    except TimeoutError as error:
+        if not limit.expired():
+            raise
+        status, failure = "timeout", StageTimeout(stage.name, stage.timeout)
+        failure.__cause__ = error
+    except Exception as error:
+        if stage.fails == "closed":
+            raise
+        log.exception("The %s stage broke; the question goes on without it", stage.name)
+        failure = RagstoneError(f"{type(error).__name__} in {stage.name}")
+    else:
+        seconds = time.perf_counter() - started
+        return Attempt(Traced(stage.name, seconds, "done", step.decision, step.reason), step)
+    seconds = time.perf_counter() - started
+    return Attempt(Traced(stage.name, seconds, status, "", str(failure)), failure=failure)

@@ -6,7 +6,7 @@ a default and a help text; `docs/reference.md` lists them, and a test holds the 
 
 from ragstone.settings.all import Settings, load
 from ragstone.settings.models import EmbeddingSettings, LlmSettings, RerankSettings
-from ragstone.settings.rag import RagSettings
+from ragstone.settings.rag import RagSettings, SelfRagSettings
 from ragstone.settings.server import ServerSettings
 from ragstone.settings.storage import IndexSettings, IngestSettings
 from ragstone.settings.understanding import (
@@ -26,6 +26,7 @@ __all__ = [
     "LlmSettings",
     "RagSettings",
     "RerankSettings",
+    "SelfRagSettings",
     "ServerSettings",
     "Settings",
     "SpellingSettings",

@@ -8,7 +8,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ragstone.errors import ConfigError
 from ragstone.settings.models import EmbeddingSettings, LlmSettings, RerankSettings
-from ragstone.settings.rag import RagSettings
+from ragstone.settings.rag import RagSettings, SelfRagSettings
 from ragstone.settings.server import ServerSettings
 from ragstone.settings.storage import IndexSettings, IngestSettings
 from ragstone.settings.understanding import (
@@ -45,6 +45,7 @@ class Settings(BaseSettings):
     conversation: ConversationSettings = ConversationSettings()
     spelling: SpellingSettings = SpellingSettings()
     adaptive: AdaptiveSettings = AdaptiveSettings()
+    self_rag: SelfRagSettings = SelfRagSettings()
 
 
 def default_data_directory() -> Path:

@@ -107,3 +107,19 @@ class RagSettings(Section):
         min_length=1,
         description="What a refusal says.",
     )
+
+
+class SelfRagSettings(Section):
+    """Judging an answer and trying again, at the levels enhanced and maximum."""
+
+    enabled: bool = Field(True, description="Whether answers are judged and tried again.")
+    max_iterations: int = Field(3, ge=1, le=10, description="Rounds at most.")
+    score_threshold: float = Field(
+        70.0, ge=0, le=100, description="Score from which no further round follows."
+    )
+    max_seconds: float = Field(
+        60.0, gt=0, description="Seconds after which no further round begins."
+    )
+    max_tokens: int = Field(
+        50_000, ge=1, description="Tokens of the chat model after which no further round begins."
+    )

@@ -27,7 +27,7 @@ class Score(Stage):
     fails: ClassVar[Literal["open", "closed"]] = "open"
 
     claims: int = Field(2, ge=0, description="Cited sentences compared with other passages.")
-    others: int = Field(4, ge=0, description="Passages that each of them is compared with.")
+    others: int = Field(4, ge=0, description="Best passages that they are compared with.")
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
         answer = turn.answer or Answer()
@@ -48,21 +48,18 @@ class Score(Stage):
     async def _conflicts(self, turn: Turn, kit: Kit) -> bool:
         """Whether another passage contradicts a sentence that supports the answer."""
         checker = kit.checker
-        cited = [v.citation for v in turn.verdicts if v.label == "supported" and v.citation]
-        pairs = [
-            (one, passage)
-            for one in list(dict.fromkeys(cited))[: self.claims]
-            for passage in [p for p in turn.passages if p.number != one.number][: self.others]
-        ]
-        if checker is None or not pairs:
+        found = [v.citation for v in turn.verdicts if v.label == "supported" and v.citation]
+        cited = list({one.snippet: one for one in found}.values())[: self.claims]
+        if checker is None or not cited:
             return False
-        found = await asyncio.gather(
-            *(
-                checker.support([Claim(one.snippet)], [_source(passage)], None)
-                for one, passage in pairs
-            )
+        others = [
+            (passage, [Claim(one.snippet) for one in cited if one.number != passage.number])
+            for passage in turn.passages[: self.others]
+        ]
+        supports = await asyncio.gather(
+            *(checker.support(claims, [_source(p)], None) for p, claims in others if claims)
         )
-        return any(support.conflict for [support] in found)
+        return any(one.conflict for some in supports for one in some)
 
 
 def _source(passage: Passage) -> Source:

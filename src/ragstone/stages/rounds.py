@@ -1,0 +1,119 @@
+"""Answers, judges the answer, and tries again with another query until it is good enough."""
+
+import time
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from ragstone.answer import Answer
+from ragstone.errors import RagstoneError
+from ragstone.events import Checked, Event, Sources, Token
+from ragstone.ports import Kit
+from ragstone.stage import Emit, Stage, Step, attempt
+from ragstone.stages.judging import judgement
+from ragstone.turn import Traced, Turn
+
+HELD = (Sources, Token, Checked)
+"""Events that wait until the best answer is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """One round: its turn, how good its answer is (0..1), what to search next, and who says so."""
+
+    turn: Turn
+    score: float
+    query: str
+    by: str
+
+
+class Rounds(Stage):
+    """Self-RAG: up to `most` rounds to the score `enough`; the best answer leaves, whole.
+
+    A chat model judges by five criteria and says what to search next. Without one the answer's
+    confidence is its score, and what nothing spoke of is searched next.
+    """
+
+    name: ClassVar[str] = "rounds"
+    needs: ClassVar[frozenset[str]] = frozenset({"question", "plan", "queries"})
+    gives: ClassVar[frozenset[str]] = frozenset({"passages", "answer", "citations", "verdicts"})
+    fails: ClassVar[Literal["open", "closed"]] = "closed"
+
+    timeout: float = Field(600.0, gt=0, description="Seconds that all rounds may take.")
+    most: int = Field(3, ge=1, le=10, description="Rounds at most.")
+    enough: float = Field(0.7, ge=0, le=1, description="Score from which no further round follows.")
+    seconds: float = Field(60.0, gt=0, description="Seconds after which no further round begins.")
+    tokens: int = Field(50_000, ge=1, description="Tokens after which no further round begins.")
+    stages: tuple[Stage, ...] = Field((), description="What a round does.", exclude=True)
+
+    async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
+        started = time.monotonic()
+        best: _Tried | None = None
+        asked = turn
+        for number in range(1, self.most + 1):
+            try:
+                tried = await self._round(asked, kit, emit, number)
+            except RagstoneError:
+                if best is None:
+                    raise
+                break
+            best = tried if best is None or tried.score > best.score else best
+            spent = tried.turn.usage.prompt_tokens + tried.turn.usage.completion_tokens
+            late = time.monotonic() - started > self.seconds or spent > self.tokens
+            known = {one.casefold() for one in asked.queries}
+            if tried.score >= self.enough or late or tried.query.casefold() in {"", *known}:
+                asked = tried.turn
+                break
+            asked = _again(asked, tried)
+        if best is None:
+            raise AssertionError("the first round ends with an answer or an error")
+        found = replace(best.turn, usage=asked.usage, trace=asked.trace)
+        return await _sent(found, best, number, emit)
+
+    async def _round(self, turn: Turn, kit: Kit, emit: Emit, number: int) -> _Tried:
+        async def quiet(event: Event) -> None:
+            if not isinstance(event, HELD):
+                await emit(event)
+
+        recalled = number == 1 and turn.recalled is not None and turn.recalled.content == "search"
+        for stage in self.stages:
+            if recalled and stage.searches:
+                continue
+            ended = await attempt(stage, turn, kit, quiet)
+            if ended.step:
+                turn = ended.step.turn
+            turn = replace(turn, trace=(*turn.trace, _numbered(ended.traced, number)))
+            if ended.failure and stage.fails == "closed":
+                raise ended.failure
+        score, query, by, usage = await judgement(turn, kit)
+        return _Tried(replace(turn, usage=turn.usage + usage), score, query, by)
+
+
+def _again(asked: Turn, tried: _Tried) -> Turn:
+    """The question with one more query, and what has been spent."""
+    queries = (*asked.queries, tried.query)
+    return replace(
+        asked,
+        queries=queries,
+        parts=True,
+        usage=tried.turn.usage,
+        trace=tried.turn.trace,
+        recalled=None,
+    )
+
+
+async def _sent(turn: Turn, best: _Tried, rounds: int, emit: Emit) -> Step:
+    """The best answer, to the client."""
+    answer = replace(turn.answer or Answer(), held=False)
+    await emit(Sources(turn.passages))
+    if turn.verdicts:
+        await emit(Checked(turn.verdicts, answer.groundedness_score))
+    if answer.text:
+        await emit(Token(answer.text))
+    reason = f"judged by {best.by}"
+    return Step(replace(turn, answer=answer), f"{rounds} rounds, score {best.score:.2f}", reason)
+
+
+def _numbered(traced: Traced, number: int) -> Traced:
+    return replace(traced, stage=f"{traced.stage} {number}") if number > 1 else traced

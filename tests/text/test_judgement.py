@@ -1,0 +1,36 @@
+"""What a chat model says of an answer."""
+
+import json
+
+import pytest
+
+from ragstone.text.judgement import CRITERIA, judged
+
+
+def said(points: float, query: object = "") -> str:
+    return json.dumps({**dict.fromkeys(CRITERIA, points), "query": query})
+
+
+def test_given_all_criteria_then_their_mean_and_the_next_query() -> None:
+    assert judged(f"Here you are:\n```json\n{said(80, ' towers ')}\n```") == (0.8, "towers")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "",
+        "Good!",
+        "{}",
+        "[80]",
+        said(101),
+        said(-1),
+        '{"relevance": 90}',
+        said(80).replace("80", '"80"'),
+    ],
+)
+def test_given_any_other_reply_then_no_judgement(reply: str) -> None:
+    assert judged(reply) is None
+
+
+def test_given_a_query_that_is_no_text_then_none() -> None:
+    assert judged(said(50, 7)) == (0.5, "")
