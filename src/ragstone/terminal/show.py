@@ -80,7 +80,8 @@ def show_verdicts(verdicts: Sequence[Verdict]) -> None:
     if not claims:
         return
     supported = sum(one.label == "supported" for one in claims)
-    out(f"\nChecked: {supported} of {len(claims)} claims are supported by the sources.")
+    some = "every claim" if supported == len(claims) else f"{supported} of {len(claims)} claims"
+    out(f"\nChecked: the sources support {some}.")
     for one in claims:
         if one.label != "supported":
             reason = f" ({one.reason})" if one.reason else ""
