@@ -26,6 +26,7 @@ from ragstone.ports import Kit, LateEmbedder, Search
 from ragstone.recipe import Recipe, recipes, search_recipes
 from ragstone.records import Collection
 from ragstone.settings import CacheSettings, Settings
+from ragstone.stages.generate import Generate
 from ragstone.stages.route import Route
 from ragstone.turn import Ask, Principal
 
@@ -54,7 +55,7 @@ async def measure(data: Path) -> list[Row]:
         questions = [q.text for q in dataset.questions(eval_data() / "squad2_dev", "dev")]
         [collection] = await kit.catalog.collections()
         stages = recipes(Settings())["standard"].stages
-        before = tuple(s for s in stages if s.name not in ("generate", "cite"))
+        before = stages[: [stage.name for stage in stages].index(Generate.name)]
         works = {
             "embed": partial(embed, kit, collection),
             "floor": partial(embed_and_search, kit, collection),
@@ -85,7 +86,12 @@ async def measure(data: Path) -> list[Row]:
             "ms",
             most=60,
         ),
-        Row("A question without the answerer at 100,000 chunks, p50", 1000 * p50["whole"], "ms"),
+        Row(
+            "Added before the answerer's first token at 100,000 chunks, p50",
+            1000 * p50["whole"],
+            "ms",
+            most=25,
+        ),
         Row(
             "A whole question without the answerer, relative to embedding + index query",
             p50["whole"] / p50["floor"],
