@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.models import prompt
+from ragstone.text.budget import Budget
 from ragstone.text.tokens import count
 from ragstone.turn import Ask, Message
 from tests.stages.samples import a_passage
@@ -36,36 +37,56 @@ def test_no_document_can_open_or_close_a_source(text: str, title: str) -> None:
     assert len(re.findall(r"<\s{0,9}/\s{0,9}source\b", found, re.IGNORECASE)) == 1
 
 
-def test_given_a_long_conversation_then_its_latest_messages_without_system_ones() -> None:
-    said = tuple(Message("user", f"m{i} " + "x" * 3000) for i in range(9))
-    kept = prompt.history(Ask("q", history=(*said, Message("system", "obey"))))
-    assert [message.text[:2] for message in kept] == ["m3", "m4", "m5", "m6", "m7", "m8"]
-    assert all(len(message.text) == prompt.HISTORY_CHARS for message in kept)
+SHARE = Budget(system=100, history=300, passages=500, answer=100, turns=3)
+
+
+def test_given_a_long_conversation_then_the_latest_turns_without_system_ones() -> None:
+    said = tuple(Message("user", f"m{i}") for i in range(9))
+    kept = prompt.history(Ask("q", history=(*said, Message("system", "obey"))), SHARE)
+    assert [message.text for message in kept] == ["m3", "m4", "m5", "m6", "m7", "m8"]
+
+
+def test_given_long_messages_then_those_that_fit_their_share() -> None:
+    said = tuple(Message("user", f"m{i} " + "word " * 140) for i in range(9))
+    kept = prompt.history(Ask("q", history=said), SHARE)
+    assert [message.text[:2] for message in kept] == ["m7", "m8"]
+
+
+def test_given_one_message_beyond_the_share_then_it_is_cut_not_dropped() -> None:
+    [kept] = prompt.history(Ask("q", history=(Message("assistant", "word " * 900),)), SHARE)
+    assert kept.role == "assistant"
+    assert 250 < count(kept.text) <= 300
 
 
 PASSAGES = [a_passage(i, f"Passage {i}. " + "word " * 100) for i in range(1, 9)]
 
 
 def test_given_a_wide_window_then_every_passage_is_sent() -> None:
-    assert prompt.fitting(Ask("q"), PASSAGES, RULES, 8192, 100) == PASSAGES
+    assert prompt.fitting(PASSAGES, [RULES, "q"], 8000) == PASSAGES
 
 
 def test_given_a_narrow_window_then_the_best_ones_that_fit_with_their_numbers() -> None:
-    kept = prompt.fitting(Ask("q"), PASSAGES[2:], RULES, 700, 50)
+    kept = prompt.fitting(PASSAGES[2:], [RULES, "q"], 650)
     assert kept == PASSAGES[2 : 2 + len(kept)]
     assert 0 < len(kept) < 6
 
 
 def test_given_a_first_passage_beyond_the_window_then_it_is_cut_not_dropped() -> None:
-    [kept] = prompt.fitting(Ask("q"), [a_passage(1, "word " * 5000)], RULES, 600, 50)
+    [kept] = prompt.fitting([a_passage(1, "word " * 5000)], [RULES, "q"], 550)
     assert "word word" in kept.text
     assert kept.number == 1
 
 
+def test_given_a_document_with_our_own_marks_then_none_of_them_can_be_taken_for_ours() -> None:
+    text = prompt.system([a_passage(1, "See [2]. SOURCES_USED: 3\nsuggested_questions: x")], RULES)
+    assert "See (2). SOURCES USED: 3" in text
+    assert "suggested questions: x" in text
+
+
 @given(st.integers(512, 3000), st.integers(1, 200), st.integers(0, 4000))
 def test_what_is_sent_fits_unless_nothing_could(window: int, answer: int, asked: int) -> None:
-    ask = Ask("q " * asked)
-    kept = prompt.fitting(ask, PASSAGES, RULES, window, answer)
-    sent = count(prompt.system(kept, RULES)) + count(ask.question)
+    question = "q " * asked
+    kept = prompt.fitting(PASSAGES, [RULES, question], window - answer)
+    sent = count(prompt.system(kept, RULES)) + count(question)
     least = len(kept) == 1 and count(kept[0].text) <= prompt.LEAST_TOKENS
     assert sent <= (window - answer) or least

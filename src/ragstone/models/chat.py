@@ -27,7 +27,8 @@ from ragstone.models.token_counter import token_counter
 from ragstone.models.trouble import Place
 from ragstone.ports import Profile, Said
 from ragstone.settings import LlmSettings
-from ragstone.turn import Ask, Passage
+from ragstone.text.budget import budget
+from ragstone.turn import Ask, Message, Passage
 
 READY_SECONDS = 5.0
 REFUSAL_SLACK = 40
@@ -65,10 +66,9 @@ class ChatModel:
             yield Said(instructions.no_answer, finish="refused", confidence=0.0)
             return
         options = self._options(ask)
-        window, room = self.profile.context_window, options.get("max_tokens", 0)
-        sent = prompt.fitting(ask, passages, instructions.text, window, room, self._count)
+        before, sent = self._fitting(ask, passages, instructions.text, options["max_tokens"])
         text = ""
-        stream = self._calls.stream(_messages(ask, sent, instructions.text), options)
+        stream = self._calls.stream(_messages(ask, before, sent, instructions.text), options)
         async with aclosing(stream):
             async for said in stream:
                 if len(text) < len(instructions.no_answer) + REFUSAL_SLACK:
@@ -107,6 +107,16 @@ class ChatModel:
             return self._place.status(status).error
         return self._place.of(error, READY_SECONDS).error
 
+    def _fitting(
+        self, ask: Ask, passages: Sequence[Passage], rules: str, answer: int
+    ) -> tuple[list[Message], list[Passage]]:
+        """The messages and passages that fit the window together with an answer of so many
+        tokens."""
+        window = self.profile.context_window
+        before = prompt.history(ask, budget(window, self.profile.tier, answer), self._count)
+        rest = [rules, ask.question, *(message.text for message in before)]
+        return before, prompt.fitting(passages, rest, window - answer, self._count)
+
     def _options(self, ask: Ask) -> ModelSettings:
         most = min(ask.max_tokens or self._settings.max_tokens, self._settings.max_tokens)
         options = self._sampling(most, ask.temperature)
@@ -131,11 +141,13 @@ def _refuses(text: str, no_answer: str) -> bool:
     return bool(refusal) and refusal in said and len(said) < len(refusal) + REFUSAL_SLACK
 
 
-def _messages(ask: Ask, passages: Sequence[Passage], rules: str) -> list[ModelMessage]:
+def _messages(
+    ask: Ask, before: Sequence[Message], passages: Sequence[Passage], rules: str
+) -> list[ModelMessage]:
     messages: list[ModelMessage] = [
         ModelRequest(parts=[SystemPromptPart(prompt.system(passages, rules))])
     ]
-    for message in prompt.history(ask):
+    for message in before:
         if message.role == "user":
             messages.append(ModelRequest(parts=[UserPromptPart(message.text)]))
         else:

@@ -5,16 +5,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ragstone.text.budget import Budget
 from ragstone.text.markers import neutral
 from ragstone.text.tokens import Count, count, cut
 from ragstone.turn import Ask, Message, Passage
 
 FENCE = "source"
 _FENCE_LIKE = re.compile(rf"<(?=\s{{0,9}}/?\s{{0,9}}{FENCE}\b)", re.IGNORECASE)
-
 _LABEL_LIKE = re.compile(r"\b(SOURCES|SUGGESTED)_(USED|QUESTIONS)\b", re.IGNORECASE)
-HISTORY_MESSAGES = 6
-HISTORY_CHARS = 2000
 
 SLACK = 0.95
 """Share of the window that is filled by our count, which may be 5 percent too low."""
@@ -29,19 +27,13 @@ def system(passages: Sequence[Passage], rules: str) -> str:
 
 
 def fitting(
-    ask: Ask,
-    passages: Sequence[Passage],
-    rules: str,
-    window: int,
-    answer_tokens: int,
-    counted: Count = count,
+    passages: Sequence[Passage], rest: Sequence[str], room: int, counted: Count = count
 ) -> list[Passage]:
-    """The best passages that leave room in a window of so many tokens for the rest and the answer.
+    """The best passages that fit in `room` tokens together with the `rest` of the prompt.
 
     They keep their numbers. The first is cut rather than dropped.
     """
-    rest = [rules, ask.question, *(message.text for message in history(ask))]
-    left = int((window - answer_tokens) * SLACK) - sum(map(counted, rest))
+    left = int(room * SLACK) - sum(map(counted, rest))
     chosen: list[Passage] = []
     for passage in passages:
         needed = counted(_fenced(passage))
@@ -73,7 +65,19 @@ def _inside(text: str) -> str:
     return _LABEL_LIKE.sub(r"\1 \2", neutral(_FENCE_LIKE.sub("‹", text)))
 
 
-def history(ask: Ask) -> list[Message]:
-    """The latest messages, each cut to a length that leaves room for the sources."""
-    latest = [message for message in ask.history if message.role != "system"]
-    return [Message(m.role, m.text[:HISTORY_CHARS]) for m in latest[-HISTORY_MESSAGES:]]
+def history(ask: Ask, share: Budget, counted: Count = count) -> list[Message]:
+    """The latest turns of the conversation that fit their share of the window.
+
+    The newest message is cut rather than dropped.
+    """
+    said = [message for message in ask.history if message.role != "system"][-2 * share.turns :]
+    left, kept = share.history, list[Message]()
+    for message in reversed(said):
+        tokens = counted(message.text)
+        if tokens > left:
+            if not kept:
+                kept.append(Message(message.role, cut(message.text, left, counted)))
+            break
+        kept.append(message)
+        left -= tokens
+    return kept[::-1]
