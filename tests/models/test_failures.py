@@ -168,7 +168,7 @@ async def test_given_a_stream_that_is_cut_then_what_was_said_stays_and_nobody_ta
     first.way = way
     model = WithFallback(chat(first.url, standby=True), chat(spare.url))
     events, _, error = await heard(model)
-    assert text(events) == "In 1871. "
+    assert text(events) == "In 1871."
     assert "broke off" in str(error) or "in the middle" in str(error)
     assert spare.calls == []
     assert len(first.calls) == 1
@@ -188,7 +188,7 @@ async def test_given_a_drip_slower_than_the_time_out_then_it_ends_there(
 ) -> None:
     first.way = "slow drip"
     events, _, error = await heard(chat(first.url))
-    assert text(events) == "drip "
+    assert text(events) == "drip"
     assert "LLM__TIMEOUT" in str(error)
 
 

@@ -93,8 +93,8 @@ async def test_given_nobody_then_it_fails_and_a_partial_answer_is_kept(
         assert isinstance(failed, Failed)
         assert failed.error.code == "model_unavailable"
         assert failed.turn.answer is not None
-        assert (failed.turn.answer.text, failed.turn.answer.finish) == ("In 1871. ", "error")
-        assert "".join(e.text for e in events if isinstance(e, Token)) == "In 1871. "
+        assert (failed.turn.answer.text, failed.turn.answer.finish) == ("In 1871.", "error")
+        assert "".join(e.text for e in events if isinstance(e, Token)) == "In 1871."
 
 
 async def test_given_a_model_that_asks_for_patience_then_http_says_retry_after(
