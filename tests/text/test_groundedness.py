@@ -30,7 +30,8 @@ def test_given_a_contradiction_then_it_is_not_grounded() -> None:
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_the_score_lies_between_the_least_and_the_greatest(probabilities: list[float]) -> None:
     low, high = min(probabilities), max(probabilities)
-    assert max(low, 0.001) - 1e-6 <= response_score(probabilities) <= max(high, 0.001) + 1e-6
+    least, most = (min(0.999, max(0.001, one)) for one in (low, high))
+    assert least - 1e-6 <= response_score(probabilities) <= most + 1e-6
 
 
 def test_given_one_bad_claim_among_good_ones_then_it_decides() -> None:
