@@ -19,6 +19,7 @@ from tests.model_server import model_server
 from tests.stages.samples import a_passage
 
 from benchmarks.row import Row
+from ragstone.answer import Instructions
 from ragstone.models.chat import ChatModel
 from ragstone.models.fallback import WithFallback
 from ragstone.ports import Said
@@ -29,6 +30,7 @@ ROUNDS = 15
 TOKENS = 2000
 PASSAGES = [a_passage(1, "The lighthouse of Ost was built in 1871.")]
 ASK = Ask("When was it built?")
+TOLD = Instructions("Answer from the sources.", "No answer.")
 
 
 def run() -> list[Row]:
@@ -73,7 +75,7 @@ def _plain() -> FunctionModel:
 
 
 def _chat() -> ChatModel:
-    chat = ChatModel(LlmSettings(base_url="http://127.0.0.1:9", model="gpt-4"), "No answer.")
+    chat = ChatModel(LlmSettings(base_url="http://127.0.0.1:9", model="gpt-4"))
     chat._calls._model = _plain()
     return chat
 
@@ -96,7 +98,7 @@ async def _direct_first(model: FunctionModel) -> None:
 
 
 async def _our_first(chat: ChatModel) -> None:
-    async with aclosing(chat.answer(ASK, PASSAGES)) as stream:
+    async with aclosing(chat.answer(ASK, PASSAGES, TOLD)) as stream:
         await anext(stream)
 
 
@@ -107,7 +109,7 @@ async def _direct_stream(model: FunctionModel) -> None:
 
 
 async def _our_stream(chat: ChatModel) -> None:
-    async with aclosing(chat.answer(ASK, PASSAGES)) as stream:
+    async with aclosing(chat.answer(ASK, PASSAGES, TOLD)) as stream:
         async for _ in stream:
             pass
 
@@ -118,10 +120,10 @@ async def _failover() -> float:
     with model_server(way="500") as broken, model_server() as spare:
         first = LlmSettings(base_url=broken.url, model="a", breaker_failures=0)
         second = LlmSettings(base_url=spare.url, model="b")
-        model = WithFallback(ChatModel(first, "No.", standby=True), ChatModel(second, "No."))
+        model = WithFallback(ChatModel(first, standby=True), ChatModel(second))
         for _ in range(10):
             started = time.perf_counter()
-            async with aclosing(model.answer(ASK, PASSAGES)) as stream:
+            async with aclosing(model.answer(ASK, PASSAGES, TOLD)) as stream:
                 await _first_text(stream)
             worst = max(worst, time.perf_counter() - started)
         await model.aclose()
