@@ -105,10 +105,18 @@ def test_a_port_in_use(tmp_path: Path) -> None:
     assert refused.stderr.count("\n") == 1
 
 
+def as_a_terminal_starts_it() -> None:
+    """Whatever the tests' own process has been told about signals is inherited otherwise."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def test_an_interrupted_command(tmp_path: Path) -> None:
     command = ragstone(tmp_path, "ask", "endless")
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=pipe) as process:
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=pipe, stderr=pipe, preexec_fn=as_a_terminal_starts_it
+    ) as process:
         assert process.stdout
         process.stdout.read(1000)
         process.send_signal(signal.SIGINT)
