@@ -7,12 +7,13 @@ comes back as the class that has its code. Everything else is a dataclass, field
 import functools
 import hashlib
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Annotated, Any, TypeVar, cast, get_args
 
 from pydantic import PlainSerializer, PlainValidator, TypeAdapter, ValidationError
 
 from ragstone import filters
-from ragstone.answer import Citation, Verdict
+from ragstone.answer import Answer, Citation, Verdict
 from ragstone.errors import InputError, RagstoneError
 from ragstone.events import Event, Failed
 from ragstone.filters import And, AnyOf, Filter, Not, Or, Range
@@ -138,6 +139,23 @@ def source(passage: Passage, citation: Citation | None) -> dict[str, Any]:
         "similarity": passage.hit.similarity,
         "confidence": citation.confidence if citation else None,
         "cited": citation is not None,
+    }
+
+
+def answered(turn: Turn) -> dict[str, Any]:
+    """What JSON answers show of an answer besides its text: its sources, and what is known of
+    it."""
+    answer = turn.answer or Answer()
+    cited = {citation.number: citation for citation in reversed(answer.citations)}
+    return {
+        "sources": [source(passage, cited.get(passage.number)) for passage in turn.passages],
+        "refused": answer.refused,
+        "confidence": answer.confidence,
+        "confidence_level": answer.confidence_level,
+        "context_sufficiency": asdict(answer.sufficiency) if answer.sufficiency else None,
+        "is_grounded": answer.is_grounded,
+        "groundedness_score": answer.groundedness_score,
+        "verdicts": [verdict(one) for one in turn.verdicts],
     }
 
 

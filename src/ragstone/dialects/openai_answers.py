@@ -72,17 +72,7 @@ class Completion:
     def _ours(self, turn: Turn) -> dict[str, Any]:
         """What OpenAI's shape has no place for."""
         answer = turn.answer or Answer()
-        cited = {citation.number: citation for citation in reversed(answer.citations)}
-        ours: dict[str, Any] = {
-            "sources": [wire.source(p, cited.get(p.number)) for p in turn.passages],
-            "refused": answer.refused,
-            "confidence": answer.confidence,
-            "confidence_level": answer.confidence_level,
-            "context_sufficiency": asdict(answer.sufficiency) if answer.sufficiency else None,
-            "is_grounded": answer.is_grounded,
-            "groundedness_score": answer.groundedness_score,
-            "verdicts": [wire.verdict(one) for one in turn.verdicts],
-        }
+        ours = wire.answered(turn)
         if answer.suggested:
             ours["suggested_questions"] = list(answer.suggested)
         if turn.original:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from ragstone.evaluation import measures
+
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _PUNCTUATION = re.compile(f"[{re.escape(string.punctuation)}，。、；：？！“”‘’（）《》「」【】…·]")
 _UNSPACED = re.compile(r"([\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff])")
@@ -40,7 +42,7 @@ def measure(records: Sequence[AnswerRecord]) -> dict[str, float | None]:
     answerable = [r for r in records if r.answerable]
     strangers = [r for r in records if r.stranger]
     own = [r for r in records if not r.answerable and not r.stranger]
-    measures = {
+    found = {
         "queries": len(records),
         "contains_1": _mean([_contains(r, 1) for r in held]),
         "contains_2": _mean([_contains(r, 2) for r in held]),
@@ -50,8 +52,8 @@ def measure(records: Sequence[AnswerRecord]) -> dict[str, float | None]:
     }
     if strangers and own:
         apart = _silence(own, answerable)
-        measures |= {f"{name}_own": value for name, value in apart.items()}
-    return measures
+        found |= {f"{name}_own": value for name, value in apart.items()}
+    return found
 
 
 def _silence(
@@ -68,19 +70,8 @@ def _silence(
 
 def auroc(positives: Sequence[float], negatives: Sequence[float]) -> float | None:
     """The probability that a positive scores above a negative, ties half; None without either."""
-    if not positives or not negatives:
-        return None
-    ordered = sorted([(score, 1) for score in positives] + [(score, 0) for score in negatives])
-    total, start = 0.0, 0
-    while start < len(ordered):
-        end = start
-        while end < len(ordered) and ordered[end][0] == ordered[start][0]:
-            end += 1
-        rank = (start + end + 1) / 2
-        total += rank * sum(label for _, label in ordered[start:end])
-        start = end
-    count = len(positives)
-    return (total - count * (count + 1) / 2) / (count * len(negatives))
+    right = [True] * len(positives) + [False] * len(negatives)
+    return measures.auroc([*positives, *negatives], right)
 
 
 def normalised(text: str) -> str:

@@ -1,6 +1,6 @@
 """Counting tokens with the tokenizer of the chat model, where that is known and installed."""
 
-from functools import partial
+from functools import cache, partial
 
 from ragstone.text.tokenizer_family import tokenizer_family
 from ragstone.text.tokens import CAUTIOUS, Count, count
@@ -12,6 +12,7 @@ def token_counter(model: str) -> Count:
     return _exact(family) or partial(count, family=family or CAUTIOUS)
 
 
+@cache
 def _exact(family: str) -> Count | None:
     if not family:
         return None

@@ -1,6 +1,5 @@
 """Orders the units of the passages by how likely each holds the answer, and says how surely."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,7 +19,7 @@ from ragstone.text.answer_type import Kind, fits, kind_of, things
 from ragstone.text.answer_units import Unit
 from ragstone.text.late_interaction import Floats
 from ragstone.text.unit_words import UnitText, read
-from ragstone.text.words import content_words
+from ragstone.text.words import content_words, in_pairs
 from ragstone.turn import Passage
 
 KINDS = slice(
@@ -50,9 +49,6 @@ SAME = 0.7
 
 ALIKE = 0.7
 """What a word in another form is worth where it is asked whether the passages speak of it."""
-
-_PAIRED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
-"""Letters of the scripts whose words are compared by pairs (`text.words`)."""
 
 SUREST = 3
 """The similarities of so many passages tell whether they speak of it at all."""
@@ -173,7 +169,7 @@ def _which(question: str, tokens: bool) -> Which:
     if tokens:
         return "tokens"
     letters = sum(character.isalpha() for character in question)
-    return "pairs" if 2 * len(_PAIRED.findall(question)) > letters else "words"
+    return "pairs" if 2 * sum(map(in_pairs, question)) > letters else "words"
 
 
 def _same(asked: frozenset[str], unit: Unit, text: UnitText) -> bool:

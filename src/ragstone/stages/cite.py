@@ -55,9 +55,9 @@ def _claims(answer: Answer) -> dict[int, list[str]]:
 
 
 def _citation(passage: Passage, claims: Sequence[str]) -> Citation:
+    known = [(claim, frozenset(content_words(claim))) for claim in claims]
     supports = {
-        span: max(_support(claim, passage.text[span.start : span.end]) for claim in claims)
-        for span in _spans(passage.text)
+        span: _support(known, passage.text[span.start : span.end]) for span in _spans(passage.text)
     }
     span = max(supports, key=lambda one: supports[one])
     similarity = min(1.0, supports[span])
@@ -75,9 +75,14 @@ def _spans(text: str) -> Iterator[Span]:
     yield from sentences(text) or [Span(0, len(text))]
 
 
-def _support(claim: str, sentence: str) -> float:
+def _support(claims: Sequence[tuple[str, frozenset[str]]], sentence: str) -> float:
+    """The sentence's support of the claim, given with its words, that it supports most."""
+    words = frozenset(content_words(sentence))
+    return max(_shared(claim, own, sentence, words) for claim, own in claims)
+
+
+def _shared(claim: str, own: frozenset[str], sentence: str, words: frozenset[str]) -> float:
     """How much of the shorter one's words the other has; a quotation has all of them."""
     if claim.strip(" .") and (claim in sentence or sentence in claim):
         return 1.0 + len(sentence) / (len(claim) + len(sentence))
-    a, b = set(content_words(claim)), set(content_words(sentence))
-    return len(a & b) / max(1, min(len(a), len(b))) if a and b else 0.0
+    return len(own & words) / max(1, min(len(own), len(words)))

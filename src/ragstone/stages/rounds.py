@@ -11,7 +11,7 @@ from ragstone.errors import RagstoneError
 from ragstone.events import Checked, Event, Sources, Token
 from ragstone.ports import Kit
 from ragstone.stage import Emit, Stage, Step, attempt
-from ragstone.stages.judging import judgement
+from ragstone.stages.judgement import judgement
 from ragstone.turn import Traced, Turn
 
 HELD = (Sources, Token, Checked)

@@ -54,21 +54,13 @@ def _after_answer(turn: Turn, answer: Answer, trace: bool) -> None:
 
 
 def _answered(turn: Turn, answer: Answer, error: RagstoneError | None) -> dict[str, Any]:
-    cited = {citation.number: citation for citation in reversed(answer.citations)}
     return {
         "question": turn.ask.question,
         "corrected": turn.question if turn.original else None,
         "answer": answer.text,
-        "refused": answer.refused,
         "finish": answer.finish,
         "model": answer.model,
-        "confidence": answer.confidence,
-        "confidence_level": answer.confidence_level,
-        "context_sufficiency": asdict(answer.sufficiency) if answer.sufficiency else None,
-        "is_grounded": answer.is_grounded,
-        "groundedness_score": answer.groundedness_score,
-        "verdicts": [wire.verdict(one) for one in turn.verdicts],
-        "sources": [wire.source(passage, cited.get(passage.number)) for passage in turn.passages],
+        **wire.answered(turn),
         "citations": [asdict(citation) for citation in answer.citations],
         "suggested_questions": list(answer.suggested),
         "usage": asdict(turn.usage),

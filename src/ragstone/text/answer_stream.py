@@ -20,8 +20,8 @@ from ragstone.text.markers import OPENING, marker_at, may_be_marker
 from ragstone.text.preambles import LONGEST, may_be_preamble, preamble_end
 from ragstone.turn import Passage
 
-BEGINNINGS = frozenset("*sS") | frozenset(OPENING)
-"""What a label or a citation begins with."""
+LABELS = frozenset("*sS")
+"""What a label begins with."""
 
 HELD = 26
 """Characters that are held back at most; with the space that inline markers hold back they are 30,
@@ -120,16 +120,15 @@ class AnswerStream:
 
     def _special(self, spaces: str, rest: str, more: bool) -> Step:
         """The step at `rest`, with which something to take out may begin, after `spaces`."""
-        if rest[0] not in BEGINNINGS:
-            return (spaces, len(spaces)) if spaces else self._sign(rest, more)
-        label = label_at(rest)
-        if more and (may_be_label(rest) or (label and label[1] == len(rest))):
-            return None
-        if label:
-            self._mode = Labelled(label[0])
-            return "", len(spaces) + label[1]
         if rest[0] in OPENING:
             return self._bracket(spaces, rest, more)
+        if rest[0] in LABELS:
+            label = label_at(rest)
+            if more and (may_be_label(rest) or (label and label[1] == len(rest))):
+                return None
+            if label:
+                self._mode = Labelled(label[0])
+                return "", len(spaces) + label[1]
         return (spaces, len(spaces)) if spaces else self._sign(rest, more)
 
     def _bracket(self, spaces: str, rest: str, more: bool) -> Step:

@@ -18,28 +18,29 @@ def compressed(
     Where the question's words say nothing, a text's first sentences stay.
     """
     split = [[text[s.start : s.end] for s in sentences(text)] for text in texts]
-    held = Counter(word for one in split for said in one for word in set(content_words(said)))
+    words = [[frozenset(content_words(one)) for one in said] for said in split]
+    held = Counter(word for said in words for one in said for word in one)
     most = max(held.values(), default=1)
-    weights = {
-        word: math.log(1 + most / held[word]) for word in set(content_words(question)) & held.keys()
-    }
+    asked = held.keys() & set(content_words(question))
+    weights = {word: math.log(1 + most / held[word]) for word in asked}
+    worth = [[sum(weights.get(word, 0.0) for word in one) for one in said] for said in words]
     return [
-        _shortened(text, said, weights, ratio, counted)
-        for text, said in zip(texts, split, strict=True)
+        _shortened(text, said, own, ratio, counted)
+        for text, said, own in zip(texts, split, worth, strict=True)
     ]
 
 
 def _shortened(
-    text: str, said: Sequence[str], weights: dict[str, float], ratio: float, counted: Count
+    text: str, said: Sequence[str], worth: Sequence[float], ratio: float, counted: Count
 ) -> str:
     if ratio >= 1 or len(said) < 2:
         return text
-    worth = [sum(weights.get(word, 0.0) for word in set(content_words(one))) for one in said]
     left = ratio * counted(text)
+    telling = any(worth)
     kept: set[int] = set()
     for place in sorted(range(len(said)), key=lambda i: (-worth[i], i)):
         needed = counted(said[place])
-        if kept and (needed > left or (any(worth) and not worth[place])):
+        if kept and (needed > left or (telling and not worth[place])):
             continue
         kept.add(place)
         left -= needed

@@ -26,7 +26,7 @@ _FENCE = "```"
 _NO_PROSE = re.compile(r"\s*(?:[|#>]|```|~~~)")
 
 
-class Support:
+class Origins:
     """Says which of the passages a sentence comes from."""
 
     def __init__(self, passages: Sequence[Passage]) -> None:
@@ -56,11 +56,11 @@ class InlineMarkers:
 
     def __init__(self, passages: Sequence[Passage], refusal: str = "") -> None:
         self._refusal = refusal.strip().casefold()
-        self._support = Support(passages)
+        self._passages = passages
+        self._origins: Origins | None = None
         self._sentence = ""
         self._space = ""
         self._code = False
-        self.added = 0
 
     @property
     def held(self) -> int:
@@ -108,9 +108,10 @@ class InlineMarkers:
         refuses = sentence.strip().casefold() == self._refusal
         if refuses or self._code or _MARKER.search(sentence) or _NO_PROSE.match(sentence):
             return ""
-        number = self._support.source(sentence)
+        # Most answers are marked, and the first token does not wait for the passages to be read.
+        self._origins = self._origins or Origins(self._passages)
+        number = self._origins.source(sentence)
         if number is None:
             return ""
-        self.added += 1
         space = "" if _SPACELESS.search(sentence) or sentence[-1:].isspace() else " "
         return f"{space}[{number}]"

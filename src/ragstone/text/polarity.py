@@ -33,8 +33,7 @@ def opposed(claim: Collection[str], source: Collection[str]) -> bool:
 
 @cache
 def _negations() -> frozenset[str]:
-    lists = word_lists("polarity")
-    return frozenset(word for name, listed in lists.items() if name == "not" for word in listed)
+    return frozenset(word_lists("polarity")["not"])
 
 
 @cache
