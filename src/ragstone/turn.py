@@ -188,13 +188,15 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """What one stage did: the trace is a tuple of these."""
+    """What one stage did: the trace is a tuple of these. `inside` names the stage that ran it,
+    whose own seconds hold these."""
 
     stage: str
     seconds: float
     status: Status
     decision: str = ""
     reason: str = ""
+    inside: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,3 +233,8 @@ class Turn:
     verdicts: tuple[Verdict, ...] = ()
     usage: Usage = Usage()
     trace: tuple[Traced, ...] = ()
+
+    @property
+    def seconds(self) -> float:
+        """What the stages took together."""
+        return sum(traced.seconds for traced in self.trace if not traced.inside)

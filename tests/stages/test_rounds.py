@@ -14,7 +14,7 @@ from ragstone.ports import Said
 from ragstone.stage import Emit, Stage, Step
 from ragstone.stages.rounds import Rounds
 from ragstone.text.judgement import CRITERIA
-from ragstone.turn import Ask, Recalled, Turn
+from ragstone.turn import Ask, Recalled, Traced, Turn
 from tests.stages.kit import ran
 
 
@@ -149,3 +149,11 @@ async def test_given_passages_from_the_cache_then_the_first_round_does_not_searc
     )
     step, _ = await rounds(start, Searches())
     assert text(step) == "Kept."
+
+
+async def test_given_rounds_then_their_stages_are_not_counted_twice() -> None:
+    step, _ = await rounds()
+    assert {one.inside for one in step.turn.trace} == {"rounds"}
+    assert step.turn.seconds == 0
+    whole = replace(step.turn, trace=(*step.turn.trace, Traced("rounds", 2.0, "done")))
+    assert whole.seconds == 2

@@ -25,7 +25,7 @@ class Remember(Stage):
         if any(traced.status in ("failed", "timeout") for traced in turn.trace):
             return Step(turn, "skipped", "a stage failed")
         kept: list[str] = []
-        seconds = sum(traced.seconds for traced in turn.trace)
+        seconds = turn.seconds
         if recalled.search_scope and _searched(turn):
             found = Kept(turn.question, hits=turn.hits, seconds=seconds)
             await cache.keep(recalled.search_scope, recalled.encoded.vector, found)

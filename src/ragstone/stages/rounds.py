@@ -116,4 +116,5 @@ async def _sent(turn: Turn, best: _Tried, rounds: int, emit: Emit) -> Step:
 
 
 def _numbered(traced: Traced, number: int) -> Traced:
-    return replace(traced, stage=f"{traced.stage} {number}") if number > 1 else traced
+    stage = f"{traced.stage} {number}" if number > 1 else traced.stage
+    return replace(traced, stage=stage, inside=Rounds.name)

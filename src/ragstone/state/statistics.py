@@ -28,7 +28,7 @@ async def count(connection: AsyncConnection, turn: Turn, now: float) -> None:
     await _add(connection, statistics, key, dict(zip(_ASKED, amounts, strict=True)))
     if turn.lists:
         sure = answer.confidence if answer else None
-        seconds = sum(traced.seconds for traced in turn.trace)
+        seconds = turn.seconds
         searched = (1, seconds, int(sure is not None), sure or 0.0)
         by = {"day": _day(now), "tenant": place["tenant"], "strategy": turn.plan.strategy}
         await _add(connection, strategies, by, dict(zip(_SEARCHED, searched, strict=True)))
