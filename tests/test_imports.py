@@ -11,6 +11,7 @@ LAYERS = (
     {"errors"},
     {"chunk", "intent", "answer"},
     {"turn"},
+    {"caller"},
     {"filters"},
     {"text"},
     {"events", "records"},

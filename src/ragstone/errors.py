@@ -10,7 +10,9 @@ RagstoneError
 │   ├── UnknownModel
 │   ├── InvalidTopic
 │   ├── UnknownTopic
-│   └── QuestionBlocked
+│   ├── QuestionBlocked
+│   ├── Unauthorized
+│   └── Forbidden
 ├── DocumentError           one file cannot be indexed; the others still are
 │   ├── UnreadableDocument
 │   ├── EncryptedDocument
@@ -125,6 +127,20 @@ class QuestionBlocked(InputError):
     """A search for a forbidden topic; the message is the guidance of the settings."""
 
     code = "question_blocked"
+    status = 403
+
+
+class Unauthorized(InputError):
+    """No credential, or one that does not hold."""
+
+    code = "unauthorized"
+    status = 401
+
+
+class Forbidden(InputError):
+    """The credential holds, but does not allow this."""
+
+    code = "forbidden"
     status = 403
 
 

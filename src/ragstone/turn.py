@@ -29,6 +29,7 @@ Preference = Literal["accuracy", "speed"]
 Rewriting = Literal["auto", "none", "multi", "hyde", "step_back", "decompose", "keywords"]
 Mode = Literal["simple", "advanced", "precise"]
 Unit = Literal["chunk", "paragraph", "section"]
+SearchType = Literal["rag", "gpt", "pa"]
 Status = Literal["done", "failed", "timeout", "skipped"]
 
 
@@ -77,7 +78,15 @@ class Wanted:
 @dataclass(frozen=True, slots=True)
 class Ask:
     """A question as a dialect understood it. `cache` allows to answer it as an equal question was
-    answered before, and to keep the answer for the next one. `mode` is how the answer is worded."""
+    answered before, and to keep the answer for the next one. `mode` is how the answer is worded.
+
+    `search_type` is what it is answered from: documents (rag), the conversation alone (gpt), or
+    documents and tools (pa). `user_id` is who asks by the client's own account, which tells
+    conversations apart and never widens what the principal may read. `classes` are the values of
+    the metadata filter that the request set. `reasons` wants the answer reasoned out first,
+    `verifies` wants it judged and tried again, `votes` wants several answers compared; None leaves
+    that to the level.
+    """
 
     question: str
     principal: Principal = Principal()
@@ -96,6 +105,12 @@ class Ask:
     stop: tuple[str, ...] = ()
     id: str = ""
     cache: bool = True
+    search_type: SearchType = "rag"
+    user_id: str = ""
+    classes: tuple[str, ...] = ()
+    reasons: bool | None = None
+    verifies: bool | None = None
+    votes: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,40 @@
+"""Who sends a request: what the routes know of it, and how a route asks for a role."""
+
+from collections.abc import Callable
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from ragstone.caller import LOCAL, Caller, Role
+from ragstone.errors import Forbidden, UnknownCollection
+
+
+def caller_of(request: Request) -> Caller:
+    """Who sends this request: what stands before the routes found out, else the local user."""
+    return getattr(request.state, "caller", LOCAL)
+
+
+Who = Annotated[Caller, Depends(caller_of)]
+"""The parameter of a route that answers for the caller."""
+
+
+def at_least(role: Role) -> Callable[[Caller], None]:
+    """What lets a request pass only if its caller has `role`."""
+
+    def check(caller: Who) -> None:
+        if not caller.may(role):
+            raise Forbidden(f"This needs the role {role}; your credential has {caller.role}.")
+
+    return check
+
+
+def narrowed(caller: Caller, collection: str, tenant: str | None = None) -> None:
+    """Refuse what the credential does not reach: a parameter never widens it.
+
+    Raises Forbidden for another tenant, UnknownCollection for a collection out of reach, as if it
+    did not exist.
+    """
+    if tenant and tenant != caller.principal.tenant:
+        raise Forbidden("Your credential belongs to another tenant; leave tenant_id out.")
+    if not caller.reaches(collection):
+        raise UnknownCollection(collection)
