@@ -51,6 +51,7 @@ from ragstone.service import (
     Overview,
     Progress,
 )
+from ragstone.service.maintenance import Maintenance
 from ragstone.turn import Ask, Hit, Passage, Principal, Traced, Turn
 
 WORDS = ("The ", "answer ", "is ", "42 ", "[1].")
@@ -105,6 +106,10 @@ class FakeService:
     health: dict[str, str] = field(
         default_factory=lambda: {"index": "ok", "state": "ok", "models": "ok"}
     )
+
+    @property
+    def maintenance(self) -> Maintenance:
+        raise NotImplementedError
 
     async def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
         self.asked.append(ask)

@@ -23,6 +23,7 @@ LAYERS = (
     {"engine"},
     {"service"},
     {"index", "models", "state", "ingest"},
+    {"backup"},
     {"library"},
     {"build"},
     {"wire", "metrics"},

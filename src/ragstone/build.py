@@ -20,6 +20,7 @@ from ragstone.ingest.jobs import Jobs, Report, Work
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ingest.vocabulary import VocabularyReader
 from ragstone.library import Ragstone
+from ragstone.library.maintenance import LocalMaintenance
 from ragstone.models.configured_chat import chat_model
 from ragstone.models.embedders import ConfiguredEmbedders
 from ragstone.models.extractive import Extractive
@@ -50,6 +51,7 @@ from ragstone.settings import CacheSettings, IndexSettings, Settings
 from ragstone.state.cache import LocalCache
 from ragstone.state.catalog import SqlCatalog
 from ragstone.state.database import open_database
+from ragstone.state.dump import SqlDump
 from ragstone.state.history import SqlHistory
 from ragstone.state.jobs import SqlJobs
 from ragstone.state.templates import SqlTemplates
@@ -106,6 +108,7 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
             templates=SqlTemplates(database),
             count=token_counter(settings.llm.model),
             checker=checker(),
+            dump=SqlDump(database, catalog),
         )
         for collection in await catalog.collections():
             await index.create(collection)
@@ -168,6 +171,7 @@ async def open(settings: Settings) -> AsyncIterator[Ragstone]:
             embedders.usable,
             data,
             guard(settings),
+            LocalMaintenance(kit, pipeline),
         )
         try:
             yield ragstone

@@ -36,7 +36,7 @@ def router(service: Service, metrics: Metrics, token: str) -> APIRouter:
         """Answer a question as a stream of events."""
         question = wire.load(Ask, body)
         events = metrics.observe(question, service.ask(question))
-        return sse.EventStream(_stream(events, wire.dump_event))
+        return sse.EventStream(stream(events, wire.dump_event))
 
     @routes.post("/search", response_model=None)
     async def search(body: JsonBody, request: Request) -> Response:
@@ -47,13 +47,13 @@ def router(service: Service, metrics: Metrics, token: str) -> APIRouter:
     async def ingest(body: JsonBody) -> Response:
         """Index files and folders of this machine as a stream of progress."""
         progress = service.ingest(wire.load(IngestRequest, body))
-        return sse.EventStream(_stream(progress, wire.dump))
+        return sse.EventStream(stream(progress, wire.dump))
 
     @routes.post("/rebuild", response_model=None)
     async def rebuild(body: JsonBody) -> Response:
         """Index a collection anew as a stream of progress."""
         progress = service.rebuild(_text(body, "tenant"), _text(body, "collection"))
-        return sse.EventStream(_stream(progress, wire.dump))
+        return sse.EventStream(stream(progress, wire.dump))
 
     _add_catalog(routes, service)
     _add_cache(routes, service)
@@ -135,7 +135,7 @@ async def _embed(service: Service, body: dict[str, Any]) -> Response:
     return Json({"model": name, "dimensions": vectors.shape[1], "vectors": packed})
 
 
-async def _stream(items: AsyncIterator[T], dump: Callable[[T], Any]) -> AsyncGenerator[bytes, None]:
+async def stream(items: AsyncIterator[T], dump: Callable[[T], Any]) -> AsyncGenerator[bytes, None]:
     """Each item as an event; what fails in the middle as an event named error."""
     started = False
     try:

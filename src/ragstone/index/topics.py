@@ -84,9 +84,14 @@ class TopicCollection:
     ) -> "TopicCollection":
         """Read every tenant's list. Blocked questions are kept for `keep_days`, if any."""
         opened = cls(store, embedders, keep_days)
-        for tenant, topics in (await store.tenants()).items():
-            opened._lists[tenant] = await asyncio.to_thread(_listed, topics)
+        await opened.reload()
         return opened
+
+    async def reload(self) -> None:
+        lists = {}
+        for tenant, topics in (await self._store.tenants()).items():
+            lists[tenant] = await asyncio.to_thread(_listed, topics)
+        self._lists = lists
 
     def listed(self, tenant: str) -> Sequence[Topic]:
         known = self._lists.get(tenant)

@@ -87,6 +87,34 @@ class Pipeline:
                 self._settings.token_vectors,
             )
 
+    async def embed(self, collection: Collection) -> None:
+        """Give the chunks of a collection that wait for vectors theirs."""
+        async with self._locks.setdefault((collection.tenant, collection.name), asyncio.Lock()):
+            await embed_pending(
+                self._index,
+                self._catalog,
+                self._embedders.of(collection),
+                collection,
+                lambda: False,
+                lambda _: None,
+                self._settings.token_vectors,
+            )
+
+    async def reread(self, document: Document) -> bool:
+        """Index a document from its source again; False, and nothing has changed, if that is gone
+        or unreadable."""
+        collection = await self._catalog.collection(document.tenant, document.collection)
+        if collection is None:
+            return False
+        async with self._locks.setdefault((collection.tenant, collection.name), asyncio.Lock()):
+            try:
+                await self._writer.write(collection, document)
+            except DocumentError:
+                return False
+        await self.purge()
+        await self.embed(collection)
+        return True
+
     def close(self) -> None:
         """Stop the parser's thread."""
         self._writer.close()

@@ -24,6 +24,7 @@ from ragstone.ingest.topics import MOST_TOPICS, topic
 from ragstone.ports import CacheFigures, Embedder, Kit, Topics
 from ragstone.records import BlockedQuestion, Collection, Document, Report, Ruling, Topic
 from ragstone.service import CollectionSummary, Found, IngestRequest, Overview, Progress
+from ragstone.service.maintenance import Maintenance
 from ragstone.stages.guard import Guard
 from ragstone.text.phrases import key
 from ragstone.turn import Ask, Principal
@@ -42,6 +43,7 @@ class Ragstone:
         embedders: Callable[[], Sequence[Embedder]],
         data: Path,
         guard: Guard,
+        maintenance: Maintenance,
     ) -> None:
         self._kit = kit
         self._answers = answers
@@ -51,6 +53,7 @@ class Ragstone:
         self._embedders = embedders
         self._data = data
         self._guard = guard
+        self.maintenance = maintenance
 
     def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
         return self._answers.events(ask)

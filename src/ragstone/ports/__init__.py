@@ -7,6 +7,7 @@ from ragstone.ports.answering import Answerer, Completer, History, Profile, Said
 from ragstone.ports.cache import Cache, CacheFigures, Kept, Near
 from ragstone.ports.catalog import Catalog, Edition
 from ragstone.ports.checking import Checker, Claim, Source, Support
+from ragstone.ports.dump import Row, Rows, StateDump
 from ragstone.ports.embedding import Embedder, Embedders, LateEmbedder, Vectors
 from ragstone.ports.guarding import Topics, TopicStore
 from ragstone.ports.index import ChunkIndex, Retriever, Search
@@ -39,9 +40,12 @@ __all__ = [
     "Profile",
     "Reranker",
     "Retriever",
+    "Row",
+    "Rows",
     "Said",
     "Search",
     "Source",
+    "StateDump",
     "Statistics",
     "Support",
     "Templates",

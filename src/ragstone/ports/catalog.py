@@ -82,6 +82,10 @@ class Catalog(Protocol):
         """Forget documents: hidden at once, their chunks to be purged."""
         ...
 
+    async def revisions(self, collection: Collection) -> frozenset[str]:
+        """Every revision of the collection that may have chunks, visible or not."""
+        ...
+
     async def retired(self) -> list[tuple[Collection, str]]:
         """Every revision whose chunks are to be deleted, with its collection."""
         ...

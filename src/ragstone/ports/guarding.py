@@ -45,6 +45,10 @@ class Topics(Protocol):
         """The tenant's topics, by term; from memory."""
         ...
 
+    async def reload(self) -> None:
+        """Read every tenant's topics anew from the store. Raises StateUnavailable."""
+        ...
+
     async def named(self, tenant: str, texts: Sequence[str]) -> list[list[TopicMatch]]:
         """The topics whose words stand in each text, a normal form of `text.phrases.normal`."""
         ...

@@ -6,6 +6,7 @@ from ragstone.ports.answering import Answerer, Completer, History, Profile
 from ragstone.ports.cache import Cache
 from ragstone.ports.catalog import Catalog
 from ragstone.ports.checking import Checker
+from ragstone.ports.dump import StateDump
 from ragstone.ports.embedding import Embedders
 from ragstone.ports.guarding import Topics
 from ragstone.ports.index import ChunkIndex, Retriever
@@ -19,7 +20,7 @@ from ragstone.text.tokens import Count, count
 @dataclass(frozen=True, slots=True)
 class Kit:
     """One adapter of each port, for the stages. `profile` is the chat model's, `count`
-    counts tokens as it does."""
+    counts tokens as it does. `dump` is for backups."""
 
     index: ChunkIndex
     catalog: Catalog
@@ -38,3 +39,4 @@ class Kit:
     templates: Templates | None = None
     count: Count = count
     checker: Checker | None = None
+    dump: StateDump | None = None

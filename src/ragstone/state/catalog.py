@@ -19,6 +19,16 @@ from ragstone.state.rows import batches, put, to_collection, to_document
 from ragstone.state.tables import collections, documents, revisions
 from ragstone.state.visibility import Change, Visibility
 
+State = tuple[frozenset[str], list[Collection]]
+"""What a process keeps of the catalog: the hidden revisions, and the collections."""
+
+
+async def read(connection: AsyncConnection) -> State:
+    """What there is; whoever was writing has stopped."""
+    hidden = await revising.recover(connection)
+    rows = (await connection.execute(select(collections))).mappings()
+    return hidden, [to_collection(dict(row)) for row in rows]
+
 
 class SqlCatalog:
     """`ports.Catalog` on the state store; one process at a time may have it open.
@@ -40,10 +50,7 @@ class SqlCatalog:
     @classmethod
     async def open(cls, database: Database) -> "SqlCatalog":
         """The catalog in `database`, with the hidden revisions as the last process left them."""
-        hidden = await database.write(revising.recover)
-        async with database.reading() as connection:
-            rows = (await connection.execute(select(collections))).mappings()
-            known = [to_collection(dict(row)) for row in rows]
+        hidden, known = await database.write(read)
         return cls(database, Visibility(hidden), known)
 
     async def collection(self, tenant: str, name: str) -> Collection | None:
@@ -179,6 +186,21 @@ class SqlCatalog:
             return None
         edition = self._editions.get(key)
         return replace(edition, stamp=f"{edition.stamp}/{known.fingerprint}/{known.build}")
+
+    async def revisions(self, collection: Collection) -> frozenset[str]:
+        """`ports.Catalog`."""
+        mine = select(revisions.c.name).where(
+            revisions.c.tenant == collection.tenant, revisions.c.collection == collection.name
+        )
+        async with self._database.reading() as connection:
+            return frozenset((await connection.execute(mine)).scalars())
+
+    def take(self, state: State) -> None:
+        """Know what `read` found, after the store was replaced in the same transaction."""
+        hidden, known = state
+        self._visibility.replace(hidden)
+        self._known = {(one.tenant, one.name): one for one in known}
+        self._editions = Editions()
 
     async def retired(self) -> list[tuple[Collection, str]]:
         # In turn with the writers: between a commit and its `apply`, a search could still begin

@@ -24,6 +24,10 @@ class Visibility:
         """Take over a committed change: one assignment, so a search sees all of it or nothing."""
         self._hidden = (self._hidden | set(change.hide)) - set(change.show)
 
+    def replace(self, hidden: Iterable[str]) -> None:
+        """Hide just these, in one assignment too."""
+        self._hidden = frozenset(hidden)
+
     @asynccontextmanager
     async def seeing(self) -> AsyncIterator[frozenset[str]]:
         """The hidden revisions; `drained` waits for the exit."""

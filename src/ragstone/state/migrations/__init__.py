@@ -30,8 +30,9 @@ def behind(connection: Connection) -> bool:
     return bool(stored != REVISIONS[-1])
 
 
-def upgrade(engine: Engine) -> None:
-    """Run the missing migrations in one transaction; it blocks, so call it in a thread.
+def upgrade(engine: Engine, schema: str = "head") -> None:
+    """Run the missing migrations up to `schema` in one transaction; it blocks, so call it in a
+    thread.
 
     Raises ConfigError, with nothing changed, if the database is newer than this program.
     """
@@ -43,4 +44,4 @@ def upgrade(engine: Engine) -> None:
     with _ONE_AT_A_TIME, engine.begin() as connection:
         if behind(connection):
             config.attributes["connection"] = connection
-            command.upgrade(config, "head")
+            command.upgrade(config, schema)

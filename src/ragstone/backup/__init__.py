@@ -1,0 +1,1 @@
+"""Backups of a whole Ragstone, and the examination of what disagrees in it."""

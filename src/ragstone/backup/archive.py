@@ -1,0 +1,241 @@
+"""The file of a backup: a ZIP of JSON lines and raw vectors, there as a whole or not at all.
+
+    manifest.json                  what it holds; written last
+    state/0000.jsonl               a line each: {"table": "documents", "row": {...}}
+    index/0000/000000.jsonl        a line each: {"chunk": {...}, "vector": true, "tokens": 1234}
+    index/0000/000000.vectors      32-bit floats, little-endian, of the lines that have a vector
+    index/0000/000000.tokens       packed token vectors, one after the other
+
+Every part carries a checksum, and a file that was cut off has no directory at its end.
+"""
+
+import json
+import os
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from itertools import groupby
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from ragstone.chunk import Chunk
+from ragstone.errors import InputError, StorageFull
+from ragstone.ports import Row, Rows, Vectors
+from ragstone.records import Collection
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some chunks, with the vectors and packed token vectors of those that have them, by id."""
+
+    chunks: Sequence[Chunk]
+    vectors: dict[str, Vectors]
+    tokens: dict[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One collection of a backup: `batches` files of so many `chunks` in all."""
+
+    collection: Collection
+    chunks: int
+    batches: int
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a backup holds. `made` is in seconds since 1970."""
+
+    version: str
+    schema: str
+    made: float
+    rows: int
+    state: int
+    parts: tuple[Part, ...]
+    format: int = FORMAT
+
+
+class ArchiveWriter:
+    """Writes a backup beside its place, and moves it there when it is whole; blocks."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._draft = file.with_name(f".{file.name}.{os.getpid()}")
+
+    def __enter__(self) -> Self:
+        with _disk(self._file):
+            handle = os.open(self._draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+        self._handle = os.fdopen(handle, "wb")
+        self._zip = zipfile.ZipFile(self._handle, "w", zipfile.ZIP_DEFLATED, compresslevel=1)
+        return self
+
+    def rows(self, number: int, table: str, rows: Sequence[Row]) -> None:
+        """Some rows of the state."""
+        self._write(_state(number), _lines({"table": table, "row": row} for row in rows))
+
+    def batch(self, part: int, number: int, batch: Batch) -> None:
+        """Some chunks of the collection with this number."""
+        ids = [chunk.chunk_id for chunk in batch.chunks]
+        lines = (
+            {
+                "chunk": asdict(chunk),
+                "vector": chunk.chunk_id in batch.vectors,
+                "tokens": len(batch.tokens.get(chunk.chunk_id, b"")),
+            }
+            for chunk in batch.chunks
+        )
+        vectors = [np.asarray(batch.vectors[i], "<f4").tobytes() for i in ids if i in batch.vectors]
+        self._write(_index(part, number, "jsonl"), _lines(lines))
+        self._write(_index(part, number, "vectors"), b"".join(vectors))
+        self._write(_index(part, number, "tokens"), b"".join(batch.tokens.get(i, b"") for i in ids))
+
+    def close(self, manifest: Manifest) -> int:
+        """Finish the file, on the disk and in its place; how many bytes it has."""
+        self._write(MANIFEST, json.dumps(asdict(manifest)).encode())
+        with _disk(self._file):
+            self._zip.close()
+            self._handle.flush()
+            os.fsync(self._handle.fileno())
+            self._handle.close()
+            self._draft.replace(self._file)
+            return self._file.stat().st_size
+
+    def _write(self, name: str, data: bytes) -> None:
+        with _disk(self._file):
+            self._zip.writestr(name, data)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self._handle.close()
+        self._draft.unlink(missing_ok=True)
+
+
+class ArchiveReader:
+    """Reads a backup; blocks. Raises InputError for a file that is none, or is damaged."""
+
+    def __init__(self, file: Path) -> None:
+        self._name = file.name
+        try:
+            self._zip = zipfile.ZipFile(file)
+            self.manifest = _manifest(json.loads(self._zip.read(MANIFEST)))
+        except FileNotFoundError as error:
+            raise InputError(f"There is no file {file}.") from error
+        except OSError as error:
+            raise InputError(f"{file} cannot be read ({error.strerror}).") from error
+        except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, TypeError, EOFError) as error:
+            raise InputError(
+                f"{file.name} is no backup of Ragstone, or was cut off. Take another."
+            ) from error
+
+    def check(self) -> None:
+        """Read everything once; raises InputError if a part is missing or damaged."""
+        manifest = self.manifest
+        names = [_state(number) for number in range(manifest.state)]
+        for number, part in enumerate(manifest.parts):
+            for batch in range(part.batches):
+                names += [_index(number, batch, kind) for kind in ("jsonl", "vectors", "tokens")]
+        missing = set(names) - set(self._zip.namelist())
+        if missing:
+            raise self._damaged(min(missing))
+        for name in names:
+            self._read(name)
+
+    def rows(self) -> Iterator[Rows]:
+        """The state, table by table."""
+        for number in range(self.manifest.state):
+            lines = self._lines(_state(number))
+            for table, group in groupby(lines, key=lambda line: str(line.get("table"))):
+                yield table, [dict(line.get("row", ())) for line in group]
+
+    def batches(self, part: int) -> Iterator[Batch]:
+        """The chunks of the collection with this number."""
+        for number in range(self.manifest.parts[part].batches):
+            yield self._batch(part, number)
+
+    def _batch(self, part: int, number: int) -> Batch:
+        name = _index(part, number, "jsonl")
+        lines = list(self._lines(name))
+        try:
+            chunks = [Chunk.from_payload(line["chunk"]) for line in lines]
+            with_vector = [
+                c.chunk_id for c, line in zip(chunks, lines, strict=True) if line["vector"]
+            ]
+            sizes = [int(line["tokens"]) for line in lines]
+            raw = np.frombuffer(self._read(_index(part, number, "vectors")), "<f4")
+            dimensions = self.manifest.parts[part].collection.dimensions
+            vectors = raw.reshape(len(with_vector), dimensions).astype(np.float32)
+        except (KeyError, ValueError, TypeError) as error:
+            raise self._damaged(name) from error
+        tokens, packed, at = {}, self._read(_index(part, number, "tokens")), 0
+        for chunk, size in zip(chunks, sizes, strict=True):
+            if size:
+                tokens[chunk.chunk_id] = packed[at : at + size]
+            at += size
+        return Batch(chunks, dict(zip(with_vector, vectors, strict=True)), tokens)
+
+    def _lines(self, name: str) -> Iterator[dict[str, Any]]:
+        try:
+            for line in self._read(name).splitlines():
+                yield dict(json.loads(line))
+        except (ValueError, TypeError) as error:
+            raise self._damaged(name) from error
+
+    def _read(self, name: str) -> bytes:
+        try:
+            return self._zip.read(name)
+        except (zipfile.BadZipFile, zlib.error, KeyError, EOFError) as error:
+            raise self._damaged(name) from error
+
+    def _damaged(self, name: str) -> InputError:
+        return InputError(f"The backup {self._name} is damaged at {name}. Take another.")
+
+    def close(self) -> None:
+        self._zip.close()
+
+
+def _manifest(data: dict[str, Any]) -> Manifest:
+    if data.get("format") != FORMAT:
+        raise InputError(
+            f"The backup has the format {data.get('format')!r}, and this Ragstone reads {FORMAT}. "
+            "Update Ragstone."
+        )
+    parts = tuple(
+        Part(Collection(**part["collection"]), int(part["chunks"]), int(part["batches"]))
+        for part in data["parts"]
+    )
+    known = {field.name for field in fields(Manifest)}
+    return Manifest(**{k: v for k, v in {**data, "parts": parts}.items() if k in known})
+
+
+def _lines(values: Iterator[dict[str, Any]] | Any) -> bytes:
+    return b"".join(json.dumps(value, separators=(",", ":")).encode() + b"\n" for value in values)
+
+
+def _state(number: int) -> str:
+    return f"state/{number:04}.jsonl"
+
+
+def _index(part: int, number: int, kind: str) -> str:
+    return f"index/{part:04}/{number:06}.{kind}"
+
+
+@contextmanager
+def _disk(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno == 28:
+            raise StorageFull(f"The disk that {file} is on is full. Free some space.") from error
+        raise InputError(f"{file} cannot be written ({error.strerror}).") from error

@@ -1,0 +1,176 @@
+"""Finds what disagrees between state, index and cache, and mends it."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from ragstone.chunk import revision
+from ragstone.filters import eq
+from ragstone.ports import Cache, Catalog, ChunkIndex, StateDump
+from ragstone.records import Collection, Document
+from ragstone.service.maintenance import Upkeep
+
+MOST_REVISIONS = 10_000_000
+
+Mending = Callable[[], Coroutine[Any, Any, object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that disagrees: a sentence that says what, one that says what is done about it,
+    and how; None where only a person can."""
+
+    what: str
+    remedy: str
+    mend: Mending | None = None
+
+
+class Doctor:
+    """Examines a Ragstone that may go on working meanwhile.
+
+    `purge` deletes the chunks of retired revisions, `embed` gives the chunks of a collection that
+    wait for vectors theirs, `reread` indexes a document from its source again, if it still has one.
+    """
+
+    def __init__(
+        self,
+        index: ChunkIndex,
+        catalog: Catalog,
+        state: StateDump,
+        cache: Cache | None,
+        purge: Mending,
+        embed: Callable[[Collection], Coroutine[Any, Any, object]],
+        reread: Callable[[Document], Coroutine[Any, Any, bool]],
+    ) -> None:
+        self._index = index
+        self._catalog = catalog
+        self._state = state
+        self._cache = cache
+        self._purge = purge
+        self._embed = embed
+        self._reread = reread
+
+    async def examine(self, mend: bool) -> AsyncGenerator[Upkeep, None]:
+        """Go through everything, and tell what was found."""
+        notes: list[str] = []
+        collections = await self._catalog.collections()
+        total = len(collections) + 1
+        findings = [*await self._flaws(), *await self._unpurged(), *await self._cached()]
+        for done, collection in enumerate((*collections, None)):
+            for finding in findings:
+                notes.append(await _told(finding, mend))
+            findings = []
+            name = collection.name if collection else "done"
+            yield Upkeep(name, done + 1, total, finished=collection is None, notes=tuple(notes))
+            if collection:
+                findings = await self._disagreements(collection)
+
+    async def _flaws(self) -> list[Finding]:
+        """What the state store itself finds."""
+        remedy = "Restore a backup."
+        return [Finding(flaw, remedy) for flaw in await self._state.flaws()]
+
+    async def _unpurged(self) -> list[Finding]:
+        """Old versions whose chunks are still there."""
+        retired = await self._catalog.retired()
+        if not retired:
+            return []
+        what = f"{len(retired):,} old versions of documents still have chunks."
+        return [Finding(what, "They are deleted.", self._purge)]
+
+    async def _cached(self) -> list[Finding]:
+        """Entries of the cache that have ended."""
+        if self._cache is None:
+            return []
+        before = (await self._cache.figures()).entries
+        after = await self._cache.rebuild()
+        if after >= before:
+            return []
+        return [Finding(f"{before - after:,} entries of the cache had ended.", "They are gone.")]
+
+    async def _disagreements(self, collection: Collection) -> list[Finding]:
+        """What the catalog and the index say of each other."""
+        await self._index.create(collection)
+        # The index first: what begins to be written in between is known to the catalog then.
+        held = await self._index.facet(collection, "revision", limit=MOST_REVISIONS)
+        known = await self._catalog.revisions(collection)
+        documents = await self._catalog.documents(collection.tenant, collection.name)
+        strays = [name for name in held if name not in known]
+        return [
+            *self._strays(collection, strays, sum(held[name] for name in strays)),
+            *await self._short(collection, documents, held),
+            *await self._vectors(collection, documents),
+        ]
+
+    def _strays(self, collection: Collection, names: list[str], chunks: int) -> list[Finding]:
+        if not names:
+            return []
+
+        async def delete() -> None:
+            for name in names:
+                await self._index.delete(collection, eq("revision", name))
+
+        what = f"{collection.name}: {chunks:,} chunks belong to no document."
+        return [Finding(what, "They are deleted.", delete)]
+
+    async def _short(
+        self, collection: Collection, documents: list[Document], held: dict[str, int]
+    ) -> list[Finding]:
+        """Documents whose chunks are not all there."""
+        short = []
+        for one in documents:
+            if _chunks(one, held) == one.chunks:
+                continue
+            now = await self._catalog.document(one.id)
+            if now != one:
+                continue  # It was changed since the index was asked.
+            name = revision(one.id, one.version)
+            found = await self._index.count(collection, eq("revision", name))
+            if found != one.chunks:
+                short.append(self._missing(one, found))
+        return short
+
+    def _missing(self, document: Document, found: int) -> Finding:
+        what = (
+            f"{document.collection}{document.path}: {found:,} of its {document.chunks:,} chunks "
+            "are in the index."
+        )
+
+        async def mend() -> None:
+            if not await self._reread(document):
+                await self._catalog.retire([document.id])
+                await self._purge()
+
+        remedy = f"It is read again from {document.source!r}, or forgotten if that is gone."
+        return Finding(what, remedy, mend)
+
+    async def _vectors(self, collection: Collection, documents: list[Document]) -> list[Finding]:
+        """Documents that are said to have all their vectors, or to lack some, and do not."""
+        ready = [one for one in documents if one.status == "ready"]
+        if not ready or not await self._index.without_vectors(collection, 1):
+            return []
+        waiting = await self._index.without_vectors(collection, MOST_REVISIONS)
+        done = {revision(one.id, one.version) for one in ready}
+        lacking = sum(chunk.revision in done for chunk in waiting)
+        if not lacking:
+            return []
+        what = f"{collection.name}: {lacking:,} chunks of finished documents have no vector."
+        return [Finding(what, "They are embedded.", lambda: self._embed(collection))]
+
+
+def _chunks(document: Document, held: dict[str, int]) -> int:
+    """The chunks that the index has of the version that answers."""
+    if not document.version:
+        return document.chunks
+    return held.get(revision(document.id, document.version), 0)
+
+
+async def _told(finding: Finding, mend: bool) -> str:
+    """What is said of a finding, after it was mended where that is wanted."""
+    if finding.mend is None:
+        return f"{finding.what} {finding.remedy}"
+    if not mend:
+        return f"{finding.what} 'ragstone doctor' without --check mends it."
+    await asyncio.shield(asyncio.ensure_future(finding.mend()))
+    return f"{finding.what} {finding.remedy}"

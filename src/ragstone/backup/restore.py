@@ -1,0 +1,76 @@
+"""Puts a backup in the place of what is there."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from ragstone.backup.archive import ArchiveReader, Batch
+from ragstone.ports import Catalog, ChunkIndex, StateDump
+from ragstone.records import Collection
+from ragstone.service.maintenance import Upkeep
+
+
+async def restore(
+    file: Path, index: ChunkIndex, catalog: Catalog, state: StateDump
+) -> AsyncGenerator[Upkeep, None]:
+    """Restore `file` and tell how far it is; until the last step everything answers as before.
+
+    The backup is read once to the end first, and then written beside what is there. Raises
+    InputError, and nothing has changed, for a file that is no backup or is damaged.
+    """
+    reader = await asyncio.to_thread(ArchiveReader, file)
+    with closing(reader):
+        await asyncio.to_thread(reader.check)
+        before = await catalog.collections()
+        builds = {(one.tenant, one.name): one.build for one in before}
+        written: list[Collection] = []
+        for number, part in enumerate(reader.manifest.parts):
+            old = part.collection
+            build = max(old.build, builds.get((old.tenant, old.name), 0)) + 1
+            collection = replace(old, build=build)
+            async for step in _written(reader, number, index, collection):
+                yield step
+            written.append(collection)
+        await state.replace(reader.manifest.schema, reader.rows(), written)
+        await catalog.drained()
+        for one in before:
+            await index.drop(one)
+    chunks = sum(part.chunks for part in reader.manifest.parts)
+    note = f"{len(written):,} collections with {chunks:,} chunks are back."
+    yield Upkeep("done", chunks, chunks, finished=True, notes=(note,))
+
+
+async def _written(
+    reader: ArchiveReader, number: int, index: ChunkIndex, collection: Collection
+) -> AsyncGenerator[Upkeep, None]:
+    """Write a collection of the backup to its new build, where an interrupted one may lie."""
+    await index.create(collection)
+    await index.drop(collection)
+    await index.create(collection)
+    batches = reader.batches(number)
+    done = 0
+    while batch := await asyncio.to_thread(next, batches, None):
+        await _write(index, collection, batch)
+        done += len(batch.chunks)
+        yield Upkeep(collection.name, done, reader.manifest.parts[number].chunks)
+    await index.optimize(collection)
+
+
+async def _write(index: ChunkIndex, collection: Collection, batch: Batch) -> None:
+    kinds: dict[tuple[bool, bool], list[int]] = {}
+    for at, chunk in enumerate(batch.chunks):
+        key = chunk.chunk_id in batch.vectors, chunk.chunk_id in batch.tokens
+        kinds.setdefault(key, []).append(at)
+    for (with_vector, with_tokens), places in kinds.items():
+        chunks = [batch.chunks[at] for at in places]
+        ids = [chunk.chunk_id for chunk in chunks]
+        await index.upsert(
+            collection,
+            chunks,
+            np.stack([batch.vectors[i] for i in ids]) if with_vector else None,
+            [batch.tokens[i] for i in ids] if with_tokens else None,
+        )

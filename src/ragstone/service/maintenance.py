@@ -1,0 +1,34 @@
+"""Backups, and the examination of what disagrees."""
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Upkeep:
+    """How far a backup, restore or examination is: `done` of `total` of what is gone through now,
+    None where that is not known. The last one has `finished`, and `notes` for the user: of an
+    examination what was found, a sentence each."""
+
+    phase: str
+    done: int = 0
+    total: int | None = None
+    finished: bool = False
+    notes: tuple[str, ...] = ()
+
+
+class Maintenance(Protocol):
+    """Looks after the whole of a Ragstone. Files are those of the machine that has the data."""
+
+    def back_up(self, file: str) -> AsyncGenerator[Upkeep, None]:
+        """Write a backup to `file`, which must not exist. Raises InputError, StorageFull."""
+        ...
+
+    def restore(self, file: str) -> AsyncGenerator[Upkeep, None]:
+        """Put a backup in the place of everything. Raises InputError, and nothing has changed."""
+        ...
+
+    def examine(self, mend: bool) -> AsyncGenerator[Upkeep, None]:
+        """Find what disagrees, and mend it if `mend`."""
+        ...

@@ -1,0 +1,91 @@
+"""A whole Ragstone's stores in a folder, without models: what backups and examinations work on."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import Table, select
+
+from ragstone.backup.back_up import back_up
+from ragstone.backup.doctor import Doctor
+from ragstone.backup.restore import restore
+from ragstone.chunk import Chunk
+from ragstone.index.edge import EdgeIndex
+from ragstone.ingest.pipeline import Pipeline
+from ragstone.records import Collection
+from ragstone.service import IngestRequest
+from ragstone.service.maintenance import Upkeep
+from ragstone.settings import IngestSettings
+from ragstone.state.catalog import SqlCatalog
+from ragstone.state.database import Database, open_database
+from ragstone.state.dump import SqlDump
+from tests.hashing import OneEmbedder
+
+
+@dataclass
+class House:
+    """Index, catalog and state of one data directory."""
+
+    database: Database
+    index: EdgeIndex
+    catalog: SqlCatalog
+    pipeline: Pipeline
+    dump: SqlDump
+    documents: Path
+
+    def write(self, name: str, text: str) -> None:
+        self.documents.mkdir(exist_ok=True)
+        (self.documents / name).write_text(text, encoding="utf-8")
+
+    async def ingest(self, collection: str = "default") -> None:
+        request = IngestRequest((str(self.documents),), collection)
+        await self.pipeline.ingest("job", request, lambda _: None)
+
+    async def collection(self, name: str = "default") -> Collection:
+        found = await self.catalog.collection("default", name)
+        assert found
+        return found
+
+    async def chunks(self, name: str = "default") -> dict[str, Chunk]:
+        scan = self.index.scan(await self.collection(name))
+        return {chunk.chunk_id: chunk async for batch in scan for chunk in batch}
+
+    async def rows(self, table: Table) -> list[dict[str, object]]:
+        async with self.database.reading() as connection:
+            return [dict(row) for row in (await connection.execute(select(table))).mappings()]
+
+    async def back_up(self, file: Path) -> Upkeep:
+        return [s async for s in back_up(file, self.index, self.catalog, self.dump)][-1]
+
+    async def restore(self, file: Path) -> Upkeep:
+        return [s async for s in restore(file, self.index, self.catalog, self.dump)][-1]
+
+    async def examine(self, mend: bool = True) -> tuple[str, ...]:
+        pipeline = self.pipeline
+        doctor = Doctor(
+            self.index,
+            self.catalog,
+            self.dump,
+            None,
+            pipeline.purge,
+            pipeline.embed,
+            pipeline.reread,
+        )
+        steps = [step async for step in doctor.examine(mend)]
+        assert [step.finished for step in steps] == [False] * (len(steps) - 1) + [True]
+        return steps[-1].notes
+
+
+@asynccontextmanager
+async def opened(folder: Path) -> AsyncIterator[House]:
+    async with open_database(folder / "state.sqlite") as database:
+        index = EdgeIndex(folder / "index")
+        catalog = await SqlCatalog.open(database)
+        pipeline = Pipeline(index, catalog, OneEmbedder(), IngestSettings())
+        dump = SqlDump(database, catalog)
+        for collection in await catalog.collections():
+            await index.create(collection)
+        yield House(database, index, catalog, pipeline, dump, folder.parent / "documents")
+        pipeline.close()
+        await index.aclose()

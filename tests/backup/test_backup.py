@@ -1,0 +1,252 @@
+"""A backup holds everything as of one moment; a restore puts it back, or changes nothing."""
+
+import asyncio
+import json
+import zipfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sqlalchemy import create_engine
+
+from ragstone.backup.archive import ArchiveReader
+from ragstone.backup.back_up import back_up
+from ragstone.errors import ConfigError, InputError
+from ragstone.state.migrations import upgrade
+from ragstone.state.rows import insert
+from ragstone.state.tables import documents, jobs, statistics
+from tests.backup.house import House, opened
+
+TEXT = "The museum opens at nine. Guided tours begin at ten and last an hour. "
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[House]:
+    (tmp_path / "data").mkdir()
+    async with opened(tmp_path / "data") as house:
+        house.write("hours.txt", TEXT)
+        house.write("rules.txt", "Dogs must be on a lead. " * 60)
+        await house.ingest()
+        yield house
+
+
+async def test_given_a_backup_when_restored_elsewhere_then_everything_is_there(
+    house: House, tmp_path: Path
+) -> None:
+    file = tmp_path / "backup.zip"
+    done = await house.back_up(file)
+    assert done.finished
+    (tmp_path / "other").mkdir()
+    async with opened(tmp_path / "other") as other:
+        await other.restore(file)
+        assert await other.rows(documents) == await house.rows(documents)
+        here, there = await house.chunks(), await other.chunks()
+        assert here == there
+        one = next(iter(here))
+        before = await house.index.vectors(await house.collection(), [one])
+        after = await other.index.vectors(await other.collection(), [one])
+        assert np.allclose(before[one], after[one])
+        assert await other.examine() == ()
+
+
+async def test_given_changes_since_then_a_restore_takes_them_back(
+    house: House, tmp_path: Path
+) -> None:
+    file = tmp_path / "backup.zip"
+    await house.back_up(file)
+    before = await house.chunks()
+    house.write("hours.txt", "The museum is closed for good.")
+    house.write("new.txt", "A new exhibition about bridges.")
+    await house.ingest()
+    await house.ingest("second")
+    old = await house.collection()
+    await house.restore(file)
+    assert await house.chunks() == before
+    assert await house.catalog.collection("default", "second") is None
+    assert (await house.collection()).build == old.build + 1
+    assert await house.index.count(old) == 0
+    house.write("hours.txt", "The museum is closed for good.")
+    await house.ingest()
+    texts = [chunk.text for chunk in (await house.chunks()).values()]
+    assert "The museum is closed for good." in texts
+    assert await house.examine() == ()
+
+
+async def test_given_a_document_changed_while_a_backup_is_written_then_it_is_whole(
+    house: House, tmp_path: Path
+) -> None:
+    file = tmp_path / "backup.zip"
+    steps = back_up(file, house.index, house.catalog, house.dump)
+    await anext(steps)  # The state is written, the index is not.
+    house.write("hours.txt", "Changed.")
+    ingest = asyncio.create_task(house.ingest())
+    await asyncio.sleep(0.2)
+    async for _ in steps:
+        pass
+    await ingest
+    (tmp_path / "other").mkdir()
+    async with opened(tmp_path / "other") as other:
+        await other.restore(file)
+        assert TEXT.strip() in {c.text for c in (await other.chunks()).values()}
+        assert await other.examine() == ()
+
+
+async def test_given_a_job_that_runs_then_its_backup_says_that_it_must_be_started_again(
+    house: House, tmp_path: Path
+) -> None:
+    async def work(connection: object) -> None:
+        row = {c.name: "" for c in jobs.columns} | {"id": "one", "kind": "ingest"}
+        row |= {"request": {}, "progress": {}, "state": "running"}  # type: ignore[operator]
+        row |= {"created_at": 1.0, "updated_at": 1.0}  # type: ignore[operator]
+        await connection.execute(insert(connection, jobs).values(**row))  # type: ignore
+
+    await house.database.write(work)
+    await house.back_up(tmp_path / "backup.zip")
+    await house.restore(tmp_path / "backup.zip")
+    [job] = await house.rows(jobs)
+    assert job["state"] == "failed"
+    assert "Start it again" in str(job["error"])
+
+
+async def test_given_a_file_that_is_there_then_it_is_not_overwritten(
+    house: House, tmp_path: Path
+) -> None:
+    file = tmp_path / "backup.zip"
+    file.write_text("mine")
+    with pytest.raises(InputError, match="already"):
+        await house.back_up(file)
+    assert file.read_text() == "mine"
+
+
+async def test_given_no_such_folder_then_it_says_so_and_nothing_is_left(
+    house: House, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match="cannot be written"):
+        await house.back_up(tmp_path / "no" / "backup.zip")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["data", "documents"]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.999])
+async def test_given_a_file_that_was_cut_off_then_nothing_changes(
+    house: House, tmp_path: Path, share: float
+) -> None:
+    file, cut = tmp_path / "backup.zip", tmp_path / "cut.zip"
+    await house.back_up(file)
+    data = file.read_bytes()
+    cut.write_bytes(data[: int(share * len(data))])
+    before = await house.chunks()
+    with pytest.raises(InputError, match="cut off"):
+        await house.restore(cut)
+    assert await house.chunks() == before
+
+
+async def test_given_a_damaged_byte_then_nothing_changes(house: House, tmp_path: Path) -> None:
+    file = tmp_path / "backup.zip"
+    await house.back_up(file)
+    info = zipfile.ZipFile(file).getinfo("index/0000/000000.vectors")
+    data = bytearray(file.read_bytes())
+    data[info.header_offset + 60] ^= 0xFF
+    file.write_bytes(data)
+    before = await house.rows(documents)
+    with pytest.raises(InputError, match="damaged"):
+        await house.restore(file)
+    assert await house.rows(documents) == before
+
+
+async def test_given_a_part_that_is_missing_then_nothing_changes(
+    house: House, tmp_path: Path
+) -> None:
+    file, less = tmp_path / "backup.zip", tmp_path / "less.zip"
+    await house.back_up(file)
+    _copy(file, less, lambda name, data: None if name == "index/0000/000000.jsonl" else data)
+    with pytest.raises(InputError, match="damaged"):
+        await house.restore(less)
+    assert await house.examine() == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "says"),
+    [
+        ({"format": 99}, InputError, "format 99"),
+        ({"schema": "9999"}, ConfigError, "newer Ragstone"),
+    ],
+)
+async def test_given_a_backup_of_a_newer_ragstone_then_nothing_changes(
+    house: House, tmp_path: Path, change: dict[str, object], error: type[Exception], says: str
+) -> None:
+    file, newer = tmp_path / "backup.zip", tmp_path / "newer.zip"
+    await house.back_up(file)
+
+    def changed(name: str, data: bytes) -> bytes:
+        return json.dumps({**json.loads(data), **change}).encode() if "manifest" in name else data
+
+    _copy(file, newer, changed)
+    before = await house.chunks()
+    with pytest.raises(error, match=says):
+        await house.restore(newer)
+    assert await house.chunks() == before
+    assert await house.rows(documents)
+
+
+async def test_given_rows_that_fit_no_table_then_nothing_changes(
+    house: House, tmp_path: Path
+) -> None:
+    file, other = tmp_path / "backup.zip", tmp_path / "other.zip"
+    await house.back_up(file)
+    _copy(file, other, lambda _, data: data.replace(b'"documents"', b'"documentz"'))
+    before = await house.rows(documents)
+    with pytest.raises(InputError, match="documentz"):
+        await house.restore(other)
+    assert await house.rows(documents) == before
+
+
+async def test_given_a_backup_of_an_older_schema_then_its_rows_are_brought_up_to_date(
+    house: House, tmp_path: Path
+) -> None:
+    engine = create_engine(f"sqlite:///{tmp_path / 'old.sqlite'}")
+    upgrade(engine, "0001")
+    with engine.begin() as connection:
+        connection.exec_driver_sql(
+            "INSERT INTO statistics (day, tenant, user, room, model, questions, refused,"
+            " prompt_tokens, completion_tokens, cost)"
+            " VALUES ('2026-01-02', 'default', 'ann', '', 'm', 3, 1, 10, 20, 0.5)"
+        )
+        row = dict(connection.exec_driver_sql("SELECT * FROM statistics").mappings().one())
+    engine.dispose()
+    await house.dump.replace("0001", [("statistics", [row])], [])
+    [kept] = await house.rows(statistics)
+    assert (kept["user"], kept["questions"], kept["blocked"]) == ("ann", 3, 0)
+    assert str(kept["day"]) == "2026-01-02"
+
+
+async def test_given_a_restore_that_was_interrupted_then_the_next_one_is_whole(
+    house: House, tmp_path: Path
+) -> None:
+    file = tmp_path / "backup.zip"
+    await house.back_up(file)
+    before = await house.chunks()
+    from ragstone.backup.restore import restore
+
+    steps = restore(file, house.index, house.catalog, house.dump)
+    await anext(steps)
+    await steps.aclose()
+    assert await house.chunks() == before
+    await house.restore(file)
+    assert await house.chunks() == before
+
+
+def test_given_another_zip_then_it_is_no_backup(tmp_path: Path) -> None:
+    file = tmp_path / "photos.zip"
+    with zipfile.ZipFile(file, "w") as other:
+        other.writestr("photo.txt", "x")
+    with pytest.raises(InputError, match="no backup"):
+        ArchiveReader(file)
+
+
+def _copy(source: Path, target: Path, change: object) -> None:
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
+        for name in old.namelist():
+            data = change(name, old.read(name))  # type: ignore[operator]
+            if data is not None:
+                new.writestr(name, data)

@@ -1,0 +1,84 @@
+"""The doctor finds what disagrees, mends it, and then finds nothing."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ragstone.filters import eq
+from ragstone.state.tables import documents
+from tests.backup.house import House, opened
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[House]:
+    (tmp_path / "data").mkdir()
+    async with opened(tmp_path / "data") as house:
+        house.write("hours.txt", "The museum opens at nine.")
+        house.write("rules.txt", "Dogs must be on a lead. " * 60)
+        await house.ingest()
+        yield house
+
+
+async def test_given_nothing_wrong_then_nothing_is_found(house: House) -> None:
+    assert await house.examine() == ()
+
+
+async def test_given_chunks_without_a_document_then_they_are_deleted(house: House) -> None:
+    before = await house.chunks()
+    stray = replace(next(iter(before.values())), chunk_id="0" * 32, document_id="gone")
+    await house.index.upsert(await house.collection(), [stray])
+    [found] = await house.examine()
+    assert "1 chunks belong to no document" in found
+    assert await house.chunks() == before
+    assert await house.examine() == ()
+
+
+async def test_given_a_check_only_then_nothing_is_changed(house: House) -> None:
+    stray = replace(next(iter((await house.chunks()).values())), chunk_id="0" * 32, document_id="x")
+    await house.index.upsert(await house.collection(), [stray])
+    [found] = await house.examine(mend=False)
+    assert "--check" in found
+    assert stray.chunk_id in await house.chunks()
+
+
+async def test_given_a_document_without_chunks_then_it_is_read_again(house: House) -> None:
+    before = {chunk.text for chunk in (await house.chunks()).values()}
+    one = next(iter((await house.chunks()).values()))
+    await house.index.delete(await house.collection(), eq("document_id", one.document_id))
+    [found] = await house.examine()
+    assert f"{one.path}: 0 of its" in found
+    assert {chunk.text for chunk in (await house.chunks()).values()} == before
+    assert await house.examine() == ()
+
+
+async def test_given_its_source_is_gone_too_then_it_is_forgotten(house: House) -> None:
+    (house.documents / "hours.txt").unlink()
+    [lost] = [c for c in (await house.chunks()).values() if c.path.endswith("hours.txt")]
+    await house.index.delete(await house.collection(), eq("document_id", lost.document_id))
+    await house.examine()
+    assert [row["path"] for row in await house.rows(documents)] == ["/documents/rules.txt"]
+    assert await house.examine() == ()
+
+
+async def test_given_old_versions_that_were_not_purged_then_they_are(house: House) -> None:
+    house.write("hours.txt", "Changed.")
+    [old] = [c for c in (await house.chunks()).values() if c.path.endswith("hours.txt")]
+    document = await house.catalog.document(old.document_id)
+    assert document
+    await house.catalog.retire([document.id])
+    found = await house.examine()
+    assert found == ("1 old versions of documents still have chunks. They are deleted.",)
+    assert old.chunk_id not in await house.chunks()
+    assert await house.examine() == ()
+
+
+async def test_given_vectors_that_are_missing_then_they_are_made(house: House) -> None:
+    collection, chunks = await house.collection(), list((await house.chunks()).values())
+    await house.index.delete(collection, eq("revision", chunks[0].revision))
+    await house.index.upsert(collection, [c for c in chunks if c.revision == chunks[0].revision])
+    [found] = await house.examine()
+    assert "chunks of finished documents have no vector" in found
+    assert not await house.index.without_vectors(collection, 1)
+    assert await house.examine() == ()
