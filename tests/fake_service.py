@@ -52,6 +52,7 @@ from ragstone.service import (
     Progress,
 )
 from ragstone.service.maintenance import Maintenance
+from ragstone.service.statistics import Statistics
 from ragstone.turn import Ask, Hit, Passage, Principal, Traced, Turn
 
 WORDS = ("The ", "answer ", "is ", "42 ", "[1].")
@@ -106,6 +107,10 @@ class FakeService:
     health: dict[str, str] = field(
         default_factory=lambda: {"index": "ok", "state": "ok", "models": "ok"}
     )
+
+    @property
+    def statistics(self) -> Statistics:
+        raise NotImplementedError
 
     @property
     def maintenance(self) -> Maintenance:

@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[1] / "src" / "ragstone"
 
 LAYERS = (
-    {"errors"},
+    {"errors", "correlation"},
     {"chunk", "intent", "answer"},
     {"turn"},
     {"caller"},
@@ -26,7 +26,8 @@ LAYERS = (
     {"backup"},
     {"library"},
     {"build"},
-    {"wire", "metrics"},
+    {"wire", "telemetry"},
+    {"metrics"},
     {"dialects", "remote"},
     {"app"},
     {"server", "evaluation"},

@@ -3,17 +3,21 @@
 from fastapi import FastAPI
 
 from ragstone import __version__
-from ragstone.dialects import docs, local, maintenance, openai, ops, retrieval, topics
+from ragstone.dialects import docs, local, maintenance, openai, ops, retrieval, statistics, topics
+from ragstone.dialects.correlate import Correlate
 from ragstone.dialects.guards import BodyLimit, Observe, OnlyFromHere
 from ragstone.dialects.http import handle_errors
 from ragstone.metrics import Metrics
 from ragstone.service import Service
 from ragstone.settings import Settings
+from ragstone.telemetry import Telemetry
 
 MEGABYTE = 1_000_000
 
 
-def create_app(service: Service, settings: Settings, token: str) -> FastAPI:
+def create_app(
+    service: Service, settings: Settings, token: str, telemetry: Telemetry | None = None
+) -> FastAPI:
     """The application. It does not own `service`: who opened it closes it.
 
     `token` opens the routes below /local.
@@ -25,13 +29,15 @@ def create_app(service: Service, settings: Settings, token: str) -> FastAPI:
         docs_url=None,
         redoc_url=None,
     )
-    metrics = Metrics()
+    telemetry = telemetry or Telemetry()
+    metrics = Metrics(telemetry)
     for routes in (
         openai.router(service, metrics),
         retrieval.router(service),
         local.router(service, metrics, token),
         topics.router(service, token),
         maintenance.router(service, token),
+        statistics.router(service, token),
         ops.router(service, metrics, token),
         docs.router(app),
     ):
@@ -41,4 +47,5 @@ def create_app(service: Service, settings: Settings, token: str) -> FastAPI:
     app.add_middleware(BodyLimit, limit=settings.server.max_request_mb * MEGABYTE)
     app.add_middleware(OnlyFromHere)
     app.add_middleware(Observe, metrics=metrics)
+    app.add_middleware(Correlate, telemetry=telemetry, logs=settings.log.requests)
     return app

@@ -56,6 +56,7 @@ from ragstone.state.history import SqlHistory
 from ragstone.state.jobs import SqlJobs
 from ragstone.state.templates import SqlTemplates
 from ragstone.state.topics import SqlTopics
+from ragstone.state.traces import SqlTraces
 from ragstone.state.vocabulary import SqlVocabulary
 
 if TYPE_CHECKING:
@@ -109,6 +110,7 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
             count=token_counter(settings.llm.model),
             checker=checker(),
             dump=SqlDump(database, catalog),
+            traces=SqlTraces(database),
         )
         for collection in await catalog.collections():
             await index.create(collection)

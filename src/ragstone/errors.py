@@ -10,6 +10,7 @@ RagstoneError
 │   ├── UnknownModel
 │   ├── InvalidTopic
 │   ├── UnknownTopic
+│   ├── UnknownTrace
 │   ├── QuestionBlocked
 │   ├── Unauthorized
 │   └── Forbidden
@@ -111,6 +112,17 @@ class UnknownModel(InputError):
 
 class InvalidTopic(InputError):
     code = "invalid_topic"
+
+
+class UnknownTrace(InputError):
+    code = "unknown_trace"
+    status = 404
+
+    def __init__(self, id: str) -> None:
+        super().__init__(
+            f"There is no trace {id[:100]!r}, or no longer: STATISTICS__TRACE_DAYS says how long "
+            "they are kept."
+        )
 
 
 class UnknownTopic(InputError):

@@ -26,6 +26,7 @@ from ragstone.stages.guard import Guard
 from ragstone.stages.instruct import Instruct
 from ragstone.stages.persist import Persist
 from ragstone.stages.recall import Recall
+from ragstone.stages.record import Record
 from ragstone.stages.remember import Remember
 from ragstone.stages.rerank import Rerank
 from ragstone.stages.retrieve import Retrieve
@@ -132,7 +133,7 @@ def guard(settings: Settings) -> Guard:
 
 def _recall(settings: Settings, level: Level, answers: bool) -> Recall:
     """The cache's stage; results of other settings are none of this recipe's."""
-    behind = {"server", "cache", "log_level", "ragstone_data"}
+    behind = {"server", "cache", "log_level", "ragstone_data", "statistics", "log", "telemetry"}
     said = (level, answers, settings.model_dump_json(exclude=behind))
     recipe = hashlib.blake2b(repr(said).encode(), digest_size=16).hexdigest()
     return Recall(recipe=recipe, answers=answers, mode=settings.cache.threshold_mode)
@@ -155,7 +156,13 @@ def _recipe(settings: Settings, level: Level, plan: Plan) -> Recipe:
     before, answering = _understanding(settings, level, plan), _answering(settings, level)
     if settings.self_rag.enabled and level in ROUNDS:
         answering = (_rounds(settings, answering),)
-    return Recipe((*before, *answering), tail=(Persist(), Remember()))
+    return Recipe((*before, *answering), tail=(Persist(), Remember(), _record(settings)))
+
+
+def _record(settings: Settings) -> Record:
+    """The stage that keeps traces."""
+    kept = settings.statistics
+    return Record(days=kept.trace_days, questions=kept.questions)
 
 
 def _understanding(settings: Settings, level: Level, plan: Plan) -> tuple[Stage, ...]:

@@ -64,6 +64,23 @@ class DayUse:
     cost: float
 
 
+By = Literal["day", "user", "room", "model"]
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """The sums of a day, user, room or model, by its `name`: `cost` in US dollars, as far as prices
+    are known."""
+
+    name: str
+    questions: int
+    refused: int
+    blocked: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float
+
+
 @dataclass(frozen=True, slots=True)
 class StrategyUse:
     """How a strategy did: mean seconds of a whole question, mean confidence of its answers."""
@@ -80,6 +97,59 @@ class Report:
 
     days: tuple[DayUse, ...]
     strategies: tuple[StrategyUse, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StageTrace:
+    """What one stage of a question did."""
+
+    stage: str
+    seconds: float
+    status: str
+    decision: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionTrace:
+    """What happened to one question. `at` is in seconds since 1970; `request` is the id of the HTTP
+    request, `trace` that of W3C Trace Context; `cached` is what the semantic cache had of it
+    (answer, search or nothing). `question` is empty unless the operator wants it kept. `finish` is
+    the answer's, or error, and then `error` names the stage that failed."""
+
+    id: str
+    at: float
+    tenant: str
+    user: str
+    request: str = ""
+    trace: str = ""
+    room: str = ""
+    collection: str = ""
+    level: str = ""
+    strategy: str = ""
+    intent: str = ""
+    question: str = ""
+    model: str = ""
+    finish: str = ""
+    error: str = ""
+    cached: str = ""
+    seconds: float = 0.0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float | None = None
+    confidence: float | None = None
+    stages: tuple[StageTrace, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StageUse:
+    """How long a stage took, in seconds, over `runs` questions; `failed` of them it failed."""
+
+    stage: str
+    runs: int
+    failed: int
+    mean: float
+    p95: float
 
 
 MatchType = Literal["exact", "synonym", "contextual", "weak"]

@@ -19,6 +19,7 @@ from ragstone.dialects.guards import is_loopback
 from ragstone.errors import ConfigError, DataDirectoryInUse
 from ragstone.remote import SERVER_FILE, find_server
 from ragstone.settings import Settings
+from ragstone.telemetry import Telemetry, tracer
 
 GRACE_SECONDS = 10
 """How long running answers may go on after the server was told to stop."""
@@ -51,8 +52,9 @@ async def _serve(settings: Settings, say: Callable[[str], None]) -> None:
                 _publish(data, {"url": url, "pid": os.getpid(), "token": token})
                 say(f"Ragstone is ready at {url} (API below /v1, described at {url}/docs).")
 
+            spans, provider = await asyncio.to_thread(tracer, settings.telemetry)
             config = uvicorn.Config(
-                create_app(service, settings, token),
+                create_app(service, settings, token, Telemetry(spans)),
                 log_config=None,
                 access_log=False,
                 server_header=False,
@@ -62,6 +64,8 @@ async def _serve(settings: Settings, say: Callable[[str], None]) -> None:
                 await _Server(config, ready).serve([listener])
             finally:
                 _withdraw(data, token)
+                if provider is not None:
+                    await asyncio.to_thread(provider.shutdown)
 
 
 class _Server(uvicorn.Server):

@@ -21,6 +21,7 @@ from ragstone.filters import AnyOf, Not
 from ragstone.ingest.jobs import Jobs
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ingest.topics import MOST_TOPICS, topic
+from ragstone.library.statistics import LocalStatistics
 from ragstone.ports import CacheFigures, Embedder, Kit, Topics
 from ragstone.records import BlockedQuestion, Collection, Document, Report, Ruling, Topic
 from ragstone.service import CollectionSummary, Found, IngestRequest, Overview, Progress
@@ -54,6 +55,7 @@ class Ragstone:
         self._data = data
         self._guard = guard
         self.maintenance = maintenance
+        self.statistics = LocalStatistics(kit)
 
     def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
         return self._answers.events(ask)

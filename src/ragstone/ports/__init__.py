@@ -15,6 +15,7 @@ from ragstone.ports.intents import IntentExamples, Likeness
 from ragstone.ports.kit import Kit
 from ragstone.ports.reranking import Judgement, Reranker, Statistics
 from ragstone.ports.templates import Templates
+from ragstone.ports.traces import Traces
 from ragstone.ports.vocabulary import Vocabulary
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "Templates",
     "TopicStore",
     "Topics",
+    "Traces",
     "Vectors",
     "Vocabulary",
 ]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from ragstone.answer import Finish, Instructions, Usage
-from ragstone.records import Report
+from ragstone.records import By, Report, Use
 from ragstone.text.budget import Tier
 from ragstone.turn import Ask, Passage, Turn
 
@@ -73,6 +73,10 @@ class History(Protocol):
 
     async def report(self, tenant: str, days: int) -> Report:
         """The sums of a tenant for today (UTC) and the days before it, `days` in all."""
+        ...
+
+    async def use(self, tenant: str, days: int, by: By, user: str | None = None) -> list[Use]:
+        """The sums over these days by day, user, room or model, of one user or of all."""
         ...
 
 

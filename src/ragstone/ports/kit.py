@@ -13,6 +13,7 @@ from ragstone.ports.index import ChunkIndex, Retriever
 from ragstone.ports.intents import IntentExamples
 from ragstone.ports.reranking import Reranker, Statistics
 from ragstone.ports.templates import Templates
+from ragstone.ports.traces import Traces
 from ragstone.ports.vocabulary import Vocabulary
 from ragstone.text.tokens import Count, count
 
@@ -40,3 +41,4 @@ class Kit:
     count: Count = count
     checker: Checker | None = None
     dump: StateDump | None = None
+    traces: Traces | None = None

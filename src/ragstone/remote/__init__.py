@@ -20,8 +20,10 @@ from ragstone.events import Done, Event, Failed
 from ragstone.ports import CacheFigures
 from ragstone.records import BlockedQuestion, Document, Report, Ruling, Topic
 from ragstone.remote.maintenance import RemoteMaintenance
+from ragstone.remote.statistics import RemoteStatistics
 from ragstone.service import CollectionSummary, Found, IngestRequest, Overview, Progress, Service
 from ragstone.service.maintenance import Maintenance
+from ragstone.service.statistics import Statistics
 from ragstone.settings import Settings
 from ragstone.turn import Ask, Principal
 from ragstone.wire import INSTANCE_HEADER, instance
@@ -109,6 +111,7 @@ class RemoteRagstone:
             trust_env=False,
         )
         self.maintenance: Maintenance = RemoteMaintenance(self._events)
+        self.statistics: Statistics = RemoteStatistics(self._get)
 
     async def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
         async with aclosing(self._events("/local/ask", wire.dump(ask))) as items:

@@ -13,6 +13,7 @@ from ragstone.events import Event
 from ragstone.ports import CacheFigures
 from ragstone.records import BlockedQuestion, Collection, Document, Report, Ruling, Topic
 from ragstone.service.maintenance import Maintenance
+from ragstone.service.statistics import Statistics
 from ragstone.turn import Ask, Hit, Principal, Traced
 
 
@@ -105,6 +106,11 @@ class Overview:
 
 class Service(Protocol):
     """All that can be asked of a Ragstone. Errors are RagstoneErrors, also when remote."""
+
+    @property
+    def statistics(self) -> Statistics:
+        """What was asked, what it cost, and what became of single questions."""
+        ...
 
     @property
     def maintenance(self) -> Maintenance:

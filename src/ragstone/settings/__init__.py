@@ -6,6 +6,7 @@ a default and a help text; `docs/reference.md` lists them, and a test holds the 
 
 from ragstone.settings.all import Settings, load
 from ragstone.settings.models import EmbeddingSettings, LlmSettings, RerankSettings
+from ragstone.settings.observing import LogSettings, StatisticsSettings, TelemetrySettings
 from ragstone.settings.rag import RagSettings, SelfRagSettings
 from ragstone.settings.server import ServerSettings
 from ragstone.settings.storage import IndexSettings, IngestSettings
@@ -24,11 +25,14 @@ __all__ = [
     "IndexSettings",
     "IngestSettings",
     "LlmSettings",
+    "LogSettings",
     "RagSettings",
     "RerankSettings",
     "SelfRagSettings",
     "ServerSettings",
     "Settings",
     "SpellingSettings",
+    "StatisticsSettings",
+    "TelemetrySettings",
     "load",
 ]

@@ -7,10 +7,10 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.answer import Answer
-from ragstone.records import Report
+from ragstone.records import By, Report, Use
 from ragstone.state.database import Database
 from ragstone.state.rows import insert
-from ragstone.state.statistics import count, report
+from ragstone.state.statistics import count, report, use
 from ragstone.state.tables import blocks, conversations
 from ragstone.turn import Ask, Message, Principal, Turn
 
@@ -39,6 +39,11 @@ class SqlHistory:
         """`ports.History`."""
         async with self._database.reading() as connection:
             return await report(connection, tenant, days, time.time())
+
+    async def use(self, tenant: str, days: int, by: By, user: str | None = None) -> list[Use]:
+        """`ports.History`."""
+        async with self._database.reading() as connection:
+            return await use(connection, tenant, days, by, user, time.time())
 
     async def load(self, principal: Principal, room: str, limit: int = 20) -> list[Message]:
         """The last `limit` messages of the principal's own room, oldest first."""

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Table, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from ragstone.records import DayUse, Report, StrategyUse
+from ragstone.records import By, DayUse, Report, StrategyUse, Use
 from ragstone.state.rows import insert
 from ragstone.state.tables import statistics, strategies
 from ragstone.turn import Turn
@@ -48,6 +48,15 @@ async def report(connection: AsyncConnection, tenant: str, days: int, now: float
     )
 
 
+async def use(
+    connection: AsyncConnection, tenant: str, days: int, by: By, user: str | None, now: float
+) -> list[Use]:
+    """The sums of a tenant, or one user of it, by day, user, room or model."""
+    since = _day(now) - timedelta(days=days - 1)
+    found = await _sums(connection, statistics, by, _ASKED, tenant, since, user)
+    return [Use(str(name), *amounts) for name, *amounts in found]
+
+
 async def _sums(
     connection: AsyncConnection,
     table: Table,
@@ -55,10 +64,13 @@ async def _sums(
     names: tuple[str, ...],
     tenant: str,
     since: date,
+    user: str | None = None,
 ) -> list[Any]:
     """Rows of `by` and the sums of `names`, in the order of `by`."""
     sums = (func.sum(table.c[name]) for name in names)
     rows = select(table.c[by], *sums).where(table.c.tenant == tenant, table.c.day >= since)
+    if user is not None:
+        rows = rows.where(table.c.user == user)
     return list((await connection.execute(rows.group_by(table.c[by]).order_by(table.c[by]))).all())
 
 

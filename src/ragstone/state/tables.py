@@ -224,6 +224,36 @@ jobs = Table(
     Index(None, "state"),
 )
 
+traces = Table(
+    "traces",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("at", Double, nullable=False),
+    Column("tenant", Text, nullable=False),
+    Column("user", Text, nullable=False),
+    Column("request", Text, nullable=False),
+    Column("trace", Text, nullable=False),
+    Column("room", Text, nullable=False),
+    Column("collection", Text, nullable=False),
+    Column("level", Text, nullable=False),
+    Column("strategy", Text, nullable=False),
+    Column("intent", Text, nullable=False),
+    Column("question", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("finish", Text, nullable=False),
+    Column("error", Text, nullable=False),
+    Column("cached", Text, nullable=False),
+    Column("seconds", Double, nullable=False),
+    Column("prompt_tokens", BigInteger, nullable=False),
+    Column("completion_tokens", BigInteger, nullable=False),
+    Column("cost", Double),
+    Column("confidence", Double),
+    Column("stages", JSON, nullable=False),
+    Index(None, "tenant", "at"),
+    Index(None, "at"),
+)
+"""What happened to single questions, for some days."""
+
 topics = Table(
     "topics",
     metadata,

@@ -100,9 +100,35 @@ def migrate(
 def stats(
     context: Context,
     days: Annotated[int, typer.Option(min=1, max=3650, help="Today and the days before.")] = 30,
+    by: Annotated[
+        str, typer.Option(metavar="WHAT", help="user, room, model, or stage; else by day.")
+    ] = "",
     as_json: opt.AsJson = False,
 ) -> None:
     """Show what was asked, what it cost, and how each search strategy did."""
-    from ragstone.terminal import commands
+    from ragstone.terminal import commands, statistics
 
-    run(settings_of(context), lambda s: commands.stats(s, days, as_json=as_json))
+    if by and by not in statistics.KINDS:
+        raise typer.BadParameter(f"--by takes one of {', '.join(statistics.KINDS)}")
+    if by:
+        run(settings_of(context), lambda s: statistics.show(s, days, by, as_json))
+    else:
+        run(settings_of(context), lambda s: commands.stats(s, days, as_json=as_json))
+
+
+@app.command()
+def trace(
+    context: Context,
+    id: Annotated[
+        str, typer.Argument(metavar="[ID]", help="The id of an answer; none lists the newest.")
+    ] = "",
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many to list.")] = 20,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Show what became of the last questions, or what each stage did for one."""
+    from ragstone.terminal import statistics
+
+    if id:
+        run(settings_of(context), lambda s: statistics.trace(s, id, as_json))
+    else:
+        run(settings_of(context), lambda s: statistics.traces(s, limit, as_json))

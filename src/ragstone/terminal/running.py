@@ -49,7 +49,7 @@ def guarded(
 
     The log goes to standard error; a server's has `tracebacks`, as nobody else sees its errors.
     """
-    log.start(settings.log_level, tracebacks)
+    log.start(settings.log_level, tracebacks, settings.log.format)
     try:
         status = work() or 0
     except RagstoneError as error:

@@ -1,0 +1,26 @@
+"""The port that keeps what happened to single questions, for a while."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ragstone.records import QuestionTrace, StageUse
+
+
+class Traces(Protocol):
+    """Traces of questions. Methods raise StateUnavailable and StorageFull."""
+
+    async def keep(self, trace: QuestionTrace, days: int) -> None:
+        """Keep one, and forget those older than `days`."""
+        ...
+
+    async def get(self, tenant: str, id: str) -> QuestionTrace | None: ...
+
+    async def latest(
+        self, tenant: str, limit: int, before: float | None = None, user: str | None = None
+    ) -> Sequence[QuestionTrace]:
+        """The newest first, of one user or all; older than `before` (seconds since 1970)."""
+        ...
+
+    async def stages(self, tenant: str, since: float) -> Sequence[StageUse]:
+        """How long each stage took for the traces that are kept, in the order of the recipe."""
+        ...

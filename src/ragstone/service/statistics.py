@@ -1,0 +1,27 @@
+"""What was asked, what it cost, and what became of single questions."""
+
+from typing import Protocol
+
+from ragstone.records import By, QuestionTrace, StageUse, Use
+
+
+class Statistics(Protocol):
+    """The figures of a tenant, of one `user` or of all."""
+
+    async def use(self, tenant: str, days: int, by: By, user: str | None = None) -> list[Use]:
+        """The sums over today (UTC) and the days before, `days` in all, by name."""
+        ...
+
+    async def traces(
+        self, tenant: str, limit: int, before: float | None = None, user: str | None = None
+    ) -> list[QuestionTrace]:
+        """The newest questions that are kept, older than `before` (seconds since 1970)."""
+        ...
+
+    async def trace(self, tenant: str, id: str, user: str | None = None) -> QuestionTrace:
+        """One question. Raises UnknownTrace."""
+        ...
+
+    async def stages(self, tenant: str, days: int) -> list[StageUse]:
+        """How long each stage took in the questions that are kept, in the order of the recipe."""
+        ...
