@@ -29,6 +29,7 @@ NAMES = (
     "cache",
     "concurrency",
     "chat",
+    "streaming",
     "kill9",
     "installed_size",
     "token_counts",

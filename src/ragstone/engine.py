@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from dataclasses import replace
 from itertools import groupby
@@ -94,6 +94,7 @@ class _Run:
         self._recipe = recipe
         self._emit = emit
         self.turn = turn
+        self._said: list[str] = []
 
     async def stages(self) -> None:
         try:
@@ -136,7 +137,8 @@ class _Run:
         """Run one stage; whether it was the last one."""
         await emit(StageStarted(stage.name))
         ended = await attempt(stage, self.turn, self._kit, emit)
-        turn = ended.step.turn if ended.step else self.turn
+        turn = ended.step.turn if ended.step else heard(self.turn, self._said)
+        self._said.clear()
         self.turn = replace(turn, trace=(*turn.trace, ended.traced))
         await emit(StageEnded(ended.traced))
         if ended.failure and stage.fails == "closed":
@@ -145,22 +147,24 @@ class _Run:
 
     async def _report(self, event: Event) -> None:
         """Send an event on, and keep what has been said in case the stage does not return."""
-        self.turn = heard(self.turn, event)
+        if isinstance(event, Token):
+            self._said.append(event.text)
         await self._emit(event)
 
     def _finish(self, finish: Finish) -> None:
-        answer = self.turn.answer or Answer()
+        turn = heard(self.turn, self._said)
+        answer = turn.answer or Answer()
         answer = Answer() if answer.held else answer
-        self.turn = replace(self.turn, answer=replace(answer, finish=finish))
+        self.turn = replace(turn, answer=replace(answer, finish=finish))
 
 
-def heard(turn: Turn, event: Event) -> Turn:
-    """The turn with an emitted token added to its answer, so that a partial answer is kept."""
-    if not isinstance(event, Token):
+def heard(turn: Turn, said: Sequence[str]) -> Turn:
+    """The turn with what was said added to its answer, so that a partial answer is kept."""
+    if not said:
         return turn
     answer = turn.answer or Answer()
-    said = "" if answer.held else answer.text
-    return replace(turn, answer=replace(answer, text=said + event.text, held=False))
+    text = "" if answer.held else answer.text
+    return replace(turn, answer=replace(answer, text=text + "".join(said), held=False))
 
 
 async def _nowhere(event: Event) -> None:

@@ -49,9 +49,7 @@ class Telemetry:
         ) as span:
             yield span
 
-    def observe(
-        self, ask: Ask, events: AsyncGenerator[Event, None]
-    ) -> AsyncGenerator[Event, None]:
+    def observe(self, ask: Ask, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
         """Pass the events of one question on, as a span with one for each stage."""
         return events if self._tracer is None else self._observed(self._tracer, ask, events)
 

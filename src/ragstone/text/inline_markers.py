@@ -12,6 +12,10 @@ from ragstone.turn import Passage
 HELD = 4
 """Characters of space that are held back at most, to put a marker before them."""
 
+LOOKED_AT = 300
+"""Characters before a place that say whether a sentence ends there: a model that never ends one
+must not make every further word cost more."""
+
 LEAST_WORDS = 3
 """Content words of a sentence that can be told to come from somewhere."""
 
@@ -22,6 +26,9 @@ _TOKEN = re.compile(r"\s+|[^\s。！？]*[。！？]++[”’」』）)]*+|[^\s�
 _MARKER = re.compile(r"\[\d{1,3}\]")
 _ENDS = re.compile(r"(?:[.!?…]+['\"”’)»*_]*|[。！？]+[”’」』）)]*)$")
 _SPACELESS = re.compile(r"[。！？][”’」』）)]*$")
+_LAST = frozenset(".!?…'\"”’)»*_。！？」』）]")
+"""What a sentence or its marker ends with."""
+
 _FENCE = "```"
 _NO_PROSE = re.compile(r"\s*(?:[|#>]|```|~~~)")
 
@@ -95,10 +102,15 @@ class InlineMarkers:
 
     def _ended(self) -> bool:
         """Whether what has been said is a whole sentence, or a line."""
-        said = self._sentence.rstrip()
-        if "\n" in self._space or "\n" in self._sentence[len(said) :] or _SPACELESS.search(said):
+        last = self._sentence[-LOOKED_AT:]
+        said = last.rstrip()
+        if "\n" in self._space or "\n" in last[len(said) :]:
             return True
-        spaced = self._space or self._sentence != said
+        if said[-1:] not in _LAST:
+            return False
+        if _SPACELESS.search(said):
+            return True
+        spaced = self._space or last != said
         bare = _MARKER.sub("", said).rstrip()
         return bool(spaced and _ENDS.search(bare) and len(sentences(f"{bare} Xx")) > 1)
 

@@ -1,0 +1,204 @@
+"""Many answers at once, streamed by one process over HTTP, and what HTTP adds to the engine.
+
+The server is a process of its own with the real recipe, index and embedder; a scripted answerer
+says 100 words at 50 a second. Clients are plain sockets in this process, which read a stream in
+pieces as they come. A gap is the time between two events of one stream.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from benchmarks.common import resident_mb
+from benchmarks.row import Row
+from ragstone import build
+from ragstone.app import create_app
+from ragstone.evaluation.measures import percentile
+from ragstone.models.scripted import Scripted
+from ragstone.ports import Said
+from ragstone.service import IngestRequest
+from ragstone.settings import Settings
+from ragstone.turn import Ask
+
+STREAMS = int(os.environ.get("BENCH_STREAMS", "500"))
+WORDS, PAUSE = 100, 0.02
+LEAVING = 64
+ROUNDS = 60
+DOCUMENTS = Path(__file__).parents[1] / "examples" / "documents"
+QUESTION = "How many days of leave are there?"
+
+
+def run() -> list[Row]:
+    with tempfile.TemporaryDirectory() as directory:
+        return asyncio.run(_run(Path(directory)))
+
+
+async def _run(data: Path) -> list[Row]:
+    async with _server(data, PAUSE) as (port, pid):
+        await _stream(port, 0)
+        streams = await asyncio.gather(*(_stream(port, number) for number in range(STREAMS)))
+        memory = resident_mb(pid)
+        gaps = [gap for stream in streams for gap in stream.gaps]
+        whole = sum(stream.finished for stream in streams)
+        left = await _leave(port)
+    async with _server(data, 0.0) as (port, _):
+        over_http, inside = await _overhead(port)
+    added = 1000 * (percentile(over_http, 0.5) - percentile(inside, 0.5))
+    return [
+        Row(f"{STREAMS} answers streamed at once: complete", whole, least=STREAMS),
+        Row(
+            f"{STREAMS} answers at once: gap between two events, above the model's, p95",
+            1000 * (percentile(gaps, 0.95) - PAUSE),
+            "ms",
+            most=100,
+        ),
+        Row(f"{STREAMS} answers at once: resident memory", memory, "MB", most=1000),
+        Row(
+            f"{LEAVING} clients leave: answers that had stopped a second later", left, least=LEAVING
+        ),
+        Row("HTTP: added to an answer of the engine, p50", added, "ms", most=2),
+    ]
+
+
+class _Stream:
+    """What one client saw."""
+
+    def __init__(self) -> None:
+        self.gaps: list[float] = []
+        self.finished = False
+
+
+async def _stream(port: int, number: int) -> _Stream:
+    """One answer, read to its end."""
+    seen = _Stream()
+    reader, writer = await _asked(port, f"{QUESTION} ({number})")
+    last = 0.0
+    while data := await reader.read(65536):
+        now = time.perf_counter()
+        if b"data: " in data and last:
+            seen.gaps.append(now - last)
+        last = now if b"data: " in data else last
+        seen.finished = seen.finished or b"[DONE]" in data
+    writer.close()
+    return seen
+
+
+async def _asked(port: int, question: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    body = json.dumps(
+        {
+            "model": "ragstone",
+            "stream": True,
+            "cache": False,
+            "messages": [{"role": "user", "content": question}],
+        }
+    ).encode()
+    writer.write(
+        b"POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n"
+        b"content-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(body) + body
+    )
+    await writer.drain()
+    return reader, writer
+
+
+async def _leave(port: int) -> int:
+    """Clients that leave in the middle of their answer; how many answers had stopped a second
+    later."""
+    before = await _running(port)
+    streams = [await _asked(port, f"{QUESTION} [{number}]") for number in range(LEAVING)]
+    await asyncio.sleep(1.0)
+    begun = await _running(port)
+    for _, writer in streams:
+        writer.transport.abort()
+    await asyncio.sleep(1.0)
+    return round(begun - max(before, await _running(port)))
+
+
+async def _running(port: int) -> float:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(b"GET /metrics HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n")
+    text = (await reader.read(-1)).decode()
+    writer.close()
+    [line] = [one for one in text.splitlines() if one.startswith("ragstone_questions_running ")]
+    return float(line.split()[1])
+
+
+async def _overhead(port: int) -> tuple[list[float], list[float]]:
+    """Seconds of a whole answer over HTTP, and as the server measures the engine itself."""
+    over_http, inside = [], []
+    for number in range(ROUNDS):
+        started = time.perf_counter()
+        reader, writer = await _asked(port, f"{QUESTION} {{{number}}}")
+        await reader.read(-1)
+        over_http.append(time.perf_counter() - started)
+        writer.close()
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET /bench HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n")
+        answer = (await reader.read(-1)).decode()
+        writer.close()
+        inside.append(float(answer.rsplit("\r\n\r\n", 1)[1]))
+    return over_http[5:], inside[5:]
+
+
+@asynccontextmanager
+async def _server(data: Path, pause: float) -> AsyncIterator[tuple[int, int]]:
+    """The server's port and process."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "benchmarks.streaming", str(data), str(port), str(pause)]
+    process = subprocess.Popen(command)
+    try:
+        for _ in range(200):
+            try:
+                await _running(port)
+                break
+            except (OSError, ValueError):
+                await asyncio.sleep(0.1)
+        yield port, process.pid
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+
+
+async def _serve(data: Path, port: int, pause: float) -> None:
+    import uvicorn
+    from starlette.responses import PlainTextResponse
+
+    settings = Settings(ragstone_data=data)
+    async with build.open(settings) as service:
+        await service.start_jobs()
+        async for _ in service.ingest(IngestRequest((str(DOCUMENTS),))):
+            pass
+        words = [Said(f"word{number} ") for number in range(WORDS)]
+        scripted = Scripted(words, pause=pause)
+        engine: Any = service._answers
+        object.__setattr__(engine._kit, "answerer", scripted)
+        app = create_app(service, settings, "token")
+
+        async def bench(_: Any) -> PlainTextResponse:
+            scripted.asked.clear()
+            started = time.perf_counter()
+            async for _ in service.ask(Ask(f"{QUESTION} {started}", cache=False)):
+                pass
+            return PlainTextResponse(str(time.perf_counter() - started))
+
+        app.add_route("/bench", bench)
+        config = uvicorn.Config(
+            app, host="127.0.0.1", port=port, log_level="error", access_log=False, backlog=2048
+        )
+        await uvicorn.Server(config).serve()
+
+
+if __name__ == "__main__":
+    directory, port, pause = sys.argv[1:]
+    asyncio.run(_serve(Path(directory), int(port), float(pause)))
