@@ -10,7 +10,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 import tempfile
 import time
@@ -156,7 +155,7 @@ async def _server(data: Path, pause: float) -> AsyncIterator[tuple[int, int]]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "benchmarks.streaming", str(data), str(port), str(pause)]
-    process = subprocess.Popen(command)
+    process = await asyncio.create_subprocess_exec(*command)
     try:
         for _ in range(200):
             try:
@@ -167,7 +166,7 @@ async def _server(data: Path, pause: float) -> AsyncIterator[tuple[int, int]]:
         yield port, process.pid
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(30)
+        await process.wait()
 
 
 async def _serve(data: Path, port: int, pause: float) -> None:
