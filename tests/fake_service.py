@@ -19,6 +19,7 @@ from ragstone.errors import (
     UnknownDocument,
     UnknownModel,
     UnknownTopic,
+    UnknownTrace,
 )
 from ragstone.events import (
     Done,
@@ -34,14 +35,19 @@ from ragstone.events import (
 from ragstone.ports import CacheFigures
 from ragstone.records import (
     BlockedQuestion,
+    By,
     Collection,
     DayUse,
     Document,
+    QuestionTrace,
     Report,
     Ruling,
+    StageTrace,
+    StageUse,
     StrategyUse,
     Topic,
     TopicMatch,
+    Use,
 )
 from ragstone.service import (
     CollectionSummary,
@@ -93,6 +99,28 @@ ENDINGS = {
 }
 
 
+class FakeStatistics:
+    """One question of one user on one day."""
+
+    async def use(self, tenant: str, days: int, by: By, user: str | None = None) -> list[Use]:
+        return [Use("2026-01-02" if by == "day" else "ann", 3, 1, 0, 10, 20, 0.5)]
+
+    async def traces(
+        self, tenant: str, limit: int, before: float | None = None, user: str | None = None
+    ) -> list[QuestionTrace]:
+        return [
+            QuestionTrace("one", 1.0, tenant, "ann", stages=(StageTrace("retrieve", 1, "done"),))
+        ]
+
+    async def trace(self, tenant: str, id: str, user: str | None = None) -> QuestionTrace:
+        if id != "one" or user not in (None, "ann"):
+            raise UnknownTrace(id)
+        return (await self.traces(tenant, 1))[0]
+
+    async def stages(self, tenant: str, days: int) -> list[StageUse]:
+        return [StageUse("retrieve", 2, 1, 0.5, 0.7)]
+
+
 @dataclass
 class FakeService:
     """Questions choose what happens: ENDINGS, 'broken', 'breaks later', 'endless', 'think'."""
@@ -110,7 +138,7 @@ class FakeService:
 
     @property
     def statistics(self) -> Statistics:
-        raise NotImplementedError
+        return FakeStatistics()
 
     @property
     def maintenance(self) -> Maintenance:

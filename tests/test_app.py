@@ -108,7 +108,7 @@ async def test_docs_need_no_network(http: httpx2.AsyncClient) -> None:
     for path in schema["paths"]:
         assert f"<code>{path}</code>" in page
     assert "top_k" in page
-    assert {"/v1/chat/completions", "/v1/models", "/health", "/local/ask"} <= set(schema["paths"])
+    assert {"/v1/chat/completions", "/v1/models", "/health"} <= set(schema["paths"])
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "LOCALHOST"])

@@ -7,6 +7,7 @@ from ragstone.dialects import docs, local, maintenance, openai, ops, retrieval, 
 from ragstone.dialects.correlate import Correlate
 from ragstone.dialects.guards import BodyLimit, Observe, OnlyFromHere
 from ragstone.dialects.http import handle_errors
+from ragstone.dialects.openapi import describe
 from ragstone.metrics import Metrics
 from ragstone.service import Service
 from ragstone.settings import Settings
@@ -43,6 +44,7 @@ def create_app(
     ):
         app.include_router(routes)
     handle_errors(app)
+    describe(app)
     # The one added last runs first.
     app.add_middleware(BodyLimit, limit=settings.server.max_request_mb * MEGABYTE)
     app.add_middleware(OnlyFromHere)

@@ -12,6 +12,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Match
 
 from ragstone.dialects.sse import finished_before_leaving
 from ragstone.errors import RagstoneError, Unavailable
@@ -21,6 +22,8 @@ T = TypeVar("T")
 
 OPENAI_PREFIX = "/v1"
 CLIENT_LEFT = 499
+
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 _CODES = {
     400: "invalid_request",
@@ -126,7 +129,19 @@ async def _http_error(request: Request, error: Exception) -> Response:
     elif message == "There was an error parsing the body":
         message = "The request body is not valid JSON."
     headers = dict(error.headers or {})
+    if error.status_code == 405:
+        headers["Allow"] = ", ".join(_allowed(request))
     return error_response(request.url.path, error.status_code, message, headers=headers)
+
+
+def _allowed(request: Request) -> list[str]:
+    """The methods of every route at this address; Starlette names those of the first one."""
+    return [
+        method
+        for method in _METHODS
+        for scope in [{**request.scope, "method": method}]
+        if any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
+    ]
 
 
 async def unless_left(request: Request, answer: Coroutine[Any, Any, Response]) -> Response:

@@ -29,7 +29,9 @@ _MAX_SQL_INT = 2**63 - 1
 
 def router(service: Service, metrics: Metrics, token: str) -> APIRouter:
     """The routes below /local."""
-    routes = APIRouter(prefix="/local", tags=["Local"], dependencies=[Depends(only_with(token))])
+    routes = APIRouter(
+        prefix="/local", include_in_schema=False, dependencies=[Depends(only_with(token))]
+    )
 
     @routes.post("/ask", response_model=None)
     async def ask(body: JsonBody) -> Response:

@@ -23,7 +23,9 @@ class File(BaseModel):
 
 def router(service: Service, token: str) -> APIRouter:
     """The routes below /local that look after the whole."""
-    routes = APIRouter(prefix="/local", tags=["Local"], dependencies=[Depends(only_with(token))])
+    routes = APIRouter(
+        prefix="/local", include_in_schema=False, dependencies=[Depends(only_with(token))]
+    )
 
     @routes.post("/backup", response_model=None)
     async def backup(body: File) -> Response:

@@ -14,6 +14,7 @@ from ragstone.dialects import sse
 from ragstone.dialects.http import Json, last, openai_error, unless_left
 from ragstone.dialects.openai_answers import Completion
 from ragstone.dialects.openai_requests import CHAT_MODELS, ChatRequest, EmbeddingRequest
+from ragstone.dialects.openapi import STREAM, documented
 from ragstone.errors import InputError, RagstoneError, UnknownModel
 from ragstone.events import Done, Event, Failed, Sources, Thinking, Token
 from ragstone.metrics import Metrics
@@ -27,7 +28,11 @@ def router(service: Service, metrics: Metrics) -> APIRouter:
     """The routes below /v1."""
     routes = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
 
-    @routes.post("/chat/completions", response_model=None)
+    @routes.post(
+        "/chat/completions",
+        response_model=None,
+        responses=documented("application/json", STREAM),
+    )
     async def chat_completions(body: ChatRequest, request: Request) -> Response:
         """Answer the last message from the documents, streamed or in one piece."""
         completion = Completion(body, f"chatcmpl-{uuid.uuid4().hex}")

@@ -6,6 +6,7 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from ragstone.dialects.http import Json
+from ragstone.dialects.openapi import documented
 from ragstone.metrics import Metrics
 from ragstone.service import Service
 from ragstone.wire import INSTANCE_HEADER, instance
@@ -31,7 +32,7 @@ def router(service: Service, metrics: Metrics, token: str) -> APIRouter:
         status = "ready" if fine else "unavailable"
         return Json({"status": status, "checks": checks}, 200 if fine else 503)
 
-    @routes.get("/metrics", response_model=None)
+    @routes.get("/metrics", response_model=None, responses=documented("text/plain"))
     async def figures() -> Response:
         """Counters and times in Prometheus' text format."""
         metrics.cache(await service.cache_figures())

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from ragstone import wire
 from ragstone.dialects.guards import only_with
 from ragstone.dialects.http import Json, unless_left
+from ragstone.dialects.openapi import documented
 from ragstone.errors import InvalidTopic
 from ragstone.ingest.topics import read_csv, topic, write_csv
 from ragstone.records import Topic
@@ -71,7 +72,7 @@ def router(service: Service, token: str) -> APIRouter:
         """The topics of a tenant, by term."""
         return Json({"topics": [wire.dump(one) for one in await service.topics(tenant)]})
 
-    @routes.get("/export", response_model=None)
+    @routes.get("/export", response_model=None, responses=documented("text/csv"))
     async def export(tenant: Tenant = "default") -> Response:
         """The same as a CSV file, which /import takes."""
         text = write_csv(await service.topics(tenant))
