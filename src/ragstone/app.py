@@ -3,7 +3,7 @@
 from fastapi import FastAPI
 
 from ragstone import __version__
-from ragstone.dialects import docs, local, openai, ops, retrieval, topics
+from ragstone.dialects import conversations, docs, local, openai, ops, retrieval, topics
 from ragstone.dialects.guards import BodyLimit, Observe, OnlyFromHere
 from ragstone.dialects.http import handle_errors
 from ragstone.metrics import Metrics
@@ -29,6 +29,7 @@ def create_app(service: Service, settings: Settings, token: str) -> FastAPI:
     for routes in (
         openai.router(service, metrics),
         retrieval.router(service),
+        conversations.router(service),
         local.router(service, metrics, token),
         topics.router(service, token),
         ops.router(service, metrics, token),

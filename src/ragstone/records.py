@@ -127,6 +127,7 @@ class BlockedQuestion:
     match: MatchType
     score: float
     decided_by: str
+    user_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from ragstone.ports.answering import Answerer, Completer, History, Profile, Said
 from ragstone.ports.cache import Cache, CacheFigures, Kept, Near
 from ragstone.ports.catalog import Catalog, Edition
 from ragstone.ports.checking import Checker, Claim, Source, Support
+from ragstone.ports.conversations import Conversations, Lease
 from ragstone.ports.embedding import Embedder, Embedders, LateEmbedder, Vectors
 from ragstone.ports.guarding import Topics, TopicStore
 from ragstone.ports.index import ChunkIndex, Retriever, Search
@@ -25,6 +26,7 @@ __all__ = [
     "ChunkIndex",
     "Claim",
     "Completer",
+    "Conversations",
     "Edition",
     "Embedder",
     "Embedders",
@@ -34,6 +36,7 @@ __all__ = [
     "Kept",
     "Kit",
     "LateEmbedder",
+    "Lease",
     "Likeness",
     "Near",
     "Profile",

@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 from ragstone.answer import Finish, Instructions, Usage
 from ragstone.records import Report
 from ragstone.text.budget import Tier
-from ragstone.turn import Ask, Passage, Turn
+from ragstone.turn import Ask, Passage, Principal, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +67,18 @@ class Answerer(Protocol):
 
 
 class History(Protocol):
-    """Where finished turns go: conversations and statistics."""
+    """The sums of finished turns: per day (UTC), user, room and model."""
 
-    async def save(self, turn: Turn) -> None: ...
+    async def save(self, turn: Turn) -> None:
+        """Add the turn to the sums."""
+        ...
 
     async def report(self, tenant: str, days: int) -> Report:
         """The sums of a tenant for today (UTC) and the days before it, `days` in all."""
+        ...
+
+    async def forget(self, principal: Principal, user_id: str | None) -> int:
+        """Delete the sums of a principal, or of one of its accounts; of how many days."""
         ...
 
 

@@ -6,6 +6,7 @@ from ragstone.ports.answering import Answerer, Completer, History, Profile
 from ragstone.ports.cache import Cache
 from ragstone.ports.catalog import Catalog
 from ragstone.ports.checking import Checker
+from ragstone.ports.conversations import Conversations
 from ragstone.ports.embedding import Embedders
 from ragstone.ports.guarding import Topics
 from ragstone.ports.index import ChunkIndex, Retriever
@@ -38,3 +39,4 @@ class Kit:
     templates: Templates | None = None
     count: Count = count
     checker: Checker | None = None
+    conversations: Conversations | None = None

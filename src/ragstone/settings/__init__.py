@@ -13,6 +13,7 @@ from ragstone.settings.understanding import (
     AdaptiveSettings,
     CacheSettings,
     ConversationSettings,
+    DbSettings,
     SpellingSettings,
 )
 
@@ -20,6 +21,7 @@ __all__ = [
     "AdaptiveSettings",
     "CacheSettings",
     "ConversationSettings",
+    "DbSettings",
     "EmbeddingSettings",
     "IndexSettings",
     "IngestSettings",

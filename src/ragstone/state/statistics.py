@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from ragstone.records import DayUse, Report, StrategyUse
 from ragstone.state.rows import insert
 from ragstone.state.tables import statistics, strategies
+from ragstone.text.unicode import storable
 from ragstone.turn import Turn
 
 _ASKED = ("questions", "refused", "blocked", "prompt_tokens", "completion_tokens", "cost")
@@ -19,7 +20,13 @@ _SEARCHED = ("executions", "seconds", "rated", "confidence")
 async def count(connection: AsyncConnection, turn: Turn, now: float) -> None:
     """Add the turn to the sums of its day (UTC), place and model, and of its strategy."""
     answer, usage, ask = turn.answer, turn.usage, turn.ask
-    place = {"tenant": ask.principal.tenant, "user": ask.principal.user, "room": ask.room or ""}
+    place = {
+        "tenant": ask.principal.tenant,
+        "user": ask.principal.user,
+        "user_id": storable(ask.user_id),
+        "room": storable(ask.room or ""),
+        "search_type": ask.search_type,
+    }
     refused = int(answer is not None and answer.refused)
     blocked = int(answer is not None and answer.finish == "blocked")
     tokens = (usage.prompt_tokens, usage.completion_tokens)
