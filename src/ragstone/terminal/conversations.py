@@ -1,11 +1,10 @@
 """The `ragstone conversations` commands: what was asked in which room, and how to forget it."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ragstone.service.conversations import Format
 from ragstone.terminal import options as opt
 from ragstone.terminal.running import confirm, fail, run, settings_of
 
@@ -89,7 +88,7 @@ def rename(
 def export(
     context: Context,
     room: Room,
-    form: Annotated[Format, typer.Option("--format", help="What to write.")] = "markdown",
+    form: Annotated[Literal["json", "markdown"], typer.Option("--format", help="What to write.")] = "markdown",
     file: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Instead of printing it.")
     ] = None,
