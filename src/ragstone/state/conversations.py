@@ -46,10 +46,9 @@ class SqlConversations:
         if since:
             wanted.append(turns.c.at > since)
         if classes:
-            mine = turn_classes.c.turn_id == turns.c.id
-            values = [storable(value) for value in classes]
-            shares = select(turn_classes.c.turn_id).where(mine, turn_classes.c.value.in_(values))
-            wanted.append(shares.exists())
+            values = turn_classes.c.value.in_([storable(value) for value in classes])
+            shares = select(turn_classes.c.turn_id).where(*_in(turn_classes, place), values)
+            wanted.append(turns.c.id.in_(shares))
         newest = (
             select(turns.c.id, turns.c.conversations)
             .where(*wanted)
@@ -192,7 +191,7 @@ async def _append(connection: AsyncConnection, place: Place, entry: Entry) -> No
     turn = (await connection.execute(row.returning(turns.c.id))).scalar_one()
     if block.block_classes:
         classes = sorted({storable(value) for value in block.block_classes})
-        values = [{"turn_id": turn, "value": value} for value in classes]
+        values = [{**_place(place), "turn_id": turn, "value": value} for value in classes]
         await connection.execute(insert(connection, turn_classes), values)
 
 

@@ -178,9 +178,10 @@ class MongoConversations:
         if self._indexed:
             return
         whose = [("tenant", 1), ("user", 1)]
-        here = [*whose, ("user_id", 1), ("room_id", 1), ("number", -1)]
+        here = [*whose, ("user_id", 1), ("room_id", 1)]
         await asyncio.gather(
-            self._blocks.create_index(here),
+            self._blocks.create_index([*here, ("number", -1)]),
+            self._blocks.create_index([*here, ("status", 1)]),
             self._rooms.create_index([*whose, ("updated_at", -1)]),
             self._leases.create_index(whose),
         )

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import Table, func, select
@@ -66,7 +67,9 @@ async def _sums(
     """Rows of `by` and the sums of `names`, in the order of `by`."""
     sums = (func.sum(table.c[name]) for name in names)
     rows = select(table.c[by], *sums).where(table.c.tenant == tenant, table.c.day >= since)
-    return list((await connection.execute(rows.group_by(table.c[by]).order_by(table.c[by]))).all())
+    found = await connection.execute(rows.group_by(table.c[by]).order_by(table.c[by]))
+    # PostgreSQL adds whole numbers up to decimals.
+    return [[int(a) if isinstance(a, Decimal) else a for a in row] for row in found.all()]
 
 
 async def _add(

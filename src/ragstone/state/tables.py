@@ -157,6 +157,7 @@ turns = Table(
     Column("notes", Text, nullable=False),
     ForeignKeyConstraint(_OF_A_ROOM, _A_ROOM, ondelete="CASCADE"),
     Index(None, *_OF_A_ROOM, "id"),
+    Index(None, *_OF_A_ROOM, "status"),
 )
 """One question with its answer. The last four columns hold JSON, read by us, so that one that is
 damaged does not hide the others."""
@@ -164,9 +165,11 @@ damaged does not hide the others."""
 turn_classes = Table(
     "turn_classes",
     metadata,
-    Column("turn_id", BigInteger, primary_key=True),
+    *(Column(name, Text, primary_key=True) for name in _OF_A_ROOM),
     Column("value", Text, primary_key=True),
+    Column("turn_id", BigInteger, primary_key=True),
     ForeignKeyConstraint(["turn_id"], ["turns.id"], ondelete="CASCADE"),
+    Index(None, "turn_id"),
     sqlite_with_rowid=False,
 )
 """The values of `block_classes`, to be searched."""

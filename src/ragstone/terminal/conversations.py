@@ -88,7 +88,9 @@ def rename(
 def export(
     context: Context,
     room: Room,
-    form: Annotated[Literal["json", "markdown"], typer.Option("--format", help="What to write.")] = "markdown",
+    form: Annotated[
+        Literal["json", "markdown"], typer.Option("--format", help="What to write.")
+    ] = "markdown",
     file: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Instead of printing it.")
     ] = None,

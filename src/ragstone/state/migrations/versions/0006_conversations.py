@@ -71,17 +71,20 @@ def _turns() -> None:
         sa.ForeignKeyConstraint(_ROOM, _A_ROOM, name=op.f("fk_turns_rooms"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_turns")),
     )
-    op.create_index(op.f("ix_turns_tenant_user_user_id_room_id"), "turns", [*_ROOM, "id"])
+    for last in ("id", "status"):
+        name = op.f(f"ix_turns_tenant_user_user_id_room_{last}")
+        op.create_index(name, "turns", [*_ROOM, last])
     op.create_table(
         "turn_classes",
+        *_texts((*_ROOM, "value")),
         sa.Column("turn_id", sa.BigInteger(), nullable=False),
-        sa.Column("value", sa.Text(), nullable=False),
         sa.ForeignKeyConstraint(
             ["turn_id"], ["turns.id"], name=op.f("fk_turn_classes_turns"), ondelete="CASCADE"
         ),
-        sa.PrimaryKeyConstraint("turn_id", "value", name=op.f("pk_turn_classes")),
+        sa.PrimaryKeyConstraint(*_ROOM, "value", "turn_id", name=op.f("pk_turn_classes")),
         sqlite_with_rowid=False,
     )
+    op.create_index(op.f("ix_turn_classes_turn_id"), "turn_classes", ["turn_id"])
 
 
 def _texts(names: tuple[str, ...]) -> list[sa.Column[str]]:
