@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from pydantic import SecretStr
 from sqlalchemy.ext.asyncio import AsyncConnection
 from tests.mongo_server import mongo_server
 
@@ -84,7 +85,7 @@ async def _embedded(data: Path) -> list[Row]:
 
 async def _mongo(data: Path) -> list[Row]:
     with mongo_server(data) as server:
-        kept_there = ConversationSettings(url=server.url)
+        kept_there = ConversationSettings(url=SecretStr(server.url))
         settings = Settings(ragstone_data=data, conversation=kept_there)
         async with _opened(settings, data) as (conversations, _, _):
             for number in range(MONGO_TURNS):

@@ -8,18 +8,23 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from pydantic import SecretStr
+from pymongo import AsyncMongoClient
 
 from ragstone.answer import Answer, Citation, Finish, Sufficiency, Usage, Verdict
-from ragstone.block import BlockMessage, load_block
+from ragstone.block import BlockMessage, dump_block, load_block
 from ragstone.conversation import Entry, Place, entry, place
+from ragstone.errors import ConfigError
 from ragstone.ports import Conversations, History, Lease
 from ragstone.records import Report, StrategyUse
-from ragstone.settings import Settings
-from ragstone.state.connect import open_conversations
-from ragstone.state.database import open_database
+from ragstone.room_queue import RoomQueue
+from ragstone.settings import ConversationSettings, Settings
+from ragstone.state.connect import mongo_url, open_conversations
+from ragstone.state.database import Database, open_database
+from ragstone.state.mongo import kept as bson_values
 from ragstone.turn import Ask, Message, Plan, Principal, RankedList, SearchType, Traced, Turn
 from tests.mongo_server import MongoServer, mongo_server
 
@@ -356,8 +361,6 @@ async def test_statistics_add_up_by_day_and_strategy_of_one_tenant(store: Store)
 async def test_blocks_have_the_fields_of_the_document(store: Store) -> None:
     await say(store, a_turn())
     [found] = await store.conversations.entries(at(), 1)
-    from ragstone.block import dump_block
-
     dumped = dump_block(found.block)
     assert list(dumped) == [
         "version",
@@ -373,3 +376,66 @@ async def test_blocks_have_the_fields_of_the_document(store: Store) -> None:
         "result",
     ]
     assert load_block(dumped) == found.block
+
+
+async def test_two_servers_on_one_store_let_one_turn_of_a_room_at_a_time(store: Store) -> None:
+    one = RoomQueue(store.conversations)
+    other = RoomQueue(store.conversations) if store.conversations.shared else one
+    inside, most = 0, 0
+
+    async def turn(queue: RoomQueue) -> None:
+        nonlocal inside, most
+        async with queue.turn(at()):
+            inside += 1
+            most = max(most, inside)
+            await asyncio.sleep(0.01)
+            inside -= 1
+
+    await asyncio.gather(*(turn(queue) for queue in (one, other, one, other)))
+    assert most == 1
+
+
+async def test_documents_in_mongodb_have_the_shapes_of_the_document(mongo: MongoServer) -> None:
+    kept = ConversationSettings(url=SecretStr(mongo.url), database="shapes")
+    settings = Settings(conversation=kept, statistic_db="shapes_statistics")
+    turn = a_turn(user_id="user_456", room="room_123")
+    async with open_conversations(settings, cast(Database, None)) as (conversations, history):
+        await say(Store(conversations, history), turn)
+        await history.save(turn)
+        await history.save(turn)
+    async with AsyncMongoClient(mongo.url) as client:
+        [block] = await client["shapes"]["blocks"].find({}).to_list()
+        [sums] = await client["shapes_statistics"]["rag"].find({}).to_list()
+    wanted = dump_block(entry(turn, 0.0).block)
+    assert {name: type(block[name]) for name in wanted} == {n: type(v) for n, v in wanted.items()}
+    assert block["result"] == bson_values(wanted["result"])
+    assert {name: sums[name] for name in ("user_id", "room_id", "date", "model", "usage")} == {
+        "user_id": "user_456",
+        "room_id": "room_123",
+        "date": str(datetime.now(UTC).date()),
+        "model": "rag",
+        "usage": {
+            "prompt_tokens": 200,
+            "completion_tokens": 40,
+            "total_tokens": 240,
+            "type": "usage",
+        },
+    }
+
+
+@pytest.mark.parametrize("url", ["redis://127.0.0.1", "mongodb://", "mongodb://a:b:c", "x"])
+async def test_an_address_of_no_mongodb_is_refused(url: str) -> None:
+    settings = Settings(conversation=ConversationSettings(url=SecretStr(url)))
+    with pytest.raises(ConfigError):
+        async with open_conversations(settings, cast(Database, None)):
+            pass
+
+
+def test_the_names_of_the_document_choose_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert mongo_url(Settings()) == ""
+    monkeypatch.setenv("DB__HOST", "10.30.1.196")
+    assert mongo_url(Settings()) == "mongodb://10.30.1.196:27017"
+    monkeypatch.setenv("DB__PORT", "27018")
+    assert mongo_url(Settings()) == "mongodb://10.30.1.196:27018"
+    monkeypatch.setenv("CONVERSATION__URL", "mongodb://other")
+    assert mongo_url(Settings()) == "mongodb://other"

@@ -31,8 +31,8 @@ class CacheSettings(Section):
 class ConversationSettings(Section):
     """Conversations: where they are kept, and what of them is remembered."""
 
-    url: str = Field(
-        "",
+    url: SecretStr = Field(
+        SecretStr(""),
         description="mongodb://... to keep conversations and statistics in MongoDB; empty for the "
         "state store, or for DB__HOST.",
     )

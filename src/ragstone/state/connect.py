@@ -42,7 +42,7 @@ async def open_conversations(
 
 def mongo_url(settings: Settings) -> str:
     """The address of the MongoDB, empty for none; raises ConfigError for that of another store."""
-    url, db = settings.conversation.url, settings.db
+    url, db = settings.conversation.url.get_secret_value(), settings.db
     if url and not url.startswith(("mongodb://", "mongodb+srv://")):
         raise ConfigError(
             "CONVERSATION__URL must begin with mongodb://; leave it out for the state store."

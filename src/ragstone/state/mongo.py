@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from pymongo import AsyncMongoClient
-from pymongo.errors import ConfigurationError, DuplicateKeyError, InvalidURI, PyMongoError
+from pymongo.errors import ConfigurationError, ConnectionFailure, InvalidURI, PyMongoError
 
 from ragstone.errors import ConfigError, StateUnavailable
 from ragstone.text.unicode import storable
@@ -52,17 +52,20 @@ class Mongo:
 
     @contextmanager
     def asked(self) -> Iterator[None]:
-        """Raise the driver's errors as StateUnavailable; a duplicate key passes."""
+        """Raise the driver's errors as StateUnavailable."""
         if time.monotonic() < self._asleep:
             raise _gone("it did not answer a moment ago", self._pause)
         try:
             yield
-        except DuplicateKeyError:
-            raise
-        except PyMongoError as error:
+        except ConnectionFailure as error:
             self._asleep = time.monotonic() + self._pause
-            log.warning("MongoDB does not answer: %s.", error)
+            log.warning("MongoDB does not answer: %s", str(error)[:200])
             raise _gone(type(error).__name__, self._pause) from error
+        except PyMongoError as error:
+            log.warning("MongoDB refused a request: %s", str(error)[:200])
+            raise StateUnavailable(
+                f"MongoDB refused the request ({type(error).__name__}). The log says why."
+            ) from error
         self._asleep = 0.0
 
     async def ready(self) -> None:
