@@ -178,6 +178,9 @@ async def test_the_same_through_a_server(ragstone: Ragstone) -> None:
         assert await remote.conversations.rename(here, " New\n name ") == "New name"
         rooms = await remote.conversations.rooms(Principal())
         assert (rooms.rooms[0].room, rooms.rooms[0].title) == ("a/b ?#%é", "New name")
+        text = await local.export(here, "json")
+        assert await remote.conversations.take_in(Principal(user="bob"), text) == 1
+        assert (await local.rooms(Principal(user="bob"))).rooms[0].room == "a/b ?#%é"
         with pytest.raises(UnknownRoom):
             await remote.conversations.delete(Place("default", "local", "other"))
         await remote.conversations.delete(here)

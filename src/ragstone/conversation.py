@@ -162,5 +162,6 @@ def iso(at: float) -> str:
 
 
 def seconds(time: str) -> float:
-    """The inverse of `iso`."""
-    return datetime.fromisoformat(time).timestamp()
+    """The inverse of `iso`; a time without a zone is in UTC."""
+    at = datetime.fromisoformat(time)
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()

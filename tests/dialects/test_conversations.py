@@ -90,6 +90,22 @@ async def test_a_reader_sees_changes_and_deletes_their_own(http: Any) -> None:
     assert (await http.admin.get(PATH, params={"user": "bob"})).json()["total"] == 1
 
 
+async def test_what_was_exported_comes_back_and_blocks_of_others_too(http: Any) -> None:
+    exported = (await http.eva.get(f"{PATH}/r1", params={"export": "json"})).content
+    before = (await http.eva.get(f"{PATH}/r1")).json()
+    await http.eva.delete(f"{PATH}/r1")
+    added = await http.eva.post(f"{PATH}/import", content=exported)
+    assert added.json() == {"added": 2}
+    assert (await http.eva.get(f"{PATH}/r1")).json() == before
+    message = {"role": "user", "content": "Old?", "created_at": "2020-01-02T03:04:05"}
+    blocks = [{"version": "v3", "room_id": "old", "user_id": "u", "conversations": [message]}]
+    assert (await http.eva.post(f"{PATH}/import", json=blocks)).json() == {"added": 1}
+    [turn] = (await http.eva.get(f"{PATH}/old", params={"user_id": "u"})).json()["turns"]
+    assert turn["at"].startswith("2020-01-0")
+    theirs = await http.eva.post(f"{PATH}/import", params={"user": "bob"}, content=exported)
+    assert theirs.status_code == 403
+
+
 async def test_nobody_but_an_admin_names_another_user(http: Any) -> None:
     for method, path, body in (
         ("GET", PATH, None),
@@ -128,6 +144,14 @@ async def test_nobody_but_an_admin_names_another_user(http: Any) -> None:
         ("PATCH", f"{PATH}/r1", b'{"title": ""}', 422),
         ("PATCH", f"{PATH}/r1", b'{"title": "\\u0000"}', 400),
         ("PATCH", f"{PATH}/nowhere", b'{"title": "a"}', 404),
+        ("POST", f"{PATH}/import", b"{", 422),
+        ("POST", f"{PATH}/import", b"\xff", 422),
+        ("POST", f"{PATH}/import", b"[]", 422),
+        ("POST", f"{PATH}/import", b"5", 422),
+        ("POST", f"{PATH}/import", b'[{"room_id": "n"}, {"room_id": ""}]', 422),
+        ("POST", f"{PATH}/import", b'[{"room_id": "n"}, {"status": "x"}]', 422),
+        ("POST", f"{PATH}/import", b'[{"at": 5, "block": {"room_id": "n"}}]', 422),
+        ("POST", f"{PATH}/import", b'[{"notes": 5, "block": {"room_id": "n"}}]', 422),
         ("POST", f"{PATH}/forget", b"[]", 400),
         ("POST", f"{PATH}/forget", b'{"user": 5}', 422),
         ("POST", f"{PATH}/forget", b'{"user": "\\ud800"}', 422),

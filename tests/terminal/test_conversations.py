@@ -43,6 +43,9 @@ def test_a_conversation_lives(data: Path) -> None:
     assert [one["block"]["status"] for one in exported["blocks"]] == ["done", "done"]
     assert run(data, "conversations", "delete", "r1").exit_code == 2
     assert run(data, "conversations", "delete", "r1", "--yes").stdout == "Deleted.\n"
+    (data / "in.json").write_text(json.dumps(exported), encoding="utf-8")
+    again = run(data, "conversations", "import", str(data / "in.json"))
+    assert again.stdout == "2 turns added.\n"
     gone = run(data, "conversations", "forget-user", "local", "--yes", "--json")
     assert json.loads(gone.stdout)["days"] == 1
 
@@ -52,6 +55,8 @@ def test_what_is_wrong_is_said_in_one_line(data: Path) -> None:
         (("show", "nowhere"), "There is no conversation 'nowhere'"),
         (("show", "x" * 10_000), "The room id has 10,000 characters"),
         (("export", "a\nb"), "holds control characters"),
+        (("import", str(data / "zappa.txt")), "not valid JSON"),
+        (("import", str(data / "nowhere")), "cannot be read"),
         (("delete", "nowhere", "--yes"), "There is no conversation"),
         (("rename", "nowhere", "\n"), "The title is empty"),
     ):

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
@@ -12,7 +12,7 @@ from ragstone.caller import Caller
 from ragstone.conversation import LONGEST_NAME, Entry, Place, Room, iso, place, user_name
 from ragstone.dialects.http import Json
 from ragstone.dialects.identity import Who
-from ragstone.errors import Forbidden
+from ragstone.errors import Forbidden, InvalidBlock
 from ragstone.service import Service
 from ragstone.service.conversations import Format
 from ragstone.turn import Principal, SearchType
@@ -71,6 +71,16 @@ def router(service: Service) -> APIRouter:
         """Delete all that is kept of a user: conversations, statistics, blocked questions."""
         whose = principal_of(caller, body.user)
         return Json(wire.dump(await service.conversations.forget(whose, body.user_id)))
+
+    @routes.post("/import", response_model=None)
+    async def take_in(request: Request, caller: Who, user: User = None) -> Response:
+        """Add the turns of a list of blocks, or of an export, which is the body; all or none."""
+        whose = principal_of(caller, user)
+        try:
+            text = (await request.body()).decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise InvalidBlock("The file is not in UTF-8.") from error
+        return Json({"added": await service.conversations.take_in(whose, text)})
 
     _add_room(routes, service)
     return routes

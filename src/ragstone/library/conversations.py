@@ -6,12 +6,14 @@ from ragstone.conversation import (
     Place,
     Room,
     Rooms,
+    place,
     room_name,
     title,
     user_name,
 )
 from ragstone.errors import InvalidRoom, UnknownRoom
 from ragstone.library.conversation_export import as_json, as_markdown
+from ragstone.library.conversation_import import read_entries
 from ragstone.ports import Conversations, Kit
 from ragstone.service.conversations import Format
 from ragstone.turn import Principal, SearchType
@@ -50,6 +52,13 @@ class LocalConversations:
             entries += page
         write = as_json if form == "json" else as_markdown
         return write(room, entries[::-1])
+
+    async def take_in(self, principal: Principal, text: str) -> int:
+        entries = read_entries(text)
+        for entry in entries:
+            block = entry.block
+            await self._kept.append(place(principal, block.room_id, block.user_id), entry)
+        return len(entries)
 
     async def delete(self, place: Place) -> None:
         if not await self._kept.delete(_checked(place)):

@@ -48,6 +48,12 @@ class RemoteConversations:
         query = {**_whose(place), "export": form}
         return str((await self._send("GET", _path(place), params=query)).text)
 
+    async def take_in(self, principal: Principal, text: str) -> int:
+        query = {"user": principal.user}
+        content = text.encode("utf-8", "replace")
+        answer = await self._send("POST", f"{CONVERSATIONS}/import", params=query, content=content)
+        return int(answer.json()["added"])
+
     async def delete(self, place: Place) -> None:
         await self._send("DELETE", _path(place), params=_whose(place))
 

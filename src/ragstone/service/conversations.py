@@ -30,6 +30,11 @@ class ConversationService(Protocol):
         """The whole conversation as text."""
         ...
 
+    async def take_in(self, principal: Principal, text: str) -> int:
+        """Add turns from JSON, a list of blocks or an export, to the rooms that they name; how
+        many. Raises InvalidBlock, and then none is added."""
+        ...
+
     async def delete(self, place: Place) -> None: ...
 
     async def forget(self, principal: Principal, user_id: str | None = None) -> Forgotten:

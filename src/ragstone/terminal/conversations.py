@@ -106,6 +106,28 @@ def export(
     run(settings_of(context), exported)
 
 
+@app.command("import")
+def import_(
+    context: Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON: blocks, or an export.")],
+    user: User = "local",
+) -> None:
+    """Add the turns of a file to the rooms that they name; all or, if one is wrong, none."""
+    from ragstone.terminal.show import out
+
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not in UTF-8"
+        fail(f"{file} cannot be read ({reason}).")
+
+    async def taken(service: "Service") -> int:
+        out(f"{await service.conversations.take_in(_principal(user), text):,} turns added.")
+        return 0
+
+    run(settings_of(context), taken)
+
+
 @app.command()
 def delete(
     context: Context, room: Room, user: User = "local", user_id: Account = "", yes: Yes = False
