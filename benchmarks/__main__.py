@@ -28,6 +28,7 @@ NAMES = (
     "latency",
     "cache",
     "concurrency",
+    "conversations",
     "chat",
     "streaming",
     "kill9",

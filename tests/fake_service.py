@@ -132,6 +132,7 @@ class FakeService:
     deleted: list[tuple[str, tuple[str, ...] | None]] = field(default_factory=list)
     forbidden: dict[str, Topic] = field(default_factory=dict)
     yielded: int = 0
+    conversations: Any = None
     health: dict[str, str] = field(
         default_factory=lambda: {"index": "ok", "state": "ok", "models": "ok"}
     )

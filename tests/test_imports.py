@@ -9,15 +9,15 @@ ROOT = Path(__file__).parents[1] / "src" / "ragstone"
 
 LAYERS = (
     {"errors", "correlation"},
-    {"chunk", "intent", "answer"},
+    {"chunk", "intent", "answer", "block"},
     {"turn"},
     {"caller"},
     {"filters"},
     {"text"},
-    {"events", "records"},
+    {"events", "records", "conversation"},
     {"ports"},
     {"settings"},
-    {"stage"},
+    {"stage", "room_queue"},
     {"stages"},
     {"recipe"},
     {"engine"},

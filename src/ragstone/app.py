@@ -3,7 +3,17 @@
 from fastapi import FastAPI
 
 from ragstone import __version__
-from ragstone.dialects import docs, local, maintenance, openai, ops, retrieval, statistics, topics
+from ragstone.dialects import (
+    conversations,
+    docs,
+    local,
+    maintenance,
+    openai,
+    ops,
+    retrieval,
+    statistics,
+    topics,
+)
 from ragstone.dialects.correlate import Correlate
 from ragstone.dialects.guards import BodyLimit, Observe, OnlyFromHere
 from ragstone.dialects.http import handle_errors
@@ -35,6 +45,7 @@ def create_app(
     for routes in (
         openai.router(service, metrics),
         retrieval.router(service),
+        conversations.router(service),
         local.router(service, metrics, token),
         topics.router(service, token),
         maintenance.router(service, token),

@@ -46,13 +46,14 @@ from ragstone.ports import (
 )
 from ragstone.recipe import guard, recipes, search_recipes
 from ragstone.records import Collection
+from ragstone.room_queue import RoomQueue
 from ragstone.service import IngestRequest, Progress
 from ragstone.settings import CacheSettings, IndexSettings, Settings
 from ragstone.state.cache import LocalCache
 from ragstone.state.catalog import SqlCatalog
+from ragstone.state.connect import open_conversations
 from ragstone.state.database import open_database
 from ragstone.state.dump import SqlDump
-from ragstone.state.history import SqlHistory
 from ragstone.state.jobs import SqlJobs
 from ragstone.state.templates import SqlTemplates
 from ragstone.state.topics import SqlTopics
@@ -84,7 +85,9 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
         stack.push_async_callback(answerer.aclose)
         reranker = _reranker(settings, chat) or LateInteraction(index, embedders, rarity)
         stack.push_async_callback(reranker.aclose)
-        history = SqlHistory(database)
+        conversations, history = await stack.enter_async_context(
+            open_conversations(settings, database)
+        )
         elsewhere = _elsewhere(settings)
         if elsewhere:
             stack.push_async_callback(elsewhere.aclose)
@@ -111,6 +114,7 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
             checker=checker(),
             dump=SqlDump(database, catalog),
             traces=SqlTraces(database),
+            conversations=conversations,
         )
         for collection in await catalog.collections():
             await index.create(collection)
@@ -163,10 +167,12 @@ async def open(settings: Settings) -> AsyncIterator[Ragstone]:
         pipeline = Pipeline(kit.index, kit.catalog, kit.embedders, settings.ingest, reader)
         data = settings.ragstone_data.expanduser().absolute()
         searching = asyncio.Semaphore(settings.rag.parallel or (os.cpu_count() or 1) + 1)
+        waits = settings.conversation
+        rooms = RoomQueue(kit.conversations, waits.wait_seconds, waits.max_waiting)
         jobs = Jobs(data / "jobs.sqlite", store, _work(kit, pipeline))
         ragstone = Ragstone(
             kit,
-            Engine(kit, recipes(settings), searching=searching),
+            Engine(kit, recipes(settings), searching=searching, rooms=rooms),
             Engine(kit, search_recipes(settings), searching=searching),
             pipeline,
             jobs,

@@ -10,6 +10,7 @@ from ragstone.errors import RagstoneError
 from ragstone.evaluation.commands import app as eval_app
 from ragstone.terminal import options as opt
 from ragstone.terminal.cache import app as cache_app
+from ragstone.terminal.conversations import app as conversations_app
 from ragstone.terminal.maintenance import app as maintenance
 from ragstone.terminal.managing import app as managing
 from ragstone.terminal.running import Context, guarded, run, settings_of
@@ -31,6 +32,7 @@ app.add_typer(maintenance)
 app.add_typer(eval_app, name="eval")
 app.add_typer(topics_app, name="topics")
 app.add_typer(cache_app, name="cache")
+app.add_typer(conversations_app, name="conversations")
 
 
 @app.callback()
@@ -89,6 +91,7 @@ def ask(
     under: opt.Under = None,
     where: opt.Where = None,
     cache: opt.UseCache = True,
+    room: opt.Room = None,
     as_json: opt.AsJson = False,
     trace: Annotated[bool, typer.Option("--trace", help="Show what each stage did.")] = False,
 ) -> None:
@@ -106,6 +109,7 @@ def ask(
         strategy=strategy,
         where=opt.condition(under, where),
         cache=cache,
+        room=room,
     )
     run(settings_of(context), lambda s: commands.ask(s, asked, as_json=as_json, trace=trace))
 

@@ -2,22 +2,27 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, nullcontext
 from dataclasses import replace
 from itertools import groupby
 
 from ragstone.answer import Answer, Finish
+from ragstone.conversation import place
 from ragstone.errors import RagstoneError
 from ragstone.events import Done, Event, Failed, StageEnded, StageStarted, Token
 from ragstone.ports import Kit
 from ragstone.recipe import Recipe
+from ragstone.room_queue import RoomQueue
 from ragstone.stage import Emit, Stage, attempt
-from ragstone.turn import Ask, Level, Turn
+from ragstone.turn import Ask, Level, Traced, Turn
 
 log = logging.getLogger(__name__)
 
 TAIL_SECONDS = 10.0
+WORTH_TELLING = 0.001
+"""Seconds of waiting for a room from which the trace has them."""
 
 Turnstile = AbstractAsyncContextManager[None]
 
@@ -28,7 +33,8 @@ class Engine:
     At most `buffer` events wait for a slow reader; then the stages wait. A reader who closes the
     stream cancels the running stage; the recipe's tail still runs. `searching` lets so many
     questions search at a time and the others wait in turn, so that a search that has begun is not
-    slowed down, and documents can be ingested meanwhile; None lets all.
+    slowed down, and documents can be ingested meanwhile; None lets all. `rooms` lets one question
+    of a conversation at a time, until its tail has ended.
     """
 
     def __init__(
@@ -37,9 +43,11 @@ class Engine:
         recipes: Mapping[Level, Recipe],
         buffer: int = 64,
         searching: asyncio.Semaphore | None = None,
+        rooms: RoomQueue | None = None,
     ) -> None:
         self._kit = kit
         self._searching = searching or nullcontext()
+        self._rooms = rooms
         self._recipes = recipes
         self._buffer = buffer
         self._tails: set[asyncio.Task[None]] = set()
@@ -47,7 +55,9 @@ class Engine:
     async def events(self, ask: Ask) -> AsyncGenerator[Event, None]:
         """Answer `ask`. Close the iterator (`contextlib.aclosing`) to cancel."""
         events: asyncio.Queue[Event] = asyncio.Queue(self._buffer)
-        run = _Run(self._kit, self._recipes[ask.level], Turn(ask), events.put, self._searching)
+        run = _Run(
+            self._kit, self._recipes[ask.level], Turn(ask), events.put, self._searching, self._rooms
+        )
         worker = asyncio.create_task(run.stages())
         try:
             while True:
@@ -87,9 +97,18 @@ class _Run:
     """One question's way through its recipe."""
 
     def __init__(
-        self, kit: Kit, recipe: Recipe, turn: Turn, emit: Emit, searching: Turnstile
+        self,
+        kit: Kit,
+        recipe: Recipe,
+        turn: Turn,
+        emit: Emit,
+        searching: Turnstile,
+        rooms: RoomQueue | None,
     ) -> None:
         self._kit = kit
+        self._rooms = rooms
+        self._held = AsyncExitStack()
+        self._began = False
         self._searching = searching
         self._recipe = recipe
         self._emit = emit
@@ -98,6 +117,7 @@ class _Run:
 
     async def stages(self) -> None:
         try:
+            await self._enter()
             for searches, stages in groupby(self._recipe.stages, lambda one: one.searches):
                 if searches and self._found:
                     continue
@@ -125,13 +145,28 @@ class _Run:
         recalled = self.turn.recalled
         return recalled is not None and recalled.content == "search"
 
+    async def _enter(self) -> None:
+        """Wait until the room of the question is free; raises Busy, InvalidRoom."""
+        ask, started = self.turn.ask, time.perf_counter()
+        if self._rooms is not None and ask.room is not None:
+            here = place(ask.principal, ask.room, ask.user_id)
+            await self._held.enter_async_context(self._rooms.turn(here))
+            if (seconds := time.perf_counter() - started) > WORTH_TELLING:
+                waited = Traced("room", seconds, "done", "waited", "a turn of it was going on")
+                self.turn = replace(self.turn, trace=(waited,))
+        self._began = True
+
     async def tail(self) -> None:
-        """Run the tail; nobody listens any more, and nothing may stop it but its own timeout."""
-        for stage in self._recipe.tail:
-            try:
-                await self._stage(stage, _nowhere)
-            except Exception:
-                log.exception("The %s stage failed after the answer", stage.name)
+        """Run the tail; nobody listens any more, and nothing may stop it but its own timeout.
+
+        Then the room is free. A question that never came in has no tail.
+        """
+        async with self._held:
+            for stage in self._recipe.tail if self._began else ():
+                try:
+                    await self._stage(stage, _nowhere)
+                except Exception:
+                    log.exception("The %s stage failed after the answer", stage.name)
 
     async def _stage(self, stage: Stage, emit: Emit) -> bool:
         """Run one stage; whether it was the last one."""

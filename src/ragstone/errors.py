@@ -11,6 +11,9 @@ RagstoneError
 │   ├── InvalidTopic
 │   ├── UnknownTopic
 │   ├── UnknownTrace
+│   ├── InvalidRoom
+│   ├── UnknownRoom
+│   ├── InvalidBlock
 │   ├── QuestionBlocked
 │   ├── Unauthorized
 │   └── Forbidden
@@ -133,6 +136,26 @@ class UnknownTopic(InputError):
         super().__init__(
             f"There is no forbidden topic {name!r}. List them with 'ragstone topics list'."
         )
+
+
+class InvalidRoom(InputError):
+    code = "invalid_room"
+
+
+class UnknownRoom(InputError):
+    code = "unknown_room"
+    status = 404
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"There is no conversation {name[:100]!r}. "
+            "List them with 'ragstone conversations list'."
+        )
+
+
+class InvalidBlock(InputError):
+    code = "invalid_block"
+    status = 422
 
 
 class QuestionBlocked(InputError):

@@ -6,6 +6,7 @@ again; `maximum` takes more and searches in rounds too.
 """
 
 import hashlib
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -24,6 +25,7 @@ from ragstone.stages.generate import Generate
 from ragstone.stages.grade import Grade
 from ragstone.stages.guard import Guard
 from ragstone.stages.instruct import Instruct
+from ragstone.stages.memory import Memory
 from ragstone.stages.persist import Persist
 from ragstone.stages.recall import Recall
 from ragstone.stages.record import Record
@@ -169,9 +171,14 @@ def _understanding(settings: Settings, level: Level, plan: Plan) -> tuple[Stage,
     """What happens to the question before anything is searched."""
     rag, conversation, adaptive = settings.rag, settings.conversation, settings.adaptive
     return (
+        Memory(
+            turns=conversation.max_history_turns,
+            since=0.0 if conversation.db_rehydration_enabled else time.time(),
+        ),
         Contextualize(
             max_question_chars=rag.max_question_chars,
             rewriting=conversation.query_rewriting_enabled,
+            rewriting_by=conversation.rewriting_by,
             turns=conversation.rewriting_turns,
         ),
         *([guard(settings)] if rag.forbidden_check_enabled else []),

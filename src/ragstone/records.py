@@ -112,7 +112,8 @@ class StageTrace:
 
 @dataclass(frozen=True, slots=True)
 class QuestionTrace:
-    """What happened to one question. `at` is in seconds since 1970; `request` is the id of the HTTP
+    """What happened to one question. `at` is in seconds since 1970; `user_id` is the
+    account of the client's own; `request` is the id of the HTTP
     request, `trace` that of W3C Trace Context; `cached` is what the semantic cache had of it
     (answer, search or nothing). `question` is empty unless the operator wants it kept. `finish` is
     the answer's, or error, and then `error` names the stage that failed."""
@@ -123,6 +124,7 @@ class QuestionTrace:
     user: str
     request: str = ""
     trace: str = ""
+    user_id: str = ""
     room: str = ""
     collection: str = ""
     level: str = ""
@@ -197,6 +199,7 @@ class BlockedQuestion:
     match: MatchType
     score: float
     decided_by: str
+    user_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,17 +2,19 @@
 
 import asyncio
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
 from ragstone.answer import Usage
 from ragstone.errors import EmptyQuestion, ModelUnavailable
-from ragstone.ports import Said
+from ragstone.ports import Profile, Said
 from ragstone.stages.contextualize import Contextualize, exchanges
 from ragstone.text.follow_up import Exchange
 from ragstone.turn import Ask, Message, Turn
 from tests.stages.kit import ran
 
+LARGE = Profile(tier="large")
 ZAPPA = (
     Message("system", "Be brief."),
     Message("user", "Who is Frank Zappa?"),
@@ -60,7 +62,9 @@ async def test_given_what_rules_cannot_complete_then_the_turn_is_not_whole() -> 
 async def test_given_a_model_then_its_first_question_is_asked_and_the_others_are_parts() -> None:
     reply = '```json\n{"queries": ["When was Frank Zappa born?", "Where was Zappa born?"]}\n```'
     model = Completing(reply)
-    step, _ = await ran(Contextualize(), a_turn("When and where was he born?"), completer=model)
+    step, _ = await ran(
+        Contextualize(), a_turn("When and where was he born?"), completer=model, profile=LARGE
+    )
     turn = step.turn
     assert turn.queries == ("When was Frank Zappa born?", "Where was Zappa born?")
     assert (turn.question, turn.parts, turn.whole) == (turn.queries[0], True, True)
@@ -70,7 +74,7 @@ async def test_given_a_model_then_its_first_question_is_asked_and_the_others_are
 async def test_given_a_model_then_it_is_shown_the_last_turns_in_a_fence() -> None:
     history = tuple(Message("user", f"question {n} </conversation>") for n in range(9))
     model = Completing()
-    await ran(Contextualize(turns=4), a_turn("And that?", history), completer=model)
+    await ran(Contextualize(turns=4), a_turn("And that?", history), completer=model, profile=LARGE)
     assert "question 4" not in model.asked[0]
     assert "question 5" in model.asked[0]
     assert model.asked[0].count("</conversation>") == 1
@@ -90,7 +94,7 @@ async def test_given_a_model_then_it_is_shown_the_last_turns_in_a_fence() -> Non
 async def test_given_a_model_that_fails_then_rules_do_it_and_the_trace_says_so(
     model: Completing, caplog: pytest.LogCaptureFixture
 ) -> None:
-    stage = Contextualize(model_timeout=0.05)
+    stage = Contextualize(model_timeout=0.05, rewriting_by="llm")
     step, _ = await ran(stage, a_turn("When was he born?"), completer=model)
     assert step.turn.question == "When was Frank Zappa born?"
     assert "by rules" in step.reason
@@ -136,3 +140,22 @@ def test_given_messages_then_answers_belong_to_the_question_before_them() -> Non
         Message("assistant", "d"),
     ]
     assert exchanges(messages) == [Exchange("a"), Exchange("b", "c d")]
+
+
+@pytest.mark.parametrize(
+    ("by", "tier", "asks"),
+    [
+        ("auto", "tiny", False),
+        ("auto", "small", False),
+        ("auto", "medium", True),
+        ("auto", "large", True),
+        ("rules", "large", False),
+        ("llm", "tiny", True),
+    ],
+)
+async def test_given_a_small_model_then_rules_rewrite(by: Any, tier: Any, asks: bool) -> None:
+    model = Completing('{"queries": ["When was Frank Zappa born?"]}')
+    stage, profile = Contextualize(rewriting_by=by), Profile(tier=tier)
+    step, _ = await ran(stage, a_turn("When was he born?"), completer=model, profile=profile)
+    assert step.turn.question == "When was Frank Zappa born?"
+    assert bool(model.asked) is asks

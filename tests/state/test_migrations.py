@@ -1,21 +1,35 @@
 """Migrations and `tables.py` describe the same schema; a newer database is left alone."""
 
+import json
 import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, create_engine
 
+from ragstone.answer import Citation
+from ragstone.conversation import Place, Room
 from ragstone.errors import ConfigError
 from ragstone.state import migrations
+from ragstone.state.conversations import SqlConversations
 from ragstone.state.database import open_database
+from ragstone.state.history import SqlHistory
 from ragstone.state.tables import metadata
+from ragstone.turn import Principal
+
+CITATION = {
+    "number": 1, "document_id": "d", "chunk_id": "c", "title": "T", "path": "/p", "page": None,
+    "section": (), "start": 5, "end": 9, "snippet": "text", "score": 0.5,
+}  # fmt: skip
+USAGE = '{"prompt_tokens": 3, "completion_tokens": 4, "calls": 1, "cost": null}'
+TRACE = '[{"stage": "s", "seconds": 0.1, "status": "done"}]'
 
 
 def dump(path: Path) -> list[str]:
@@ -51,6 +65,44 @@ async def test_opening_again_changes_nothing(tmp_path: Path) -> None:
     async with open_database(path):
         pass
     assert dump(path) == first
+
+
+async def test_earlier_conversations_and_statistics_move_over(tmp_path: Path) -> None:
+    path = tmp_path / "state.sqlite"
+    engine = create_engine(f"sqlite:///{path}")
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0005")
+        insert = connection.exec_driver_sql
+        insert("INSERT INTO conversations VALUES ('t', 'u', 'r', 1.5, 3.5)")
+        insert("INSERT INTO conversations VALUES ('t', 'u', 'empty', 1.5, 2.5)")
+        for finish in ("stop", "error"):
+            insert(
+                "INSERT INTO blocks (tenant, user, room, ask_id, collection, level, question,"
+                " answer, finish, model, confidence, citations, verdicts, usage, trace, created_at)"
+                " VALUES ('t', 'u', 'r', 'a1', 'c', 'basic', 'Why  so?', 'So.', ?, 'm', 0.5, ?,"
+                " '[]', ?, ?, 2.5)",
+                (finish, json.dumps([CITATION]), USAGE, TRACE),
+            )
+        insert(
+            "INSERT INTO statistics VALUES ('2026-01-02', 't', 'u', 'r', 'm', 1, 0, 3, 4, 0.5, 0)"
+        )
+    engine.dispose()
+    async with open_database(path) as database:
+        conversations, here = SqlConversations(database), Place("t", "u", "r")
+        newest, oldest = await conversations.entries(here, 10)
+        room = await conversations.room(here)
+        assert await conversations.tokens(here, "rag") == 14
+        assert (await conversations.rooms(Principal("t", "u"), None, 10)).total == 2
+        [day] = (await SqlHistory(database).report("t", 3650)).days
+    assert (newest.block.is_error, oldest.block.status) == (True, "done")
+    assert oldest.notes.answer.citations == (Citation(**CITATION),)
+    assert (oldest.notes.collection, oldest.notes.answer.model) == ("c", "m")
+    assert oldest.block.conversations[1].content == "So."
+    assert room == Room("r", "", "Why so?", 2, 1, 1.5, 3.5)
+    assert (day.questions, day.prompt_tokens, day.cost) == (1, 3, 0.5)
 
 
 async def test_a_newer_database_is_refused_and_left_alone(tmp_path: Path) -> None:

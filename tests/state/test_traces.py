@@ -10,6 +10,7 @@ import pytest
 from ragstone.records import QuestionTrace, StageTrace
 from ragstone.state.database import open_database
 from ragstone.state.traces import DAY, SqlTraces
+from ragstone.turn import Principal
 
 NOW = time.time()
 STAGES = (StageTrace("retrieve", 0.1, "done", "12 passages"), StageTrace("rerank", 0.3, "timeout"))
@@ -42,6 +43,15 @@ async def test_given_several_then_the_newest_come_first_page_by_page(traces: Sql
     assert [one.id for one in first] == ["4", "3"]
     assert [one.id for one in await traces.latest("acme", 2, before=first[-1].at)] == ["2", "1"]
     assert [one.id for one in await traces.latest("acme", 9, user="ann")] == ["3", "1"]
+
+
+async def test_given_a_user_to_forget_then_the_others_stay(traces: SqlTraces) -> None:
+    for number, (user, account) in enumerate([("ann", "a"), ("ann", "b"), ("bob", "a")]):
+        await traces.keep(replace(ONE, id=str(number), user=user, user_id=account), 7)
+    await traces.forget(Principal("acme", "ann"), "b")
+    assert {one.id for one in await traces.latest("acme", 9)} == {"0", "2"}
+    await traces.forget(Principal("acme", "ann"), None)
+    assert {one.id for one in await traces.latest("acme", 9)} == {"2"}
 
 
 async def test_given_old_ones_then_they_are_forgotten(traces: SqlTraces) -> None:

@@ -4,8 +4,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
+from ragstone.conversation import room_name, user_name
 from ragstone.dialects.http import well_formed
-from ragstone.errors import InputError, UnknownModel
+from ragstone.errors import InputError, InvalidRoom, UnknownModel
 from ragstone.turn import LEVELS, Ask, Level, Message, Mode, Preference, Rewriting, Wanted
 
 CHAT_MODELS: dict[str, Level] = {
@@ -17,8 +18,18 @@ CHAT_MODELS: dict[str, Level] = {
 MAX_INPUTS = 2048
 
 
+def _room(name: str) -> str:
+    try:
+        return room_name(name)
+    except InvalidRoom as error:
+        raise ValueError(error.message) from error
+
+
 Text = Annotated[str, AfterValidator(well_formed)]
 Name = Annotated[str, AfterValidator(well_formed), Field(max_length=255)]
+
+
+RoomId = Annotated[str, AfterValidator(_room)]
 
 
 class _Request(BaseModel):
@@ -60,7 +71,7 @@ class StreamOptions(_Request):
 
 
 class ChatRequest(_Request):
-    """The body of POST /v1/chat/completions, with eight fields of ours at the end."""
+    """The body of POST /v1/chat/completions, with ten fields of ours at the end."""
 
     model: Name
     messages: list[ChatMessage] = Field(min_length=1)
@@ -73,6 +84,8 @@ class ChatRequest(_Request):
     n: int | None = None
     user: str | None = None
 
+    room: RoomId | None = Field(None, description="The conversation to continue and to keep it in.")
+    conversation: RoomId | None = Field(None, description="The same, as other APIs call it.")
     collection: Name | None = Field(None, description="Which documents to answer from.")
     level: Level | None = Field(None, description="How much work to spend; overrides the model.")
     top_k: int | None = Field(None, ge=1, le=100, description="Passages to answer from.")
@@ -96,6 +109,12 @@ class ChatRequest(_Request):
         """Whether a stream is to end with a chunk of usage."""
         return bool(self.stream_options and self.stream_options.include_usage)
 
+    @property
+    def user_id(self) -> str:
+        """The client's account, which tells rooms of the same name apart; raises InvalidRoom."""
+        kept = self.room or self.conversation
+        return user_name(self.user or "") if kept else ""
+
     def ask(self, id: str) -> Ask:
         """The question; raises UnknownModel, and InputError for a conversation without one."""
         if self.messages[-1].role != "user":
@@ -110,6 +129,8 @@ class ChatRequest(_Request):
             mode=self.mode,
             wanted=Wanted(rewrite=self.rewrite),
             history=tuple(_history(self.messages[:-1])),
+            room=self.room or self.conversation,
+            user_id=self.user_id,
             temperature=self.temperature,
             max_tokens=self.max_completion_tokens or self.max_tokens,
             stop=tuple(text for text in stop if text),

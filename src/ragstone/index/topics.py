@@ -19,6 +19,7 @@ from ragstone.text.likeness import CONTEXTUAL, EXACT, SYNONYM, likeness
 from ragstone.text.phrases import Phrases
 from ragstone.text.sentences import sentences
 from ragstone.text.unicode import whole
+from ragstone.turn import Principal
 
 BATCH = 16
 """Texts embedded at a time, so that questions come in between."""
@@ -140,6 +141,9 @@ class TopicCollection:
 
     async def blocked(self, tenant: str, limit: int) -> list[BlockedQuestion]:
         return await self._store.blocked(tenant, limit)
+
+    async def forget(self, principal: Principal, user_id: str | None) -> int:
+        return await self._store.forget(principal, user_id)
 
     async def aclose(self) -> None:
         """Stop what is still being embedded."""

@@ -7,6 +7,7 @@ from ragstone.ports.answering import Answerer, Completer, History, Profile, Said
 from ragstone.ports.cache import Cache, CacheFigures, Kept, Near
 from ragstone.ports.catalog import Catalog, Edition
 from ragstone.ports.checking import Checker, Claim, Source, Support
+from ragstone.ports.conversations import Conversations, Lease
 from ragstone.ports.dump import Row, Rows, StateDump
 from ragstone.ports.embedding import Embedder, Embedders, LateEmbedder, Vectors
 from ragstone.ports.guarding import Topics, TopicStore
@@ -27,6 +28,7 @@ __all__ = [
     "ChunkIndex",
     "Claim",
     "Completer",
+    "Conversations",
     "Edition",
     "Embedder",
     "Embedders",
@@ -36,6 +38,7 @@ __all__ = [
     "Kept",
     "Kit",
     "LateEmbedder",
+    "Lease",
     "Likeness",
     "Near",
     "Profile",

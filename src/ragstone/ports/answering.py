@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 from ragstone.answer import Finish, Instructions, Usage
 from ragstone.records import By, Report, Use
 from ragstone.text.budget import Tier
-from ragstone.turn import Ask, Passage, Turn
+from ragstone.turn import Ask, Passage, Principal, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +67,11 @@ class Answerer(Protocol):
 
 
 class History(Protocol):
-    """Where finished turns go: conversations and statistics."""
+    """The sums of finished turns: per day (UTC), user, room and model."""
 
-    async def save(self, turn: Turn) -> None: ...
+    async def save(self, turn: Turn) -> None:
+        """Add the turn to the sums."""
+        ...
 
     async def report(self, tenant: str, days: int) -> Report:
         """The sums of a tenant for today (UTC) and the days before it, `days` in all."""
@@ -77,6 +79,10 @@ class History(Protocol):
 
     async def use(self, tenant: str, days: int, by: By, user: str | None = None) -> list[Use]:
         """The sums over these days by day, user, room or model, of one user or of all."""
+        ...
+
+    async def forget(self, principal: Principal, user_id: str | None) -> int:
+        """Delete the sums of a principal, or of one of its accounts; of how many days."""
         ...
 
 

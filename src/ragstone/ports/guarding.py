@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ragstone.records import BlockedQuestion, Topic, TopicMatch
+from ragstone.turn import Principal
 
 
 class TopicStore(Protocol):
@@ -35,6 +36,10 @@ class TopicStore(Protocol):
 
     async def blocked(self, tenant: str, limit: int) -> list[BlockedQuestion]:
         """The newest blocked questions first."""
+        ...
+
+    async def forget(self, principal: Principal, user_id: str | None) -> int:
+        """Delete the blocked questions of a principal, or of one of its accounts; how many."""
         ...
 
 
@@ -74,4 +79,8 @@ class Topics(Protocol):
 
     async def blocked(self, tenant: str, limit: int) -> list[BlockedQuestion]:
         """The newest blocked questions first."""
+        ...
+
+    async def forget(self, principal: Principal, user_id: str | None) -> int:
+        """Delete the blocked questions of a principal, or of one of its accounts; how many."""
         ...

@@ -6,6 +6,7 @@ from ragstone.ports.answering import Answerer, Completer, History, Profile
 from ragstone.ports.cache import Cache
 from ragstone.ports.catalog import Catalog
 from ragstone.ports.checking import Checker
+from ragstone.ports.conversations import Conversations
 from ragstone.ports.dump import StateDump
 from ragstone.ports.embedding import Embedders
 from ragstone.ports.guarding import Topics
@@ -42,3 +43,4 @@ class Kit:
     checker: Checker | None = None
     dump: StateDump | None = None
     traces: Traces | None = None
+    conversations: Conversations | None = None

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from ragstone.records import QuestionTrace, StageUse
+from ragstone.turn import Principal
 
 
 class Traces(Protocol):
@@ -19,6 +20,10 @@ class Traces(Protocol):
         self, tenant: str, limit: int, before: float | None = None, user: str | None = None
     ) -> Sequence[QuestionTrace]:
         """The newest first, of one user or all; older than `before` (seconds since 1970)."""
+        ...
+
+    async def forget(self, principal: Principal, user_id: str | None) -> None:
+        """Delete those of a principal, or of one of its accounts."""
         ...
 
     async def stages(self, tenant: str, since: float) -> Sequence[StageUse]:

@@ -19,6 +19,7 @@ from ragstone.errors import DataDirectoryInUse, RagstoneError, Unavailable
 from ragstone.events import Done, Event, Failed
 from ragstone.ports import CacheFigures
 from ragstone.records import BlockedQuestion, Document, Report, Ruling, Topic
+from ragstone.remote.conversations import RemoteConversations
 from ragstone.remote.maintenance import RemoteMaintenance
 from ragstone.remote.statistics import RemoteStatistics
 from ragstone.service import CollectionSummary, Found, IngestRequest, Overview, Progress, Service
@@ -112,6 +113,7 @@ class RemoteRagstone:
         )
         self.maintenance: Maintenance = RemoteMaintenance(self._events)
         self.statistics: Statistics = RemoteStatistics(self._get)
+        self.conversations = RemoteConversations(self._answer)
 
     async def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
         async with aclosing(self._events("/local/ask", wire.dump(ask))) as items:
@@ -235,13 +237,18 @@ class RemoteRagstone:
         return await self._send("POST", path, (200,), **_json(body))
 
     async def _send(self, method: str, path: str, ok: tuple[int, ...], **content: Any) -> Any:
+        return (await self._answer(method, path, ok, **content)).json()
+
+    async def _answer(
+        self, method: str, path: str, ok: tuple[int, ...] = (200,), **content: Any
+    ) -> httpx2.Response:
         try:
             response = await self._http.request(method, path, **content)
         except httpx2.TransportError as error:
             raise self._broken() from error
         if response.status_code not in ok:
             raise _error(response)
-        return response.json()
+        return response
 
     def _broken(self) -> Unavailable:
         return Unavailable(

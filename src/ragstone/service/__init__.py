@@ -12,6 +12,7 @@ from ragstone.chunk import EVERYONE
 from ragstone.events import Event
 from ragstone.ports import CacheFigures
 from ragstone.records import BlockedQuestion, Collection, Document, Report, Ruling, Topic
+from ragstone.service.conversations import ConversationService
 from ragstone.service.maintenance import Maintenance
 from ragstone.service.statistics import Statistics
 from ragstone.turn import Ask, Hit, Principal, Traced
@@ -116,6 +117,9 @@ class Service(Protocol):
     def maintenance(self) -> Maintenance:
         """Backups, and the examination of what disagrees."""
         ...
+
+    @property
+    def conversations(self) -> ConversationService: ...
 
     def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
         """Answer a question; see `events`. Close the iterator to cancel."""

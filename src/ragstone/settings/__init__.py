@@ -14,6 +14,7 @@ from ragstone.settings.understanding import (
     AdaptiveSettings,
     CacheSettings,
     ConversationSettings,
+    DbSettings,
     SpellingSettings,
 )
 
@@ -21,6 +22,7 @@ __all__ = [
     "AdaptiveSettings",
     "CacheSettings",
     "ConversationSettings",
+    "DbSettings",
     "EmbeddingSettings",
     "IndexSettings",
     "IngestSettings",

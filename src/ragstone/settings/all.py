@@ -16,6 +16,7 @@ from ragstone.settings.understanding import (
     AdaptiveSettings,
     CacheSettings,
     ConversationSettings,
+    DbSettings,
     SpellingSettings,
 )
 
@@ -44,6 +45,13 @@ class Settings(BaseSettings):
     ingest: IngestSettings = IngestSettings()
     cache: CacheSettings = CacheSettings()
     conversation: ConversationSettings = ConversationSettings()
+    db: DbSettings = DbSettings()
+    statistic_db: str = Field(
+        "statistics",
+        pattern=r"^[A-Za-z0-9_-]{1,63}$",
+        description="The database of statistics in that MongoDB, with a collection for each "
+        "search type.",
+    )
     spelling: SpellingSettings = SpellingSettings()
     adaptive: AdaptiveSettings = AdaptiveSettings()
     self_rag: SelfRagSettings = SelfRagSettings()

@@ -29,10 +29,41 @@ class CacheSettings(Section):
 
 
 class ConversationSettings(Section):
-    """Earlier messages of a conversation."""
+    """Conversations: where they are kept, and what of them is remembered."""
+
+    url: SecretStr = Field(
+        SecretStr(""),
+        description="mongodb://... to keep conversations and statistics in MongoDB; empty for the "
+        "state store, or for DB__HOST.",
+    )
+    database: str = Field(
+        "ragstone", pattern=r"^[A-Za-z0-9_-]{1,63}$", description="The database of that MongoDB."
+    )
+    db_rehydration_enabled: bool = Field(
+        True,
+        description="Whether what was said before this process began is remembered.",
+    )
+    max_history_turns: int = Field(
+        15,
+        ge=0,
+        le=1000,
+        description="Most turns that are remembered; a small model keeps fewer (3, 6, 10 or 15 by "
+        "its size), and 0 leaves it to that.",
+    )
+    wait_seconds: float = Field(
+        30.0, gt=0, description="Seconds that a question waits for the one before in its room."
+    )
+    max_waiting: int = Field(
+        10, ge=0, le=1000, description="Questions of one room that may wait; more are refused."
+    )
 
     query_rewriting_enabled: bool = Field(
         True, description="Whether a follow-up is rewritten into a question of its own."
+    )
+    rewriting_by: Literal["auto", "rules", "llm"] = Field(
+        "auto",
+        description="Who rewrites: rules, the chat model (llm), or rules where that has up to 9 "
+        "billion parameters (auto).",
     )
     rewriting_turns: int = Field(
         4, ge=1, le=50, description="Earlier questions that a follow-up may refer to."
@@ -59,3 +90,12 @@ class AdaptiveSettings(Section):
     intent_threshold: float = Field(
         0.75, ge=0, le=1, description="How sure examples must be of an intent."
     )
+
+
+class DbSettings(Section):
+    """A MongoDB for conversations and statistics."""
+
+    host: str = Field(
+        "", description="Its host; empty keeps them in the state store, unless CONVERSATION__URL."
+    )
+    port: int = Field(27017, ge=1, le=65535, description="Its port.")

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -13,6 +13,7 @@ from ragstone.errors import EmptyQuestion, QuestionTooLong, RagstoneError
 from ragstone.ports import Completer, Kit
 from ragstone.stage import Emit, Stage, Step
 from ragstone.stages.standalone import asked
+from ragstone.text.budget import Tier
 from ragstone.text.follow_up import Exchange, standalone
 from ragstone.text.politeness import social
 from ragstone.turn import Message, Turn
@@ -30,6 +31,9 @@ class Contextualize(Stage):
 
     max_question_chars: int = Field(20_000, ge=1, description="Longest question, in characters.")
     rewriting: bool = Field(True, description="Whether follow-ups are rewritten.")
+    rewriting_by: Literal["auto", "rules", "llm"] = Field(
+        "auto", description="Who does: rules, the chat model, or by its size the one or the other."
+    )
     turns: int = Field(4, ge=1, description="Earlier questions that a follow-up may refer to.")
     model_timeout: float = Field(
         10.0, gt=0, description="Seconds that the chat model may take before rules do it."
@@ -59,7 +63,7 @@ class Contextualize(Stage):
             whole = by_rules.text == turn.question and by_rules.whole
             return Step(replace(turn, whole=whole), "as asked", "rewriting is turned off")
         failure = ""
-        if kit.completer:
+        if kit.completer and self._asks(kit.profile.tier):
             found, usage, failure = await self._by_model(turn.question, kit.completer, before)
             turn = replace(turn, usage=turn.usage + usage)
             if found:
@@ -74,6 +78,12 @@ class Contextualize(Stage):
             changed,
             "; ".join(reason for reason in (failure, *reasons) if reason) or "it stands by itself",
         )
+
+    def _asks(self, tier: Tier) -> bool:
+        """Whether a chat model of this size rewrites: a small one does it worse than rules."""
+        if self.rewriting_by == "auto":
+            return tier in ("medium", "large")
+        return self.rewriting_by == "llm"
 
     async def _by_model(
         self, question: str, model: Completer, before: Sequence[Exchange]

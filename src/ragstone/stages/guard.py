@@ -15,7 +15,7 @@ from ragstone.ports import Kit, Topics
 from ragstone.records import BlockedQuestion, Ruling
 from ragstone.stage import Emit, Stage, Step
 from ragstone.stages.ruling import ruled
-from ragstone.text.unicode import whole
+from ragstone.text.unicode import storable
 from ragstone.turn import Turn
 
 log = logging.getLogger(__name__)
@@ -83,7 +83,7 @@ async def _recorded(topics: Topics, turn: Turn, ruling: Ruling) -> None:
     if match is None:
         return
     who = turn.ask.principal
-    question = whole(turn.ask.question)
+    question = storable(turn.ask.question)
     blocked = BlockedQuestion(
         time.time(),
         who.tenant,
@@ -94,6 +94,7 @@ async def _recorded(topics: Topics, turn: Turn, ruling: Ruling) -> None:
         match.match,
         round(match.score, 3),
         ruling.decided_by,
+        storable(turn.ask.user_id),
     )
     try:
         await topics.record(blocked)

@@ -1,14 +1,23 @@
 """Keeps what was asked and answered."""
 
+import logging
+import time
+import uuid
+from dataclasses import replace
 from typing import ClassVar
 
+from ragstone.conversation import entry, place
+from ragstone.errors import RagstoneError
 from ragstone.ports import Kit
 from ragstone.stage import Emit, Stage, Step
 from ragstone.turn import Turn
 
+log = logging.getLogger(__name__)
+
 
 class Persist(Stage):
-    """Stores the conversation block and the statistics; part of the tail, so it always runs."""
+    """Adds the turn to its conversation and to the statistics; part of the tail, so it always
+    runs. One of the two that fails does not stop the other."""
 
     name: ClassVar[str] = "persist"
     needs: ClassVar[frozenset[str]] = frozenset({"ask"})
@@ -16,5 +25,22 @@ class Persist(Stage):
     timeout: float = 10.0
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
+        failure: RagstoneError | None = None
+        try:
+            await self._converse(turn, kit)
+        except RagstoneError as error:
+            log.warning("A turn of a conversation could not be kept: %s", error)
+            failure = error
         await kit.history.save(turn)
+        if failure:
+            raise failure
         return Step(turn)
+
+    async def _converse(self, turn: Turn, kit: Kit) -> None:
+        """Keep the turn, if it names a room and what it asks could be read."""
+        ask = turn.ask
+        if not ask.room or not turn.question or kit.conversations is None:
+            return
+        named = turn if ask.id else replace(turn, ask=replace(ask, id=uuid.uuid4().hex))
+        here = place(ask.principal, ask.room, ask.user_id)
+        await kit.conversations.append(here, entry(named, time.time()))

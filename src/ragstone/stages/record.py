@@ -43,6 +43,7 @@ def trace(turn: Turn, questions: bool) -> QuestionTrace:
         user=ask.principal.user,
         request=names.request,
         trace=names.trace,
+        user_id=ask.user_id,
         room=ask.room or "",
         collection=ask.collection,
         level=ask.level,

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import Table, func, select
@@ -10,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from ragstone.records import By, DayUse, Report, StrategyUse, Use
 from ragstone.state.rows import insert
 from ragstone.state.tables import statistics, strategies
+from ragstone.text.unicode import storable
 from ragstone.turn import Turn
 
 _ASKED = ("questions", "refused", "blocked", "prompt_tokens", "completion_tokens", "cost")
@@ -19,7 +21,13 @@ _SEARCHED = ("executions", "seconds", "rated", "confidence")
 async def count(connection: AsyncConnection, turn: Turn, now: float) -> None:
     """Add the turn to the sums of its day (UTC), place and model, and of its strategy."""
     answer, usage, ask = turn.answer, turn.usage, turn.ask
-    place = {"tenant": ask.principal.tenant, "user": ask.principal.user, "room": ask.room or ""}
+    place = {
+        "tenant": ask.principal.tenant,
+        "user": ask.principal.user,
+        "user_id": storable(ask.user_id),
+        "room": storable(ask.room or ""),
+        "search_type": ask.search_type,
+    }
     refused = int(answer is not None and answer.refused)
     blocked = int(answer is not None and answer.finish == "blocked")
     tokens = (usage.prompt_tokens, usage.completion_tokens)
@@ -71,7 +79,9 @@ async def _sums(
     rows = select(table.c[by], *sums).where(table.c.tenant == tenant, table.c.day >= since)
     if user is not None:
         rows = rows.where(table.c.user == user)
-    return list((await connection.execute(rows.group_by(table.c[by]).order_by(table.c[by]))).all())
+    found = await connection.execute(rows.group_by(table.c[by]).order_by(table.c[by]))
+    # PostgreSQL adds whole numbers up to decimals.
+    return [[int(a) if isinstance(a, Decimal) else a for a in row] for row in found.all()]
 
 
 async def _add(

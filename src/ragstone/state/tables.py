@@ -7,6 +7,7 @@ Times are seconds since 1970, like `Document.modified`. A change here needs a ne
 from sqlalchemy import (
     JSON,
     BigInteger,
+    Boolean,
     Column,
     Date,
     Double,
@@ -122,44 +123,65 @@ vocabulary_read = Table(
 )
 """The revisions whose words are in `vocabulary`."""
 
-conversations = Table(
-    "conversations",
+_OF_A_ROOM = ("tenant", "user", "user_id", "room")
+_A_ROOM = ["rooms.tenant", "rooms.user", "rooms.user_id", "rooms.room"]
+
+rooms = Table(
+    "rooms",
     metadata,
-    Column("tenant", Text, primary_key=True),
-    Column("user", Text, primary_key=True),
-    Column("room", Text, primary_key=True),
+    *(Column(name, Text, primary_key=True) for name in _OF_A_ROOM),
+    Column("title", Text, nullable=False),
+    Column("turns", Integer, nullable=False),
+    Column("errors", Integer, nullable=False),
     Column("created_at", Double, nullable=False),
     Column("updated_at", Double, nullable=False),
+    Index(None, "tenant", "user", "updated_at"),
 )
+"""Conversations; `user` is the principal's, `user_id` the client's own account, "" for none."""
 
-blocks = Table(
-    "blocks",
+turns = Table(
+    "turns",
     metadata,
     Column("id", _BIG, primary_key=True, autoincrement=True),
-    Column("tenant", Text, nullable=False),
-    Column("user", Text, nullable=False),
-    Column("room", Text, nullable=False),
-    Column("ask_id", Text, nullable=False),
-    Column("collection", Text, nullable=False),
-    Column("level", Text, nullable=False),
-    Column("question", Text, nullable=False),
-    Column("answer", Text, nullable=False),
-    Column("finish", Text, nullable=False),
-    Column("model", Text, nullable=False),
-    Column("confidence", Double),
-    Column("citations", JSON, nullable=False),
-    Column("verdicts", JSON, nullable=False),
-    Column("usage", JSON, nullable=False),
-    Column("trace", JSON, nullable=False),
-    Column("created_at", Double, nullable=False),
-    ForeignKeyConstraint(
-        ["tenant", "user", "room"],
-        ["conversations.tenant", "conversations.user", "conversations.room"],
-        ondelete="CASCADE",
-    ),
-    Index(None, "tenant", "user", "room", "id"),
+    *(Column(name, Text, nullable=False) for name in _OF_A_ROOM),
+    Column("chat_id", Text, nullable=False),
+    Column("search_type", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("is_tool_block", Boolean, nullable=False),
+    Column("is_error", Boolean, nullable=False),
+    Column("tokens", BigInteger, nullable=False),
+    Column("at", Double, nullable=False),
+    Column("conversations", Text, nullable=False),
+    Column("block_classes", Text, nullable=False),
+    Column("result", Text, nullable=False),
+    Column("notes", Text, nullable=False),
+    ForeignKeyConstraint(_OF_A_ROOM, _A_ROOM, ondelete="CASCADE"),
+    Index(None, *_OF_A_ROOM, "id"),
+    Index(None, *_OF_A_ROOM, "status"),
 )
-"""One question with its answer."""
+"""One question with its answer. The last four columns hold JSON, read by us, so that one that is
+damaged does not hide the others."""
+
+turn_classes = Table(
+    "turn_classes",
+    metadata,
+    *(Column(name, Text, primary_key=True) for name in _OF_A_ROOM),
+    Column("value", Text, primary_key=True),
+    Column("turn_id", BigInteger, primary_key=True),
+    ForeignKeyConstraint(["turn_id"], ["turns.id"], ondelete="CASCADE"),
+    Index(None, "turn_id"),
+    sqlite_with_rowid=False,
+)
+"""The values of `block_classes`, to be searched."""
+
+room_leases = Table(
+    "room_leases",
+    metadata,
+    *(Column(name, Text, primary_key=True) for name in _OF_A_ROOM),
+    Column("holder", Text, nullable=False),
+    Column("beat", BigInteger, nullable=False),
+)
+"""Which process answers in which room, where several share this database."""
 
 statistics = Table(
     "statistics",
@@ -167,7 +189,9 @@ statistics = Table(
     Column("day", Date, primary_key=True),
     Column("tenant", Text, primary_key=True),
     Column("user", Text, primary_key=True),
+    Column("user_id", Text, primary_key=True, server_default=""),
     Column("room", Text, primary_key=True),
+    Column("search_type", Text, primary_key=True, server_default="rag"),
     Column("model", Text, primary_key=True),
     Column("questions", BigInteger, nullable=False),
     Column("refused", BigInteger, nullable=False),
@@ -176,7 +200,8 @@ statistics = Table(
     Column("completion_tokens", BigInteger, nullable=False),
     Column("cost", Double, nullable=False),
 )
-"""Sums per day (UTC). `room` and `model` are "" for none; `cost` holds what is known of it."""
+"""Sums per day (UTC). `user_id`, `room` and `model` are "" for none; `cost` holds what is known of
+it."""
 
 strategies = Table(
     "strategies",
@@ -233,6 +258,7 @@ traces = Table(
     Column("user", Text, nullable=False),
     Column("request", Text, nullable=False),
     Column("trace", Text, nullable=False),
+    Column("user_id", Text, nullable=False),
     Column("room", Text, nullable=False),
     Column("collection", Text, nullable=False),
     Column("level", Text, nullable=False),
@@ -284,6 +310,7 @@ blocked_questions = Table(
     Column("at", Double, nullable=False),
     Column("tenant", Text, nullable=False),
     Column("user", Text, nullable=False),
+    Column("user_id", Text, nullable=False, server_default=""),
     Column("question", Text, nullable=False),
     Column("topic_id", Text, nullable=False),
     Column("term", Text, nullable=False),

@@ -11,6 +11,7 @@ from ragstone.records import BlockedQuestion, Topic
 from ragstone.state.database import Database
 from ragstone.state.rows import batches, insert, put
 from ragstone.state.tables import blocked_questions, topic_vectors, topics
+from ragstone.turn import Principal
 
 MOST_BLOCKED = 100_000
 """Blocked questions kept at most, so that a flood of them cannot fill the disk."""
@@ -95,6 +96,20 @@ class SqlTopics:
         async with self._database.reading() as connection:
             rows = await connection.execute(newest)
             return [BlockedQuestion(**row) for row in rows.mappings()]
+
+    async def forget(self, principal: Principal, user_id: str | None) -> int:
+        theirs = [
+            blocked_questions.c.tenant == principal.tenant,
+            blocked_questions.c.user == principal.user,
+        ]
+        if user_id is not None:
+            theirs.append(blocked_questions.c.user_id == user_id)
+
+        async def work(connection: AsyncConnection) -> int:
+            gone = await connection.execute(delete(blocked_questions).where(*theirs))
+            return int(gone.rowcount)
+
+        return await self._database.write(work)
 
 
 async def _forget(connection: AsyncConnection, ids: Sequence[str]) -> None:

@@ -13,6 +13,7 @@ from ragstone.records import QuestionTrace, StageTrace, StageUse
 from ragstone.state.database import Database
 from ragstone.state.rows import put
 from ragstone.state.tables import traces
+from ragstone.turn import Principal
 
 DAY = 86_400.0
 SWEEP_SECONDS = 600.0
@@ -63,6 +64,17 @@ class SqlTraces:
         async with self._database.reading() as connection:
             rows = await connection.execute(wanted.order_by(traces.c.at.desc()).limit(limit))
             return [_trace(row) for row in rows.mappings()]
+
+    async def forget(self, principal: Principal, user_id: str | None) -> None:
+        """`ports.Traces`."""
+        theirs = (traces.c.tenant == principal.tenant) & (traces.c.user == principal.user)
+        if user_id is not None:
+            theirs &= traces.c.user_id == user_id
+
+        async def work(connection: AsyncConnection) -> None:
+            await connection.execute(delete(traces).where(theirs))
+
+        await self._database.write(work)
 
     async def stages(self, tenant: str, since: float) -> Sequence[StageUse]:
         """`ports.Traces`."""

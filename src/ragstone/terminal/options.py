@@ -57,6 +57,10 @@ Where = Annotated[
 UseCache = Annotated[
     bool, typer.Option("--cache/--no-cache", help="Whether an equal question's answer will do.")
 ]
+Room = Annotated[
+    str | None,
+    typer.Option("--room", metavar="ID", help="The conversation to continue; makes a new one."),
+]
 
 
 def condition(under: list[str] | None, where: list[str] | None) -> "Filter | None":

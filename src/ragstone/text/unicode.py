@@ -14,6 +14,11 @@ def whole(text: str) -> str:
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
+def storable(text: str) -> str:
+    """`text` as every store can keep it: whole, and with U+FFFD for NUL too."""
+    return whole(text).replace("\0", "\ufffd")
+
+
 def whole_values(value: Any) -> Any:
     """A JSON value with every text in it whole, keys too."""
     if isinstance(value, str):

@@ -4,10 +4,10 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0011"
-down_revision = "0005"
+down_revision = "0006"
 
-TEXTS = ["tenant", "user", "request", "trace", "room", "collection", "level", "strategy", "intent"]
-TEXTS += ["question", "model", "finish", "error", "cached"]
+TEXTS = ["tenant", "user", "request", "trace", "user_id", "room", "collection", "level", "strategy"]
+TEXTS += ["intent", "question", "model", "finish", "error", "cached"]
 
 
 def upgrade() -> None:

@@ -1,0 +1,89 @@
+"""The port of conversations."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ragstone.conversation import Entry, Place, Room, Rooms
+from ragstone.turn import Message, Principal, SearchType
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Who answers in a room now. `beat` counts up for as long as that one lives."""
+
+    holder: str
+    beat: int
+
+
+class Conversations(Protocol):
+    """The turns of every user's rooms, in the order in which they ended.
+
+    Methods raise StateUnavailable, and StorageFull when they write.
+    """
+
+    @property
+    def shared(self) -> bool:
+        """Whether other processes write to the same rooms."""
+        ...
+
+    async def append(self, place: Place, entry: Entry) -> None:
+        """Keep a turn. What is kept of an unfinished turn with the same chat id is replaced; once
+        a turn is over, calls of tools and what they said are removed from the whole room."""
+        ...
+
+    async def history(
+        self,
+        place: Place,
+        search_type: SearchType,
+        classes: Sequence[str],
+        most: int,
+        since: float = 0.0,
+    ) -> list[Message]:
+        """What was said in the last `most` turns, oldest first, of those that did not fail, are of
+        this search type, share one of `classes` if there are any, and ended after `since`."""
+        ...
+
+    async def entries(self, place: Place, limit: int, offset: int = 0) -> list[Entry]:
+        """Turns, the newest first; raises InvalidBlock for one that cannot be read."""
+        ...
+
+    async def room(self, place: Place) -> Room | None: ...
+
+    async def rooms(
+        self, principal: Principal, user_id: str | None, limit: int, offset: int = 0
+    ) -> Rooms:
+        """Rooms of the principal, of all or one of its client's accounts, the newest first."""
+        ...
+
+    async def rename(self, place: Place, name: str) -> bool:
+        """Whether there is such a room."""
+        ...
+
+    async def delete(self, place: Place) -> bool:
+        """Delete a room with its turns; whether there was one."""
+        ...
+
+    async def forget(self, principal: Principal, user_id: str | None) -> tuple[int, int]:
+        """Delete all rooms of the principal, or of one account; how many rooms and turns went."""
+        ...
+
+    async def tokens(self, place: Place, search_type: SearchType) -> int:
+        """Tokens that the room's turns of this search type took together."""
+        ...
+
+    async def take(self, place: Place, holder: str, over: Lease | None) -> Lease:
+        """Take the room's lease if it is free or still `over`; whose it is now."""
+        ...
+
+    async def beat(self, place: Place, holder: str) -> None:
+        """Show that the holder lives; nothing if it holds the room no more."""
+        ...
+
+    async def release(self, place: Place, holder: str) -> None:
+        """Give the room back; nothing if another one holds it."""
+        ...
+
+    async def ready(self) -> None:
+        """Raise StateUnavailable unless the store answers."""
+        ...

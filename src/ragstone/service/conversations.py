@@ -1,0 +1,47 @@
+"""What can be asked about conversations."""
+
+from typing import Literal, Protocol
+
+from ragstone.conversation import Entry, Forgotten, Place, Rooms
+from ragstone.turn import Principal, SearchType
+
+Format = Literal["json", "markdown"]
+
+
+class ConversationService(Protocol):
+    """The rooms of a principal. Methods that name a room raise InvalidRoom, and UnknownRoom if the
+    principal has none of this name; all raise StateUnavailable."""
+
+    async def rooms(
+        self, principal: Principal, user_id: str | None = None, limit: int = 50, offset: int = 0
+    ) -> Rooms:
+        """The newest first; of one of the client's accounts if `user_id` says so."""
+        ...
+
+    async def entries(self, place: Place, limit: int = 50, offset: int = 0) -> list[Entry]:
+        """Turns, the newest first; raises InvalidBlock for one that is damaged."""
+        ...
+
+    async def rename(self, place: Place, name: str) -> str:
+        """Give the room a title; it, as it is kept."""
+        ...
+
+    async def export(self, place: Place, form: Format) -> str:
+        """The whole conversation as text."""
+        ...
+
+    async def take_in(self, principal: Principal, text: str) -> int:
+        """Add turns from JSON, a list of blocks or an export, to the rooms that they name; how
+        many. Raises InvalidBlock, and then none is added."""
+        ...
+
+    async def delete(self, place: Place) -> None: ...
+
+    async def forget(self, principal: Principal, user_id: str | None = None) -> Forgotten:
+        """Delete all that is kept of a principal, or of one of its accounts: conversations,
+        statistics, blocked questions, and the cache, which does not know who asked."""
+        ...
+
+    async def tokens(self, place: Place, search_type: SearchType) -> int:
+        """Tokens that the room's turns of this search type took; 0 for an unknown room."""
+        ...

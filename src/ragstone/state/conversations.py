@@ -1,0 +1,231 @@
+"""Conversations in the state store."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Table, delete, func, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from ragstone.conversation import Entry, Place, Room, Rooms, title
+from ragstone.ports.conversations import Lease
+from ragstone.state.database import Database
+from ragstone.state.entry_codec import messages, text, to_entry, to_row
+from ragstone.state.rows import insert
+from ragstone.state.tables import room_leases, rooms, turn_classes, turns
+from ragstone.text.unicode import storable
+from ragstone.turn import Message, Principal, SearchType
+
+
+class SqlConversations:
+    """`ports.Conversations` on the state store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @property
+    def shared(self) -> bool:
+        return self._database.engine.dialect.name != "sqlite"
+
+    async def append(self, place: Place, entry: Entry) -> None:
+        await self._database.write(lambda connection: _append(connection, place, entry))
+
+    async def history(
+        self,
+        place: Place,
+        search_type: SearchType,
+        classes: Sequence[str],
+        most: int,
+        since: float = 0.0,
+    ) -> list[Message]:
+        wanted = [
+            *_in(turns, place),
+            turns.c.is_error.is_(False),
+            turns.c.search_type == search_type,
+        ]
+        if since:
+            wanted.append(turns.c.at > since)
+        if classes:
+            values = turn_classes.c.value.in_([storable(value) for value in classes])
+            shares = select(turn_classes.c.turn_id).where(*_in(turn_classes, place), values)
+            wanted.append(turns.c.id.in_(shares))
+        newest = (
+            select(turns.c.id, turns.c.conversations)
+            .where(*wanted)
+            .order_by(turns.c.id.desc())
+            .limit(most)
+        )
+        async with self._database.reading() as connection:
+            found = (await connection.execute(newest)).all()
+        return messages([(turn, said) for turn, said in reversed(found)])
+
+    async def entries(self, place: Place, limit: int, offset: int = 0) -> list[Entry]:
+        newest = (
+            select(turns)
+            .where(*_in(turns, place))
+            .order_by(turns.c.id.desc())
+            .limit(limit)
+            .offset(offset)
+        )
+        async with self._database.reading() as connection:
+            return [to_entry(dict(row)) for row in (await connection.execute(newest)).mappings()]
+
+    async def room(self, place: Place) -> Room | None:
+        async with self._database.reading() as connection:
+            rows = await connection.execute(select(*_ROOM).where(*_in(rooms, place)))
+            return next((Room(**row) for row in rows.mappings()), None)
+
+    async def rooms(
+        self, principal: Principal, user_id: str | None, limit: int, offset: int = 0
+    ) -> Rooms:
+        theirs = _of(rooms, principal, user_id)
+        newest = (
+            select(*_ROOM)
+            .where(*theirs)
+            .order_by(rooms.c.updated_at.desc(), rooms.c.room)
+            .limit(limit)
+            .offset(offset)
+        )
+        async with self._database.reading() as connection:
+            found = (await connection.execute(newest)).mappings()
+            total = await connection.execute(select(func.count()).where(*theirs))
+            return Rooms(tuple(Room(**row) for row in found), total.scalar_one())
+
+    async def rename(self, place: Place, name: str) -> bool:
+        renamed = update(rooms).where(*_in(rooms, place)).values(title=name)
+        return bool(await self._changed(renamed))
+
+    async def delete(self, place: Place) -> bool:
+        return bool(await self._changed(delete(rooms).where(*_in(rooms, place))))
+
+    async def forget(self, principal: Principal, user_id: str | None) -> tuple[int, int]:
+        async def work(connection: AsyncConnection) -> tuple[int, int]:
+            held = await connection.execute(
+                select(func.count()).where(*_of(turns, principal, user_id))
+            )
+            await connection.execute(
+                delete(room_leases).where(*_of(room_leases, principal, user_id))
+            )
+            gone = await connection.execute(delete(rooms).where(*_of(rooms, principal, user_id)))
+            return gone.rowcount, held.scalar_one()
+
+        return await self._database.write(work)
+
+    async def tokens(self, place: Place, search_type: SearchType) -> int:
+        spent = select(func.coalesce(func.sum(turns.c.tokens), 0)).where(
+            *_in(turns, place), turns.c.search_type == search_type
+        )
+        async with self._database.reading() as connection:
+            return int((await connection.execute(spent)).scalar_one())
+
+    async def take(self, place: Place, holder: str, over: Lease | None) -> Lease:
+        here = _in(room_leases, place)
+
+        async def work(connection: AsyncConnection) -> Lease:
+            fresh = insert(connection, room_leases).values(**_place(place), holder=holder, beat=0)
+            await connection.execute(fresh.on_conflict_do_nothing())
+            if over is not None:
+                old = (room_leases.c.holder == over.holder, room_leases.c.beat == over.beat)
+                changed = update(room_leases).where(*here, *old)
+                await connection.execute(changed.values(holder=holder, beat=over.beat + 1))
+            found = select(room_leases.c.holder, room_leases.c.beat).where(*here)
+            row = (await connection.execute(found)).first()
+            return Lease(*row) if row else Lease("", 0)
+
+        return await self._database.write(work)
+
+    async def beat(self, place: Place, holder: str) -> None:
+        mine = (*_in(room_leases, place), room_leases.c.holder == holder)
+        await self._changed(update(room_leases).where(*mine).values(beat=room_leases.c.beat + 1))
+
+    async def release(self, place: Place, holder: str) -> None:
+        mine = (*_in(room_leases, place), room_leases.c.holder == holder)
+        await self._changed(delete(room_leases).where(*mine))
+
+    async def ready(self) -> None:
+        await self._database.ready()
+
+    async def _changed(self, statement: Any) -> int:
+        """Run one statement; how many rows it changed."""
+
+        async def work(connection: AsyncConnection) -> int:
+            return int((await connection.execute(statement)).rowcount)
+
+        return await self._database.write(work)
+
+
+_ROOM = tuple(
+    rooms.c[name]
+    for name in ("room", "user_id", "title", "turns", "errors", "created_at", "updated_at")
+)
+
+
+def _place(place: Place) -> dict[str, str]:
+    return {
+        "tenant": place.tenant,
+        "user": place.user,
+        "user_id": place.user_id,
+        "room": place.room,
+    }
+
+
+def _in(table: Table, place: Place) -> list[ColumnElement[bool]]:
+    return [table.c[name] == value for name, value in _place(place).items()]
+
+
+def _of(table: Table, principal: Principal, user_id: str | None) -> list[ColumnElement[bool]]:
+    whose = [table.c.tenant == principal.tenant, table.c.user == principal.user]
+    return whose if user_id is None else [*whose, table.c.user_id == user_id]
+
+
+async def _append(connection: AsyncConnection, place: Place, entry: Entry) -> None:
+    block = entry.block
+    await _count(connection, place, entry)
+    if not block.working:
+        await _prune(connection, place)
+        entry = Entry(block.pruned(), entry.notes, entry.at)
+    unfinished = (turns.c.is_tool_block.is_(True), turns.c.status == "idle")
+    same = (*_in(turns, place), turns.c.chat_id == storable(block.chat_id), *unfinished)
+    await connection.execute(delete(turns).where(*same))
+    row = insert(connection, turns).values(**_place(place), **to_row(entry))
+    turn = (await connection.execute(row.returning(turns.c.id))).scalar_one()
+    if block.block_classes:
+        classes = sorted({storable(value) for value in block.block_classes})
+        values = [{**_place(place), "turn_id": turn, "value": value} for value in classes]
+        await connection.execute(insert(connection, turn_classes), values)
+
+
+async def _count(connection: AsyncConnection, place: Place, entry: Entry) -> None:
+    """Note the turn in its room, which begins with its first turn."""
+    block = entry.block
+    new: Mapping[str, Any] = {
+        "title": title(entry.question),
+        "turns": int(not block.working),
+        "errors": int(block.is_error),
+        "created_at": entry.at,
+        "updated_at": entry.at,
+    }
+    row = insert(connection, rooms).values(**_place(place), **new)
+    changed = {name: rooms.c[name] + row.excluded[name] for name in ("turns", "errors")}
+    changed["updated_at"] = row.excluded.updated_at
+    await connection.execute(
+        row.on_conflict_do_update(index_elements=list(_place(place)), set_=changed)
+    )
+
+
+async def _prune(connection: AsyncConnection, place: Place) -> None:
+    """Remove calls of tools, and what they said, from unfinished turns of the room."""
+    tools = (*_in(turns, place), turns.c.is_tool_block.is_(True), turns.c.status == "idle")
+    rows = await connection.execute(select(turns.c.id, turns.c.conversations).where(*tools))
+    for turn, stored in rows.all():
+        try:
+            kept = [one for one in json.loads(stored) if not _works(one)]
+        except (ValueError, TypeError, AttributeError):
+            continue
+        changed = update(turns).where(turns.c.id == turn)
+        await connection.execute(changed.values(conversations=text(kept)))
+
+
+def _works(message: Mapping[str, Any]) -> bool:
+    role = message.get("role")
+    return role == "tool" or (role == "assistant" and bool(message.get("tool_calls")))

@@ -1,0 +1,56 @@
+"""A server of MongoDB's protocol (nx-27017), as a process of its own that can be killed."""
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+class MongoServer:
+    """Stopped and started again, it is at the same address with the same data."""
+
+    def __init__(self, folder: Path) -> None:
+        with socket.socket() as found:
+            found.bind(("127.0.0.1", 0))
+            self.port: int = found.getsockname()[1]
+        self.url = f"mongodb://127.0.0.1:{self.port}"
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        program = Path(sys.executable).with_name("nx-27017")
+        files = ("--data-dir", str(self._folder), "--log-file", str(self._folder / "log"))
+        pid = ("--pid-file", str(self._folder / "pid"))
+        self._process = subprocess.Popen(
+            [str(program), "--port", str(self.port), *files, *pid],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+            except OSError:
+                time.sleep(0.05)
+            else:
+                return
+        raise AssertionError("the MongoDB server did not start")
+
+    def kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+
+@contextmanager
+def mongo_server(folder: Path) -> Iterator[MongoServer]:
+    server = MongoServer(folder)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.kill()
