@@ -11,7 +11,9 @@ from ragstone.evaluation.commands import app as eval_app
 from ragstone.terminal import options as opt
 from ragstone.terminal.cache import app as cache_app
 from ragstone.terminal.managing import app as managing
-from ragstone.terminal.running import Context, guarded, run, settings_of
+from ragstone.terminal.prompts import app as prompts_app
+from ragstone.terminal.running import Context, Given, guarded, run, settings_of
+from ragstone.terminal.settings import app as settings_app
 from ragstone.terminal.topics import app as topics_app
 from ragstone.turn import Level
 
@@ -29,6 +31,8 @@ app.add_typer(managing)
 app.add_typer(eval_app, name="eval")
 app.add_typer(topics_app, name="topics")
 app.add_typer(cache_app, name="cache")
+app.add_typer(settings_app, name="settings")
+app.add_typer(prompts_app, name="prompts")
 
 
 @app.callback()
@@ -38,8 +42,12 @@ def _options(
         Path | None,
         typer.Option(metavar="DIR", help="The data directory, instead of RAGSTONE_DATA."),
     ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A YAML file of settings, instead of RAGSTONE_CONFIG."),
+    ] = None,
 ) -> None:
-    context.obj = data
+    context.obj = Given(data, config)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             # A terminal that cannot show a character shows another; it is no reason to stop.

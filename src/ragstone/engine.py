@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from dataclasses import replace
 from itertools import groupby
@@ -21,9 +21,12 @@ TAIL_SECONDS = 10.0
 
 Turnstile = AbstractAsyncContextManager[None]
 
+Chosen = Callable[[Ask], Recipe]
+"""Which recipe a question takes."""
+
 
 class Engine:
-    """Answers questions with one recipe per level.
+    """Answers questions with one recipe per level, or with the one that is chosen for each.
 
     At most `buffer` events wait for a slow reader; then the stages wait. A reader who closes the
     stream cancels the running stage; the recipe's tail still runs. `searching` lets so many
@@ -34,20 +37,20 @@ class Engine:
     def __init__(
         self,
         kit: Kit,
-        recipes: Mapping[Level, Recipe],
+        recipes: Mapping[Level, Recipe] | Chosen,
         buffer: int = 64,
         searching: asyncio.Semaphore | None = None,
     ) -> None:
         self._kit = kit
         self._searching = searching or nullcontext()
-        self._recipes = recipes
+        self._chosen: Chosen = recipes if callable(recipes) else lambda ask: recipes[ask.level]
         self._buffer = buffer
         self._tails: set[asyncio.Task[None]] = set()
 
     async def events(self, ask: Ask) -> AsyncGenerator[Event, None]:
         """Answer `ask`. Close the iterator (`contextlib.aclosing`) to cancel."""
         events: asyncio.Queue[Event] = asyncio.Queue(self._buffer)
-        run = _Run(self._kit, self._recipes[ask.level], Turn(ask), events.put, self._searching)
+        run = _Run(self._kit, self._chosen(ask), Turn(ask), events.put, self._searching)
         worker = asyncio.create_task(run.stages())
         try:
             while True:

@@ -13,6 +13,7 @@ from ragstone.ports.index import ChunkIndex, Retriever, Search
 from ragstone.ports.intents import IntentExamples, Likeness
 from ragstone.ports.kit import Kit
 from ragstone.ports.reranking import Judgement, Reranker, Statistics
+from ragstone.ports.settings import Marks, SettingsStore
 from ragstone.ports.templates import Templates
 from ragstone.ports.vocabulary import Vocabulary
 
@@ -35,12 +36,14 @@ __all__ = [
     "Kit",
     "LateEmbedder",
     "Likeness",
+    "Marks",
     "Near",
     "Profile",
     "Reranker",
     "Retriever",
     "Said",
     "Search",
+    "SettingsStore",
     "Source",
     "Statistics",
     "Support",

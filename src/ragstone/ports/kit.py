@@ -11,6 +11,7 @@ from ragstone.ports.guarding import Topics
 from ragstone.ports.index import ChunkIndex, Retriever
 from ragstone.ports.intents import IntentExamples
 from ragstone.ports.reranking import Reranker, Statistics
+from ragstone.ports.settings import SettingsStore
 from ragstone.ports.templates import Templates
 from ragstone.ports.vocabulary import Vocabulary
 from ragstone.text.tokens import Count, count
@@ -36,5 +37,6 @@ class Kit:
     cache: Cache | None = None
     profile: Profile = Profile()
     templates: Templates | None = None
+    settings: SettingsStore | None = None
     count: Count = count
     checker: Checker | None = None

@@ -12,6 +12,8 @@ from ragstone.chunk import EVERYONE
 from ragstone.events import Event
 from ragstone.ports import CacheFigures
 from ragstone.records import BlockedQuestion, Collection, Document, Report, Ruling, Topic
+from ragstone.service.prompts import Prompts
+from ragstone.service.settings import RuntimeSettings
 from ragstone.turn import Ask, Hit, Principal, Traced
 
 
@@ -104,6 +106,16 @@ class Overview:
 
 class Service(Protocol):
     """All that can be asked of a Ragstone. Errors are RagstoneErrors, also when remote."""
+
+    @property
+    def settings(self) -> RuntimeSettings:
+        """The settings, which can change while it runs."""
+        ...
+
+    @property
+    def prompts(self) -> Prompts:
+        """What chat models are told."""
+        ...
 
     def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
         """Answer a question; see `events`. Close the iterator to cancel."""

@@ -1,13 +1,20 @@
-"""All settings together, and how they are read."""
+"""All settings together."""
 
 import os
 from pathlib import Path
+from typing import Any
 
-from pydantic import Field, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, PrivateAttr, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
 
-from ragstone.errors import ConfigError
+from ragstone.errors import InputError
 from ragstone.settings.models import EmbeddingSettings, LlmSettings, RerankSettings
+from ragstone.settings.neighbours import DbSettings, McpSettings, PloneSettings, ServiceSettings
+from ragstone.settings.origin import Origin
 from ragstone.settings.rag import RagSettings, SelfRagSettings
 from ragstone.settings.server import ServerSettings
 from ragstone.settings.storage import IndexSettings, IngestSettings
@@ -17,14 +24,13 @@ from ragstone.settings.understanding import (
     ConversationSettings,
     SpellingSettings,
 )
+from ragstone.text.templates import check
 
 
 class Settings(BaseSettings):
-    """All of them."""
+    """All of them; made like this they are the defaults, `read.load` reads what is set."""
 
-    model_config = SettingsConfigDict(
-        frozen=True, extra="ignore", env_nested_delimiter="__", env_file=".env"
-    )
+    model_config = SettingsConfigDict(frozen=True, extra="ignore")
 
     ragstone_data: Path = Field(
         default_factory=lambda: default_data_directory(),
@@ -46,19 +52,47 @@ class Settings(BaseSettings):
     spelling: SpellingSettings = SpellingSettings()
     adaptive: AdaptiveSettings = AdaptiveSettings()
     self_rag: SelfRagSettings = SelfRagSettings()
+    service: ServiceSettings = ServiceSettings()
+    mcp: McpSettings = McpSettings()
+    db: DbSettings = DbSettings()
+    plone: PloneSettings = PloneSettings()
+    stages: dict[str, dict[str, Any]] = Field(
+        {}, description="Options of stages that have no setting, as STAGES__<stage>__<option>."
+    )
+    prompts: dict[str, str] = Field(
+        {}, description="Prompts that replace the shipped ones, by name; see docs/prompts.md."
+    )
+
+    _origins: dict[str, Origin] = PrivateAttr({})
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Nothing is read here: `read.load` knows more names, and where each value comes from."""
+        return (init_settings,)
+
+    @field_validator("prompts")
+    @classmethod
+    def _usable(cls, prompts: dict[str, str]) -> dict[str, str]:
+        for name, text in prompts.items():
+            try:
+                check(name, text)
+            except InputError as error:
+                raise ValueError(error.message.rstrip(".")) from error
+        return prompts
+
+    def origin(self, key: str) -> Origin:
+        """Where the value of a setting comes from."""
+        return self._origins.get(key, Origin())
 
 
 def default_data_directory() -> Path:
     """`$XDG_DATA_HOME/ragstone`, by the XDG base directory specification."""
     base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(base) / "ragstone"
-
-
-def load(**overrides: object) -> Settings:
-    """Read the settings; raises ConfigError that names the variable and what is wrong with it."""
-    try:
-        return Settings(**overrides)  # type: ignore[arg-type]
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = "__".join(str(part) for part in first["loc"]).upper()
-        raise ConfigError(f"The setting {name} is wrong: {first['msg']}.") from error

@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field, SecretStr
 
+from ragstone.settings.duration import Seconds
 from ragstone.settings.section import Section
 
 
@@ -18,7 +19,7 @@ class CacheSettings(Section):
     max_entries: int = Field(
         1000, ge=10, le=100_000, description="Entries; when full, the oldest tenth goes."
     )
-    default_ttl_seconds: float = Field(
+    default_ttl_seconds: Seconds = Field(
         300.0, gt=0, description="Seconds that an entry lives after its last use."
     )
     threshold_mode: Literal["precision", "recall", "adaptive"] = Field(
@@ -36,6 +37,12 @@ class ConversationSettings(Section):
     )
     rewriting_turns: int = Field(
         4, ge=1, le=50, description="Earlier questions that a follow-up may refer to."
+    )
+    db_rehydration_enabled: bool = Field(
+        True, description="Whether a conversation is continued from the store after a restart."
+    )
+    max_history_turns: int = Field(
+        15, ge=1, le=100, description="Most earlier turns that a model is told of."
     )
 
 

@@ -2,6 +2,8 @@
 
 from typing import ClassVar
 
+from pydantic import Field
+
 from ragstone.ports import Kit
 from ragstone.stage import Emit, Stage, Step
 from ragstone.turn import Turn
@@ -13,7 +15,7 @@ class Persist(Stage):
     name: ClassVar[str] = "persist"
     needs: ClassVar[frozenset[str]] = frozenset({"ask"})
 
-    timeout: float = 10.0
+    timeout: float = Field(10.0, gt=0, description="Seconds that the stage may take.")
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
         await kit.history.save(turn)

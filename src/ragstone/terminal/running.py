@@ -5,6 +5,8 @@ import logging
 import os
 import sys
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import typer
@@ -21,11 +23,20 @@ INTERRUPTED = 130
 Context = typer.Context
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The data directory and the settings' file of the command line."""
+
+    data: Path | None = None
+    config: Path | None = None
+
+
 def settings_of(context: Context) -> "Settings":
     from ragstone.settings import load
 
+    given = context.obj or Given()
     try:
-        return load(ragstone_data=context.obj) if context.obj else load()
+        return load(given.config, **({"ragstone_data": given.data} if given.data else {}))
     except RagstoneError as error:
         fail(error.message)
 
