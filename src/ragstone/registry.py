@@ -17,8 +17,8 @@ from pydantic import BaseModel, SecretStr, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined, to_jsonable_python
 
-from ragstone.errors import InvalidSetting, UnknownSetting
-from ragstone.options import PREFIX, free
+from ragstone.errors import ConfigError, InvalidSetting, UnknownSetting
+from ragstone.options import PREFIX, Options, free
 from ragstone.recipe import recipes
 from ragstone.settings import Settings
 from ragstone.settings.aliases import ALIASES, BY_NAME
@@ -122,7 +122,21 @@ def read(name: str, value: Any) -> tuple[str, Any]:
             f"{one.key} in the file of --config, and restart it."
         )
     alias = BY_NAME.get(name.lower())
-    return one.key, checked(one.key, alias.how(value) if alias else value)
+    try:
+        return one.key, checked(one.key, alias.how(value) if alias else value)
+    except ConfigError as error:
+        raise InvalidSetting(f"{name}: {error.message}") from error
+
+
+def check_options(options: Options) -> None:
+    """Raise ConfigError for an option of a stage that does not exist, or that a setting is for."""
+    for stage, named in options.items():
+        for name in named:
+            key = f"{PREFIX}.{stage}.{name}"
+            if key not in table():
+                near = difflib.get_close_matches(key, table(), 1)
+                hint = f" Do you mean {near[0]!r}?" if near else ""
+                raise ConfigError(f"There is no setting {key!r}.{hint}")
 
 
 def checked(key: str, value: Any) -> Any:

@@ -80,7 +80,7 @@ def _add_reading(routes: APIRouter, service: Service) -> None:
         found = await service.settings.log(limit, key, scope)
         return Json({"changes": [wire.dump(one) for one in found]})
 
-    @routes.get("/{key}", response_model=None)
+    @routes.get("/{key:path}", response_model=None)
     async def one(key: str, who: Who, tenant: Tenant = "", collection: Collection = "") -> Response:
         """One setting with every place that has a value for it."""
         of_tenant(who, tenant, collection)
@@ -104,7 +104,7 @@ def _add_changing(routes: APIRouter, service: Service) -> None:
         changed = await service.settings.unset(_spelt(body.scope), body.keys, name_of(who))
         return Json({"settings": _dumped(changed)})
 
-    @routes.put("/{key}", response_model=None)
+    @routes.put("/{key:path}", response_model=None)
     async def put_one(key: str, body: PutOne, who: Who) -> Response:
         """Change one setting."""
         of_scope(who, *place(body.scope))
@@ -112,7 +112,7 @@ def _add_changing(routes: APIRouter, service: Service) -> None:
         [changed] = await service.settings.put(_spelt(body.scope), values, name_of(who))
         return Json(wire.dump(changed))
 
-    @routes.delete("/{key}", response_model=None)
+    @routes.delete("/{key:path}", response_model=None)
     async def delete(key: str, who: Who, scope: Scope = "global") -> Response:
         """Take a setting out of a scope: what stands below it holds again."""
         of_scope(who, *place(scope))

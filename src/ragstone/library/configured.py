@@ -71,6 +71,7 @@ class Configured:
     """
 
     def __init__(self, base: Settings) -> None:
+        registry.check_options(base.stages)
         self.base = base
         self._loaded = _Loaded({}, {})
 

@@ -109,14 +109,13 @@ class LocalSettings:
 
     def _layers(self, one: Setting, tenant: str, collection: str) -> list[SettingLayer]:
         """Every place that has a value, the one that counts last."""
+        base = self._configured.base
+        origin, known = base.origin(one.key), value_of(base, one.key)
         layers = [SettingLayer("default", "", one.default)]
-        base, origin = self._configured.base, self._configured.base.origin(one.key)
-        known = value_of(base, one.key)
-        if origin.source != "default" or (known is not None and not one.secret):
-            if origin.source == "default":
-                layers[0] = SettingLayer("default", "", known)
-            else:
-                layers.append(SettingLayer(origin.source, origin.where, known))
+        if origin.source != "default":
+            layers.append(SettingLayer(origin.source, origin.where, known))
+        elif known is not None:
+            layers = [SettingLayer("default", "", known)]
         scopes = self._configured.scopes()
         for scope in chain(tenant, collection):
             if one.key in scopes.get(scope, {}):

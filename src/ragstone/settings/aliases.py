@@ -23,7 +23,8 @@ PARTS = (PROVIDER, OPENAI_KEY, OPENAI_MODEL, OLLAMA_MODEL, OLLAMA_URL)
 @dataclass(frozen=True, slots=True)
 class Alias:
     """`name` as a document prints it; `key` of our setting, empty where it has no effect, which
-    `note` then explains. `how` makes our value of the document's;
+    `note` then explains. `how` makes our value of the document's, None where there is nothing to
+    set or to say;
     values that `join` become one text, one below the other."""
 
     name: str
@@ -57,8 +58,13 @@ def _rewriting(value: Any) -> str:
     return "auto" if _truth(value) else "none"
 
 
-def _removes(value: Any) -> float:
-    return 0.95 if _truth(value) else 1.0
+def _removes(value: Any) -> float | None:
+    return None if _truth(value) else 1.0
+
+
+def _unless(*same: str) -> Callable[[Any], Any]:
+    """The value, unless it is what is done anyway."""
+    return lambda value: None if str(value).strip().lower() in same else value
 
 
 def _stays_true(what: str) -> Callable[[Any], Any]:
@@ -112,7 +118,7 @@ _ENVIRONMENT = (
 )
 
 _FILE = (
-    Alias("service.version", "", VOICE_HELPER, note="Ragstone says its own version."),
+    Alias("service.version", "", VOICE_HELPER, lambda _: None, "Ragstone says its own version."),
     Alias("llm.provider", PROVIDER, VOICE_HELPER),
     Alias("retrieval.service_url", "index.url", VOICE_HELPER, _service("retrieval")),
     Alias("retrieval.timeout", "index.timeout", VOICE_HELPER),
@@ -133,23 +139,26 @@ _FILE = (
         "query_rewriting.query_expansion.enabled",
         "",
         VOICE_HELPER,
-        note="Use rag.rewrite: keywords to search for further terms.",
+        _unless("false"),
+        "Set rag.rewrite to keywords to search for further terms.",
     ),
     Alias("context.max_tokens", "rag.context_tokens", VOICE_HELPER),
     Alias(
         "context.compression.enabled",
         "",
         VOICE_HELPER,
-        note="Passages are always cut to the budget; rag.compression shortens them further.",
+        _unless("true"),
+        "Passages are always cut to the budget; rag.compression shortens them further.",
     ),
     Alias(
         "context.compression.strategy",
         "",
         VOICE_HELPER,
-        note="The best passages that fit are kept, the first is cut.",
+        _unless("truncate"),
+        "The best passages that fit are kept, the first is cut.",
     ),
-    Alias("context.deduplication.threshold", "stages.grade.near_duplicate", VOICE_HELPER),
     Alias("context.deduplication.enabled", "stages.grade.near_duplicate", VOICE_HELPER, _removes),
+    Alias("context.deduplication.threshold", "stages.grade.near_duplicate", VOICE_HELPER),
     *(
         Alias(f"prompt.modes.{mode}.{part}", f"prompts.mode.{mode}", VOICE_HELPER, joins=True)
         for mode in ("simple", "advanced", "precise")

@@ -4,14 +4,13 @@ import os
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, PrivateAttr, field_validator
+from pydantic import Field, PrivateAttr
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
 )
 
-from ragstone.errors import InputError
 from ragstone.settings.models import EmbeddingSettings, LlmSettings, RerankSettings
 from ragstone.settings.neighbours import DbSettings, McpSettings, PloneSettings, ServiceSettings
 from ragstone.settings.origin import Origin
@@ -24,7 +23,6 @@ from ragstone.settings.understanding import (
     ConversationSettings,
     SpellingSettings,
 )
-from ragstone.text.templates import check
 
 
 class Settings(BaseSettings):
@@ -76,16 +74,6 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Nothing is read here: `read.load` knows more names, and where each value comes from."""
         return (init_settings,)
-
-    @field_validator("prompts")
-    @classmethod
-    def _usable(cls, prompts: dict[str, str]) -> dict[str, str]:
-        for name, text in prompts.items():
-            try:
-                check(name, text)
-            except InputError as error:
-                raise ValueError(error.message.rstrip(".")) from error
-        return prompts
 
     def origin(self, key: str) -> Origin:
         """Where the value of a setting comes from."""

@@ -16,6 +16,7 @@ from ragstone.settings.origin import Origin
 
 MOST_BYTES = 1_000_000
 MOST_DEPTH = 20
+_MAP = "tag:yaml.org,2002:map"
 
 _VARIABLE = re.compile(r"\$(?:(\$)|\{([A-Za-z_][A-Za-z0-9_]*)(?::([^}]*))?\})")
 
@@ -56,6 +57,8 @@ class _Reader:
     def values(self, node: yaml.Node, prefix: str, depth: int) -> Iterator[tuple[str, Any, Origin]]:
         if not isinstance(node, yaml.MappingNode):
             raise self._wrong(node, f"{prefix or 'the file'} must have names with values below it")
+        if node.tag != _MAP:
+            raise self._wrong(node, f"{node.tag} is nothing that settings can be")
         if depth > MOST_DEPTH:
             raise self._wrong(node, "this is nested too deeply")
         seen: set[str] = set()

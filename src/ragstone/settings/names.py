@@ -55,6 +55,8 @@ def ours(
             value = alias.how(one.value)
         except ConfigError as error:
             raise ConfigError(f"{one.origin.where}: {error.message}") from error
+        if value is None:
+            continue
         if not alias.key:
             log.warning("%s has no effect. %s", one.origin.where, alias.note)
         elif alias.joins and alias.key in found:

@@ -10,15 +10,17 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from ragstone.errors import ConfigError
+from ragstone.errors import ConfigError, InputError
 from ragstone.settings.aliases import BY_NAME
 from ragstone.settings.all import Settings
 from ragstone.settings.environment import from_dotenv, from_environment
 from ragstone.settings.names import nested, ours, variable
 from ragstone.settings.origin import Given, Origin
 from ragstone.settings.providers import whole
+from ragstone.text.templates import check
 
 CONFIG = "RAGSTONE_CONFIG"
+PROMPTS = "prompts."
 
 
 def load(config: Path | None = None, **overrides: Any) -> Settings:
@@ -36,12 +38,23 @@ def load(config: Path | None = None, **overrides: Any) -> Settings:
     line = Origin("command line", "the command line")
     given.update({name: Given(value, line) for name, value in overrides.items()})
     given = whole(given)
+    _check_prompts(given)
     try:
         settings = Settings(**nested({key: one.value for key, one in given.items()}))
     except ValidationError as error:
         raise ConfigError(_wrong(error.errors()[0], given)) from error
     settings._origins.update({key: one.origin for key, one in given.items()})
     return settings
+
+
+def _check_prompts(given: dict[str, Given]) -> None:
+    """Raise ConfigError for a prompt that cannot be one."""
+    for key, one in given.items():
+        if key.startswith(PROMPTS):
+            try:
+                check(key.removeprefix(PROMPTS), str(one.value))
+            except InputError as error:
+                raise ConfigError(f"{one.origin.where}: {error.message}") from error
 
 
 def _of_file(path: Path) -> dict[str, Given]:
