@@ -113,7 +113,9 @@ async def test_given_a_mistake_then_a_clear_error_and_nothing_changes(
     http: httpx2.AsyncClient, method: str, path: str, body: Any, status: int
 ) -> None:
     # Not json=, which cannot spell half characters.
-    response = await http.request(method, path, content=json.dumps(body))
+    content = None if body is None else json.dumps(body)
+    sent = {"content-type": "application/json"}
+    response = await http.request(method, path, content=content, headers=sent)
     assert response.status_code == status, response.text
     assert response.json()["error"]["message"].endswith((".", "?"))
     assert (await http.get(f"{PATH}/audit")).json()["changes"] == []
