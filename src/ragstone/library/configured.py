@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +21,9 @@ from ragstone.turn import Ask, Level
 
 log = logging.getLogger(__name__)
 
+
+KNOWN = 10_000
+"""Collections for which it is remembered which settings hold."""
 
 Values = Mapping[str, Any]
 
@@ -57,10 +60,12 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """What is set in each scope, and what was merged of it; never changed but by being filled."""
+    """What is set in each scope, what was merged of it, and what holds for a tenant's collection;
+    never changed but by being filled."""
 
     scopes: Mapping[str, Values]
-    merged: dict[tuple[str, ...], Merged]
+    merged: dict[tuple[str, ...], Merged] = field(default_factory=dict)
+    known: dict[tuple[str, str], Merged] = field(default_factory=dict)
 
 
 class Configured:
@@ -73,7 +78,7 @@ class Configured:
     def __init__(self, base: Settings) -> None:
         registry.check_options(base.stages)
         self.base = base
-        self._loaded = _Loaded({}, {})
+        self._loaded = _Loaded({})
 
     def load(self, stored: Iterable[StoredSetting]) -> None:
         """Take what the store has; what cannot be is left out, and the log says why."""
@@ -85,7 +90,7 @@ class Configured:
                 log.warning("A stored setting is left out: %s", error)
             else:
                 scopes.setdefault(one.scope, {})[key] = value
-        self._loaded = _Loaded(scopes, {})
+        self._loaded = _Loaded(scopes)
 
     def scopes(self) -> Mapping[str, Values]:
         """What is set in each scope."""
@@ -94,6 +99,15 @@ class Configured:
     def of(self, tenant: str = "", collection: str = "") -> Merged:
         """What holds for a tenant's collection."""
         loaded = self._loaded
+        known = loaded.known.get((tenant, collection))
+        if known is None:
+            known = self._found(loaded, tenant, collection)
+            if len(loaded.known) >= KNOWN:
+                loaded.known.clear()
+            loaded.known[tenant, collection] = known
+        return known
+
+    def _found(self, loaded: _Loaded, tenant: str, collection: str) -> Merged:
         holding = tuple(one for one in chain(tenant, collection) if one in loaded.scopes)
         found = loaded.merged.get(holding)
         if found is None:
