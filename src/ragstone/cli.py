@@ -161,10 +161,8 @@ def serve(
     """Serve the HTTP API on this machine until Ctrl-C."""
     from ragstone import server
 
-    settings = settings_of(context)
-    given = {name: v for name, v in (("host", host), ("port", port)) if v is not None}
-    changed = settings.server.model_copy(update=given)
-    settings = settings.model_copy(update={"server": changed})
+    given = {"server.host": host, "server.port": port}
+    settings = settings_of(context, **{key: v for key, v in given.items() if v is not None})
     guarded(lambda: server.serve(settings), settings, tracebacks=True)
 
 

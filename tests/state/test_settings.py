@@ -126,6 +126,12 @@ async def test_given_secrets_then_they_are_never_shown(database: Database) -> No
     assert (await replica.settings.get("llm.api_key")).value == "set"
 
 
+async def test_given_a_password_in_an_address_then_it_is_not_shown(database: Database) -> None:
+    base = Settings.model_validate({"index": {"url": "postgresql://ann:s3cret@db/x"}})
+    shown = await Replica(database, base).settings.get("index.url")
+    assert shown.value == "postgresql://ann:***@db/x"
+
+
 async def test_given_another_replica_then_it_sees_a_change_within_two_seconds(
     tmp_path: Path,
 ) -> None:

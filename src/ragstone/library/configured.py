@@ -128,15 +128,15 @@ class Configured:
         return self.of(ask.principal.tenant, ask.collection).asked(ask)
 
     def check(self, scopes: Mapping[str, Values]) -> None:
-        """Raise InvalidSetting unless these could be what is set in each scope."""
+        """Raise InvalidSetting unless these could be what is set in each scope, by values that
+        are right by themselves."""
         for name in scopes:
             tenant, collection = place(name)
             holding = [one for one in chain(tenant, collection) if one in scopes]
             values = {k: v for one in holding for k, v in scopes[one].items()}
             try:
-                made = Merged(self.base, values)
-                _ = made.answers
-            except (ConfigError, ValidationError) as error:
+                merged(self.base, values)
+            except ValidationError as error:
                 raise InvalidSetting(_sentence(error)) from error
 
     def _merged(self, scopes: Mapping[str, Values], holding: Sequence[str]) -> Merged:

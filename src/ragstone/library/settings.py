@@ -1,6 +1,7 @@
 """The settings of this process, and of every other one on the same store."""
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,9 @@ from ragstone.settings.scope import chain, place
 MOST = 200
 """Settings that may be changed at once."""
 
+_PASSWORD = re.compile(r"(://[^/@\s:]*:)[^/@\s]+@")
+"""The password in an address."""
+
 
 class LocalSettings:
     """`service.RuntimeSettings` on the state store."""
@@ -32,7 +36,7 @@ class LocalSettings:
 
     async def refresh(self) -> None:
         """Read anew what is set in the store; raises StateUnavailable."""
-        self._configured.load(await self._store.stored())
+        await asyncio.to_thread(self._configured.load, await self._store.stored())
         if self._cache is not None:
             cache = self._configured.of().settings.cache
             self._cache.resize(cache.max_entries, cache.default_ttl_seconds)
@@ -133,10 +137,12 @@ def _may_stand(key: str, scope: str) -> None:
 
 
 def _plain(one: Setting, value: Any) -> Any:
-    """A value as JSON; of a secret only whether it is set."""
+    """A value as JSON, an address without its password; of a secret only whether it is set."""
     if one.secret:
         secret = value.get_secret_value() if isinstance(value, SecretStr) else value
         return "set" if secret else ""
     if isinstance(value, tuple | list):
         return list(value)
-    return value if isinstance(value, str | int | float | bool | dict | None) else str(value)
+    if isinstance(value, str):
+        return _PASSWORD.sub(r"\1***@", value)
+    return value if isinstance(value, int | float | bool | dict | None) else str(value)

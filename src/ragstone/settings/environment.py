@@ -44,13 +44,9 @@ def _settings(
             continue
         first, *rest = name.split("__")
         if rest and first in sections:
-            yield ".".join((first, *rest)), readable(value) if _nested(first) else value, origin
+            yield ".".join((first, *rest)), value if first == "prompts" else readable(value), origin
         elif name in sections and isinstance(whole := readable(value), dict):
             for inside, one in whole.items():
                 yield f"{name}.{inside}", one, origin
         elif name not in sections:
             yield name, value, origin
-
-
-def _nested(section: str) -> bool:
-    return section != "prompts"

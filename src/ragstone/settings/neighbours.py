@@ -1,6 +1,8 @@
 """What stands beside Ragstone, as the systems that it takes the place of name it."""
 
-from pydantic import ConfigDict, Field
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from ragstone.settings.section import Section
 
@@ -31,11 +33,18 @@ class DbSettings(_Neighbour):
     port: int = Field(27017, ge=1, le=65535, description="Port.")
 
 
+def _listed(value: Any) -> Any:
+    """Names with commas between them as a list."""
+    if not isinstance(value, str):
+        return value
+    return tuple(name.strip() for name in value.split(",") if name.strip())
+
+
 class PloneSettings(_Neighbour):
     """What a Plone site keeps in its registry below `wcs.backend.rag_`."""
 
     enabled: bool = Field(True, description="Whether the site's content is asked and indexed.")
-    content_types: tuple[str, ...] = Field(
+    content_types: Annotated[tuple[str, ...], BeforeValidator(_listed)] = Field(
         ("ContentPage", "News", "File", "Contact", "Book", "Chapter"),
         description="Types of content that are indexed.",
     )

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
@@ -31,12 +31,15 @@ class Given:
     config: Path | None = None
 
 
-def settings_of(context: Context) -> "Settings":
+def settings_of(context: Context, **overrides: Any) -> "Settings":
+    """The settings, with those given on the command line by their keys."""
     from ragstone.settings import load
 
     given = context.obj or Given()
     try:
-        return load(given.config, **({"ragstone_data": given.data} if given.data else {}))
+        if given.data:
+            overrides["ragstone_data"] = given.data
+        return load(given.config, **overrides)
     except RagstoneError as error:
         fail(error.message)
 
