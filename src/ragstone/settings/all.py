@@ -4,12 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, PrivateAttr
-from pydantic_settings import (
-    BaseSettings,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-)
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from ragstone.settings.models import EmbeddingSettings, LlmSettings, RerankSettings
 from ragstone.settings.neighbours import DbSettings, McpSettings, PloneSettings, ServiceSettings
@@ -25,10 +20,10 @@ from ragstone.settings.understanding import (
 )
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """All of them; made like this they are the defaults, `read.load` reads what is set."""
 
-    model_config = SettingsConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
     ragstone_data: Path = Field(
         default_factory=lambda: default_data_directory(),
@@ -62,18 +57,6 @@ class Settings(BaseSettings):
     )
 
     _origins: dict[str, Origin] = PrivateAttr({})
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Nothing is read here: `read.load` knows more names, and where each value comes from."""
-        return (init_settings,)
 
     def origin(self, key: str) -> Origin:
         """Where the value of a setting comes from."""
