@@ -27,6 +27,7 @@ NAMES = (
     "pdf",
     "latency",
     "cache",
+    "settings",
     "concurrency",
     "conversations",
     "chat",

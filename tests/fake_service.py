@@ -32,6 +32,9 @@ from ragstone.events import (
     Thinking,
     Token,
 )
+from ragstone.library.configured import Configured
+from ragstone.library.prompts import LocalPrompts
+from ragstone.library.settings import LocalSettings
 from ragstone.ports import CacheFigures
 from ragstone.records import (
     BlockedQuestion,
@@ -59,7 +62,9 @@ from ragstone.service import (
 )
 from ragstone.service.maintenance import Maintenance
 from ragstone.service.statistics import Statistics
+from ragstone.settings import Settings
 from ragstone.turn import Ask, Hit, Passage, Principal, Traced, Turn
+from tests.memory_store import MemorySettings, MemoryTemplates
 
 WORDS = ("The ", "answer ", "is ", "42 ", "[1].")
 MODEL = "fake-embedder"
@@ -133,6 +138,10 @@ class FakeService:
     forbidden: dict[str, Topic] = field(default_factory=dict)
     yielded: int = 0
     conversations: Any = None
+    settings: LocalSettings = field(
+        default_factory=lambda: LocalSettings(MemorySettings(), Configured(Settings()))
+    )
+    prompts: LocalPrompts = field(default_factory=lambda: LocalPrompts(MemoryTemplates(), {}))
     health: dict[str, str] = field(
         default_factory=lambda: {"index": "ok", "state": "ok", "models": "ok"}
     )

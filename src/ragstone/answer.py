@@ -17,10 +17,12 @@ Label = Literal["supported", "partly", "contradicted", "unsupported", "no_claim"
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
-    """What the answerer is told besides the sources: how to answer, and what a refusal says."""
+    """What the answerer is told besides the sources: how to answer, what a refusal says, and under
+    which confidence an answerer that knows its own refuses (None leaves that to it)."""
 
     text: str = ""
     no_answer: str = ""
+    refuse_below: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,12 @@ from ragstone.dialects import (
     maintenance,
     openai,
     ops,
+    prompts,
     retrieval,
     statistics,
     topics,
 )
+from ragstone.dialects import settings as runtime
 from ragstone.dialects.correlate import Correlate
 from ragstone.dialects.guards import BodyLimit, Observe, OnlyFromHere
 from ragstone.dialects.http import handle_errors
@@ -50,6 +52,8 @@ def create_app(
         topics.router(service, token),
         maintenance.router(service, token),
         statistics.router(service, token),
+        runtime.router(service),
+        prompts.router(service),
         ops.router(service, metrics, token),
         docs.router(app),
     ):

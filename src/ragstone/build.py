@@ -7,7 +7,7 @@ import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
@@ -20,6 +20,7 @@ from ragstone.ingest.jobs import Jobs, Report, Work
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ingest.vocabulary import VocabularyReader
 from ragstone.library import Ragstone
+from ragstone.library.configured import Configured
 from ragstone.library.maintenance import LocalMaintenance
 from ragstone.models.configured_chat import chat_model
 from ragstone.models.embedders import ConfiguredEmbedders
@@ -34,7 +35,6 @@ from ragstone.models.token_counter import token_counter
 from ragstone.models.verdict import LocalChecker
 from ragstone.ports import (
     Answerer,
-    Cache,
     Catalog,
     Checker,
     ChunkIndex,
@@ -43,25 +43,22 @@ from ragstone.ports import (
     Profile,
     Reranker,
     Retriever,
+    Templates,
 )
-from ragstone.recipe import guard, recipes, search_recipes
 from ragstone.records import Collection
 from ragstone.room_queue import RoomQueue
 from ragstone.service import IngestRequest, Progress
-from ragstone.settings import CacheSettings, IndexSettings, Settings
-from ragstone.state.cache import LocalCache
+from ragstone.settings import IndexSettings, Settings
 from ragstone.state.catalog import SqlCatalog
 from ragstone.state.connect import open_conversations
 from ragstone.state.database import open_database
 from ragstone.state.dump import SqlDump
 from ragstone.state.jobs import SqlJobs
-from ragstone.state.templates import SqlTemplates
+from ragstone.state.opening import open_cache, open_templates
+from ragstone.state.settings import SqlSettings
 from ragstone.state.topics import SqlTopics
 from ragstone.state.traces import SqlTraces
 from ragstone.state.vocabulary import SqlVocabulary
-
-if TYPE_CHECKING:
-    from ragstone.state.cache_redis import RedisCache
 
 log = logging.getLogger(__name__)
 
@@ -83,7 +80,10 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
         closeness = TokenCloseness(catalog, index, embedders, rarity)
         answerer = _answerer(settings, chat, closeness)
         stack.push_async_callback(answerer.aclose)
-        reranker = _reranker(settings, chat) or LateInteraction(index, embedders, rarity)
+        templates = await stack.enter_async_context(
+            open_templates(database, settings.cache, settings.prompts)
+        )
+        reranker = _reranker(settings, chat, templates) or LateInteraction(index, embedders, rarity)
         stack.push_async_callback(reranker.aclose)
         conversations, history = await stack.enter_async_context(
             open_conversations(settings, database)
@@ -107,9 +107,10 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
             IntentClassifier(embedders.english()),
             topics,
             SqlVocabulary(database),
-            await stack.enter_async_context(_cache(settings.cache, data)),
+            await stack.enter_async_context(open_cache(settings.cache, data)),
             profile=chat.profile if chat else Profile(),
-            templates=SqlTemplates(database),
+            templates=templates,
+            settings=SqlSettings(database),
             count=token_counter(settings.llm.model),
             checker=checker(),
             dump=SqlDump(database, catalog),
@@ -170,18 +171,20 @@ async def open(settings: Settings) -> AsyncIterator[Ragstone]:
         waits = settings.conversation
         rooms = RoomQueue(kit.conversations, waits.wait_seconds, waits.max_waiting)
         jobs = Jobs(data / "jobs.sqlite", store, _work(kit, pipeline))
+        configured = Configured(settings)
         ragstone = Ragstone(
             kit,
-            Engine(kit, recipes(settings), searching=searching, rooms=rooms),
-            Engine(kit, search_recipes(settings), searching=searching),
+            Engine(kit, configured.answering, searching=searching, rooms=rooms),
+            Engine(kit, configured.searching, searching=searching),
             pipeline,
             jobs,
             embedders.usable,
             data,
-            guard(settings),
+            configured,
             LocalMaintenance(kit, pipeline),
         )
         try:
+            await ragstone.watch()
             yield ragstone
         finally:
             await ragstone.aclose()
@@ -218,36 +221,6 @@ def _answerer(settings: Settings, chat: ChatAnswerer | None, closeness: TokenClo
     return WithFallback(chat, extractive, NOTE) if chat else extractive
 
 
-@asynccontextmanager
-async def _cache(settings: CacheSettings, data: Path) -> AsyncIterator[Cache | None]:
-    """The semantic cache of the settings, None if it is off."""
-    if not settings.enabled:
-        yield None
-        return
-    cache = (
-        _shared(settings)
-        if settings.url
-        else LocalCache(data / "cache.sqlite", settings.max_entries, settings.default_ttl_seconds)
-    )
-    await cache.open()
-    try:
-        yield cache
-    finally:
-        await cache.aclose()
-
-
-def _shared(settings: CacheSettings) -> "RedisCache":
-    """The cache of several servers."""
-    try:
-        from ragstone.state.cache_redis import RedisCache
-    except ImportError as error:
-        raise ConfigError(
-            "CACHE__URL needs the Redis client: pip install 'ragstone[redis]'."
-        ) from error
-    password = settings.password.get_secret_value()
-    return RedisCache(settings.url, password, settings.max_entries, settings.default_ttl_seconds)
-
-
 def _elsewhere(settings: Settings) -> Retriever | None:
     """The retrieval service of the settings, if the index is one."""
     scheme = settings.index.url.split("+", 1)[0]
@@ -258,7 +231,7 @@ def _elsewhere(settings: Settings) -> Retriever | None:
     return None
 
 
-def _reranker(settings: Settings, chat: Completer | None) -> Reranker | None:
+def _reranker(settings: Settings, chat: Completer | None, templates: Templates) -> Reranker | None:
     """The reranker that the settings name, None for late interaction."""
     rerank = settings.rerank
     if rerank.model_path:
@@ -272,7 +245,7 @@ def _reranker(settings: Settings, chat: Completer | None) -> Reranker | None:
     if rerank.model == "llm":
         if chat is None:
             raise ConfigError("RERANK__MODEL is llm, but no chat model is set: set LLM__MODEL.")
-        return ListwiseReranker(chat, rerank.weight)
+        return ListwiseReranker(chat, rerank.weight, templates)
     if rerank.model:
         raise ConfigError(
             f"RERANK__MODEL is {rerank.model!r}: set RERANK__BASE_URL to the endpoint that has it."

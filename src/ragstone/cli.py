@@ -13,7 +13,9 @@ from ragstone.terminal.cache import app as cache_app
 from ragstone.terminal.conversations import app as conversations_app
 from ragstone.terminal.maintenance import app as maintenance
 from ragstone.terminal.managing import app as managing
-from ragstone.terminal.running import Context, guarded, run, settings_of
+from ragstone.terminal.prompts import app as prompts_app
+from ragstone.terminal.running import Context, Given, guarded, run, settings_of
+from ragstone.terminal.settings import app as settings_app
 from ragstone.terminal.topics import app as topics_app
 from ragstone.turn import Level
 
@@ -33,6 +35,8 @@ app.add_typer(eval_app, name="eval")
 app.add_typer(topics_app, name="topics")
 app.add_typer(cache_app, name="cache")
 app.add_typer(conversations_app, name="conversations")
+app.add_typer(settings_app, name="settings")
+app.add_typer(prompts_app, name="prompts")
 
 
 @app.callback()
@@ -42,8 +46,12 @@ def _options(
         Path | None,
         typer.Option(metavar="DIR", help="The data directory, instead of RAGSTONE_DATA."),
     ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A YAML file of settings, instead of RAGSTONE_CONFIG."),
+    ] = None,
 ) -> None:
-    context.obj = data
+    context.obj = Given(data, config)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             # A terminal that cannot show a character shows another; it is no reason to stop.
@@ -159,10 +167,8 @@ def serve(
     """Serve the HTTP API on this machine until Ctrl-C."""
     from ragstone import server
 
-    settings = settings_of(context)
-    given = {name: v for name, v in (("host", host), ("port", port)) if v is not None}
-    changed = settings.server.model_copy(update=given)
-    settings = settings.model_copy(update={"server": changed})
+    given = {"server.host": host, "server.port": port}
+    settings = settings_of(context, **{key: v for key, v in given.items() if v is not None})
     guarded(lambda: server.serve(settings), settings, tracebacks=True)
 
 

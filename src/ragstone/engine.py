@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, nullcontext
 from dataclasses import replace
 from itertools import groupby
@@ -26,9 +26,12 @@ WORTH_TELLING = 0.001
 
 Turnstile = AbstractAsyncContextManager[None]
 
+Chosen = Callable[[Ask], Recipe]
+"""Which recipe a question takes."""
+
 
 class Engine:
-    """Answers questions with one recipe per level.
+    """Answers questions with one recipe per level, or with the one that is chosen for each.
 
     At most `buffer` events wait for a slow reader; then the stages wait. A reader who closes the
     stream cancels the running stage; the recipe's tail still runs. `searching` lets so many
@@ -40,7 +43,7 @@ class Engine:
     def __init__(
         self,
         kit: Kit,
-        recipes: Mapping[Level, Recipe],
+        recipes: Mapping[Level, Recipe] | Chosen,
         buffer: int = 64,
         searching: asyncio.Semaphore | None = None,
         rooms: RoomQueue | None = None,
@@ -48,7 +51,7 @@ class Engine:
         self._kit = kit
         self._searching = searching or nullcontext()
         self._rooms = rooms
-        self._recipes = recipes
+        self._chosen: Chosen = recipes if callable(recipes) else lambda ask: recipes[ask.level]
         self._buffer = buffer
         self._tails: set[asyncio.Task[None]] = set()
 
@@ -56,7 +59,7 @@ class Engine:
         """Answer `ask`. Close the iterator (`contextlib.aclosing`) to cancel."""
         events: asyncio.Queue[Event] = asyncio.Queue(self._buffer)
         run = _Run(
-            self._kit, self._recipes[ask.level], Turn(ask), events.put, self._searching, self._rooms
+            self._kit, self._chosen(ask), Turn(ask), events.put, self._searching, self._rooms
         )
         worker = asyncio.create_task(run.stages())
         try:

@@ -15,6 +15,10 @@ RagstoneError
 │   ├── UnknownRoom
 │   ├── InvalidBlock
 │   ├── QuestionBlocked
+│   ├── InvalidSetting
+│   ├── UnknownSetting
+│   ├── InvalidPrompt
+│   ├── UnknownPrompt
 │   ├── Unauthorized
 │   └── Forbidden
 ├── DocumentError           one file cannot be indexed; the others still are
@@ -163,6 +167,32 @@ class QuestionBlocked(InputError):
 
     code = "question_blocked"
     status = 403
+
+
+class InvalidSetting(InputError):
+    """A value that a setting cannot have, or a setting that cannot change there."""
+
+    code = "invalid_setting"
+
+
+class UnknownSetting(InputError):
+    code = "unknown_setting"
+    status = 404
+
+    def __init__(self, name: str, near: str = "") -> None:
+        hint = f" Do you mean {near!r}?" if near else ""
+        super().__init__(
+            f"There is no setting {name!r}.{hint} 'ragstone settings list' shows what there is."
+        )
+
+
+class InvalidPrompt(InputError):
+    code = "invalid_prompt"
+
+
+class UnknownPrompt(InputError):
+    code = "unknown_prompt"
+    status = 404
 
 
 class Unauthorized(InputError):

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ragstone.errors import ConfigError
+from ragstone.options import with_options
 from ragstone.settings import Settings
 from ragstone.stage import Stage
 from ragstone.stages.assemble import Assemble
@@ -62,8 +63,15 @@ class Recipe:
 
 
 def recipes(settings: Settings) -> Mapping[Level, Recipe]:
-    """The recipe of every level."""
-    return {level: _recipe(settings, level, plan) for level, plan in _plans(settings).items()}
+    """The recipe of every level. Raises ConfigError for an option that a stage cannot have."""
+    made = {level: _recipe(settings, level, plan) for level, plan in _plans(settings).items()}
+    return {level: _with_options(recipe, settings) for level, recipe in made.items()}
+
+
+def _with_options(recipe: Recipe, settings: Settings) -> Recipe:
+    """The recipe with the options of stages that the settings name."""
+    options = settings.stages
+    return Recipe(with_options(recipe.stages, options), with_options(recipe.tail, options))
 
 
 def _plans(settings: Settings) -> Mapping[Level, Plan]:
@@ -73,11 +81,12 @@ def _plans(settings: Settings) -> Mapping[Level, Plan]:
         candidates=rag.candidates,
         top_k=rag.top_k,
         fusion=rag.fusion,
-        dense_weight=rag.dense_weight,
+        strategy="hybrid" if rag.use_hybrid_search else "dense",
+        dense_weight=rag.meaning,
         feedback=rag.feedback,
         rerank=rag.rerank,
         reranked=rag.reranked,
-        min_similarity=rag.similarity_threshold,
+        min_similarity=rag.similarity_threshold if rag.verification_enabled else 0.0,
         rewrite=rag.rewrite,
         rewrites=rag.rewrites,
     )
@@ -92,7 +101,11 @@ def _plans(settings: Settings) -> Mapping[Level, Plan]:
         "basic": replace(standard, strategy="dense", feedback=False, rerank=False),
         "standard": standard,
         "enhanced": enhanced,
-        "maximum": replace(enhanced, strategy="iterative", top_k=3 * rag.top_k),
+        "maximum": replace(
+            enhanced,
+            strategy="iterative" if rag.use_hybrid_search else "dense",
+            top_k=3 * rag.top_k,
+        ),
     }
 
 
@@ -106,9 +119,10 @@ def search_recipes(settings: Settings) -> Mapping[Level, Recipe]:
         stages = (*_understanding(settings, level, plan), *_answering(settings, level))
         names = [stage.name for stage in stages]
         ranked = stages[: names.index(Expand.name) + 1]
-        searches[level] = Recipe(
-            tuple(_searching(stage, settings, level) for stage in ranked), tail=(Remember(),)
+        searching = Recipe(
+            tuple(_searching(stage, settings, level) for stage in ranked), _remember(settings)
         )
+        searches[level] = _with_options(searching, settings)
     return searches
 
 
@@ -135,10 +149,15 @@ def guard(settings: Settings) -> Guard:
 
 def _recall(settings: Settings, level: Level, answers: bool) -> Recall:
     """The cache's stage; results of other settings are none of this recipe's."""
-    behind = {"server", "cache", "log_level", "ragstone_data", "statistics", "log", "telemetry"}
+    behind = {"server", "cache", "log_level", "ragstone_data", "db", "service"}
+    behind |= {"statistics", "log", "telemetry"}
     said = (level, answers, settings.model_dump_json(exclude=behind))
     recipe = hashlib.blake2b(repr(said).encode(), digest_size=16).hexdigest()
     return Recall(recipe=recipe, answers=answers, mode=settings.cache.threshold_mode)
+
+
+def _remember(settings: Settings) -> tuple[Stage, ...]:
+    return (Remember(),) if settings.cache.enabled else ()
 
 
 def _check(settings: Settings) -> tuple[Stage, ...]:
@@ -158,7 +177,8 @@ def _recipe(settings: Settings, level: Level, plan: Plan) -> Recipe:
     before, answering = _understanding(settings, level, plan), _answering(settings, level)
     if settings.self_rag.enabled and level in ROUNDS:
         answering = (_rounds(settings, answering),)
-    return Recipe((*before, *answering), tail=(Persist(), Remember(), _record(settings)))
+    tail = (Persist(), *_remember(settings), _record(settings))
+    return Recipe((*before, *answering), tail=tail)
 
 
 def _record(settings: Settings) -> Record:
@@ -184,9 +204,9 @@ def _understanding(settings: Settings, level: Level, plan: Plan) -> tuple[Stage,
         *([guard(settings)] if rag.forbidden_check_enabled else []),
         Classify(asks_model=adaptive.intents == "llm", threshold=adaptive.intent_threshold),
         *([Correct()] if settings.spelling.enabled else []),
-        _recall(settings, level, answers=True),
-        Route(plan=plan, analyzer=adaptive.analyzer, mode=rag.mode),
-        Rewrite(),
+        *([_recall(settings, level, answers=True)] if settings.cache.enabled else []),
+        Route(plan=plan, analyzer=adaptive.analyzer, mode=rag.mode, max_top_k=rag.max_top_k),
+        Rewrite(expands=rag.query_expansion_enabled, imagines=rag.hyde_enabled),
     )
 
 
@@ -199,12 +219,17 @@ def _answering(settings: Settings, level: Level) -> tuple[Stage, ...]:
         Rerank(),
         Grade(),
         Expand(),
-        Assemble(context_tokens=rag.context_tokens, compression=rag.compression),
+        Assemble(
+            context_tokens=rag.context_tokens,
+            context_chars=rag.context_chars,
+            compression=rag.compression,
+        ),
         Instruct(
             no_answer=rag.no_answer,
             mode=rag.mode,
             reasons=level in ROUNDS,
             suggests=rag.suggestions,
+            refuse_below=rag.refuse_below,
         ),
         Generate(timeout=rag.answer_timeout, holds=rag.checking in ("hold", "strict")),
         Cite(),

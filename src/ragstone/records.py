@@ -214,10 +214,48 @@ class Ruling:
 
 @dataclass(frozen=True, slots=True)
 class TemplateVersion:
-    """One version of a template, counted from 1; an empty `text` is the shipped one. `updated_at`
-    is in seconds since 1970."""
+    """One version of a prompt, counted from 1; an empty `text` is what stands below it.
+
+    `updated_at` is in seconds since 1970; `tenant` is empty for the prompt of all; `who` made it.
+    """
 
     name: str
     version: int
     text: str
     updated_at: float
+    tenant: str = ""
+    who: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSetting:
+    """A setting as it was set at run time. `scope` is global, tenant:<name> or
+    collection:<tenant>/<name>."""
+
+    scope: str
+    key: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class SettingEdit:
+    """A setting to be set in a scope, or with `removes` no longer to be set there."""
+
+    scope: str
+    key: str
+    value: Any = None
+    removes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SettingChange:
+    """A line of the settings' log. `at` is in seconds since 1970; `old` and `new` are None where
+    nothing was or is set in the scope."""
+
+    at: float
+    who: str
+    scope: str
+    key: str
+    action: Literal["set", "unset"]
+    old: Any
+    new: Any

@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import Any, get_args
 
 import typer.main
-from pydantic import BaseModel
-from pydantic.fields import FieldInfo
 
-from ragstone import errors, events
+from ragstone import errors, events, registry
 from ragstone.cli import app
 from ragstone.recipe import recipes
-from ragstone.settings import Settings
+from ragstone.settings import Settings, aliases
 from ragstone.stage import Stage
 from ragstone.stages.rounds import Rounds
+from ragstone.text.templates import PROMPTS
 
 FILE = "reference.md"
 
@@ -27,9 +26,17 @@ def reference() -> str:
     """The whole page as Markdown."""
     parts = [
         "# Reference\n\nMade from the code by `make docs`.\n",
-        "## Settings\n\nRead from the environment, or from a `.env` file in the working directory."
-        "\n\n| variable | default | what it is |\n| --- | --- | --- |\n",
-        "".join(_settings(Settings, "")),
+        "## Settings\n\nRead from the file of `--config` or `RAGSTONE_CONFIG`, a `.env` file in "
+        "the working directory, and the environment, where the later counts; see "
+        "[settings.md](settings.md). Those with scopes can change at run time too.\n\n"
+        "| setting | variable | default | scopes | what it is |\n| --- | --- | --- | --- | --- |\n",
+        "".join(_settings()),
+        "\n### Names of other systems\n\nWhat their documents call these settings; it works in the "
+        "environment, in the file, and for `ragstone settings`.\n\n"
+        "| name | document | setting |\n| --- | --- | --- |\n",
+        "".join(_aliases()),
+        "\n## Prompts\n\n| prompt | places | what it is for |\n| --- | --- | --- |\n",
+        "".join(_prompts()),
         "\n## Stages\n\nIn the order of the `standard` recipe.\n",
         "".join(_stages()),
         "\n## Events\n\n| event | meaning |\n| --- | --- |\n",
@@ -42,22 +49,25 @@ def reference() -> str:
     return "".join(parts)
 
 
-def _settings(model: type[BaseModel], prefix: str) -> Iterator[str]:
-    for name, field in model.model_fields.items():
-        kind = field.annotation
-        if inspect.isclass(kind) and issubclass(kind, BaseModel):
-            yield from _settings(kind, f"{prefix}{name}__".upper())
-        else:
-            yield _row(f"`{prefix}{name}`".upper(), _default(field), field.description or "")
+def _settings() -> Iterator[str]:
+    for one in registry.table().values():
+        default = "~/.local/share/ragstone" if one.key == "ragstone_data" else one.default
+        shown = f"`{default}`" if default not in ("", None) else "none"
+        scopes = ", ".join(one.scopes) or "at the start"
+        yield _row(f"`{one.key}`", f"`{one.variable}`", shown, scopes, one.help)
 
 
-def _default(field: FieldInfo) -> str:
-    if field.default_factory is not None:
-        return "`~/.local/share/ragstone`"
-    value = field.default
-    secret = getattr(value, "get_secret_value", None)
-    shown = secret() if secret else value
-    return f"`{shown}`" if shown not in ("", None) else "none"
+def _aliases() -> Iterator[str]:
+    for one in aliases.ALIASES:
+        made = f"`llm.*` ({one.key})" if one.key in aliases.PARTS else f"`{one.key}`"
+        yield _row(f"`{one.name}`", one.document, made if one.key else one.note or "no effect")
+
+
+def _prompts() -> Iterator[str]:
+    for name, one in PROMPTS.items():
+        places = [*(f"`{{{place}}}`" for place in sorted(one.needed))]
+        places += [f"`{{{place}}}` (may be left out)" for place in sorted(one.allowed)]
+        yield _row(f"`{name}`", ", ".join(places), one.help)
 
 
 def _stages() -> Iterator[str]:

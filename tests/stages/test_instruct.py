@@ -69,7 +69,7 @@ class Own:
     def __init__(self, own: Mapping[str, str]) -> None:
         self.own = own
 
-    async def texts(self) -> Mapping[str, str]:
+    async def texts(self, tenant: str = "") -> Mapping[str, str]:
         return self.own
 
 

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from ragstone.errors import InputError
 from ragstone.text.no_answer import ENGLISH, no_answer
-from ragstone.text.templates import NAMES, check, shipped, told
+from ragstone.text.templates import NAMES, ROOM, check, shipped, told
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name != ROOM])
 def test_given_a_shipped_template_then_it_may_be_saved_as_it_is(name: str) -> None:
     text = shipped(name)
     assert text
@@ -23,9 +23,9 @@ def test_given_a_language_at_the_end_of_a_name_then_it_is_that_template() -> Non
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        ("answr", "{no_answer}", "There is no template 'answr'"),
-        ("answer.deutsch", "{no_answer}", "There is no template"),
-        ("../answer", "{no_answer}", "There is no template"),
+        ("answr", "{no_answer}", "There is no prompt 'answr'"),
+        ("answer.deutsch", "{no_answer}", "There is no prompt"),
+        ("../answer", "{no_answer}", "There is no prompt"),
         ("answer", "Be nice.", "must hold {no_answer}"),
         ("answer", "{no_answer} {question}", "cannot hold {question}"),
         ("mode.simple", "In {language}.", "cannot hold {language}"),

@@ -21,13 +21,16 @@ from ragstone.filters import AnyOf, Not
 from ragstone.ingest.jobs import Jobs
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ingest.topics import MOST_TOPICS, topic
+from ragstone.library.configured import Configured
 from ragstone.library.conversations import LocalConversations
+from ragstone.library.prompts import LocalPrompts
+from ragstone.library.settings import LocalSettings
 from ragstone.library.statistics import LocalStatistics
+from ragstone.library.watching import Watch
 from ragstone.ports import CacheFigures, Embedder, Kit, Topics
 from ragstone.records import BlockedQuestion, Collection, Document, Report, Ruling, Topic
 from ragstone.service import CollectionSummary, Found, IngestRequest, Overview, Progress
 from ragstone.service.maintenance import Maintenance
-from ragstone.stages.guard import Guard
 from ragstone.text.phrases import key
 from ragstone.turn import Ask, Principal
 
@@ -44,9 +47,11 @@ class Ragstone:
         jobs: Jobs,
         embedders: Callable[[], Sequence[Embedder]],
         data: Path,
-        guard: Guard,
+        configured: Configured,
         maintenance: Maintenance,
     ) -> None:
+        store, templates = kit.settings, kit.templates
+        assert store is not None and templates is not None  # noqa: S101, PT018  build.py makes them
         self._kit = kit
         self._answers = answers
         self._searches = searches
@@ -54,13 +59,17 @@ class Ragstone:
         self._jobs = jobs
         self._embedders = embedders
         self._data = data
-        self._guard = guard
         self.maintenance = maintenance
         self.statistics = LocalStatistics(kit)
         self.conversations = LocalConversations(kit)
+        self._configured = configured
+        self.settings = LocalSettings(store, configured, kit.cache)
+        self.prompts = LocalPrompts(templates, configured.base.prompts)
+        refreshes = {"settings": self.settings.refresh, "prompts": templates.refresh}
+        self._watch = Watch(store, refreshes)
 
     def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
-        return self._answers.events(ask)
+        return self._answers.events(self._configured.asked(ask))
 
     async def search(self, ask: Ask) -> Found:
         turn = await self._searches.answered(ask)
@@ -163,7 +172,8 @@ class Ragstone:
         return await self._topics.blocked(tenant, limit)
 
     async def check_topics(self, tenant: str, question: str) -> Ruling:
-        ruling, _ = await self._guard.ruling([" ".join(question.split())], tenant, self._kit)
+        guard = self._configured.of(tenant).guard
+        ruling, _ = await guard.ruling([" ".join(question.split())], tenant, self._kit)
         return ruling
 
     @property
@@ -172,7 +182,8 @@ class Ragstone:
         return self._kit.topics
 
     async def cache_figures(self) -> CacheFigures:
-        return await self._kit.cache.figures() if self._kit.cache else CacheFigures()
+        used = self._kit.cache if self._configured.of().settings.cache.enabled else None
+        return await used.figures() if used else CacheFigures()
 
     async def clear_cache(self) -> int:
         return await self._kit.cache.clear() if self._kit.cache else 0
@@ -205,12 +216,17 @@ class Ragstone:
         results = await asyncio.gather(*checks.values(), return_exceptions=True)
         return {name: _state(result) for name, result in zip(checks, results, strict=True)}
 
+    async def watch(self) -> None:
+        """Read what was set at run time, and from now on what any process sets."""
+        await self._watch.start()
+
     async def start_jobs(self) -> None:
         """Continue what an earlier process left unfinished."""
         await self._jobs.start()
 
     async def aclose(self) -> None:
         """Stop jobs (the next start continues them) and wait for what is being stored."""
+        await self._watch.aclose()
         await self._jobs.stop()
         await self._answers.aclose()
         await self._searches.aclose()

@@ -118,7 +118,7 @@ class ChatModel:
         return before, prompt.fitting(passages, rest, window - answer, self._count)
 
     def _options(self, ask: Ask) -> ModelSettings:
-        most = min(ask.max_tokens or self._settings.max_tokens, self._settings.max_tokens)
+        most = ask.max_tokens or self._settings.max_tokens
         options = self._sampling(most, ask.temperature)
         if ask.stop:
             options["stop_sequences"] = list(ask.stop)

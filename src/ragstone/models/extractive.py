@@ -64,7 +64,8 @@ class Extractive:
         found = await asyncio.to_thread(_units, read)
         near = await self._closeness(ask, read, found) if read else None
         best, confidence = await asyncio.to_thread(ranked, ask.question, read, found, near)
-        if not best or confidence < self._refuse_below:
+        least = instructions.refuse_below
+        if not best or confidence < (self._refuse_below if least is None else least):
             yield Said(instructions.no_answer, finish="refused", confidence=confidence)
             return
         before: Line | None = None

@@ -15,6 +15,7 @@ from ragstone.ports.index import ChunkIndex, Retriever, Search
 from ragstone.ports.intents import IntentExamples, Likeness
 from ragstone.ports.kit import Kit
 from ragstone.ports.reranking import Judgement, Reranker, Statistics
+from ragstone.ports.settings import Marks, SettingsStore
 from ragstone.ports.templates import Templates
 from ragstone.ports.traces import Traces
 from ragstone.ports.vocabulary import Vocabulary
@@ -40,6 +41,7 @@ __all__ = [
     "LateEmbedder",
     "Lease",
     "Likeness",
+    "Marks",
     "Near",
     "Profile",
     "Reranker",
@@ -48,6 +50,7 @@ __all__ = [
     "Rows",
     "Said",
     "Search",
+    "SettingsStore",
     "Source",
     "StateDump",
     "Statistics",

@@ -13,6 +13,7 @@ from ragstone.ports.guarding import Topics
 from ragstone.ports.index import ChunkIndex, Retriever
 from ragstone.ports.intents import IntentExamples
 from ragstone.ports.reranking import Reranker, Statistics
+from ragstone.ports.settings import SettingsStore
 from ragstone.ports.templates import Templates
 from ragstone.ports.traces import Traces
 from ragstone.ports.vocabulary import Vocabulary
@@ -39,6 +40,7 @@ class Kit:
     cache: Cache | None = None
     profile: Profile = Profile()
     templates: Templates | None = None
+    settings: SettingsStore | None = None
     count: Count = count
     checker: Checker | None = None
     dump: StateDump | None = None

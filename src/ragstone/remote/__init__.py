@@ -21,6 +21,8 @@ from ragstone.ports import CacheFigures
 from ragstone.records import BlockedQuestion, Document, Report, Ruling, Topic
 from ragstone.remote.conversations import RemoteConversations
 from ragstone.remote.maintenance import RemoteMaintenance
+from ragstone.remote.prompts import RemotePrompts
+from ragstone.remote.settings import RemoteSettings
 from ragstone.remote.statistics import RemoteStatistics
 from ragstone.service import CollectionSummary, Found, IngestRequest, Overview, Progress, Service
 from ragstone.service.maintenance import Maintenance
@@ -114,6 +116,8 @@ class RemoteRagstone:
         self.maintenance: Maintenance = RemoteMaintenance(self._events)
         self.statistics: Statistics = RemoteStatistics(self._get)
         self.conversations = RemoteConversations(self._answer)
+        self.settings = RemoteSettings(self._send)
+        self.prompts = RemotePrompts(self._send)
 
     async def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
         async with aclosing(self._events("/local/ask", wire.dump(ask))) as items:

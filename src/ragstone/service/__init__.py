@@ -14,6 +14,8 @@ from ragstone.ports import CacheFigures
 from ragstone.records import BlockedQuestion, Collection, Document, Report, Ruling, Topic
 from ragstone.service.conversations import ConversationService
 from ragstone.service.maintenance import Maintenance
+from ragstone.service.prompts import Prompts
+from ragstone.service.settings import RuntimeSettings
 from ragstone.service.statistics import Statistics
 from ragstone.turn import Ask, Hit, Principal, Traced
 
@@ -120,6 +122,16 @@ class Service(Protocol):
 
     @property
     def conversations(self) -> ConversationService: ...
+
+    @property
+    def settings(self) -> RuntimeSettings:
+        """The settings, which can change while it runs."""
+        ...
+
+    @property
+    def prompts(self) -> Prompts:
+        """What chat models are told."""
+        ...
 
     def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
         """Answer a question; see `events`. Close the iterator to cancel."""

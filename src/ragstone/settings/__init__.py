@@ -1,13 +1,16 @@
-"""Every setting, read once from the environment and an optional `.env` file.
+"""Every setting, read once from a file, an optional `.env` file and the environment.
 
 Nested names are joined with two underscores: `LLM__BASE_URL`, `EMBEDDING__MODEL`. Each field has
-a default and a help text; `docs/reference.md` lists them, and a test holds the two together.
+a default and a help text; `docs/reference.md` lists them, and a test holds the two together. What
+can change at run time is changed in the state store: `ragstone.registry`.
 """
 
-from ragstone.settings.all import Settings, load
+from ragstone.settings.all import Settings
 from ragstone.settings.models import EmbeddingSettings, LlmSettings, RerankSettings
 from ragstone.settings.observing import LogSettings, StatisticsSettings, TelemetrySettings
+from ragstone.settings.origin import Origin
 from ragstone.settings.rag import RagSettings, SelfRagSettings
+from ragstone.settings.read import load
 from ragstone.settings.server import ServerSettings
 from ragstone.settings.storage import IndexSettings, IngestSettings
 from ragstone.settings.understanding import (
@@ -28,6 +31,7 @@ __all__ = [
     "IngestSettings",
     "LlmSettings",
     "LogSettings",
+    "Origin",
     "RagSettings",
     "RerankSettings",
     "SelfRagSettings",

@@ -1,14 +1,15 @@
-"""All settings together, and how they are read."""
+"""All settings together."""
 
 import os
 from pathlib import Path
+from typing import Any
 
-from pydantic import Field, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
-from ragstone.errors import ConfigError
 from ragstone.settings.models import EmbeddingSettings, LlmSettings, RerankSettings
+from ragstone.settings.neighbours import McpSettings, PloneSettings, ServiceSettings
 from ragstone.settings.observing import LogSettings, StatisticsSettings, TelemetrySettings
+from ragstone.settings.origin import Origin
 from ragstone.settings.rag import RagSettings, SelfRagSettings
 from ragstone.settings.server import ServerSettings
 from ragstone.settings.storage import IndexSettings, IngestSettings
@@ -21,12 +22,10 @@ from ragstone.settings.understanding import (
 )
 
 
-class Settings(BaseSettings):
-    """All of them."""
+class Settings(BaseModel):
+    """All of them; made like this they are the defaults, `read.load` reads what is set."""
 
-    model_config = SettingsConfigDict(
-        frozen=True, extra="ignore", env_nested_delimiter="__", env_file=".env"
-    )
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
     ragstone_data: Path = Field(
         default_factory=lambda: default_data_directory(),
@@ -58,19 +57,24 @@ class Settings(BaseSettings):
     statistics: StatisticsSettings = StatisticsSettings()
     log: LogSettings = LogSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
+    service: ServiceSettings = ServiceSettings()
+    mcp: McpSettings = McpSettings()
+    plone: PloneSettings = PloneSettings()
+    stages: dict[str, dict[str, Any]] = Field(
+        {}, description="Options of stages that have no setting, as STAGES__<stage>__<option>."
+    )
+    prompts: dict[str, str] = Field(
+        {}, description="Prompts that replace the shipped ones, by name; see docs/prompts.md."
+    )
+
+    _origins: dict[str, Origin] = PrivateAttr({})
+
+    def origin(self, key: str) -> Origin:
+        """Where the value of a setting comes from."""
+        return self._origins.get(key, Origin())
 
 
 def default_data_directory() -> Path:
     """`$XDG_DATA_HOME/ragstone`, by the XDG base directory specification."""
     base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(base) / "ragstone"
-
-
-def load(**overrides: object) -> Settings:
-    """Read the settings; raises ConfigError that names the variable and what is wrong with it."""
-    try:
-        return Settings(**overrides)  # type: ignore[arg-type]
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = "__".join(str(part) for part in first["loc"]).upper()
-        raise ConfigError(f"The setting {name} is wrong: {first['msg']}.") from error

@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field, SecretStr
 
+from ragstone.settings.duration import Seconds
 from ragstone.settings.section import Section
 
 
@@ -20,7 +21,7 @@ class EmbeddingSettings(Section):
     dimensions: int = Field(0, ge=0, description="Vector length to ask it for; 0 is its own.")
     batch_size: int = Field(32, ge=1, le=2048, description="Texts in one call of that server.")
     threads: int = Field(0, ge=0, description="Threads of the bundled models; 0 is one per core.")
-    timeout: float = Field(60.0, gt=0, description="Seconds that a call of that server may take.")
+    timeout: Seconds = Field(60.0, gt=0, description="Seconds that a call of that server may take.")
 
 
 class LlmSettings(Section):
@@ -46,12 +47,12 @@ class LlmSettings(Section):
         description="Profiles of models by name, as JSON or a JSON file; see docs/models.md.",
     )
     max_tokens: int = Field(1024, ge=1, description="Longest answer, in tokens.")
-    timeout: float = Field(
+    timeout: Seconds = Field(
         120.0, gt=0, description="Seconds to wait for the model's first token and for each next."
     )
-    total_timeout: float = Field(240.0, gt=0, description="Seconds that one reply may take.")
+    total_timeout: Seconds = Field(240.0, gt=0, description="Seconds that one reply may take.")
     retries: int = Field(2, ge=0, le=10, description="Retries of a call that said nothing yet.")
-    retry_seconds: float = Field(
+    retry_seconds: Seconds = Field(
         20.0,
         ge=0,
         description="Seconds that the pauses before a call's retries may take together; at most "
@@ -60,13 +61,13 @@ class LlmSettings(Section):
     breaker_failures: int = Field(
         5, ge=0, description="Failed calls in a row after which the model rests; 0 is never."
     )
-    breaker_recovery: float = Field(
+    breaker_recovery: Seconds = Field(
         30.0, gt=0, description="Seconds of that rest; then one call tries whether it answers."
     )
     parallel: int = Field(
         16, ge=0, description="Calls of the model at the same time; 0 is no limit. Others wait."
     )
-    patience: float = Field(
+    patience: Seconds = Field(
         30.0, gt=0, description="Seconds that a call waits for its turn before it is refused."
     )
     fallback: Literal["none", "extractive"] = Field(
@@ -100,4 +101,4 @@ class RerankSettings(Section):
         le=1,
         description="The reranker's share of the score; late interaction has its own.",
     )
-    timeout: float = Field(20.0, gt=0, description="Seconds that one call of it may take.")
+    timeout: Seconds = Field(20.0, gt=0, description="Seconds that one call of it may take.")

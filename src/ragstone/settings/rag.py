@@ -2,8 +2,9 @@
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
+from ragstone.settings.duration import Seconds
 from ragstone.settings.section import Section
 
 
@@ -11,9 +12,21 @@ class RagSettings(Section):
     """Retrieval and answering."""
 
     top_k: int = Field(10, ge=1, le=100, description="Passages that the answer is made from.")
+    max_top_k: int = Field(
+        1000, ge=1, le=1000, description="Most passages that a request may ask for."
+    )
     candidates: int = Field(100, ge=10, le=1000, description="Chunks taken from each search.")
+    use_hybrid_search: bool = Field(
+        True, description="Whether it is searched by meaning and words, or by meaning alone."
+    )
     dense_weight: float = Field(
         0.4, ge=0, le=1, description="Share of meaning in the fused score; the rest is words."
+    )
+    boost_bm25: float | None = Field(
+        None, ge=0, description="What words count, with boost_knn instead of dense_weight."
+    )
+    boost_knn: float | None = Field(
+        None, ge=0, description="What meaning counts, with boost_bm25 instead of dense_weight."
     )
     fusion: Literal["scores", "ranks"] = Field(
         "scores", description="How meaning and words are combined: scores, or ranks (RRF)."
@@ -43,9 +56,19 @@ class RagSettings(Section):
         ge=0,
         le=1,
         description="Least similarity of a passage to the question, on the scale that is the same "
-        "for every embedder; 0 keeps all.",
+        "for every embedder; 0 keeps all. The pipeline document's 0.40 is a plain cosine: on this "
+        "scale it drops passages that answer, while the reranker already puts them last.",
+    )
+    verification_enabled: bool = Field(
+        True, description="Whether passages are verified before the answer is made from them."
+    )
+    knowledge_graph_enabled: bool = Field(
+        False, description="Whether an entity graph adds passages; this version has none."
     )
     context_tokens: int = Field(3000, ge=100, description="Most tokens of passages in one prompt.")
+    context_chars: int = Field(
+        0, ge=0, description="Most characters of passages in one prompt; 0 is no further limit."
+    )
     compression: float = Field(
         1.0,
         gt=0,
@@ -59,11 +82,21 @@ class RagSettings(Section):
     suggestions: bool = Field(
         False, description="Whether the chat model suggests further questions."
     )
-    answer_timeout: float = Field(300.0, gt=0, description="Seconds that one answer may take.")
+    answer_timeout: Seconds = Field(300.0, gt=0, description="Seconds that one answer may take.")
     rewrite: Literal["auto", "none", "multi", "hyde", "step_back", "decompose", "keywords"] = Field(
         "auto",
         description="How a question is searched in other words too: auto is what its level and "
         "intent call for.",
+    )
+    query_expansion_enabled: bool = Field(
+        False,
+        description="Whether every question is searched in other words of the chat model, where "
+        "rewrite is auto.",
+    )
+    hyde_enabled: bool = Field(
+        False,
+        description="Whether a short or abstract question is searched with a passage that the "
+        "chat model imagines, where rewrite is auto.",
     )
     rewrites: int = Field(
         3, ge=1, le=10, description="Questions searched where it is, the original one included."
@@ -108,6 +141,22 @@ class RagSettings(Section):
         description="What a refusal says.",
     )
 
+    @field_validator("knowledge_graph_enabled")
+    @classmethod
+    def _no_graph_yet(cls, value: bool) -> bool:
+        if value:
+            raise ValueError("this version has no entity graph: leave it false")
+        return value
+
+    @property
+    def meaning(self) -> float:
+        """The share (0..1) of meaning against words."""
+        knn, bm25 = self.boost_knn, self.boost_bm25
+        if knn is None and bm25 is None:
+            return self.dense_weight
+        knn, bm25 = 1.0 if knn is None else knn, 1.0 if bm25 is None else bm25
+        return knn / (knn + bm25) if knn + bm25 else self.dense_weight
+
 
 class SelfRagSettings(Section):
     """Judging an answer and trying again, at the levels enhanced and maximum."""
@@ -117,7 +166,7 @@ class SelfRagSettings(Section):
     score_threshold: float = Field(
         70.0, ge=0, le=100, description="Score from which no further round follows."
     )
-    max_seconds: float = Field(
+    max_seconds: Seconds = Field(
         60.0, gt=0, description="Seconds after which no further round begins."
     )
     max_tokens: int = Field(

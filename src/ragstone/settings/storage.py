@@ -2,6 +2,7 @@
 
 from pydantic import Field, SecretStr, model_validator
 
+from ragstone.settings.duration import Seconds
 from ragstone.settings.section import Section
 
 
@@ -15,7 +16,7 @@ class IndexSettings(Section):
         "kdb+http:// or retrieval+http:// for a retrieval service that is asked instead.",
     )
     api_key: SecretStr = Field(SecretStr(""), description="The key of that server.")
-    timeout: float = Field(30.0, gt=0, description="Seconds that one request to it may take.")
+    timeout: Seconds = Field(30.0, gt=0, description="Seconds that one request to it may take.")
 
 
 class IngestSettings(Section):

@@ -2,8 +2,9 @@
 
 from typing import Literal
 
-from pydantic import Field, SecretStr
+from pydantic import ConfigDict, Field, SecretStr
 
+from ragstone.settings.duration import Seconds
 from ragstone.settings.section import Section
 
 
@@ -18,7 +19,7 @@ class CacheSettings(Section):
     max_entries: int = Field(
         1000, ge=10, le=100_000, description="Entries; when full, the oldest tenth goes."
     )
-    default_ttl_seconds: float = Field(
+    default_ttl_seconds: Seconds = Field(
         300.0, gt=0, description="Seconds that an entry lives after its last use."
     )
     threshold_mode: Literal["precision", "recall", "adaptive"] = Field(
@@ -94,6 +95,9 @@ class AdaptiveSettings(Section):
 
 class DbSettings(Section):
     """A MongoDB for conversations and statistics."""
+
+    # Other programs use the prefix DB__ too.
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
     host: str = Field(
         "", description="Its host; empty keeps them in the state store, unless CONVERSATION__URL."

@@ -28,6 +28,7 @@ class Assemble(Stage):
 
     context_tokens: int = Field(3000, ge=1, description="Most tokens of passages in one prompt.")
 
+    context_chars: int = Field(0, ge=0, description="Most characters of them; 0 is no limit.")
     compression: float = Field(
         1.0, gt=0, le=1, description="Share of a passage's tokens that goes on."
     )
@@ -40,6 +41,8 @@ class Assemble(Stage):
         if self.compression < 1:
             texts = compressed(turn.question, texts, self.compression, kit.count)
         chosen, used = _fitting(list(zip(texts, hits, strict=True)), most, kit.count)
+        if self.context_chars:
+            chosen = _within(chosen, self.context_chars)
         if turn.plan.edges:
             chosen = best_at_the_edges(chosen)
         passages = tuple(Passage(i, text, hit) for i, (text, hit) in enumerate(chosen, start=1))
@@ -62,6 +65,17 @@ def _uncontained(hits: Sequence[Hit]) -> list[Hit]:
             if other.chunk.document_id == document
         ):
             kept.append(hit)
+    return kept
+
+
+def _within(chosen: Sequence[tuple[str, Hit]], most: int) -> list[tuple[str, Hit]]:
+    """The best that have at most so many characters together; the first is cut if need be."""
+    kept: list[tuple[str, Hit]] = []
+    for text, hit in chosen:
+        if len(text) > most:
+            return kept or [(text[:most], hit)]
+        kept.append((text, hit))
+        most -= len(text)
     return kept
 
 

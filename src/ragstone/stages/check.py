@@ -10,9 +10,10 @@ from pydantic import Field
 from ragstone.answer import Answer, Usage, Verdict
 from ragstone.errors import CheckUnavailable, ModelUnavailable, RagstoneError
 from ragstone.events import Checked, Note, Token
-from ragstone.ports import Claim, Completer, Embedder, Kit, Source, Support
+from ragstone.ports import Claim, Embedder, Kit, Source, Support
 from ragstone.stage import Emit, Stage, Step
 from ragstone.stages.judge import judged
+from ragstone.stages.prompts import prompt
 from ragstone.stages.verdicts import REMOVED, UNDECIDED, removed, verdict, weighed
 from ragstone.text.claims import Sentence, answer_sentences
 from ragstone.text.groundedness import groundedness
@@ -82,7 +83,7 @@ class Check(Stage):
             verdict(one, next(places) if one.claims else None, turn.passages) for one in said
         ]
         if self.asks_model and kit.completer:
-            return await self._asked(verdicts, claims, found, turn, kit.completer)
+            return await self._asked(verdicts, claims, found, turn, kit)
         return _Checked(tuple(verdicts))
 
     async def _asked(
@@ -91,7 +92,7 @@ class Check(Stage):
         claims: list[Sentence],
         found: list[Support],
         turn: Turn,
-        model: Completer,
+        kit: Kit,
     ) -> _Checked:
         """The verdicts, with the chat model's on the undecided claims."""
         low, high = UNDECIDED
@@ -100,11 +101,13 @@ class Check(Stage):
             for one, support in zip(claims, found, strict=True)
             if low <= support.probability <= high
         }
-        if not unsure:
+        model = kit.completer
+        if not unsure or model is None:
             return _Checked(tuple(verdicts))
+        rules = await prompt(turn, kit, "judge_claims")
         try:
             async with asyncio.timeout(self.model_timeout):
-                labels, usage = await judged(model, list(unsure.values()), turn.passages)
+                labels, usage = await judged(model, rules, list(unsure.values()), turn.passages)
         except (ModelUnavailable, TimeoutError) as error:
             return _Checked(tuple(verdicts), reason=f"{model.name} did not judge: {error}")
         for place, label in zip(unsure, labels, strict=True):

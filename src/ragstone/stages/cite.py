@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar, Literal
 
+from pydantic import Field
+
 from ragstone.answer import Answer, Citation
 from ragstone.ports import Kit
 from ragstone.stage import Emit, Stage, Step
@@ -24,6 +26,10 @@ class Cite(Stage):
     gives: ClassVar[frozenset[str]] = frozenset({"citations"})
     fails: ClassVar[Literal["open", "closed"]] = "open"
 
+    confidence: float = Field(
+        0.0, ge=0, le=1, description="Least confidence of a citation; the others are left out."
+    )
+
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
         answer = turn.answer or Answer()
         passages = {passage.number: passage for passage in turn.passages}
@@ -33,6 +39,7 @@ class Cite(Stage):
             for number, claimed in sorted(claims.items())
             if number in passages
         )
+        citations = tuple(one for one in citations if one.confidence >= self.confidence)
         wrong = sorted(set(claims) - set(passages))
         reason = f"no source has the number {', '.join(map(str, wrong))}" if wrong else ""
         return Step(

@@ -12,6 +12,7 @@ from ragstone.answer import Usage
 from ragstone.errors import EmptyQuestion, QuestionTooLong, RagstoneError
 from ragstone.ports import Completer, Kit
 from ragstone.stage import Emit, Stage, Step
+from ragstone.stages.prompts import prompt
 from ragstone.stages.standalone import asked
 from ragstone.text.budget import Tier
 from ragstone.text.follow_up import Exchange, standalone
@@ -64,7 +65,10 @@ class Contextualize(Stage):
             return Step(replace(turn, whole=whole), "as asked", "rewriting is turned off")
         failure = ""
         if kit.completer and self._asks(kit.profile.tier):
-            found, usage, failure = await self._by_model(turn.question, kit.completer, before)
+            rules = await prompt(turn, kit, "rewrite_query")
+            found, usage, failure = await self._by_model(
+                turn.question, kit.completer, rules, before
+            )
             turn = replace(turn, usage=turn.usage + usage)
             if found:
                 turn = replace(turn, question=found[0], queries=tuple(found), parts=len(found) > 1)
@@ -86,12 +90,12 @@ class Contextualize(Stage):
         return self.rewriting_by == "llm"
 
     async def _by_model(
-        self, question: str, model: Completer, before: Sequence[Exchange]
+        self, question: str, model: Completer, rules: str, before: Sequence[Exchange]
     ) -> tuple[list[str], Usage, str]:
         """What the chat model makes of it, what that cost, and why it is nothing."""
         try:
             async with asyncio.timeout(self.model_timeout):
-                found, usage = await asked(model, question, before)
+                found, usage = await asked(model, rules, question, before)
         except (RagstoneError, TimeoutError) as error:
             why = str(error) or f"no answer in {self.model_timeout:g} s"
             log.warning("%s did not rewrite a follow-up: %s", model.name, why)

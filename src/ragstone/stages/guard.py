@@ -14,7 +14,8 @@ from ragstone.events import Token
 from ragstone.ports import Kit, Topics
 from ragstone.records import BlockedQuestion, Ruling
 from ragstone.stage import Emit, Stage, Step
-from ragstone.stages.ruling import ruled
+from ragstone.stages.prompts import own_text, text_of
+from ragstone.stages.ruling import Judge, ruled
 from ragstone.text.unicode import storable
 from ragstone.turn import Turn
 
@@ -50,10 +51,11 @@ class Guard(Stage):
         if not ruling.blocked:
             return Step(turn, "allowed")
         await _recorded(topics, turn, ruling)
+        guidance = await own_text(turn, kit, "forbidden_guidance") or self.guidance
         if not self.answers:
-            raise QuestionBlocked(self.guidance)
-        await emit(Token(self.guidance))
-        answer = Answer(self.guidance, finish="blocked")
+            raise QuestionBlocked(guidance)
+        await emit(Token(guidance))
+        answer = Answer(guidance, finish="blocked")
         return Step(replace(turn, answer=answer), "blocked", POLICY, leaves=True)
 
     async def ruling(self, texts: list[str], tenant: str, kit: Kit) -> tuple[Ruling, Usage]:
@@ -61,8 +63,10 @@ class Guard(Stage):
 
         Raises GuardUnavailable if one of them cannot be checked and no other one is forbidden.
         """
-        completer = kit.completer if self.mode == "llm" else None
-        checks = (ruled(t, tenant, kit.topics, completer, self.mode, self.threshold) for t in texts)
+        judge = None
+        if kit.completer and self.mode == "llm":
+            judge = Judge(kit.completer, await text_of(kit, tenant, "guard_verification"))
+        checks = (ruled(t, tenant, kit.topics, judge, self.mode, self.threshold) for t in texts)
         found = await asyncio.gather(*checks, return_exceptions=True)
         rulings = [one for one in found if not isinstance(one, BaseException)]
         usage = sum((used for _, used in rulings), Usage())

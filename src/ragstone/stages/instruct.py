@@ -8,11 +8,12 @@ from pydantic import Field
 from ragstone.answer import Instructions
 from ragstone.ports import Kit
 from ragstone.stage import Emit, Stage, Step
+from ragstone.stages.prompts import own_texts
 from ragstone.text.intents import hints_of
 from ragstone.text.language import detect
 from ragstone.text.language_names import language_name
 from ragstone.text.no_answer import ENGLISH, no_answer
-from ragstone.text.templates import shipped, told
+from ragstone.text.templates import ROOM, of_language, shipped, told
 from ragstone.turn import Mode, Turn
 
 
@@ -27,6 +28,9 @@ class Instruct(Stage):
     no_answer: str = Field(ENGLISH, min_length=1, description="What a refusal says.")
     mode: Mode = Field("simple", description="How it is answered unless the question asks.")
     reasons: bool = Field(False, description="Whether the model thinks step by step first.")
+    refuse_below: float | None = Field(
+        None, description="Confidence under which an answer without a chat model is refused."
+    )
     suggests: bool = Field(False, description="Whether the model suggests further questions.")
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
@@ -39,14 +43,13 @@ class Instruct(Stage):
             "suggestions": self.suggests,
         }
         parts = [name for name, wanted in lines.items() if wanted]
-        own = await kit.templates.texts() if kit.templates else {}
+        own = await own_texts(turn, kit)
 
         def text(name: str) -> str:
-            places = (f"{name}.{language}", name)
-            return next((own[one] for one in places if one in own), shipped(name) or "")
+            return of_language(own, name, lambda: language) or shipped(name) or ""
 
         refusal = no_answer(self.no_answer, language)
-        instructions = told(
+        rules = told(
             text,
             parts,
             no_answer=refusal,
@@ -54,5 +57,7 @@ class Instruct(Stage):
             form=text(f"form.{hints.template}"),
             mode=text(f"mode.{mode}"),
         )
+        rules = f"{text(ROOM).strip()}\n{rules}".strip()
         said = ", ".join((hints.template, mode, language or "any language", *parts))
-        return Step(replace(turn, instructions=Instructions(instructions, refusal)), said)
+        instructions = Instructions(rules, refusal, self.refuse_below)
+        return Step(replace(turn, instructions=instructions), said)

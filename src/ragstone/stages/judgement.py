@@ -3,8 +3,9 @@
 from ragstone.answer import Answer, Usage
 from ragstone.errors import RagstoneError
 from ragstone.ports import Kit
+from ragstone.stages.prompts import prompt
 from ragstone.text.fences import fenced
-from ragstone.text.judgement import RULES, judged
+from ragstone.text.judgement import CRITERIA, judged
 from ragstone.turn import Turn
 
 REPLY_TOKENS = 200
@@ -19,8 +20,9 @@ async def judgement(turn: Turn, kit: Kit) -> tuple[float, str, str, Usage]:
     local = (answer.confidence or 0.0, _missing(turn, answer))
     if kit.completer is None:
         return *local, LOCAL, Usage()
+    rules = await prompt(turn, kit, "judge_answer", criteria=", ".join(CRITERIA))
     try:
-        said = await kit.completer.complete(RULES, _asked(turn, answer), REPLY_TOKENS)
+        said = await kit.completer.complete(rules, _asked(turn, answer), REPLY_TOKENS)
     except RagstoneError as error:
         return *local, f"{LOCAL}; {kit.completer.name} did not judge: {error}", Usage()
     found = judged(said.text)

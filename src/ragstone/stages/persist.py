@@ -6,6 +6,8 @@ import uuid
 from dataclasses import replace
 from typing import ClassVar
 
+from pydantic import Field
+
 from ragstone.conversation import entry, place
 from ragstone.errors import RagstoneError
 from ragstone.ports import Kit
@@ -22,7 +24,7 @@ class Persist(Stage):
     name: ClassVar[str] = "persist"
     needs: ClassVar[frozenset[str]] = frozenset({"ask"})
 
-    timeout: float = 10.0
+    timeout: float = Field(10.0, gt=0, description="Seconds that the stage may take.")
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
         failure: RagstoneError | None = None

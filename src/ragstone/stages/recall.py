@@ -9,6 +9,7 @@ from ragstone.events import Checked, Sources, Token
 from ragstone.ports import Cache, Embedder, Kept, Kit, LateEmbedder
 from ragstone.stage import Emit, Stage, Step
 from ragstone.stages.caching import depends_on_history, scopes
+from ragstone.stages.prompts import own_texts
 from ragstone.text.late_interaction import EncodedQuestion
 from ragstone.text.same_question import Mode, compare, least
 from ragstone.turn import Recalled, Turn
@@ -41,11 +42,9 @@ class Recall(Stage):
         if collection is None or edition is None:
             return Step(turn, "skipped", "there is no such collection")
         embedder = kit.embedders.of(collection)
-        recipe = f"{self.recipe} {kit.reranker.name}"
-        templates = await kit.templates.texts() if kit.templates else {}
-        answer, search = scopes(
-            turn, edition, recipe, f"{kit.answerer.name} {sorted(templates.items())}"
-        )
+        told = sorted((await own_texts(turn, kit)).items())
+        recipe = f"{self.recipe} {kit.reranker.name} {told}"
+        answer, search = scopes(turn, edition, recipe, kit.answerer.name)
         if not self.answers or depends_on_history(turn):
             answer = ""
         turn = replace(turn, collection=collection)

@@ -2,6 +2,8 @@
 
 from typing import ClassVar
 
+from pydantic import Field
+
 from ragstone.ports import Kept, Kit
 from ragstone.stage import Emit, Stage, Step
 from ragstone.stages.expand import Expand
@@ -16,7 +18,7 @@ class Remember(Stage):
     name: ClassVar[str] = "remember"
     needs: ClassVar[frozenset[str]] = frozenset({"recalled"})
 
-    timeout: float = 10.0
+    timeout: float = Field(10.0, gt=0, description="Seconds that the stage may take.")
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
         recalled, cache = turn.recalled, kit.cache

@@ -14,6 +14,7 @@ from ragstone.errors import RagstoneError
 from ragstone.ports import Completer, Kit
 from ragstone.stage import Emit, Stage, Step
 from ragstone.stages import rewriting
+from ragstone.stages.prompts import prompt
 from ragstone.text.subquestions import keywords, subquestions
 from ragstone.text.words import content_words
 from ragstone.turn import Level, Rewriting, Turn
@@ -54,12 +55,18 @@ class Rewrite(Stage):
     model_timeout: float = Field(
         10.0, gt=0, description="Seconds that the chat model may take before the search goes on."
     )
+    expands: bool = Field(False, description="Whether auto searches every question in other words.")
+    imagines: bool = Field(
+        False, description="Whether auto searches a vague question with an imagined passage."
+    )
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
         if turn.recalled and turn.recalled.content:
             return Step(turn, "skipped", "what it would find is known")
         asked, has_model = turn.plan.rewrite, kit.completer is not None
-        eager = turn.ask.level in EAGER or turn.plan.strategy == "fusion"
+        eager = turn.ask.level in EAGER or turn.plan.strategy == "fusion" or self.expands
+        if asked == "auto" and self.imagines and has_model and vague(turn.question):
+            asked = "hyde"
         method = chosen(asked, eager, turn.question, has_model)
         turn = replace(turn, plan=replace(turn.plan, rewrite=method))
         if method == "none":
@@ -84,7 +91,7 @@ class Rewrite(Stage):
         if kit.completer:
             try:
                 async with asyncio.timeout(self.model_timeout):
-                    found = await _by_model(method, turn, kit.completer)
+                    found = await _by_model(method, turn, kit, kit.completer)
                 if found.queries or found.imagined:
                     return found
                 failure = f"{kit.completer.name} gave nothing usable"
@@ -127,17 +134,18 @@ def by_rules(method: Rewriting, question: str, failure: str) -> Rewritten:
     return Rewritten(tuple(found), reason=reason)
 
 
-async def _by_model(method: Rewriting, turn: Turn, model: Completer) -> Rewritten:
-    question = turn.question
+async def _by_model(method: Rewriting, turn: Turn, kit: Kit, model: Completer) -> Rewritten:
+    question, count = turn.question, turn.plan.rewrites - 1
+    rules = await prompt(turn, kit, f"rewrite.{method}", count=str(count))
     if method == "hyde":
-        found, usage = await rewriting.passage(model, question)
+        found, usage = await rewriting.passage(model, rules, question)
         return Rewritten(imagined=tuple(found), usage=usage)
     if method == "multi":
-        found, usage = await rewriting.alternatives(model, question, turn.plan.rewrites - 1)
+        found, usage = await rewriting.alternatives(model, rules, question, count)
     elif method == "step_back":
-        found, usage = await rewriting.broader(model, question)
+        found, usage = await rewriting.broader(model, rules, question)
     elif method == "decompose":
-        found, usage = await rewriting.parts(model, question)
+        found, usage = await rewriting.parts(model, rules, question)
     else:
-        found, usage = await rewriting.terms(model, question)
+        found, usage = await rewriting.terms(model, rules, question)
     return Rewritten(tuple(found), usage=usage)

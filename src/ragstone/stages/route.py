@@ -28,7 +28,6 @@ IN_ORDER = 200
 """Chunks of a document read in order; the budget of tokens keeps fewer."""
 
 LIMITS = (
-    ("top_k", 1, 1000),
     ("dense_weight", 0, 1),
     ("min_similarity", 0, 1),
     ("diversity", 0, 1),
@@ -59,15 +58,16 @@ class Route(Stage):
         "patterns", description="Who judges how complex a question is."
     )
 
+    max_top_k: int = Field(1000, ge=1, description="Most passages that a request may ask for.")
     mode: Mode = Field("simple", description="How it is answered unless the question asks.")
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
         ask = turn.ask
-        model = kit.completer if self.analyzer == "llm" else None
-        analysis, usage = await analysed(turn.question, model)
+        analysis, usage = await analysed(turn, kit, self.analyzer == "llm")
         plan, why = _planned(self.plan, ask, analysis, turn.intent)
         plan = _hinted(plan, ask, turn.intent)
         if ask.top_k is not None:
+            _within("top_k", ask.top_k, 1, self.max_top_k)
             plan = replace(plan, top_k=ask.top_k, candidates=max(plan.candidates, ask.top_k))
         if (ask.mode or self.mode) == "precise":
             plan = replace(plan, dense_weight=PRECISE_DENSE)
@@ -152,9 +152,12 @@ def with_strategy(strategy: Strategy, plan: Plan) -> Plan:
 def _check(plan: Plan) -> None:
     """Raise InputError for a number that no search can mean."""
     for name, low, high in LIMITS:
-        value = getattr(plan, name)
-        if not low <= value <= high:
-            raise InputError(f"{name} is {value:g}; it must lie between {low:g} and {high:g}.")
+        _within(name, getattr(plan, name), low, high)
+
+
+def _within(name: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:
+        raise InputError(f"{name} is {value:g}; it must lie between {low:g} and {high:g}.")
 
 
 def _given(wanted: Wanted) -> dict[str, Any]:

@@ -18,6 +18,14 @@ MOST_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
+class Judge:
+    """The chat model that is asked, and the prompt that it is asked by."""
+
+    model: Completer
+    rules: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Findings:
     """What a text touches, and what the rules say of it. `match` is the topic that counts most."""
 
@@ -31,7 +39,7 @@ async def ruled(
     text: str,
     tenant: str,
     topics: Topics | None,
-    completer: Completer | None,
+    judge: Judge | None,
     mode: Literal["qdrant", "llm"],
     threshold: float,
 ) -> tuple[Ruling, Usage]:
@@ -51,15 +59,15 @@ async def ruled(
             return Ruling(True, best[0].match, "likeness", best[0]), Usage()
         return Ruling(False), Usage()
     rules = asked(form, [match.place for match in named if match.place])
-    if named and rules.verdict == "block" and (completer is None or rules.rule == "standalone"):
+    if named and rules.verdict == "block" and (judge is None or rules.rule == "standalone"):
         return Ruling(True, rules.rule, "rules", named[0]), Usage()
     [alike] = await topics.alike(tenant, [text], threshold)
     findings = _findings(form, named, alike, rules)
     if findings is None:
         return Ruling(False), Usage()
-    if completer is None:
+    if judge is None:
         return _by_rules(findings), Usage()
-    return await _by_model(completer, text, form, findings)
+    return await _by_model(judge, text, form, findings)
 
 
 def _findings(
@@ -87,7 +95,7 @@ def _by_rules(findings: _Findings) -> Ruling:
 
 
 async def _by_model(
-    completer: Completer, text: str, form: str, findings: _Findings
+    judge: Judge, text: str, form: str, findings: _Findings
 ) -> tuple[Ruling, Usage]:
     """The model's word; the rules' where it has none, unless they have none either.
 
@@ -96,7 +104,7 @@ async def _by_model(
     matches = [*findings.named, *findings.alike]
     shown = list({match.topic.id: match for match in reversed(matches)}.values())[::-1]
     try:
-        verified = await verify(completer, text, shown[:MOST_SHOWN])
+        verified = await verify(judge.model, judge.rules, text, shown[:MOST_SHOWN])
     except ModelUnavailable:
         verified = Verified(None, Usage())
     rules = _by_rules(findings)
@@ -106,5 +114,5 @@ async def _by_model(
         return rules, verified.usage
     if not verified.blocked and rules.blocked and talks_to_the_judge(form):
         return rules, verified.usage
-    ruling = Ruling(verified.blocked, findings.rules.rule, completer.name, findings.match)
+    ruling = Ruling(verified.blocked, findings.rules.rule, judge.model.name, findings.match)
     return ruling, verified.usage

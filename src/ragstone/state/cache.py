@@ -142,6 +142,18 @@ class LocalCache:
                 self._ends[entry.id] = (entry.expires, entry.scope)
         return len(self._ends)
 
+    def resize(self, max_entries: int, ttl: float) -> None:
+        later = ttl - self._ttl
+        self._max, self._ttl = max_entries, ttl
+        if later:
+            # All of them, so that they still stand in the order in which they end.
+            for id, (expires, scope) in self._ends.items():
+                self._ends[id] = (expires + later, scope)
+            self._later(lambda: self._file.shift(later))
+        many = len(self._ends) - max_entries
+        if many > 0:
+            self._forget([id for id, _ in zip(self._ends, range(many), strict=False)])
+
     async def aclose(self) -> None:
         await self._run(self._file.close, None)
         self._thread.shutdown()

@@ -6,6 +6,7 @@ or of another version is thrown away.
 
 import logging
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -34,9 +35,11 @@ class CacheFile:
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self._database: sqlite3.Connection | None = None
+        self._begun = False
 
     def open(self, now: float) -> list[Stored]:
         """Open or make the file; its entries that have not ended, by when they end."""
+        self._begun = True
         try:
             return self._open(now)
         except sqlite3.Error as error:
@@ -55,6 +58,10 @@ class CacheFile:
 
     def renew(self, id: str, expires: float) -> None:
         self._run("UPDATE entries SET expires = ? WHERE id = ?", (expires, id))
+
+    def shift(self, seconds: float) -> None:
+        """Let every entry end so much later."""
+        self._run("UPDATE entries SET expires = expires + ?", (seconds,))
 
     def remove(self, ids: list[str]) -> None:
         database = self._opened()
@@ -107,6 +114,8 @@ class CacheFile:
         return self._opened().execute(statement, values).fetchall()
 
     def _opened(self) -> sqlite3.Connection:
+        if not self._begun:
+            self.open(time.time())  # The cache was off when the server started.
         if self._database is None:
             raise sqlite3.ProgrammingError("the cache is closed")
         return self._database

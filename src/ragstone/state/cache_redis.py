@@ -128,6 +128,10 @@ class RedisCache:
         self._shelves.clear()
         return (await self.figures()).entries
 
+    def resize(self, max_entries: int, ttl: float) -> None:
+        """What is kept already ends as it was to end; the next entry removes what is too many."""
+        self._max, self._ttl = max_entries, ttl
+
     async def aclose(self) -> None:
         with suppress(RedisError, OSError, TimeoutError):
             await self._redis.aclose()

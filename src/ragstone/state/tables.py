@@ -226,14 +226,41 @@ settings = Table(
     Column("updated_at", Double, nullable=False),
 )
 
+settings_log = Table(
+    "settings_log",
+    metadata,
+    Column("id", _BIG, primary_key=True, autoincrement=True),
+    Column("at", Double, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("scope", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("action", Text, nullable=False),
+    Column("old", JSON),
+    Column("new", JSON),
+    Index(None, "key"),
+)
+"""Every change of `settings`, which is never changed itself."""
+
+marks = Table(
+    "marks",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("mark", BigInteger, nullable=False),
+)
+"""What another process may have changed (settings, prompts), each with a random number that is
+another one after every change: nothing else need be read to know that nothing did."""
+
 prompts = Table(
     "prompts",
     metadata,
+    Column("tenant", Text, primary_key=True),
     Column("name", Text, primary_key=True),
     Column("version", Integer, primary_key=True),
     Column("text", Text, nullable=False),
     Column("updated_at", Double, nullable=False),
+    Column("who", Text, nullable=False, server_default=""),
 )
+"""`tenant` is empty for the prompts of all; an empty text brings back what stands below it."""
 
 jobs = Table(
     "jobs",

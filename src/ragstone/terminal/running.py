@@ -5,7 +5,9 @@ import logging
 import os
 import sys
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, NoReturn
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
@@ -21,11 +23,23 @@ INTERRUPTED = 130
 Context = typer.Context
 
 
-def settings_of(context: Context) -> "Settings":
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The data directory and the settings' file of the command line."""
+
+    data: Path | None = None
+    config: Path | None = None
+
+
+def settings_of(context: Context, **overrides: Any) -> "Settings":
+    """The settings, with those given on the command line by their keys."""
     from ragstone.settings import load
 
+    given = context.obj or Given()
     try:
-        return load(ragstone_data=context.obj) if context.obj else load()
+        if given.data:
+            overrides["ragstone_data"] = given.data
+        return load(given.config, **overrides)
     except RagstoneError as error:
         fail(error.message)
 

@@ -1,0 +1,106 @@
+"""What settings at run time cost a question, and how soon another server sees a change."""
+
+import asyncio
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, cast
+
+from benchmarks.row import Row
+from ragstone.engine import Engine
+from ragstone.library.configured import Configured
+from ragstone.library.settings import LocalSettings
+from ragstone.library.watching import Watch
+from ragstone.ports import Kit
+from ragstone.recipe import Recipe, recipes
+from ragstone.records import StoredSetting
+from ragstone.settings import Settings
+from ragstone.stages.contextualize import Contextualize
+from ragstone.state.database import open_database
+from ragstone.state.settings import SqlSettings
+from ragstone.turn import Ask, Principal
+
+TENANTS = 1000
+ROUNDS = 5
+CHANGES = 5
+
+
+def run() -> Iterator[Row]:
+    """The lookup of a question's recipe, the merge after a change, and the way to a replica."""
+    configured = Configured(Settings())
+    configured.load(StoredSetting(f"tenant:t{n}", "rag.top_k", n % 100 + 1) for n in range(TENANTS))
+    asks = [Ask("q", Principal(f"t{n}"), f"c{n}") for n in range(TENANTS)]
+    started = time.perf_counter()
+    for ask in asks:
+        configured.answering(ask)
+    made = (time.perf_counter() - started) / TENANTS
+    plain = recipes(Settings())
+
+    def fixed(ask: Ask) -> Recipe:
+        return plain[ask.level]
+
+    def looked_up(ask: Ask) -> Recipe:
+        return configured.answering(configured.asked(ask))
+
+    before, after = (_seconds(choose, asks) for choose in (fixed, looked_up))
+    question = asyncio.run(_question(asks))
+    yield Row(
+        f"settings of {TENANTS:,} tenants: share of a question that only is read",
+        (after - before) / question * 100,
+        "%",
+        most=5,
+        note=f"{(after - before) * 1e6:.0f} µs; the shortest question of all takes "
+        f"{question * 1e6:.0f} µs",
+    )
+    yield Row("the first question after a change", made * 1000, "ms", most=50, detail=True)
+    yield Row("until another server has a change", asyncio.run(_seen()), "s", most=2)
+
+
+def _seconds(choose: Callable[[Ask], Recipe], asks: list[Ask]) -> float:
+    """Seconds for one question, the median of rounds over all."""
+    rounds = []
+    for _ in range(ROUNDS):
+        started = time.perf_counter()
+        for ask in asks:
+            choose(ask)
+        rounds.append((time.perf_counter() - started) / len(asks))
+    return statistics.median(rounds)
+
+
+async def _question(asks: list[Ask]) -> float:
+    """Seconds for a question of one stage, which only reads it: less than any real one takes."""
+    needed = ("index", "catalog", "embedders", "answerer", "history", "reranker", "statistics")
+    kit = Kit(**cast(Any, dict.fromkeys(needed)))
+    engine = Engine(kit, {"standard": Recipe((Contextualize(),))})
+    rounds = []
+    for _ in range(ROUNDS):
+        started = time.perf_counter()
+        for ask in asks:
+            await engine.answered(ask)
+        rounds.append((time.perf_counter() - started) / len(asks))
+    await engine.aclose()
+    return statistics.median(rounds)
+
+
+async def _seen() -> float:
+    """The longest of some changes, by two processes' views of one database."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "state.sqlite"
+        async with open_database(path) as here, open_database(path) as there:
+            one = LocalSettings(SqlSettings(here), Configured(Settings()))
+            other = Configured(Settings())
+            two = LocalSettings(SqlSettings(there), other)
+            watch = Watch(SqlSettings(there), {"settings": two.refresh})
+            await watch.start()
+            longest = 0.0
+            for n in range(CHANGES):
+                await asyncio.sleep(0.37)
+                await one.put("global", {"rag.top_k": n + 20}, "benchmark")
+                changed = time.perf_counter()
+                while other.of().settings.rag.top_k != n + 20:  # noqa: ASYNC110
+                    await asyncio.sleep(0.005)
+                longest = max(longest, time.perf_counter() - changed)
+            await watch.aclose()
+            return longest

@@ -1,0 +1,203 @@
+"""The names that other systems' documents give to settings of ours, in one table.
+
+They work in the environment, in a configuration file, and for `ragstone settings`. Our own name
+wins over a document's name of the same place, and a document's name further up in the table over
+one further down; a warning says so.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ragstone.errors import ConfigError
+
+CHAT_CORE, VOICE_HELPER, PLONE, V5 = "chat-core", "VoiceHelper", "Plone", "V5"
+
+PROVIDER = "llm.provider"
+OPENAI_KEY, OPENAI_MODEL = "openai.api_key", "openai.model"
+OLLAMA_MODEL, OLLAMA_URL = "ollama.model", "ollama.base_url"
+PARTS = (PROVIDER, OPENAI_KEY, OPENAI_MODEL, OLLAMA_MODEL, OLLAMA_URL)
+"""No settings by themselves: `providers.whole` makes `llm.*` of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """`name` as a document prints it; `key` of our setting, empty where it has no effect, which
+    `note` then explains. `how` makes our value of the document's, None where there is nothing to
+    set or to say;
+    values that `join` become one text, one below the other."""
+
+    name: str
+    key: str
+    document: str
+    how: Callable[[Any], Any] = lambda value: value
+    note: str = ""
+    joins: bool = False
+
+
+def _truth(value: Any) -> bool:
+    said = str(value).strip().lower()
+    if said in ("true", "1", "yes", "on"):
+        return True
+    if said in ("false", "0", "no", "off"):
+        return False
+    raise ConfigError(f"{value!r} is neither true nor false.")
+
+
+def _service(scheme: str) -> Callable[[Any], str]:
+    """The address of a retrieval service as our index URL."""
+
+    def url(value: Any) -> str:
+        text = str(value).strip()
+        return f"{scheme}+{text}" if text and "+" not in text.split("://")[0] else text
+
+    return url
+
+
+def _rewriting(value: Any) -> str:
+    return "auto" if _truth(value) else "none"
+
+
+def _removes(value: Any) -> float | None:
+    return None if _truth(value) else 1.0
+
+
+def _unless(*same: str) -> Callable[[Any], Any]:
+    """The value, unless it is what is done anyway."""
+    return lambda value: None if str(value).strip().lower() in same else value
+
+
+def _stays_true(what: str) -> Callable[[Any], Any]:
+    def check(value: Any) -> None:
+        if not _truth(value):
+            raise ConfigError(f"{what} cannot be turned off.")
+
+    return check
+
+
+_ENVIRONMENT = (
+    Alias("LLM__MAX_COMPLETION_TOKENS", "llm.max_tokens", CHAT_CORE),
+    Alias("KDB__URL", "index.url", CHAT_CORE, _service("kdb")),
+    Alias("PORT", "server.port", VOICE_HELPER),
+    Alias("WORKERS", "server.workers", VOICE_HELPER),
+    Alias("MAX_CONCURRENT_QUERIES", "server.max_concurrent_queries", VOICE_HELPER),
+    Alias("LLM_PROVIDER", PROVIDER, VOICE_HELPER),
+    Alias("OPENAI_API_KEY", OPENAI_KEY, VOICE_HELPER),
+    Alias("OPENAI_MODEL", OPENAI_MODEL, VOICE_HELPER),
+    Alias("LLM_TEMPERATURE", "llm.temperature", VOICE_HELPER),
+    Alias("LLM_MAX_TOKENS", "llm.max_tokens", VOICE_HELPER),
+    Alias("RETRIEVAL_SERVICE_URL", "index.url", VOICE_HELPER, _service("retrieval")),
+    Alias("DEFAULT_TOP_K", "rag.top_k", VOICE_HELPER),
+    Alias("DEFAULT_MODE", "rag.mode", VOICE_HELPER),
+    Alias("ENABLE_QUERY_REWRITING", "rag.rewrite", VOICE_HELPER, _rewriting),
+    Alias("HYDE_ENABLED", "rag.hyde_enabled", VOICE_HELPER),
+    Alias("MULTI_QUERY_ENABLED", "rag.query_expansion_enabled", VOICE_HELPER),
+    Alias("MULTI_QUERY_NUM", "rag.rewrites", VOICE_HELPER),
+    Alias("ENABLE_SELF_RAG", "self_rag.enabled", VOICE_HELPER),
+    Alias("SELF_RAG_MAX_ITERATIONS", "self_rag.max_iterations", VOICE_HELPER),
+    Alias("SELF_RAG_SCORE_THRESHOLD", "self_rag.score_threshold", VOICE_HELPER),
+    Alias("RAG_ENABLED", "plone.enabled", PLONE),
+    Alias("EMBEDDING_BASE_URL", "embedding.base_url", PLONE),
+    Alias("EMBEDDING_API_KEY", "embedding.api_key", PLONE),
+    Alias("EMBEDDING_MODEL", "embedding.model", PLONE),
+    Alias("EMBEDDING_DIMENSIONS", "embedding.dimensions", PLONE),
+    Alias("LLM_BASE_URL", "llm.base_url", PLONE),
+    Alias("LLM_API_KEY", "llm.api_key", PLONE),
+    Alias("LLM_MODEL", "llm.model", PLONE),
+    Alias("RAG_CHUNK_SIZE", "ingest.chunk_size", PLONE),
+    Alias("RAG_CHUNK_OVERLAP", "ingest.chunk_overlap", PLONE),
+    Alias("RAG_TOP_K", "rag.top_k", PLONE),
+    Alias("RAG_NUM_CANDIDATES", "rag.candidates", PLONE),
+    Alias("RAG_MAX_CONTEXT_LENGTH", "rag.context_chars", PLONE),
+    Alias("retrieval_initial_k", "rag.candidates", V5),
+    Alias("retrieval_final_k", "rag.top_k", V5),
+    Alias("relevance_threshold", "rag.similarity_threshold", V5),
+    Alias("ollama_model", OLLAMA_MODEL, V5),
+    Alias("ollama_base_url", OLLAMA_URL, V5),
+    Alias("semantic_confidence_threshold", "adaptive.intent_threshold", V5),
+)
+
+_FILE = (
+    Alias("service.version", "", VOICE_HELPER, lambda _: None, "Ragstone says its own version."),
+    Alias("llm.provider", PROVIDER, VOICE_HELPER),
+    Alias("retrieval.service_url", "index.url", VOICE_HELPER, _service("retrieval")),
+    Alias("retrieval.timeout", "index.timeout", VOICE_HELPER),
+    Alias("retrieval.default_top_k", "rag.top_k", VOICE_HELPER),
+    Alias("retrieval.default_mode", "rag.mode", VOICE_HELPER),
+    Alias("query_rewriting.enabled", "rag.rewrite", VOICE_HELPER, _rewriting),
+    Alias("query_rewriting.hyde.enabled", "rag.hyde_enabled", VOICE_HELPER),
+    Alias(
+        "query_rewriting.hyde.fallback_to_original",
+        "",
+        VOICE_HELPER,
+        _stays_true("Searching for the question itself"),
+        "The question itself is always searched too.",
+    ),
+    Alias("query_rewriting.multi_query.enabled", "rag.query_expansion_enabled", VOICE_HELPER),
+    Alias("query_rewriting.multi_query.num_queries", "rag.rewrites", VOICE_HELPER),
+    Alias(
+        "query_rewriting.query_expansion.enabled",
+        "",
+        VOICE_HELPER,
+        _unless("false"),
+        "Set rag.rewrite to keywords to search for further terms.",
+    ),
+    Alias("context.max_tokens", "rag.context_tokens", VOICE_HELPER),
+    Alias(
+        "context.compression.enabled",
+        "",
+        VOICE_HELPER,
+        _unless("true"),
+        "Passages are always cut to the budget; rag.compression shortens them further.",
+    ),
+    Alias(
+        "context.compression.strategy",
+        "",
+        VOICE_HELPER,
+        _unless("truncate"),
+        "The best passages that fit are kept, the first is cut.",
+    ),
+    Alias("context.deduplication.enabled", "stages.grade.near_duplicate", VOICE_HELPER, _removes),
+    Alias("context.deduplication.threshold", "stages.grade.near_duplicate", VOICE_HELPER),
+    *(
+        Alias(f"prompt.modes.{mode}.{part}", f"prompts.mode.{mode}", VOICE_HELPER, joins=True)
+        for mode in ("simple", "advanced", "precise")
+        for part in ("system_prompt", "instruction_template")
+    ),
+    Alias(
+        "self_rag.evaluation_model",
+        "",
+        VOICE_HELPER,
+        note="The chat model of llm.* judges answers.",
+    ),
+    Alias(
+        "citation.enabled",
+        "",
+        VOICE_HELPER,
+        _stays_true("Citing sources"),
+        "Answers always cite their sources.",
+    ),
+    Alias("citation.confidence_threshold", "stages.cite.confidence", VOICE_HELPER),
+)
+
+_RECORD = "wcs.backend.rag_"
+_RECORDS = (
+    Alias(f"{_RECORD}content_types", "plone.content_types", PLONE),
+    Alias(f"{_RECORD}system_prompt", "prompts.system", PLONE),
+    Alias(f"{_RECORD}no_answer_message", "rag.no_answer", PLONE),
+    Alias(f"{_RECORD}error_message", "plone.error_message", PLONE),
+    Alias(f"{_RECORD}llm_temperature", "llm.temperature", PLONE),
+    Alias(f"{_RECORD}llm_max_tokens", "llm.max_tokens", PLONE),
+    Alias(f"{_RECORD}boost_bm25", "rag.boost_bm25", PLONE),
+    Alias(f"{_RECORD}boost_knn", "rag.boost_knn", PLONE),
+    Alias(f"{_RECORD}title_boost_factor", "rag.title_boost", PLONE),
+    Alias(f"{_RECORD}score_high_threshold", "stages.grade.high", PLONE),
+    Alias(f"{_RECORD}score_medium_threshold", "stages.grade.medium", PLONE),
+)
+
+ALIASES = (*_ENVIRONMENT, *_FILE, *_RECORDS)
+
+BY_NAME: Mapping[str, Alias] = {one.name.lower(): one for one in ALIASES}
+"""By their names in lower case: `LLM_PROVIDER` is also V5's `llm_provider`."""
+
+RANK: Mapping[str, int] = {one.name.lower(): place for place, one in enumerate(ALIASES)}

@@ -1,0 +1,106 @@
+"""Settings from a YAML file: our own keys, or the shape of the VoiceHelper document.
+
+`${VAR}` and `${VAR:default}` stand for variables of the environment, `$$` for a dollar sign.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml  # type: ignore[import-untyped]
+
+from ragstone.errors import ConfigError
+from ragstone.settings.origin import Origin
+
+MOST_BYTES = 1_000_000
+MOST_DEPTH = 20
+_MAP = "tag:yaml.org,2002:map"
+
+_VARIABLE = re.compile(r"\$(?:(\$)|\{([A-Za-z_][A-Za-z0-9_]*)(?::([^}]*))?\})")
+
+
+def from_file(path: Path) -> Iterator[tuple[str, Any, Origin]]:
+    """Every value of the file by its dotted name; raises ConfigError that names the line."""
+    root = _composed(path)
+    if root is not None:
+        yield from _Reader(path).values(root, "", 0)
+
+
+def _composed(path: Path) -> yaml.Node | None:
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise ConfigError(
+                f"The file {path} has over {MOST_BYTES:,} bytes: that is no settings."
+            )
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise ConfigError(f"The configuration file {path} cannot be read ({reason}).") from error
+    try:
+        found: yaml.Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
+    except (yaml.YAMLError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f", line {mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or "it cannot be parsed"
+        raise ConfigError(f"{path}{place}: this is no YAML: {problem}.") from error
+    return found
+
+
+class _Reader:
+    """Reads one file; every error names the line."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def values(self, node: yaml.Node, prefix: str, depth: int) -> Iterator[tuple[str, Any, Origin]]:
+        if not isinstance(node, yaml.MappingNode):
+            raise self._wrong(node, f"{prefix or 'the file'} must have names with values below it")
+        if node.tag != _MAP:
+            raise self._wrong(node, f"{node.tag} is nothing that settings can be")
+        if depth > MOST_DEPTH:
+            raise self._wrong(node, "this is nested too deeply")
+        seen: set[str] = set()
+        for name, value in node.value:
+            if not isinstance(name, yaml.ScalarNode):
+                raise self._wrong(name, "a name must be a text")
+            key = f"{prefix}.{name.value}" if prefix else str(name.value)
+            if key in seen:
+                raise self._wrong(name, f"{key} stands here a second time")
+            seen.add(key)
+            if isinstance(value, yaml.MappingNode):
+                yield from self.values(value, key, depth + 1)
+            else:
+                where = f"{self._path}, line {name.start_mark.line + 1} ({key})"
+                yield key, self._value(value), Origin("file", where)
+
+    def _value(self, node: yaml.Node) -> Any:
+        if isinstance(node, yaml.SequenceNode):
+            return [self._value(one) for one in node.value]
+        if not isinstance(node, yaml.ScalarNode):
+            raise self._wrong(node, "only texts, numbers and true or false can be listed")
+        expanded = self._expanded(node)
+        if expanded != node.value or node.style:
+            return expanded
+        try:
+            return yaml.SafeLoader("").construct_object(node)
+        except (yaml.YAMLError, ValueError) as error:
+            raise self._wrong(node, f"{node.value!r} cannot be read") from error
+
+    def _expanded(self, node: yaml.ScalarNode, variables: Mapping[str, str] = os.environ) -> str:
+        def value(match: re.Match[str]) -> str:
+            dollar, name, default = match.groups()
+            if dollar:
+                return "$"
+            found = variables.get(name) or default
+            if found is None:
+                raise self._wrong(
+                    node, f"{name} is not set; write ${{{name}:default}} for a default"
+                )
+            return found
+
+        return _VARIABLE.sub(value, str(node.value))
+
+    def _wrong(self, node: yaml.Node, message: str) -> ConfigError:
+        return ConfigError(f"{self._path}, line {node.start_mark.line + 1}: {message}.")

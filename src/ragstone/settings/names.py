@@ -1,0 +1,91 @@
+"""Names of settings: `rag.top_k`, as a variable `RAG__TOP_K`, and as nested values."""
+
+import json
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ragstone.errors import ConfigError
+from ragstone.settings.aliases import BY_NAME, RANK
+from ragstone.settings.origin import Given, Origin
+
+log = logging.getLogger(__name__)
+
+DEPTH = {"prompts": 1, "stages": 2}
+"""How many names stand before the last one where that may hold dots, or more than one do."""
+
+
+def variable(key: str) -> str:
+    """The environment's name of a setting."""
+    return "__".join(_parts(key)).upper()
+
+
+def nested(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by key as the sections that they are in."""
+    whole: dict[str, Any] = {}
+    for key, value in values.items():
+        *path, last = _parts(key)
+        inside = whole
+        for name in path:
+            inside = inside.setdefault(name, {})
+        inside[last] = value
+    return whole
+
+
+def ours(
+    given: Iterable[tuple[str, Any, Origin]], known: Callable[[str], bool]
+) -> dict[str, Given]:
+    """What one source gives, by our keys; names of documents are replaced, with a warning where
+    two mean the same.
+
+    A name that is neither `known` nor a document's is left out. Raises ConfigError for a value that
+    a document's name cannot have.
+    """
+    direct: dict[str, Given] = {}
+    called: list[tuple[str, Given]] = []
+    for name, value, origin in given:
+        if name.lower() in BY_NAME:
+            called.append((name.lower(), Given(value, origin)))
+        elif known(name):
+            direct[name] = Given(value, origin)
+    found: dict[str, Given] = {}
+    for name, one in sorted(called, key=lambda item: RANK[item[0]]):
+        alias = BY_NAME[name]
+        try:
+            value = alias.how(one.value)
+        except ConfigError as error:
+            raise ConfigError(f"{one.origin.where}: {error.message}") from error
+        if value is None:
+            continue
+        if not alias.key:
+            log.warning("%s has no effect. %s", one.origin.where, alias.note)
+        elif alias.joins and alias.key in found:
+            joined = f"{found[alias.key].value}\n{value}"
+            found[alias.key] = Given(joined, found[alias.key].origin)
+        else:
+            _put(found, alias.key, Given(value, one.origin))
+    for key, one in found.items():
+        _put(direct, key, one)
+    return direct
+
+
+def _put(found: dict[str, Given], key: str, one: Given) -> None:
+    """Add a value unless there is one already, which then wins."""
+    first = found.setdefault(key, one)
+    if str(first.value) != str(one.value):
+        log.warning("%s counts, not %s: both are %s.", first.origin.where, one.origin.where, key)
+
+
+def readable(value: Any) -> Any:
+    """A text that is a JSON list or object as such."""
+    if isinstance(value, str) and value.strip()[:1] in ("[", "{"):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _parts(key: str) -> list[str]:
+    first = key.split(".", 1)[0]
+    return key.split(".", DEPTH.get(first, 1))

@@ -1,0 +1,22 @@
+"""Where a setting's value comes from."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Source = Literal["default", "file", "environment", "command line", "store"]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """`where` names the variable, the file with its line, or the scope in the store."""
+
+    source: Source = "default"
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A value as it was given, with its origin."""
+
+    value: Any
+    origin: Origin

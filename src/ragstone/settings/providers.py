@@ -1,0 +1,73 @@
+"""The chat model of documents that name a provider apart from its model.
+
+OPENAI_API_KEY alone changes nothing: many machines have one for other programs, and documents must
+not go to OpenAI because of it. It is the key only where LLM_PROVIDER is openai, or OPENAI_MODEL is
+set, or a model that names no other provider and no other server.
+"""
+
+import logging
+
+from ragstone.settings.aliases import (
+    OLLAMA_MODEL,
+    OLLAMA_URL,
+    OPENAI_KEY,
+    OPENAI_MODEL,
+    PARTS,
+    PROVIDER,
+)
+from ragstone.settings.origin import Given
+
+log = logging.getLogger(__name__)
+
+OPENAI, OLLAMA = "openai", "ollama"
+OLLAMA_HERE = "http://localhost:11434"
+MODEL, URL, KEY = "llm.model", "llm.base_url", "llm.api_key"
+
+
+def whole(given: dict[str, Given]) -> dict[str, Given]:
+    """The settings with the parts that documents name put together to `llm.*`.
+
+    What is set as `llm.*` wins.
+    """
+    parts = {name: given.pop(name) for name in PARTS if name in given}
+    named = parts.get(PROVIDER)
+    provider = _text(named).lower() or _implied(given, parts)
+    if provider == OLLAMA:
+        _take(given, MODEL, parts.get(OLLAMA_MODEL))
+        url = parts.get(OLLAMA_URL) or (named and Given(OLLAMA_HERE, named.origin))
+        if url and _text(given.get(MODEL)):
+            _take(given, URL, Given(_v1(_text(url)), url.origin))
+    elif provider == OPENAI:
+        _take(given, MODEL, parts.get(OPENAI_MODEL))
+    model = _text(given.get(MODEL))
+    if named and not model:
+        log.warning("%s is %s, but no model is set.", named.origin.where, provider)
+    if model and ":" not in model and provider != OLLAMA and not _text(given.get(URL)) and provider:
+        given[MODEL] = Given(f"{provider}:{model}", given[MODEL].origin)
+    elsewhere = _text(given.get(URL)) or model.partition(":")[0] not in (OPENAI, model)
+    if provider == OPENAI or (not provider and model and not elsewhere):
+        _take(given, KEY, parts.get(OPENAI_KEY))
+    return given
+
+
+def _implied(given: dict[str, Given], parts: dict[str, Given]) -> str:
+    """The provider where none is named: that of a model under a document's name."""
+    if _text(given.get(MODEL)):
+        return ""
+    if OPENAI_MODEL in parts:
+        return OPENAI
+    return OLLAMA if OLLAMA_MODEL in parts else ""
+
+
+def _take(given: dict[str, Given], key: str, part: Given | None) -> None:
+    if part is not None and not _text(given.get(key)):
+        given[key] = part
+
+
+def _v1(url: str) -> str:
+    url = url.strip().rstrip("/")
+    return url if url.endswith("/v1") else f"{url}/v1"
+
+
+def _text(given: Given | None) -> str:
+    return str(given.value).strip() if given and given.value is not None else ""

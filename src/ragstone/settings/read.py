@@ -1,0 +1,121 @@
+"""Reads the settings: from a file, then from the environment, which counts more."""
+
+import difflib
+import inspect
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from ragstone.errors import ConfigError, InputError
+from ragstone.settings.aliases import BY_NAME
+from ragstone.settings.all import Settings
+from ragstone.settings.environment import from_dotenv, from_environment
+from ragstone.settings.names import nested, ours, variable
+from ragstone.settings.origin import Given, Origin
+from ragstone.settings.providers import whole
+from ragstone.text.templates import check
+
+CONFIG = "RAGSTONE_CONFIG"
+PROMPTS = "prompts."
+
+
+def load(config: Path | None = None, **overrides: Any) -> Settings:
+    """Read the settings; raises ConfigError that names what is wrong, and where it stands.
+
+    `config` is the file, else that of RAGSTONE_CONFIG; `overrides` are given on the command line.
+    """
+    given: dict[str, Given] = {}
+    path = config or (Path(value) if (value := os.environ.get(CONFIG)) else None)
+    if path is not None:
+        given.update(_of_file(path.expanduser()))
+    sections = frozenset(_sections())
+    for values in (from_dotenv(sections), from_environment(sections)):
+        given.update(ours(values, _known))
+    line = Origin("command line", "the command line")
+    given.update({name: Given(value, line) for name, value in overrides.items()})
+    given = whole(given)
+    _check_prompts(given)
+    try:
+        settings = Settings(**nested({key: one.value for key, one in given.items()}))
+    except ValidationError as error:
+        raise ConfigError(_wrong(error.errors()[0], given)) from error
+    settings._origins.update({key: one.origin for key, one in given.items()})
+    return settings
+
+
+def _check_prompts(given: dict[str, Given]) -> None:
+    """Raise ConfigError for a prompt that cannot be one."""
+    for key, one in given.items():
+        if key.startswith(PROMPTS):
+            try:
+                check(key.removeprefix(PROMPTS), str(one.value))
+            except InputError as error:
+                raise ConfigError(f"{one.origin.where}: {error.message}") from error
+
+
+def _of_file(path: Path) -> dict[str, Given]:
+    """What the file gives; every name in it must mean something."""
+    from ragstone.settings.file import from_file  # YAML takes 15 ms that most starts need not pay
+
+    values = list(from_file(path))
+    for name, _, origin in values:
+        if name.lower() not in BY_NAME and not _settable(name):
+            place = origin.where.partition(" (")[0]
+            raise ConfigError(f"{place}: there is no setting {name!r}. {_like(name)}")
+    return ours(values, _known)
+
+
+def _like(name: str) -> str:
+    near = difflib.get_close_matches(name.lower(), [*_keys(), *BY_NAME], 1)
+    return f"Do you mean {near[0]!r}?" if near else "'ragstone settings list' shows what there is."
+
+
+def _known(name: str) -> bool:
+    """Whether a name is in a section of ours, or a setting by itself; pydantic says the rest."""
+    first, dot, _ = name.partition(".")
+    return first in _sections() if dot else name in Settings.model_fields
+
+
+def _settable(name: str) -> bool:
+    first = name.partition(".")[0]
+    return name in _keys() or (first in ("stages", "prompts") and name != first)
+
+
+def _sections() -> Iterable[str]:
+    return (
+        name
+        for name, field in Settings.model_fields.items()
+        if name in ("stages", "prompts") or _is_section(field.annotation)
+    )
+
+
+def _keys() -> list[str]:
+    """Every setting that has a field."""
+    keys = []
+    for name, field in Settings.model_fields.items():
+        kind = field.annotation
+        if inspect.isclass(kind) and issubclass(kind, BaseModel):
+            keys += [f"{name}.{inside}" for inside in kind.model_fields]
+        else:
+            keys.append(name)
+    return keys
+
+
+def _is_section(kind: Any) -> bool:
+    return inspect.isclass(kind) and issubclass(kind, BaseModel)
+
+
+def _wrong(error: ErrorDetails, given: dict[str, Given]) -> str:
+    """One sentence for the first thing that is wrong, with its variable or line."""
+    key = ".".join(str(part) for part in error["loc"])
+    one = given.get(key) or next((g for k, g in given.items() if key.startswith(f"{k}.")), None)
+    where = one.origin.where if one else ""
+    name = variable(key)
+    message = error["msg"].removeprefix("Value error, ")
+    if where and where.upper() != name:
+        return f"The setting {name} is wrong ({where}): {message}."
+    return f"The setting {name} is wrong: {message}."

@@ -1,0 +1,61 @@
+"""The settings' and the prompts' stores in memory, for services without a database."""
+
+import time
+from collections.abc import Mapping, Sequence
+
+from ragstone.records import SettingChange, SettingEdit, StoredSetting, TemplateVersion
+from ragstone.text.templates import described
+
+
+class MemorySettings:
+    """`ports.SettingsStore` without a database."""
+
+    def __init__(self) -> None:
+        self.values: dict[tuple[str, str], object] = {}
+        self.lines: list[SettingChange] = []
+
+    async def marks(self) -> Mapping[str, int]:
+        return {"settings": len(self.lines)}
+
+    async def stored(self) -> Sequence[StoredSetting]:
+        return [StoredSetting(*place, value) for place, value in self.values.items()]
+
+    async def edit(self, edits: Sequence[SettingEdit], who: str) -> None:
+        for one in edits:
+            place = (one.scope, one.key)
+            old = self.values.pop(place, None)
+            if not one.removes:
+                self.values[place] = one.value
+            action = "unset" if one.removes else "set"
+            self.lines.append(
+                SettingChange(time.time(), who, one.scope, one.key, action, old, one.value)
+            )
+
+    async def changes(self, limit: int, key: str = "", scope: str = "") -> Sequence[SettingChange]:
+        found = [c for c in self.lines if key in ("", c.key) and scope in ("", c.scope)]
+        return found[::-1][:limit]
+
+
+class MemoryTemplates:
+    """`ports.Templates` without a database."""
+
+    def __init__(self) -> None:
+        self.rows: list[TemplateVersion] = []
+
+    async def texts(self, tenant: str = "default") -> Mapping[str, str]:
+        current = await self.current()
+        return {o.name: o.text for t in ("", tenant) for o in current if o.tenant == t and o.text}
+
+    async def put(self, name: str, text: str, tenant: str = "", who: str = "") -> int:
+        version = len(await self.versions(name, tenant)) + 1
+        self.rows.append(TemplateVersion(name, version, text, time.time(), tenant, who))
+        return version
+
+    async def versions(self, name: str, tenant: str = "") -> Sequence[TemplateVersion]:
+        described(name)
+        return [one for one in self.rows if (one.name, one.tenant) == (name, tenant)][::-1]
+
+    async def current(self) -> Sequence[TemplateVersion]:
+        return list({(one.tenant, one.name): one for one in self.rows}.values())
+
+    async def refresh(self) -> None: ...

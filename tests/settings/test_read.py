@@ -1,0 +1,222 @@
+"""Where settings come from, and the names that other systems' documents give them."""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragstone.errors import ConfigError
+from ragstone.settings import Origin, Settings, load
+from ragstone.settings.aliases import ALIASES, PARTS
+from ragstone.settings.names import variable
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No settings but those of the test."""
+    monkeypatch.chdir(tmp_path)
+    for alias in ALIASES:
+        monkeypatch.delenv(alias.name, raising=False)
+
+
+def value(settings: Settings, key: str) -> Any:
+    found: Any = settings
+    for name in key.split("."):
+        found = found[name] if isinstance(found, dict) else getattr(found, name)
+    return getattr(found, "get_secret_value", lambda: found)()
+
+
+PRINTED = [
+    ("LLM__BASE_URL", "http://10.10.1.60:10222/v1", "llm.base_url", "http://10.10.1.60:10222/v1"),
+    ("LLM__MODEL", "openai/gpt-oss-120b", "llm.model", "openai/gpt-oss-120b"),
+    ("LLM__TEMPERATURE", "0.2", "llm.temperature", 0.2),
+    ("LLM__MAX_COMPLETION_TOKENS", "10000", "llm.max_tokens", 10000),
+    ("RAG__FORBIDDEN_CHECK_ENABLED", "false", "rag.forbidden_check_enabled", False),
+    ("RAG__FORBIDDEN_CHECK_THRESHOLD", "0.5", "rag.forbidden_check_threshold", 0.5),
+    ("RAG__FORBIDDEN_CHECK_MODE", "qdrant", "rag.forbidden_check_mode", "qdrant"),
+    ("KDB__URL", "http://10.30.1.196:28101", "index.url", "kdb+http://10.30.1.196:28101"),
+    ("MCP__GATEWAY", "http://10.10.1.25:8502", "mcp.gateway", "http://10.10.1.25:8502"),
+    ("MCP__MCP_ENABLED", "true", "mcp.mcp_enabled", True),
+    ("DB__HOST", "10.30.1.196", "db.host", "10.30.1.196"),
+    ("DB__PORT", "27018", "db.port", 27018),
+    ("PORT", "8001", "server.port", 8001),
+    ("WORKERS", "4", "server.workers", 4),
+    ("MAX_CONCURRENT_QUERIES", "20", "server.max_concurrent_queries", 20),
+    ("LLM_TEMPERATURE", "0.7", "llm.temperature", 0.7),
+    ("LLM_MAX_TOKENS", "2000", "llm.max_tokens", 2000),
+    ("RETRIEVAL_SERVICE_URL", "http://r:8004", "index.url", "retrieval+http://r:8004"),
+    ("DEFAULT_TOP_K", "5", "rag.top_k", 5),
+    ("DEFAULT_MODE", "precise", "rag.mode", "precise"),
+    ("ENABLE_QUERY_REWRITING", "false", "rag.rewrite", "none"),
+    ("HYDE_ENABLED", "true", "rag.hyde_enabled", True),
+    ("MULTI_QUERY_ENABLED", "true", "rag.query_expansion_enabled", True),
+    ("MULTI_QUERY_NUM", "4", "rag.rewrites", 4),
+    ("ENABLE_SELF_RAG", "false", "self_rag.enabled", False),
+    ("SELF_RAG_MAX_ITERATIONS", "2", "self_rag.max_iterations", 2),
+    ("SELF_RAG_SCORE_THRESHOLD", "80", "self_rag.score_threshold", 80.0),
+    ("RAG_ENABLED", "false", "plone.enabled", False),
+    (
+        "EMBEDDING_BASE_URL",
+        "http://localhost:11434/v1",
+        "embedding.base_url",
+        "http://localhost:11434/v1",
+    ),
+    ("EMBEDDING_API_KEY", "ollama", "embedding.api_key", "ollama"),
+    ("EMBEDDING_MODEL", "mxbai-embed-large", "embedding.model", "mxbai-embed-large"),
+    ("EMBEDDING_DIMENSIONS", "1024", "embedding.dimensions", 1024),
+    ("LLM_BASE_URL", "http://localhost:11434/v1", "llm.base_url", "http://localhost:11434/v1"),
+    ("LLM_API_KEY", "ollama", "llm.api_key", "ollama"),
+    ("LLM_MODEL", "llama3.1:8b", "llm.model", "llama3.1:8b"),
+    ("RAG_CHUNK_SIZE", "800", "ingest.chunk_size", 800),
+    ("RAG_CHUNK_OVERLAP", "100", "ingest.chunk_overlap", 100),
+    ("RAG_TOP_K", "5", "rag.top_k", 5),
+    ("RAG_NUM_CANDIDATES", "50", "rag.candidates", 50),
+    ("RAG_MAX_CONTEXT_LENGTH", "4000", "rag.context_chars", 4000),
+    ("wcs.backend.rag_boost_knn", "2", "rag.boost_knn", 2.0),
+    ("wcs.backend.rag_no_answer_message", "No.", "rag.no_answer", "No."),
+    ("retrieval_initial_k", "50", "rag.candidates", 50),
+    ("retrieval_final_k", "5", "rag.top_k", 5),
+    ("relevance_threshold", "0.3", "rag.similarity_threshold", 0.3),
+    ("semantic_confidence_threshold", "0.6", "adaptive.intent_threshold", 0.6),
+]
+
+
+@pytest.mark.parametrize(("name", "given", "key", "wanted"), PRINTED, ids=lambda v: str(v)[:30])
+def test_given_a_name_of_a_document_then_it_works_as_printed(
+    name: str, given: str, key: str, wanted: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, given)
+    settings = load()
+    assert value(settings, key) == wanted
+    assert settings.origin(key) == Origin("environment", name)
+
+
+def test_every_alias_leads_to_something_that_is() -> None:
+    for alias in ALIASES:
+        if (
+            alias.key
+            and alias.key not in PARTS
+            and not alias.key.startswith(("stages.", "prompts."))
+        ):
+            value(Settings(), alias.key)
+
+
+def test_given_both_names_then_ours_wins_and_a_warning_says_so(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("RAG_TOP_K", "5")
+    monkeypatch.setenv("RAG__TOP_K", "6")
+    assert load().rag.top_k == 6
+    assert "RAG__TOP_K counts, not RAG_TOP_K" in caplog.text
+
+
+def test_given_two_documents_names_then_the_first_of_the_table_wins(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("RAG_TOP_K", "5")
+    monkeypatch.setenv("DEFAULT_TOP_K", "7")
+    assert load().rag.top_k == 7
+    assert "DEFAULT_TOP_K counts, not RAG_TOP_K" in caplog.text
+
+
+def test_given_an_empty_name_of_a_document_then_it_is_not_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("RAG_TOP_K", "")
+    assert load().rag.top_k == 10
+
+
+def test_given_a_wrong_value_then_the_error_names_the_variable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DEFAULT_TOP_K", "many")
+    with pytest.raises(ConfigError, match=r"RAG__TOP_K is wrong \(DEFAULT_TOP_K\).*integer"):
+        load()
+
+
+@pytest.mark.parametrize(
+    ("variables", "model", "key", "url"),
+    [
+        ({"OPENAI_API_KEY": "sk"}, "", "", ""),
+        ({"OPENAI_API_KEY": "sk", "OPENAI_MODEL": "gpt-4o"}, "openai:gpt-4o", "sk", ""),
+        (
+            {"OPENAI_API_KEY": "sk", "OPENAI_MODEL": "gpt-4o", "LLM_PROVIDER": "openai"},
+            "openai:gpt-4o",
+            "sk",
+            "",
+        ),
+        ({"OPENAI_API_KEY": "sk", "LLM_PROVIDER": "openai"}, "", "sk", ""),
+        ({"OPENAI_API_KEY": "sk", "LLM__MODEL": "openai:gpt-4o"}, "openai:gpt-4o", "sk", ""),
+        ({"OPENAI_API_KEY": "sk", "LLM__MODEL": "gpt-4o"}, "gpt-4o", "sk", ""),
+        ({"OPENAI_API_KEY": "sk", "LLM__MODEL": "anthropic:x"}, "anthropic:x", "", ""),
+        (
+            {"OPENAI_API_KEY": "sk", "LLM_MODEL": "m", "LLM_BASE_URL": "http://l/v1"},
+            "m",
+            "",
+            "http://l/v1",
+        ),
+        (
+            {"OPENAI_API_KEY": "sk", "LLM__MODEL": "openai:x", "LLM__API_KEY": "own"},
+            "openai:x",
+            "own",
+            "",
+        ),
+        (
+            {"LLM_PROVIDER": "ollama", "OLLAMA_MODEL": "deepseek-r1:14b"},
+            "deepseek-r1:14b",
+            "",
+            "http://localhost:11434/v1",
+        ),
+        (
+            {"ollama_model": "deepseek-r1:14b", "ollama_base_url": "http://gpu:11434"},
+            "deepseek-r1:14b",
+            "",
+            "http://gpu:11434/v1",
+        ),
+        ({"LLM_PROVIDER": "anthropic", "LLM_MODEL": "claude-x"}, "anthropic:claude-x", "", ""),
+    ],
+    ids=str,
+)
+def test_given_parts_of_a_chat_model_then_they_are_put_together(
+    variables: dict[str, str], model: str, key: str, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, given in variables.items():
+        monkeypatch.setenv(name, given)
+    llm = load().llm
+    assert (llm.model, llm.api_key.get_secret_value(), llm.base_url) == (model, key, url)
+    assert load().llm.configured is bool(model)
+
+
+def test_given_file_dotenv_and_environment_then_the_later_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "ragstone.yaml"
+    file.write_text("rag:\n  top_k: 3\n  candidates: 30\n  reranked: 12\n")
+    Path(".env").write_text("RAG__CANDIDATES=40\nRAG__RERANKED=13\n")
+    monkeypatch.setenv("RAG__RERANKED", "14")
+    monkeypatch.setenv("RAGSTONE_CONFIG", str(file))
+    settings = load()
+    assert (settings.rag.top_k, settings.rag.candidates, settings.rag.reranked) == (3, 40, 14)
+    assert settings.origin("rag.top_k") == Origin("file", f"{file}, line 2 (rag.top_k)")
+    assert settings.origin("rag.candidates") == Origin("environment", "RAG__CANDIDATES in .env")
+    assert settings.origin("rag.mode") == Origin()
+
+
+def test_given_stage_options_and_lists_in_the_environment_then_they_are_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("STAGES__GRADE__NEAR_DUPLICATE", "0.9")
+    monkeypatch.setenv("PLONE__CONTENT_TYPES", '["News"]')
+    monkeypatch.setenv("LLM__TIMEOUT", "90s")
+    settings = load()
+    assert settings.stages == {"grade": {"near_duplicate": "0.9"}}
+    assert settings.plone.content_types == ("News",)
+    assert settings.llm.timeout == 90
+    assert variable("stages.grade.near_duplicate") == "STAGES__GRADE__NEAR_DUPLICATE"
+
+
+def test_given_nothing_then_nothing_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        load()
+    assert not caplog.text

@@ -1,0 +1,146 @@
+"""The table of settings: complete, typed, bounded."""
+
+import dataclasses
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragstone import registry
+from ragstone.errors import ConfigError, InvalidSetting, UnknownSetting
+from ragstone.recipe import recipes
+from ragstone.settings import Settings
+from ragstone.stages.route import LIMITS, Route
+from ragstone.turn import Ask, Wanted
+
+PRINTED = {
+    "rag.top_k": 10,
+    "rag.similarity_threshold": 0.40,
+    "rag.use_hybrid_search": True,
+    "rag.query_expansion_enabled": False,
+    "rag.hyde_enabled": False,
+    "rag.knowledge_graph_enabled": False,
+    "rag.verification_enabled": True,
+    "rag.rrf_k": 30,
+    "cache.enabled": True,
+    "cache.max_entries": 1000,
+    "cache.default_ttl_seconds": 300,
+    "cache.threshold_mode": "adaptive",
+    "conversation.query_rewriting_enabled": True,
+    "conversation.db_rehydration_enabled": True,
+    "conversation.max_history_turns": 15,
+}
+"""The pipeline document's configuration reference."""
+
+
+@pytest.mark.parametrize("key", PRINTED)
+def test_given_a_key_of_the_pipeline_document_then_it_is_as_printed(key: str) -> None:
+    one = registry.setting(key)
+    assert one.default == PRINTED[key] or "pipeline document's 0.40" in one.help
+    assert "global" in one.scopes
+
+
+def test_given_the_table_then_every_row_says_what_it_is_and_how_it_changes() -> None:
+    for one in registry.table().values():
+        assert one.help, one.key
+        assert one.kind, one.key
+        assert one.restart is (not one.scopes)
+        assert not (one.secret and one.scopes), "a secret must not be in the store"
+
+
+def test_given_a_stage_then_each_of_its_options_is_a_setting_or_decided_by_one() -> None:
+    for recipe in recipes(Settings()).values():
+        for stage in recipe.stages:
+            free = type(stage).model_fields.keys() - stage.model_fields_set
+            shown = {name for name in free if not type(stage).model_fields[name].exclude}
+            assert all(f"stages.{stage.name}.{name}" in registry.table() for name in shown)
+
+
+def test_given_what_a_request_may_ask_for_then_there_are_such_fields() -> None:
+    fields = {one.name for one in dataclasses.fields(Ask)}
+    wanted = {f"wanted.{one.name}" for one in dataclasses.fields(Wanted)}
+    assert set(registry.REQUEST.values()) <= fields | wanted
+    assert all("request" in registry.setting(key).scopes for key in registry.REQUEST)
+
+
+def test_given_the_bounds_of_a_request_then_they_are_those_of_the_table() -> None:
+    names = {"min_similarity": "rag.similarity_threshold", "dense_weight": "rag.dense_weight"}
+    for name, low, high in LIMITS:
+        if name in names:
+            assert registry.setting(names[name]).bounds == f"at least {low}, at most {high}"
+    assert Route.model_fields["max_top_k"].default == registry.setting("rag.max_top_k").default
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wanted"),
+    [
+        ("rag.top_k", "7", ("rag.top_k", 7)),
+        ("RAG_TOP_K", 7, ("rag.top_k", 7)),
+        ("RAG__TOP_K", 7, ("rag.top_k", 7)),
+        ("wcs.backend.rag_boost_knn", "1.5", ("rag.boost_knn", 1.5)),
+        ("ENABLE_QUERY_REWRITING", "false", ("rag.rewrite", "none")),
+        ("cache.default_ttl_seconds", "5m", ("cache.default_ttl_seconds", 300.0)),
+        ("llm.temperature", "null", ("llm.temperature", None)),
+        ("rag.feedback", "off", ("rag.feedback", False)),
+        ("stages.grade.near_duplicate", "0.9", ("stages.grade.near_duplicate", 0.9)),
+        ("plone.content_types", '["News"]', ("plone.content_types", ["News"])),
+    ],
+)
+def test_given_a_value_then_it_is_read_in_its_type(name: str, value: Any, wanted: Any) -> None:
+    assert registry.read(name, value) == wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("rag.top_k", 0, "greater than or equal to 1"),
+        ("rag.top_k", 101, "less than or equal to 100"),
+        ("rag.top_k", "many", "valid integer"),
+        ("rag.top_k", True, "must be whole number"),
+        ("rag.top_k", None, "valid integer"),
+        ("rag.top_k", [1], "valid integer"),
+        ("rag.mode", "fancy", "'simple', 'advanced' or 'precise'"),
+        ("rag.title_boost", "nan", "rag.title_boost"),
+        ("rag.answer_timeout", "inf", "finite number"),
+        ("rag.answer_timeout", float("inf"), "finite number"),
+        ("rag.no_answer", "", "at least 1 character"),
+        ("rag.no_answer", "x" * 20_001, "too long"),
+        ("rag.no_answer", "half \ud800", "rag.no_answer"),
+        ("rag.knowledge_graph_enabled", True, "no entity graph"),
+        ("spelling.enabled", 1, "must be true or false"),
+        ("index.url", "x", "set INDEX__URL in its environment"),
+        ("llm.api_key", "sk", "restart it"),
+        ("ragstone_data", "/x", "set RAGSTONE_DATA"),
+        ("server.host", "0.0.0.0", "set SERVER__HOST"),
+        ("rag.parallel", 4, "set RAG__PARALLEL"),
+        ("ENABLE_QUERY_REWRITING", "perhaps", "neither true nor false"),
+    ],
+)
+def test_given_a_value_that_cannot_be_then_an_error_says_why(
+    name: str, value: Any, says: str
+) -> None:
+    with pytest.raises(InvalidSetting, match=says):
+        registry.read(name, value)
+
+
+def test_given_an_unknown_key_then_the_nearest_is_named() -> None:
+    with pytest.raises(UnknownSetting, match="Do you mean 'rag.top_k'"):
+        registry.read("rag.topk", 3)
+
+
+def test_given_an_unknown_option_of_a_stage_at_the_start_then_an_error() -> None:
+    with pytest.raises(ConfigError, match="stages.grade.near_duplicate"):
+        registry.check_options({"grade": {"near_duplicates": 1}})
+
+
+@given(
+    st.text(max_size=50),
+    st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists),
+)
+def test_given_anything_then_a_setting_or_an_error_of_ours(name: str, value: Any) -> None:
+    for key in (name, "rag.top_k", "rag.no_answer", "plone.content_types"):
+        try:
+            registry.read(key, value)
+        except (InvalidSetting, UnknownSetting):
+            continue
