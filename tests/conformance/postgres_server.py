@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 
@@ -18,6 +19,14 @@ class PostgresServer:
 
             self._server: Any = pgserver.get_server(root, cleanup_mode=None)
         self.url: str = self._server.get_uri()
+        self._hurry()
+
+    def _hurry(self) -> None:
+        """Wait for no disk: nobody cuts this machine's power in the middle of a test."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            for name in ("fsync", "full_page_writes", "synchronous_commit"):
+                connection.execute(f"ALTER SYSTEM SET {name} = off".encode())
+            connection.execute("SELECT pg_reload_conf()")
 
     def start(self) -> None:
         with warnings.catch_warnings():

@@ -1,10 +1,8 @@
 """Conversations belong to one principal; statistics add up."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +11,7 @@ from sqlalchemy import select
 from ragstone.answer import Answer, Citation, Finish, Usage, Verdict
 from ragstone.ports import History
 from ragstone.records import Report, StrategyUse
-from ragstone.state.database import Database, open_database
+from ragstone.state.database import Database
 from ragstone.state.history import SqlHistory
 from ragstone.state.tables import blocks, conversations, statistics
 from ragstone.turn import Ask, Message, Plan, Principal, RankedList, Traced, Turn
@@ -23,9 +21,8 @@ CITED = Citation(1, "d1", "c1", "Title", "/a", 2, ("Intro",), 5, 9, "text", 0.5)
 
 
 @pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
-    async with open_database(tmp_path / "state.sqlite") as opened:
-        yield opened
+def database(state: Database) -> Database:
+    return state
 
 
 def turn(

@@ -10,7 +10,7 @@ from ragstone.errors import ConfigError
 from ragstone.settings.models import EmbeddingSettings, LlmSettings, RerankSettings
 from ragstone.settings.rag import RagSettings, SelfRagSettings
 from ragstone.settings.server import ServerSettings
-from ragstone.settings.storage import IndexSettings, IngestSettings
+from ragstone.settings.storage import IndexSettings, IngestSettings, StateSettings
 from ragstone.settings.understanding import (
     AdaptiveSettings,
     CacheSettings,
@@ -36,6 +36,7 @@ class Settings(BaseSettings):
     server: ServerSettings = ServerSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     index: IndexSettings = IndexSettings()
+    state: StateSettings = StateSettings()
     llm: LlmSettings = LlmSettings()
     llm_fallback: LlmSettings = LlmSettings()
     rerank: RerankSettings = RerankSettings()

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Table, func, select
+from sqlalchemy import Table, cast, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.records import DayUse, Report, StrategyUse
@@ -57,7 +57,8 @@ async def _sums(
     since: date,
 ) -> list[Any]:
     """Rows of `by` and the sums of `names`, in the order of `by`."""
-    sums = (func.sum(table.c[name]) for name in names)
+    # PostgreSQL adds up integers to decimals.
+    sums = (cast(func.sum(table.c[name]), table.c[name].type) for name in names)
     rows = select(table.c[by], *sums).where(table.c.tenant == tenant, table.c.day >= since)
     return list((await connection.execute(rows.group_by(table.c[by]).order_by(table.c[by]))).all())
 

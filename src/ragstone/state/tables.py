@@ -16,8 +16,9 @@ from sqlalchemy import (
     LargeBinary,
     MetaData,
     Table,
-    Text,
 )
+
+from ragstone.state.types import Text
 
 metadata = MetaData(
     naming_convention={
