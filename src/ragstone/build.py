@@ -49,7 +49,7 @@ from ragstone.service import IngestRequest, Progress
 from ragstone.settings import CacheSettings, IndexSettings, Settings
 from ragstone.state.cache import LocalCache
 from ragstone.state.catalog import SqlCatalog
-from ragstone.state.database import open_database
+from ragstone.state.connect import open_state
 from ragstone.state.history import SqlHistory
 from ragstone.state.jobs import SqlJobs
 from ragstone.state.templates import SqlTemplates
@@ -69,7 +69,7 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
     async with AsyncExitStack() as stack:
         stack.enter_context(_locked(data))
         stack.enter_context(threadpool_limits(1, "blas"))
-        database = await stack.enter_async_context(open_database(data / "state.sqlite"))
+        database = await stack.enter_async_context(open_state(settings.state, data))
         catalog = await SqlCatalog.open(database)
         index = connect(settings.index, data / "index")
         stack.push_async_callback(index.aclose)
@@ -142,7 +142,7 @@ async def open_two_indexes(
     data = settings.ragstone_data.expanduser().absolute()
     async with AsyncExitStack() as stack:
         stack.enter_context(_locked(data))
-        database = await stack.enter_async_context(open_database(data / "state.sqlite"))
+        database = await stack.enter_async_context(open_state(settings.state, data))
         catalog = await SqlCatalog.open(database)
         here, there = (connect(one, data / "index") for one in (source, target))
         for index in (here, there):

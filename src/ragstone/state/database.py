@@ -72,6 +72,8 @@ class Database:
         self._turn = asyncio.Lock()
         self._writes: set[asyncio.Task[Any]] = set()
         self._closed = False
+        self.closing: list[Callable[[], Awaitable[None]]] = []
+        """What is to be closed before the last connection."""
 
     @property
     def shared(self) -> bool:
@@ -133,6 +135,8 @@ class Database:
         self._closed = True
         if self._writes:
             await asyncio.wait(self._writes)
+        for close in self.closing:
+            await close()
         await self.engine.dispose()
 
     def _check_open(self) -> None:

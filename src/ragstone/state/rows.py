@@ -10,6 +10,7 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.records import Collection, Document
+from ragstone.state.tables import counters
 from ragstone.state.types import Text
 
 if TYPE_CHECKING:
@@ -45,6 +46,19 @@ def one_value(connection: AsyncConnection, texts: Sequence[str]) -> Select[tuple
         return select(func.unnest(array).column_valued("value"))
     listed = func.json_each(json.dumps(list(texts))).table_valued("value")
     return select(listed.c.value)
+
+
+async def count_up(connection: AsyncConnection, name: str) -> None:
+    """Say to every server that what it keeps in memory under this name has changed."""
+    row = insert(connection, counters).values(name=name, value=1)
+    more = {"value": counters.c.value + 1}
+    await connection.execute(row.on_conflict_do_update(index_elements=["name"], set_=more))
+
+
+async def counted(connection: AsyncConnection, name: str) -> int:
+    """How often `count_up` was called."""
+    value = select(counters.c.value).where(counters.c.name == name)
+    return (await connection.execute(value)).scalar() or 0
 
 
 def batches(values: Sequence[str]) -> Iterator[Sequence[str]]:
