@@ -126,7 +126,7 @@ _MEANINGS: tuple[tuple[tuple[str, ...], type[RagstoneError], str], ...] = (
         "The disk of the database {} is full. Free some space and try again.",
     ),
     (
-        ("53300", "too many clients", "remaining connection slots"),
+        ("53300", "too many", "remaining connection slots"),
         StateUnavailable,
         "The database {} has no connection left. Raise its max_connections, or try again.",
     ),
