@@ -166,7 +166,9 @@ async def test_given_a_database_away_for_ten_seconds_then_errors_are_clear_and_a
         await ingest(services[0], file)
         seen = SimpleNamespace(answers=[], errors=[], slowest=0.0)
         load = [asyncio.create_task(_asking(one, seen)) for one in services for _ in range(2)]
-        await asyncio.sleep(2)
+        while len(seen.answers) < 10:
+            assert not seen.errors
+            await asyncio.sleep(0.1)
         await asyncio.to_thread(house.postgres.stop)
         away = time.monotonic()
         await asyncio.sleep(1)
