@@ -36,10 +36,7 @@ class SharedView:
     @classmethod
     async def open(cls, database: Database) -> "SharedView":
         """Join the servers of this database; the first one takes over what a crash left."""
-        backend = database.backend
-        assert isinstance(backend, Postgres)  # noqa: S101  nothing else is shared
-        leases = Leases(backend.parameters, backend.name)
-        database.closing.append(leases.aclose)
+        leases = leases_of(database)
         lonely = await leases.lonely()
 
         async def work(connection: AsyncConnection) -> None:
@@ -113,6 +110,15 @@ class SharedView:
 
     def dropped(self, key: Key, change: Change) -> None:
         self._readers.pop(key, None)
+
+
+def leases_of(database: Database) -> Leases:
+    """Join those who use a shared database, until it is closed."""
+    backend = database.backend
+    assert isinstance(backend, Postgres)  # noqa: S101  nothing else is shared
+    leases = Leases(backend.parameters, backend.name)
+    database.closing.append(leases.aclose)
+    return leases
 
 
 def _named(key: Key) -> Any:
