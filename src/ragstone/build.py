@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,10 +49,10 @@ from ragstone.settings import CacheSettings, IndexSettings, Settings, StateSetti
 from ragstone.state.cache import LocalCache
 from ragstone.state.catalog import SqlCatalog
 from ragstone.state.connect import open_state
-from ragstone.state.database import Database
 from ragstone.state.history import SqlHistory
 from ragstone.state.jobs import SqlJobs
 from ragstone.state.lock import locked
+from ragstone.state.move import move
 from ragstone.state.templates import SqlTemplates
 from ragstone.state.topics import SqlTopics
 from ragstone.state.vocabulary import SqlVocabulary
@@ -151,16 +151,18 @@ async def open_two_indexes(
         yield catalog, here, there
 
 
-@asynccontextmanager
-async def open_two_states(
+async def move_state(
     settings: Settings, source: StateSettings, target: StateSettings
-) -> AsyncIterator[tuple[Database, Database]]:
-    """Two databases for the state; raises DataDirectoryInUse, ConfigError, StateUnavailable."""
+) -> Mapping[str, int]:
+    """Move the state from one database to another; the rows of each table.
+
+    Raises Conflict, DataDirectoryInUse, ConfigError, StateUnavailable.
+    """
     data = settings.ragstone_data.expanduser().absolute()
     async with AsyncExitStack() as stack:
         stack.enter_context(locked(data))
         here = await stack.enter_async_context(open_state(source, data))
-        yield here, await stack.enter_async_context(open_state(target, data))
+        return await move(here, await stack.enter_async_context(open_state(target, data)))
 
 
 @asynccontextmanager

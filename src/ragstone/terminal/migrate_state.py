@@ -2,10 +2,9 @@
 
 from pydantic import SecretStr
 
-from ragstone.build import open_two_states
+from ragstone.build import move_state
 from ragstone.errors import ConfigError
 from ragstone.settings import Settings, StateSettings
-from ragstone.state.move import move
 from ragstone.terminal.show import out, out_json
 
 EMBEDDED = "embedded"
@@ -21,8 +20,7 @@ async def run(settings: Settings, source: End, target: End, *, as_json: bool) ->
     here, there = (_settings(settings, *end) for end in (source, target))
     if here.url == there.url:
         raise ConfigError("Both addresses are the same: give --to another than --from.")
-    async with open_two_states(settings, here, there) as databases:
-        counts = await move(*databases)
+    counts = await move_state(settings, here, there)
     if as_json:
         out_json({"rows": dict(counts)})
         return 0
