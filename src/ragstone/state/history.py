@@ -33,7 +33,7 @@ class SqlHistory:
                 await _keep(connection, turn, turn.ask.room, turn.answer, now)
             await count(connection, turn, now)
 
-        await self._database.write(work)
+        await self._database.write(work, alone=False)
 
     async def report(self, tenant: str, days: int) -> Report:
         """`ports.History`."""

@@ -1,6 +1,6 @@
 """Moves the whole state from one database to another: all of it, or nothing."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 
 from sqlalchemy import Integer, Table, func, select, text
@@ -45,7 +45,7 @@ async def _copy(source: Database, target: AsyncConnection, table: Table) -> int:
     return copied
 
 
-async def _rows(source: Database, table: Table) -> AsyncIterator[list[dict[str, object]]]:
+async def _rows(source: Database, table: Table) -> AsyncGenerator[list[dict[str, object]], None]:
     async with source.reading() as connection:
         result = await connection.stream(select(table).execution_options(yield_per=BATCH))
         async for rows in result.mappings().partitions():
