@@ -122,7 +122,8 @@ async def check(service: RemoteRagstone, known: Known) -> None:
     names = {int(d.path.removeprefix("/lamp").removesuffix(".md")): d for d in listed}
     assert set(known.there) - known.open <= names.keys(), "an acknowledged document is missing"
     assert not (known.gone - known.open) & names.keys(), "a deleted document is back"
-    for number in random.sample(sorted(set(known.there) - known.open), k=min(8, len(known.there))):
+    settled = sorted(set(known.there) - known.open)
+    for number in random.sample(settled, k=min(8, len(settled))):
         found = await service.search(Ask(f"lamp {number} hours", cache=False, top_k=50))
         texts = [hit.chunk.text for hit in found.hits if hit.chunk.path == f"/lamp{number}.md"]
         assert texts, "an acknowledged document is not found"
