@@ -1,18 +1,16 @@
 """Settings to adapters: the only place that constructs them, opens them and closes them."""
 
 import asyncio
-import fcntl
 import logging
 import os
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from pathlib import Path
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ragstone.engine import Engine
-from ragstone.errors import ConfigError, DataDirectoryInUse
+from ragstone.errors import ConfigError
 from ragstone.index.connect import ELSEWHERE, connect
 from ragstone.index.elsewhere import Elsewhere, KnowledgeBase, RetrievalService
 from ragstone.index.topics import TopicCollection
@@ -48,12 +46,14 @@ from ragstone.ports import (
 from ragstone.records import Collection
 from ragstone.room_queue import RoomQueue
 from ragstone.service import IngestRequest, Progress
-from ragstone.settings import IndexSettings, Settings
+from ragstone.settings import IndexSettings, Settings, StateSettings
 from ragstone.state.catalog import SqlCatalog
-from ragstone.state.connect import open_conversations
-from ragstone.state.database import open_database
+from ragstone.state.connect import open_state
+from ragstone.state.conversation_store import open_conversations
 from ragstone.state.dump import SqlDump
 from ragstone.state.jobs import SqlJobs
+from ragstone.state.lock import locked
+from ragstone.state.move import move
 from ragstone.state.opening import open_cache, open_templates
 from ragstone.state.settings import SqlSettings
 from ragstone.state.topics import SqlTopics
@@ -68,9 +68,9 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
     """Open the data directory; raises DataDirectoryInUse, ConfigError, StateUnavailable."""
     data = settings.ragstone_data.expanduser().absolute()
     async with AsyncExitStack() as stack:
-        stack.enter_context(_locked(data))
+        stack.enter_context(locked(data))
         stack.enter_context(threadpool_limits(1, "blas"))
-        database = await stack.enter_async_context(open_database(data / "state.sqlite"))
+        database = await stack.enter_async_context(open_state(settings.state, data))
         catalog = await SqlCatalog.open(database)
         index = connect(settings.index, data / "index")
         stack.push_async_callback(index.aclose)
@@ -151,13 +151,27 @@ async def open_two_indexes(
         raise ConfigError("A retrieval service holds no collections of ours: nothing can move.")
     data = settings.ragstone_data.expanduser().absolute()
     async with AsyncExitStack() as stack:
-        stack.enter_context(_locked(data))
-        database = await stack.enter_async_context(open_database(data / "state.sqlite"))
+        stack.enter_context(locked(data))
+        database = await stack.enter_async_context(open_state(settings.state, data))
         catalog = await SqlCatalog.open(database)
         here, there = (connect(one, data / "index") for one in (source, target))
         for index in (here, there):
             stack.push_async_callback(index.aclose)
         yield catalog, here, there
+
+
+async def move_state(
+    settings: Settings, source: StateSettings, target: StateSettings
+) -> Mapping[str, int]:
+    """Move the state from one database to another; the rows of each table.
+
+    Raises Conflict, DataDirectoryInUse, ConfigError, StateUnavailable.
+    """
+    data = settings.ragstone_data.expanduser().absolute()
+    async with AsyncExitStack() as stack:
+        stack.enter_context(locked(data))
+        here = await stack.enter_async_context(open_state(source, data))
+        return await move(here, await stack.enter_async_context(open_state(target, data)))
 
 
 @asynccontextmanager
@@ -264,30 +278,3 @@ def _work(kit: Kit, pipeline: Pipeline) -> dict[str, Work]:
         return await pipeline.rebuild(job, request["tenant"], request["collection"], report)
 
     return {"ingest": ingest, "rebuild": build_anew}
-
-
-@contextmanager
-def _locked(data: Path) -> Iterator[None]:
-    """Hold the data directory for this process; the lock goes when the process does."""
-    try:
-        data.mkdir(parents=True, exist_ok=True)
-        handle = os.open(data / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise ConfigError(
-            f"The data directory {data} cannot be written ({error.strerror}). "
-            "Choose another with --data or RAGSTONE_DATA."
-        ) from error
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            holder = os.read(handle, 20).decode() or "another process"
-            raise DataDirectoryInUse(
-                f"The data directory {data} is in use by process {holder}. "
-                "Wait for it, stop it, or choose another directory with --data."
-            ) from error
-        os.ftruncate(handle, 0)
-        os.write(handle, str(os.getpid()).encode())
-        yield
-    finally:
-        os.close(handle)

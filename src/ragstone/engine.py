@@ -168,8 +168,10 @@ class _Run:
             for stage in self._recipe.tail if self._began else ():
                 try:
                     await self._stage(stage, _nowhere)
+                except RagstoneError as error:
+                    log.warning("The %s stage failed after the answer: %s", stage.name, error)
                 except Exception:
-                    log.exception("The %s stage failed after the answer", stage.name)
+                    log.exception("The %s stage broke after the answer", stage.name)
 
     async def _stage(self, stage: Stage, emit: Emit) -> bool:
         """Run one stage; whether it was the last one."""

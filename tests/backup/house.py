@@ -20,6 +20,7 @@ from ragstone.settings import IngestSettings
 from ragstone.state.catalog import SqlCatalog
 from ragstone.state.database import Database, open_database
 from ragstone.state.dump import SqlDump
+from tests.databases import DatabaseOpener
 from tests.hashing import OneEmbedder
 
 
@@ -78,8 +79,10 @@ class House:
 
 
 @asynccontextmanager
-async def opened(folder: Path) -> AsyncIterator[House]:
-    async with open_database(folder / "state.sqlite") as database:
+async def opened(folder: Path, open_state: DatabaseOpener | None = None) -> AsyncIterator[House]:
+    """On a file, or on the databases that `open_state` opens."""
+    kept = open_state(folder) if open_state else open_database(folder / "state.sqlite")
+    async with kept as database:
         index = EdgeIndex(folder / "index")
         catalog = await SqlCatalog.open(database)
         pipeline = Pipeline(index, catalog, OneEmbedder(), IngestSettings())

@@ -17,6 +17,7 @@ from ragstone.state.migrations import upgrade
 from ragstone.state.rows import insert
 from ragstone.state.tables import documents, jobs, statistics
 from tests.backup.house import House, opened
+from tests.databases import DatabaseOpener
 
 TEXT = "The museum opens at nine. Guided tours begin at ten and last an hour. "
 
@@ -48,6 +49,28 @@ async def test_given_a_backup_when_restored_elsewhere_then_everything_is_there(
         after = await other.index.vectors(await other.collection(), [one])
         assert np.allclose(before[one], after[one])
         assert await other.examine() == ()
+
+
+async def test_given_a_backup_then_it_can_be_restored_to_either_database(
+    house: House, tmp_path: Path, open_state: DatabaseOpener
+) -> None:
+    file, again = tmp_path / "backup.zip", tmp_path / "again.zip"
+    await house.back_up(file)
+    (tmp_path / "other").mkdir()
+    async with opened(tmp_path / "other", open_state) as other:
+        await other.restore(file)
+        assert await other.rows(documents) == await house.rows(documents)
+        before = await other.catalog.edition("default", "default")
+        other.write("new.txt", "A new exhibition about bridges.")
+        await other.ingest()
+        after = await other.catalog.edition("default", "default")
+        assert before
+        assert after
+        assert before.stamp != after.stamp
+        assert await other.examine() == ()
+        await other.back_up(again)
+    await house.restore(again)
+    assert len(await house.rows(documents)) == 3
 
 
 async def test_given_changes_since_then_a_restore_takes_them_back(

@@ -1,7 +1,6 @@
 """Servers that the suites run against."""
 
 from tests.conformance.elasticsearch_server import elasticsearch
-from tests.conformance.postgres_server import postgres
 from tests.conformance.qdrant_server import qdrant
 
-__all__ = ["elasticsearch", "postgres", "qdrant"]
+__all__ = ["elasticsearch", "qdrant"]

@@ -1,4 +1,4 @@
-"""What every `Catalog` must do. Add an adapter to `ADAPTERS` and it is held to all of it."""
+"""What every `Catalog` must do, on each database that keeps the state."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -13,26 +13,23 @@ from ragstone.errors import UnknownCollection
 from ragstone.ports import Catalog, Edition
 from ragstone.records import Collection, Document
 from ragstone.state.catalog import SqlCatalog
-from ragstone.state.database import open_database
+from tests.databases import DatabaseOpener
 
 Opener = Callable[[Path], AbstractAsyncContextManager[Catalog]]
 
-
-@asynccontextmanager
-async def sqlite(folder: Path) -> AsyncIterator[Catalog]:
-    async with open_database(folder / "state.sqlite") as database:
-        yield await SqlCatalog.open(database)
-
-
-ADAPTERS: dict[str, Opener] = {"sqlite": sqlite}
 
 LAW = Collection("acme", "law", "minilm", "f1", 384, "en")
 DOC = Document("d1", "acme", "law", "/a/one.txt", title="One", content_hash="h1")
 
 
-@pytest.fixture(params=ADAPTERS)
-def opener(request: pytest.FixtureRequest) -> Opener:
-    return ADAPTERS[request.param]
+@pytest.fixture
+def opener(open_state: DatabaseOpener) -> Opener:
+    @asynccontextmanager
+    async def opened(folder: Path) -> AsyncIterator[Catalog]:
+        async with open_state(folder) as database:
+            yield await SqlCatalog.open(database)
+
+    return opened
 
 
 @pytest.fixture

@@ -14,7 +14,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from ragstone.ports import Catalog
 from ragstone.records import Document
-from tests.conformance.test_catalog import ADAPTERS, LAW, Opener
+from tests.conformance.test_catalog import LAW, Opener, opener
+
+__all__ = ["opener"]
 
 IDS = st.sampled_from(["a", "b", "c"])
 
@@ -157,9 +159,8 @@ async def _reopened(opener: Opener, folder: Path) -> frozenset[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("adapter", ADAPTERS)
-def test_any_order_of_steps(adapter: str) -> None:
-    machine = type("Machine", (Lives,), {"opener": staticmethod(ADAPTERS[adapter])})
+def test_any_order_of_steps(opener: Opener) -> None:
+    machine = type("Machine", (Lives,), {"opener": staticmethod(opener)})
     run_state_machine_as_test(
         machine,
         settings=settings(

@@ -22,7 +22,7 @@ from ragstone.ports import Conversations, History, Lease
 from ragstone.records import Report, StrategyUse
 from ragstone.room_queue import RoomQueue
 from ragstone.settings import ConversationSettings, Settings
-from ragstone.state.connect import mongo_url, open_conversations
+from ragstone.state.conversation_store import mongo_url, open_conversations
 from ragstone.state.database import Database, open_database
 from ragstone.state.mongo import kept as bson_values
 from ragstone.turn import Ask, Message, Plan, Principal, RankedList, SearchType, Traced, Turn
@@ -47,7 +47,7 @@ def mongo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MongoServer]:
         yield server
 
 
-@pytest.fixture(params=["sqlite", "mongodb"])
+@pytest.fixture(params=["sqlite", "postgresql", "mongodb"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
     """An empty store."""
     name = f"test{next(NAMES)}"
@@ -56,7 +56,11 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
         url = request.getfixturevalue("mongo").url
         changed["conversation"] = {"url": url, "database": name}
     async with AsyncExitStack() as stack:
-        database = await stack.enter_async_context(open_database(tmp_path / "state.sqlite"))
+        if request.param == "postgresql":
+            open_ = request.getfixturevalue("postgres_databases").open(tmp_path)
+        else:
+            open_ = open_database(tmp_path / "state.sqlite")
+        database = await stack.enter_async_context(open_)
         opened = open_conversations(Settings(**changed), database)
         yield Store(*await stack.enter_async_context(opened))
 
@@ -437,10 +441,10 @@ async def test_an_address_of_no_mongodb_is_refused(url: str) -> None:
 
 
 def test_the_names_of_the_document_choose_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert mongo_url(Settings()) == ""
+    assert mongo_url(load()) == ""
     monkeypatch.setenv("DB__HOST", "10.30.1.196")
-    assert mongo_url(Settings()) == "mongodb://10.30.1.196:27017"
+    assert mongo_url(load()) == "mongodb://10.30.1.196:27017"
     monkeypatch.setenv("DB__PORT", "27018")
-    assert mongo_url(Settings()) == "mongodb://10.30.1.196:27018"
+    assert mongo_url(load()) == "mongodb://10.30.1.196:27018"
     monkeypatch.setenv("CONVERSATION__URL", "mongodb://other")
-    assert mongo_url(Settings()) == "mongodb://other"
+    assert mongo_url(load()) == "mongodb://other"

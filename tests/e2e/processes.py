@@ -9,6 +9,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 RAGSTONE = str(Path(sys.executable).with_name("ragstone"))
@@ -17,7 +18,7 @@ DOCUMENTS = Path(__file__).parents[2] / "examples" / "documents"
 
 def environment(data: Path, **variables: str) -> dict[str, str]:
     """This process's, without what a developer may have set for Ragstone."""
-    names = "LLM LLM_FALLBACK EMBEDDING INDEX RERANK RAG CACHE INGEST SERVER"
+    names = "LLM LLM_FALLBACK EMBEDDING INDEX STATE RERANK RAG CACHE INGEST SERVER"
     prefixes = tuple(f"{section}__" for section in names.split())
     kept = {k: v for k, v in os.environ.items() if not k.startswith(prefixes)}
     return {**kept, "RAGSTONE_DATA": str(data), **variables}
@@ -45,26 +46,28 @@ def run_json(data: Path, *arguments: str, **variables: str) -> Any:
 @contextmanager
 def serving(data: Path, **variables: str) -> Iterator[str]:
     """`ragstone serve` on a free port; yields its address when it is ready."""
-    process = subprocess.Popen(
-        [RAGSTONE, "serve", "--port", "0"],
-        env=environment(data, **variables),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    try:
-        url = _url(data / "server.json", process)
-        yield url
-    finally:
-        process.terminate()
-        output, _ = process.communicate(timeout=30)
-        assert process.returncode == 0, output
+    # A file, not a pipe: nobody reads while it runs, and a full pipe would stop the server.
+    with TemporaryFile("w+") as output:
+        process = subprocess.Popen(
+            [RAGSTONE, "serve", "--port", "0"],
+            env=environment(data, **variables),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            url = _url(data / "server.json", process)
+            yield url
+        finally:
+            process.terminate()
+            process.wait(30)
+            output.seek(0)
+            assert process.returncode == 0, output.read()
 
 
-def _url(file: Path, process: "subprocess.Popen[str]") -> str:
-    deadline = time.monotonic() + 30
+def _url(file: Path, process: "subprocess.Popen[bytes]") -> str:
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
-        assert process.poll() is None, process.communicate()[0]
+        assert process.poll() is None, "the server ended at its start"
         # A server that was killed leaves its file behind.
         if file.exists() and json.loads(file.read_text())["pid"] == process.pid:
             url: str = json.loads(file.read_text())["url"]

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.postgres_server import PostgresServer, postgres
+from tests.conformance.postgres_server import PostgresServer
 from tests.e2e.processes import DOCUMENTS, RAGSTONE, environment, run, run_json
 
-__all__ = ["postgres"]
 pytestmark = pytest.mark.slow
 
 QUESTION = "How long does a full charge last without sun?"

@@ -72,7 +72,7 @@ async def test_words_and_meaning(database: Database, embedder: CountingEmbedder)
 async def test_another_tenant_sees_nothing(database: Database, embedder: CountingEmbedder) -> None:
     topics = await opened(database, embedder)
     await topics.put("default", [SALARY])
-    assert topics.listed("acme") == ()
+    assert await topics.listed("acme") == ()
     assert await topics.named("acme", ["salary"]) == [[]]
     assert await topics.alike("acme", ["salary"], 0.0) == [[]]
 
@@ -83,12 +83,12 @@ async def test_the_list_follows_every_change(
     topics = await opened(database, embedder)
     await topics.put("default", [SALARY])
     await topics.put("default", [topic("default", "executive"), topic("default", "salary")])
-    assert [one.term for one in topics.listed("default")] == ["executive", "salary"]
+    assert [one.term for one in await topics.listed("default")] == ["executive", "salary"]
     assert await topics.named("default", ["wage"]) == [[]]
     await topics.remove("default", [SALARY.id])
     assert await topics.named("default", ["salary"]) == [[]]
     await topics.remove("default", [topic("default", "executive").id])
-    assert topics.listed("default") == ()
+    assert await topics.listed("default") == ()
 
 
 async def test_after_a_restart_nothing_is_embedded_again(
@@ -97,7 +97,7 @@ async def test_after_a_restart_nothing_is_embedded_again(
     await (await opened(database, embedder)).put("default", [SALARY])
     embedder.asked.clear()
     again = await opened(database, embedder)
-    assert again.listed("default") == (SALARY,)
+    assert await again.listed("default") == (SALARY,)
     [[match]] = await again.alike("default", ["salary"], 0.9)
     assert match.topic == SALARY
     assert embedder.asked == ["salary"]
@@ -110,7 +110,7 @@ async def test_given_a_model_that_is_away_then_nothing_changes_and_it_is_tried_a
     embedder.broken = True
     with pytest.raises(ModelUnavailable):
         await topics.put("default", [SALARY])
-    assert topics.listed("default") == ()
+    assert await topics.listed("default") == ()
     await SqlTopics(database).put([SALARY])
     topics = await opened(database, embedder)
     with pytest.raises(ModelUnavailable):
@@ -139,7 +139,7 @@ async def test_questions_may_come_while_the_list_is_edited(
     asks = [topics.alike("default", ["salary"], 0.9) for _ in range(5)]
     results = await asyncio.gather(*edits, *asks)
     assert all(result[0][0].topic == SALARY for result in results[5:])
-    assert len(topics.listed("default")) == 6
+    assert len(await topics.listed("default")) == 6
 
 
 async def test_five_thousand_topics_are_compared_in_time(

@@ -150,7 +150,7 @@ async def test_a_full_disk_is_told_and_harms_nothing(database: Database) -> None
 async def test_a_lock_of_another_program_is_unavailable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ragstone.state.database.BUSY_SECONDS", 0.1)
+    monkeypatch.setattr("ragstone.state.sqlite.BUSY_SECONDS", 0.1)
     path = tmp_path / "state.sqlite"
     async with open_database(path) as database:
         other = sqlite3.connect(path, isolation_level=None)

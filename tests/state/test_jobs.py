@@ -1,27 +1,28 @@
 """Jobs as other processes see them."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from ragstone.state.database import Database, open_database
+from ragstone.state.database import Database
 from ragstone.state.jobs import SqlJobs
+from tests.databases import DatabaseOpener
 
 
 @pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
-    async with open_database(tmp_path / "state.sqlite") as opened:
-        yield opened
+def database(state: Database) -> Database:
+    return state
 
 
-async def test_a_job_from_beginning_to_end(database: Database, tmp_path: Path) -> None:
+async def test_a_job_from_beginning_to_end(
+    database: Database, open_state: DatabaseOpener, tmp_path: Path
+) -> None:
     store = SqlJobs(database)
     assert await store.get("j1") is None
     await store.create("j1", "ingest", {"paths": ["/ä"]})
     await store.create("j2", "rebuild", {})
     await store.update("j1", {"files": 3, "eta": None})
-    async with open_database(tmp_path / "state.sqlite") as other:
+    async with open_state(tmp_path) as other:
         seen = await SqlJobs(other).get("j1")
     assert seen is not None
     assert (seen.kind, seen.request, seen.state) == ("ingest", {"paths": ["/ä"]}, "running")

@@ -1,14 +1,12 @@
 """Topics, their vectors and blocked questions in the state store."""
 
 import time
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
 from ragstone.ingest.topics import topic
 from ragstone.records import BlockedQuestion
-from ragstone.state.database import open_database
+from ragstone.state.database import Database
 from ragstone.state.topics import SqlTopics
 
 SALARY = topic("acme", "salary", ("wage",), ("How much?",))
@@ -16,9 +14,8 @@ BOSS = topic("acme", "executive")
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqlTopics]:
-    async with open_database(tmp_path / "state.sqlite") as database:
-        yield SqlTopics(database)
+def store(state: Database) -> SqlTopics:
+    return SqlTopics(state)
 
 
 def a_block(question: str, at: float | None = None, tenant: str = "acme") -> BlockedQuestion:

@@ -1,14 +1,12 @@
 """Traces are kept for some days, by tenant, newest first."""
 
 import time
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from ragstone.records import QuestionTrace, StageTrace
-from ragstone.state.database import open_database
+from ragstone.state.database import Database
 from ragstone.state.traces import DAY, SqlTraces
 from ragstone.turn import Principal
 
@@ -18,9 +16,8 @@ ONE = QuestionTrace("one", NOW, "acme", "ann", finish="stop", cost=0.5, stages=S
 
 
 @pytest.fixture
-async def traces(tmp_path: Path) -> AsyncIterator[SqlTraces]:
-    async with open_database(tmp_path / "state.sqlite") as database:
-        yield SqlTraces(database)
+def traces(state: Database) -> SqlTraces:
+    return SqlTraces(state)
 
 
 async def test_given_a_trace_then_it_comes_back_as_it_was(traces: SqlTraces) -> None:

@@ -1,13 +1,10 @@
 """The words of collections: what was read stays known until enough of it has gone."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
 from ragstone.records import Collection, Document
 from ragstone.state.catalog import SqlCatalog
-from ragstone.state.database import Database, open_database
+from ragstone.state.database import Database
 from ragstone.state.vocabulary import SqlVocabulary
 
 ONE = Collection("default", "one", "m", "m/1", 3, "en")
@@ -15,9 +12,8 @@ TWO = Collection("default", "two", "m", "m/1", 3, "en")
 
 
 @pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
-    async with open_database(tmp_path / "state.sqlite") as opened:
-        yield opened
+def database(state: Database) -> Database:
+    return state
 
 
 @pytest.fixture

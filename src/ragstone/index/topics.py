@@ -6,12 +6,15 @@ the state store, so that nothing is embedded again at a start.
 """
 
 import asyncio
+import logging
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ragstone.errors import StateUnavailable
 from ragstone.ports import Embedder, Embedders, TopicStore, Vectors
 from ragstone.records import BlockedQuestion, MatchType, Topic, TopicMatch
 from ragstone.text.language import detect
@@ -20,6 +23,8 @@ from ragstone.text.phrases import Phrases
 from ragstone.text.sentences import sentences
 from ragstone.text.unicode import whole
 from ragstone.turn import Principal
+
+log = logging.getLogger(__name__)
 
 BATCH = 16
 """Texts embedded at a time, so that questions come in between."""
@@ -32,6 +37,9 @@ LONG = 200
 MOST_PIECES = 16
 """A text longer than LONG characters is also compared sentence by sentence, the first and the last
 of them: a topic in a long text has little weight in its vector."""
+
+FRESH = 1.0
+"""Seconds after which it is asked whether another server has changed a list."""
 
 NEAREST = 10
 INLINE_CHARS = 2000
@@ -78,6 +86,8 @@ class TopicCollection:
         self._keep_days = keep_days
         self._lists: dict[str, _List] = {}
         self._editing = asyncio.Lock()
+        self._number = -1
+        self._until = 0.0
 
     @classmethod
     async def open(
@@ -85,20 +95,48 @@ class TopicCollection:
     ) -> "TopicCollection":
         """Read every tenant's list. Blocked questions are kept for `keep_days`, if any."""
         opened = cls(store, embedders, keep_days)
-        await opened.reload()
+        await opened._read()
         return opened
 
     async def reload(self) -> None:
-        lists = {}
-        for tenant, topics in (await self._store.tenants()).items():
-            lists[tenant] = await asyncio.to_thread(_listed, topics)
-        self._lists = lists
+        async with self._editing:
+            self._number = -1
+            await self._read()
 
-    def listed(self, tenant: str) -> Sequence[Topic]:
+    async def listed(self, tenant: str) -> Sequence[Topic]:
+        await self._refresh()
+        return self._topics(tenant)
+
+    def _topics(self, tenant: str) -> Sequence[Topic]:
         known = self._lists.get(tenant)
         return known.topics if known else ()
 
+    async def _refresh(self) -> None:
+        """Take up what another server has changed, a moment ago at most."""
+        if time.monotonic() < self._until or self._editing.locked():
+            return
+        async with self._editing:
+            try:
+                await self._read()
+            except StateUnavailable as error:
+                log.warning("The forbidden topics stay as they were: %s", error)
+
+    async def _read(self) -> None:
+        """Read the lists again if they have changed; what is unchanged keeps its vectors."""
+        number = await self._store.number()
+        if number != self._number:
+            stored = await self._store.tenants()
+            for tenant in self._lists.keys() - stored.keys():
+                del self._lists[tenant]
+            for tenant, topics in stored.items():
+                new = await asyncio.to_thread(_listed, topics)
+                if new.topics != self._topics(tenant):
+                    self._lists[tenant] = new
+            self._number = number
+        self._until = time.monotonic() + FRESH
+
     async def named(self, tenant: str, texts: Sequence[str]) -> list[list[TopicMatch]]:
+        await self._refresh()
         known = self._lists.get(tenant)
         if known is None:
             return [[] for _ in texts]
@@ -109,6 +147,7 @@ class TopicCollection:
     async def alike(
         self, tenant: str, texts: Sequence[str], least: float
     ) -> list[list[TopicMatch]]:
+        await self._refresh()
         known = self._lists.get(tenant)
         if known is None:
             return [[] for _ in texts]
@@ -116,8 +155,9 @@ class TopicCollection:
 
     async def put(self, tenant: str, topics: Sequence[Topic]) -> None:
         async with self._editing:
+            await self._read()
             new = {topic.id: topic for topic in topics}
-            kept = [topic for topic in self.listed(tenant) if topic.id not in new]
+            kept = [topic for topic in self._topics(tenant) if topic.id not in new]
             changed = await asyncio.to_thread(_listed, [*kept, *new.values()])
             vectors = await self._embedded(list(new.values()))
             await self._store.put(list(new.values()))
@@ -127,9 +167,10 @@ class TopicCollection:
 
     async def remove(self, tenant: str, ids: Sequence[str]) -> None:
         async with self._editing:
+            await self._read()
             gone = set(ids)
-            await self._store.remove([t.id for t in self.listed(tenant) if t.id in gone])
-            kept = [topic for topic in self.listed(tenant) if topic.id not in gone]
+            await self._store.remove([t.id for t in self._topics(tenant) if t.id in gone])
+            kept = [topic for topic in self._topics(tenant) if topic.id not in gone]
             if kept:
                 self._lists[tenant] = await asyncio.to_thread(_listed, kept)
             else:

@@ -49,14 +49,12 @@ class Pipeline:
         self._settings = settings
         self._vocabulary = vocabulary
         self._writer = Writer(index, catalog, settings)
-        self._locks: dict[tuple[str, str], asyncio.Lock] = {}
 
     async def ingest(
         self, job: str, request: IngestRequest, report: Callable[[Progress], None]
     ) -> Progress:
         """Do what `request` asks; raises only what stops the whole job. Returns the last word."""
-        lock = self._locks.setdefault((request.tenant, request.collection), asyncio.Lock())
-        async with lock:
+        async with self._catalog.alone(request.tenant, request.collection):
             tracker = Tracker(job, report)
             found = await asyncio.to_thread(self._discover, request, tracker)
             collection = await self._collection(request, found, tracker)
@@ -75,7 +73,7 @@ class Pipeline:
         self, job: str, tenant: str, name: str, report: Callable[[Progress], None]
     ) -> Progress:
         """Index a collection anew with the configured model; no ingest runs meanwhile."""
-        async with self._locks.setdefault((tenant, name), asyncio.Lock()):
+        async with self._catalog.alone(tenant, name):
             return await rebuild(
                 job,
                 tenant,
@@ -89,7 +87,7 @@ class Pipeline:
 
     async def embed(self, collection: Collection) -> None:
         """Give the chunks of a collection that wait for vectors theirs."""
-        async with self._locks.setdefault((collection.tenant, collection.name), asyncio.Lock()):
+        async with self._catalog.alone(collection.tenant, collection.name):
             await embed_pending(
                 self._index,
                 self._catalog,
@@ -106,7 +104,7 @@ class Pipeline:
         collection = await self._catalog.collection(document.tenant, document.collection)
         if collection is None:
             return False
-        async with self._locks.setdefault((collection.tenant, collection.name), asyncio.Lock()):
+        async with self._catalog.alone(collection.tenant, collection.name):
             try:
                 await self._writer.write(collection, document)
             except DocumentError:

@@ -40,6 +40,7 @@ async def rebuild(
     await embed_pending(index, catalog, embedder, new, lambda: False, tracker.embedded, with_tokens)
     await index.optimize(new)
     await catalog.put_collection(new)
+    await catalog.drained()
     await index.drop(old)
     tracker.note(f"Collection {name!r} is now embedded with {new.model}.")
     return tracker.finish()

@@ -143,7 +143,7 @@ class Ragstone:
         raise UnknownModel(f"There is no embedding model {model!r}; use {names}.")
 
     async def topics(self, tenant: str) -> list[Topic]:
-        return list(self._topics.listed(tenant))
+        return list(await self._topics.listed(tenant))
 
     async def put_topics(self, tenant: str, topics: Sequence[Topic]) -> int:
         given = {
@@ -151,14 +151,15 @@ class Ragstone:
             for t in topics
             for new in (topic(tenant, t.term, t.synonyms, t.examples, t.language, t.note),)
         }
-        known = {t.id for t in self._topics.listed(tenant)}
+        known = {t.id for t in await self._topics.listed(tenant)}
         if len(known | set(given)) > MOST_TOPICS:
             raise InvalidTopic(f"A tenant has at most {MOST_TOPICS:,} topics. Remove some first.")
         await self._topics.put(tenant, list(given.values()))
         return len(set(given) - known)
 
     async def remove_topics(self, tenant: str, terms: Sequence[str]) -> int:
-        known = {name: t.id for t in self._topics.listed(tenant) for name in (t.id, key(t.term))}
+        listed = await self._topics.listed(tenant)
+        known = {name: t.id for t in listed for name in (t.id, key(t.term))}
         ids = set()
         for term in terms:
             found = known.get(term) or known.get(key(term))

@@ -109,6 +109,10 @@ class Catalog(Protocol):
         """Return when every search that began before this call has ended."""
         ...
 
+    def alone(self, tenant: str, collection: str) -> AbstractAsyncContextManager[None]:
+        """One ingest or rebuild of a collection at a time, in all servers; others wait."""
+        ...
+
     async def ready(self) -> None:
         """Raise StateUnavailable unless the store answers."""
         ...

@@ -17,6 +17,10 @@ class TopicStore(Protocol):
         """The topics of every tenant that has any, by term."""
         ...
 
+    async def number(self) -> int:
+        """Another one whenever a topic was put or removed, by whatever server."""
+        ...
+
     async def put(self, topics: Sequence[Topic]) -> None:
         """Keep all of `topics` or none; one that has the id of a known one replaces it, and its
         vectors go."""
@@ -46,8 +50,8 @@ class TopicStore(Protocol):
 class Topics(Protocol):
     """Each tenant's forbidden topics, ready to be compared with questions."""
 
-    def listed(self, tenant: str) -> Sequence[Topic]:
-        """The tenant's topics, by term; from memory."""
+    async def listed(self, tenant: str) -> Sequence[Topic]:
+        """The tenant's topics, by term."""
         ...
 
     async def reload(self) -> None:

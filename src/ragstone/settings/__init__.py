@@ -12,7 +12,7 @@ from ragstone.settings.origin import Origin
 from ragstone.settings.rag import RagSettings, SelfRagSettings
 from ragstone.settings.read import load
 from ragstone.settings.server import ServerSettings
-from ragstone.settings.storage import IndexSettings, IngestSettings
+from ragstone.settings.storage import IndexSettings, IngestSettings, StateSettings
 from ragstone.settings.understanding import (
     AdaptiveSettings,
     CacheSettings,
@@ -38,6 +38,7 @@ __all__ = [
     "ServerSettings",
     "Settings",
     "SpellingSettings",
+    "StateSettings",
     "StatisticsSettings",
     "TelemetrySettings",
     "load",

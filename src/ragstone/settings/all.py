@@ -12,7 +12,7 @@ from ragstone.settings.observing import LogSettings, StatisticsSettings, Telemet
 from ragstone.settings.origin import Origin
 from ragstone.settings.rag import RagSettings, SelfRagSettings
 from ragstone.settings.server import ServerSettings
-from ragstone.settings.storage import IndexSettings, IngestSettings
+from ragstone.settings.storage import IndexSettings, IngestSettings, StateSettings
 from ragstone.settings.understanding import (
     AdaptiveSettings,
     CacheSettings,
@@ -37,6 +37,7 @@ class Settings(BaseModel):
     server: ServerSettings = ServerSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     index: IndexSettings = IndexSettings()
+    state: StateSettings = StateSettings()
     llm: LlmSettings = LlmSettings()
     llm_fallback: LlmSettings = LlmSettings()
     rerank: RerankSettings = RerankSettings()

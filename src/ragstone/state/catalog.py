@@ -1,6 +1,6 @@
 """Collections, documents and their revisions: which exist, which answer, which are hidden."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import fields, replace
 from functools import partial
@@ -14,59 +14,50 @@ from ragstone.ports import Edition
 from ragstone.records import Collection, Document, DocumentStatus
 from ragstone.state import revising
 from ragstone.state.database import Database
-from ragstone.state.editions import Editions, Key
-from ragstone.state.rows import batches, put, to_collection, to_document
+from ragstone.state.rows import batches, put, to_document
 from ragstone.state.tables import collections, documents, revisions
-from ragstone.state.visibility import Change, Visibility
-
-State = tuple[frozenset[str], list[Collection]]
-"""What a process keeps of the catalog: the hidden revisions, and the collections."""
-
-
-async def read(connection: AsyncConnection) -> State:
-    """What there is; whoever was writing has stopped."""
-    hidden = await revising.recover(connection)
-    rows = (await connection.execute(select(collections))).mappings()
-    return hidden, [to_collection(dict(row)) for row in rows]
+from ragstone.state.view import MemoryView, View
+from ragstone.state.visibility import Change
 
 
 class SqlCatalog:
-    """`ports.Catalog` on the state store; one process at a time may have it open.
+    """`ports.Catalog` on the state store; on SQLite one process at a time may have it open.
 
     Writes raise StorageFull and StateUnavailable, reads StateUnavailable. The row of a document
     describes the version that answers: only `publish` changes its title, permissions, hash and
     counts once there is one.
     """
 
-    def __init__(
-        self, database: Database, visibility: Visibility, known: Iterable[Collection] = ()
-    ) -> None:
+    def __init__(self, database: Database, view: View) -> None:
         self._database = database
-        self._visibility = visibility
-        # Every question asks for its collection, and nobody else can change them.
-        self._known = {(one.tenant, one.name): one for one in known}
-        self._editions = Editions()
+        self._view = view
 
     @classmethod
     async def open(cls, database: Database) -> "SqlCatalog":
         """The catalog in `database`, with the hidden revisions as the last process left them."""
-        hidden, known = await database.write(read)
-        return cls(database, Visibility(hidden), known)
+        if database.shared:
+            from ragstone.state.shared_view import SharedView
+
+            return cls(database, await SharedView.open(database))
+        hidden, known = await database.write(revising.read)
+        return cls(database, MemoryView(database, hidden, known))
 
     async def collection(self, tenant: str, name: str) -> Collection | None:
-        return self._known.get((tenant, name))
+        return await self._view.collection((tenant, name))
 
     async def collections(self, tenant: str | None = None) -> list[Collection]:
         """By tenant and name."""
-        return [self._known[key] for key in sorted(self._known) if tenant in (None, key[0])]
+        known = {(one.tenant, one.name): one for one in await self._view.collections()}
+        return [known[key] for key in sorted(known) if tenant in (None, key[0])]
 
     async def put_collection(self, collection: Collection) -> None:
         row = {field.name: getattr(collection, field.name) for field in fields(collection)}
-        key = collection.tenant, collection.name
-        await self._database.write(
-            lambda connection: put(connection, collections, row),
-            lambda _: self._known.update({key: collection}),
-        )
+
+        async def work(connection: AsyncConnection) -> None:
+            await put(connection, collections, row)
+            await self._view.putting(connection, collection)
+
+        await self._database.write(work, lambda _: self._view.put(collection))
 
     async def drop_collection(self, tenant: str, name: str) -> None:
         async def work(connection: AsyncConnection) -> Change:
@@ -82,12 +73,7 @@ class SqlCatalog:
             )
             return Change(show=tuple(gone))
 
-        def after(change: Change) -> None:
-            self._visibility.apply(change)
-            self._known.pop((tenant, name), None)
-            self._editions.forget((tenant, name))
-
-        await self._database.write(work, after)
+        await self._database.write(work, lambda gone: self._view.dropped((tenant, name), gone))
 
     async def document(self, document_id: str) -> Document | None:
         one = select(documents).where(documents.c.id == document_id)
@@ -123,9 +109,9 @@ class SqlCatalog:
         """
         version = await self._database.write(
             partial(revising.begin, document=document),
-            lambda number: self._visibility.apply(Change(hide=(revision(document.id, number),))),
+            lambda number: self._view.changed(Change(hide=(revision(document.id, number),))),
         )
-        await self._visibility.drained()
+        await self._view.drained()
         return version
 
     async def publish(self, document: Document, version: int) -> None:
@@ -164,28 +150,14 @@ class SqlCatalog:
         self, document_ids: Sequence[str], work: Callable[[AsyncConnection], Awaitable[Change]]
     ) -> None:
         """Change what these documents show: visibility and edition in the same instant."""
-
-        def after(done: tuple[Change, Mapping[Key, Any]]) -> None:
-            self._visibility.apply(done[0])
-            self._editions.apply(done[1])
-
         await self._database.write(
-            lambda connection: self._editions.around(connection, document_ids, work), after
+            lambda connection: self._view.showing(connection, document_ids, work),
+            self._view.shown,
         )
 
     async def edition(self, tenant: str, collection: str) -> Edition | None:
         """What the collection is now; see `ports.Catalog`."""
-        key = tenant, collection
-        if key not in self._known:
-            return None
-        if key not in self._editions:
-            # In turn with the writers, so that no change falls between reading and keeping.
-            await self._database.write(partial(self._editions.load, key=key))
-        known = self._known.get(key)
-        if known is None or key not in self._editions:
-            return None
-        edition = self._editions.get(key)
-        return replace(edition, stamp=f"{edition.stamp}/{known.fingerprint}/{known.build}")
+        return await self._view.edition((tenant, collection))
 
     async def revisions(self, collection: Collection) -> frozenset[str]:
         """`ports.Catalog`."""
@@ -195,12 +167,14 @@ class SqlCatalog:
         async with self._database.reading() as connection:
             return frozenset((await connection.execute(mine)).scalars())
 
-    def take(self, state: State) -> None:
-        """Know what `read` found, after the store was replaced in the same transaction."""
-        hidden, known = state
-        self._visibility.replace(hidden)
-        self._known = {(one.tenant, one.name): one for one in known}
-        self._editions = Editions()
+    async def replacing(self, connection: AsyncConnection) -> Any:
+        """The store's rows have been replaced in this transaction; `replaced` takes what it
+        returns once that is committed."""
+        return await self._view.replacing(connection)
+
+    def replaced(self, done: Any) -> None:
+        """What is in memory becomes what was committed."""
+        self._view.replaced(done)
 
     async def retired(self) -> list[tuple[Collection, str]]:
         # In turn with the writers: between a commit and its `apply`, a search could still begin
@@ -208,15 +182,16 @@ class SqlCatalog:
         return await self._database.write(revising.retired)
 
     async def purged(self, revisions: Sequence[str]) -> None:
-        await self._database.write(
-            partial(revising.purged, names=revisions), self._visibility.apply
-        )
+        await self._database.write(partial(revising.purged, names=revisions), self._view.changed)
 
     def seeing(self) -> AbstractAsyncContextManager[frozenset[str]]:
-        return self._visibility.seeing()
+        return self._view.seeing()
 
     async def drained(self) -> None:
-        await self._visibility.drained()
+        await self._view.drained()
+
+    def alone(self, tenant: str, collection: str) -> AbstractAsyncContextManager[None]:
+        return self._view.alone((tenant, collection))
 
     async def ready(self) -> None:
         await self._database.ready()

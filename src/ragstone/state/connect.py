@@ -1,53 +1,35 @@
-"""Where conversations and statistics are kept: the state store, or a MongoDB of the settings."""
+"""Which database keeps the state: a file in the data directory, or a PostgreSQL server."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from urllib.parse import quote
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 
 from ragstone.errors import ConfigError
-from ragstone.ports import Conversations, History
-from ragstone.settings import Settings
-from ragstone.state.conversations import SqlConversations
-from ragstone.state.database import Database
-from ragstone.state.history import SqlHistory
+from ragstone.settings import StateSettings
+from ragstone.state.database import Backend, Database, open_backend
+from ragstone.state.sqlite import Sqlite
+
+POSTGRES = ("postgresql://", "postgres://")
 
 
-@asynccontextmanager
-async def open_conversations(
-    settings: Settings, database: Database
-) -> AsyncIterator[tuple[Conversations, History]]:
-    """Both as the settings say; raises ConfigError. A MongoDB need not run yet."""
-    url = mongo_url(settings)
-    if not url:
-        yield SqlConversations(database), SqlHistory(database)
-        return
+def open_state(settings: StateSettings, data: Path) -> AbstractAsyncContextManager[Database]:
+    """Open the database of the settings; raises what `open_backend` raises."""
+    return open_backend(backend(settings, data))
+
+
+def backend(settings: StateSettings, data: Path) -> Backend:
+    """The database of the settings, not opened yet; raises ConfigError for a wrong address."""
+    if not settings.url:
+        return Sqlite(data / "state.sqlite")
+    if not settings.url.lower().startswith(POSTGRES):
+        scheme = settings.url.split(":", 1)[0]
+        raise ConfigError(
+            f"STATE__URL begins with {scheme!r}: leave it empty for a file in the data directory, "
+            "or give a PostgreSQL database as postgresql://user@host:5432/name."
+        )
     try:
-        from ragstone.state.conversations_mongo import MongoConversations
-        from ragstone.state.history_mongo import MongoHistory
-        from ragstone.state.mongo import Mongo
+        from ragstone.state.postgres import Postgres  # 60 ms that SQLite need not pay
     except ImportError as error:
         raise ConfigError(
-            "CONVERSATION__URL and DB__HOST need the MongoDB client: "
-            "pip install 'ragstone[mongodb]'."
+            "STATE__URL needs the PostgreSQL client: pip install 'ragstone[postgres]'."
         ) from error
-    mongo = Mongo(url)
-    try:
-        yield (
-            MongoConversations(mongo, settings.conversation.database),
-            MongoHistory(mongo, settings.statistic_db),
-        )
-    finally:
-        await mongo.aclose()
-
-
-def mongo_url(settings: Settings) -> str:
-    """The address of the MongoDB, empty for none; raises ConfigError for that of another store."""
-    url, db = settings.conversation.url.get_secret_value(), settings.db
-    if url and not url.startswith(("mongodb://", "mongodb+srv://")):
-        raise ConfigError(
-            "CONVERSATION__URL must begin with mongodb://; leave it out for the state store."
-        )
-    if url or not db.host:
-        return url
-    host = f"[{db.host}]" if ":" in db.host else quote(db.host, safe="")
-    return f"mongodb://{host}:{db.port}"
+    return Postgres(settings.url, settings.password.get_secret_value(), settings.timeout)

@@ -2,63 +2,109 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+)
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, text
-from sqlalchemy.exc import DatabaseError, InterfaceError, OperationalError
+from sqlalchemy import Engine
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from ragstone.errors import RagstoneError, StateUnavailable, StorageFull
+from ragstone.errors import RagstoneError, StateUnavailable
 from ragstone.state.migrations import behind, upgrade
+from ragstone.state.sqlite import Sqlite
 
 T = TypeVar("T")
 
-BUSY_SECONDS = 10.0
-"""How long to wait for another process that is writing."""
 
-_CONNECTIONS = 4
-_WRITING = {"writing": True}
-_FULL = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")
-_DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+class Backend(Protocol):
+    """What SQLite and PostgreSQL do each in their own way."""
+
+    @property
+    def name(self) -> str:
+        """How messages call the database; without a password."""
+        ...
+
+    @property
+    def shared(self) -> bool:
+        """Whether other processes may have it open too."""
+        ...
+
+    def engine(self) -> AsyncEngine: ...
+
+    def migrating(self) -> Engine:
+        """An engine for migrations, whose statements may take long."""
+        ...
+
+    async def begin_reading(self, connection: AsyncConnection) -> None:
+        """What follows on `connection` sees one state of the data."""
+        ...
+
+    async def begin_writing(self, connection: AsyncConnection, alone: bool) -> None:
+        """Begin a transaction; if `alone`, wait until no other such one goes on anywhere."""
+        ...
+
+    async def check(self, connection: AsyncConnection) -> None:
+        """Raise StateUnavailable unless the database is there."""
+        ...
+
+    def translate(self, error: DBAPIError) -> RagstoneError | None:
+        """What an error means to an operator; None for a mistake in a statement."""
+        ...
 
 
 class Database:
     """Transactions on the state store; `open_database` makes one.
 
     Every method raises StorageFull when the disk is full, and StateUnavailable when the database
-    is locked, damaged, missing or closed.
+    is locked, damaged, missing, overloaded or closed.
     """
 
-    def __init__(self, path: Path, engine: AsyncEngine) -> None:
-        self.path = path
-        self.engine = engine
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self.engine = backend.engine()
         self._turn = asyncio.Lock()
         self._writes: set[asyncio.Task[Any]] = set()
         self._closed = False
+        self.closing: list[Callable[[], Awaitable[None]]] = []
+        """What is to be closed before the last connection."""
+
+    @property
+    def shared(self) -> bool:
+        """Whether other processes may change the data: then memory is no copy of it."""
+        return self.backend.shared
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncConnection]:
         """One consistent view of the data."""
         self._check_open()
-        with translated(self.path):
+        with translated(self.backend):
             async with self.engine.connect() as connection:
+                await self.backend.begin_reading(connection)
                 yield connection
 
     async def write(
         self,
         work: Callable[[AsyncConnection], Awaitable[T]],
         committed: Callable[[T], None] | None = None,
+        *,
+        alone: bool = True,
     ) -> T:
-        """Run `work` in one transaction, then `committed` before anyone else can write.
+        """Run `work` in one transaction, then `committed` before another of this process.
 
+        No two transactions go on at once, in all processes, except those that need not be
+        `alone`: they read nothing that decides what they write, and leave no `committed`.
         A caller that is cancelled stops waiting, but the transaction and `committed` still run
         to their end: what is in memory cannot fall behind what is on the disk.
         """
         self._check_open()
-        task = asyncio.create_task(self._write(work, committed))
+        task = asyncio.create_task(self._write(work, committed, alone))
         self._writes.add(task)
         task.add_done_callback(self._writes.discard)
         return await asyncio.shield(task)
@@ -67,126 +113,78 @@ class Database:
         self,
         work: Callable[[AsyncConnection], Awaitable[T]],
         committed: Callable[[T], None] | None,
+        alone: bool,
     ) -> T:
-        # Tasks of this process take turns here, so SQLite's lock is only ever held by another.
-        async with self._turn:
-            with translated(self.path):
+        async with self._turn if alone or not self.shared else nullcontext():
+            with translated(self.backend):
                 async with self.engine.connect() as connection:
-                    await connection.execution_options(**_WRITING)
-                    async with connection.begin():
-                        result = await work(connection)
+                    await self.backend.begin_writing(connection, alone)
+                    result = await work(connection)
+                    await connection.commit()
             if committed is not None:
                 committed(result)
             return result
 
     async def ready(self) -> None:
         """Raise StateUnavailable unless the database answers."""
-        if not await asyncio.to_thread(self.path.exists):
-            raise StateUnavailable(f"The database {self.path} is gone. Restore it and restart.")
         async with self.reading() as connection:
-            await connection.execute(text("SELECT version_num FROM alembic_version"))
+            await self.backend.check(connection)
 
     async def aclose(self) -> None:
         """Finish what is being written, then close every connection."""
         self._closed = True
         if self._writes:
             await asyncio.wait(self._writes)
+        for close in self.closing:
+            await close()
         await self.engine.dispose()
 
     def _check_open(self) -> None:
         if self._closed:
-            raise StateUnavailable(f"The database {self.path} has been closed.")
+            raise StateUnavailable(f"The database {self.backend.name} has been closed.")
+
+
+def open_database(path: Path) -> AbstractAsyncContextManager[Database]:
+    """Open the SQLite file at `path`; see `open_backend`."""
+    return open_backend(Sqlite(path))
 
 
 @asynccontextmanager
-async def open_database(path: Path) -> AsyncIterator[Database]:
-    """Open the SQLite file at `path`, made and migrated as needed, and close it at the end.
+async def open_backend(backend: Backend) -> AsyncIterator[Database]:
+    """Open a database, made and migrated as needed, and close it at the end.
 
-    Raises ConfigError if a newer Ragstone wrote it, StateUnavailable if it cannot be opened, and
-    StorageFull if there is no room for it.
+    Raises ConfigError if a newer Ragstone wrote it or its address is wrong, StateUnavailable if it
+    cannot be opened, and StorageFull if there is no room for it.
     """
-    engine = create_async_engine(
-        URL.create("sqlite+aiosqlite", database=str(path)),
-        connect_args={"timeout": BUSY_SECONDS, "isolation_level": None},
-        pool_size=_CONNECTIONS,
-        max_overflow=0,
-        pool_use_lifo=True,
-    )
-    _configure(engine.sync_engine)
-    database = Database(path, engine)
+    database = Database(backend)
     try:
         async with database.reading() as connection:
             outdated = await connection.run_sync(behind)
         if outdated:
-            await asyncio.to_thread(_upgrade, path)
+            await asyncio.to_thread(_upgrade, backend)
         yield database
     finally:
         await database.aclose()
 
 
-def _upgrade(path: Path) -> None:
-    engine = create_engine(
-        URL.create("sqlite", database=str(path)),
-        connect_args={"timeout": BUSY_SECONDS, "isolation_level": None},
-        execution_options=_WRITING,
-    )
-    _configure(engine)
+def _upgrade(backend: Backend) -> None:
+    engine = backend.migrating()
     try:
-        with translated(path):
+        with translated(backend):
             upgrade(engine)
     finally:
         engine.dispose()
 
 
-def _configure(engine: Engine) -> None:
-    """Make SQLite durable and its transactions explicit, on every connection of `engine`."""
-
-    @event.listens_for(engine, "connect")
-    def connected(connection: Any, _record: Any) -> None:
-        cursor = connection.cursor()
-        cursor.execute("PRAGMA journal_mode = WAL")
-        # FULL, not NORMAL: after a power cut NORMAL may lose the transaction that retired a
-        # revision whose chunks the index has already deleted, and the document would answer
-        # with nothing. It costs one fsync per transaction, two per document.
-        cursor.execute("PRAGMA synchronous = FULL")
-        cursor.execute("PRAGMA foreign_keys = ON")
-        cursor.close()
-
-    @event.listens_for(engine, "begin")
-    def begun(connection: Connection) -> None:
-        # A transaction that reads first and then writes fails at once when another process
-        # wrote in between, whatever the timeout; IMMEDIATE waits at the start instead.
-        writing = connection.get_execution_options().get("writing")
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
-
-
 @contextmanager
-def translated(path: Path) -> Iterator[None]:
+def translated(backend: Backend) -> Iterator[None]:
     """Raise the database's errors as Ragstone's; mistakes in a statement pass as they are."""
     try:
         yield
-    except (OperationalError, InterfaceError) as error:
-        raise _translate(error, path) from error
-    except DatabaseError as error:
-        if not _name(error).startswith(_DAMAGED):
+    except DBAPIError as error:
+        meant = backend.translate(error)
+        if meant is None:
             raise
-        raise _translate(error, path) from error
+        raise meant from error
     except PoolTimeout as error:
-        raise StateUnavailable(f"The database {path} is overloaded. Try again.") from error
-
-
-def _translate(error: DatabaseError | InterfaceError, path: Path) -> RagstoneError:
-    name = _name(error)
-    if name.startswith(_FULL):
-        return StorageFull(f"The disk that holds {path} is full. Free some space and try again.")
-    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return StateUnavailable(f"The database {path} is locked by another process. Try again.")
-    if name.startswith(_DAMAGED):
-        return StateUnavailable(f"The database {path} is damaged. Restore it from a backup.")
-    if name.startswith("SQLITE_CANTOPEN"):
-        return StateUnavailable(f"The database {path} cannot be opened. Check its folder.")
-    return StateUnavailable(f"The database {path} does not answer ({error.orig}).")
-
-
-def _name(error: DatabaseError | InterfaceError) -> str:
-    return str(getattr(error.orig, "sqlite_errorname", ""))
+        raise StateUnavailable(f"The database {backend.name} is overloaded. Try again.") from error

@@ -17,9 +17,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from ragstone.errors import ConfigError, InputError
 from ragstone.ports import Row, Rows
 from ragstone.records import Collection
-from ragstone.state.catalog import SqlCatalog, State, read
+from ragstone.state.catalog import SqlCatalog
 from ragstone.state.database import Database
 from ragstone.state.migrations import REVISIONS, upgrade
+from ragstone.state.move import number_on
 from ragstone.state.tables import collections, documents, jobs, metadata, revisions
 
 BATCH = 500
@@ -79,12 +80,14 @@ class SqlDump:
         return flaws + [f"A row of {row[0]} belongs to no row of {row[2]}." for row in broken]
 
     async def _put(self, rows: Iterable[Rows], those: Sequence[Collection]) -> None:
-        async def work(connection: AsyncConnection) -> State:
+        async def work(connection: AsyncConnection) -> Any:
             await connection.run_sync(lambda sync: _put(sync, metadata, rows))
             await connection.run_sync(lambda sync: _settle(sync, those))
-            return await read(connection)
+            for table in metadata.sorted_tables:
+                await number_on(connection, table)
+            return await self._catalog.replacing(connection)
 
-        await self._database.write(work, self._catalog.take)
+        await self._database.write(work, self._catalog.replaced)
 
 
 def _put(connection: Connection, tables: MetaData, rows: Iterable[Rows]) -> None:

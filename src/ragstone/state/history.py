@@ -21,7 +21,7 @@ class SqlHistory:
     async def save(self, turn: Turn) -> None:
         """Count the turn. Saving a turn twice counts it twice."""
         now = time.time()
-        await self._database.write(lambda connection: count(connection, turn, now))
+        await self._database.write(lambda connection: count(connection, turn, now), alone=False)
 
     async def report(self, tenant: str, days: int) -> Report:
         """`ports.History`."""

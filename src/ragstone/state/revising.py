@@ -31,6 +31,17 @@ async def recover(connection: AsyncConnection) -> frozenset[str]:
     return frozenset((await connection.execute(hidden)).scalars())
 
 
+Read = tuple[frozenset[str], list[Collection]]
+"""The hidden revisions, and the collections."""
+
+
+async def read(connection: AsyncConnection) -> Read:
+    """What there is; whoever was writing has stopped."""
+    hidden = await recover(connection)
+    rows = (await connection.execute(select(collections))).mappings()
+    return hidden, [to_collection(dict(row)) for row in rows]
+
+
 async def begin(connection: AsyncConnection, *, document: Document) -> int:
     """The version that is being written, else a new one; the document's row says so."""
     mine = revisions.c.document_id == document.id

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Table, func, select
+from sqlalchemy import Table, cast, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.records import By, DayUse, Report, StrategyUse, Use
@@ -75,7 +75,8 @@ async def _sums(
     user: str | None = None,
 ) -> list[Any]:
     """Rows of `by` and the sums of `names`, in the order of `by`."""
-    sums = (func.sum(table.c[name]) for name in names)
+    # PostgreSQL adds up integers to decimals.
+    sums = (cast(func.sum(table.c[name]), table.c[name].type) for name in names)
     rows = select(table.c[by], *sums).where(table.c.tenant == tenant, table.c.day >= since)
     if user is not None:
         rows = rows.where(table.c.user == user)

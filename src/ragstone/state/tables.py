@@ -17,8 +17,9 @@ from sqlalchemy import (
     LargeBinary,
     MetaData,
     Table,
-    Text,
 )
+
+from ragstone.state.types import Text
 
 metadata = MetaData(
     naming_convention={
@@ -96,6 +97,32 @@ versions = Table(
 )
 """The last number given to each document, also to deleted ones: no revision name is used twice,
 so a citation or a late purge can never mean other content."""
+
+editions = Table(
+    "editions",
+    metadata,
+    Column("tenant", Text, primary_key=True),
+    Column("collection", Text, primary_key=True),
+    Column("number", BigInteger, nullable=False),
+    ForeignKeyConstraint(
+        ["tenant", "collection"], ["collections.tenant", "collections.name"], ondelete="CASCADE"
+    ),
+)
+"""A number that grows whenever a collection shows other documents; kept on PostgreSQL only, where
+several servers must agree about it."""
+
+readers = Table(
+    "readers",
+    metadata,
+    Column("tenant", Text, primary_key=True),
+    Column("collection", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("since", BigInteger, nullable=False),
+    ForeignKeyConstraint(
+        ["tenant", "collection"], ["collections.tenant", "collections.name"], ondelete="CASCADE"
+    ),
+)
+"""Names that documents of a collection were allowed to, since which edition. As `editions`."""
 
 vocabulary = Table(
     "vocabulary",
@@ -319,6 +346,14 @@ topics = Table(
     Column("note", Text, nullable=False),
     Index(None, "tenant"),
 )
+
+counters = Table(
+    "counters",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("value", BigInteger, nullable=False),
+)
+"""A number for each thing that servers keep in memory; it grows whenever that changes."""
 
 topic_vectors = Table(
     "topic_vectors",

@@ -9,12 +9,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.records import BlockedQuestion, Topic
 from ragstone.state.database import Database
-from ragstone.state.rows import batches, insert, put
+from ragstone.state.rows import batches, count_up, counted, insert, put
 from ragstone.state.tables import blocked_questions, topic_vectors, topics
 from ragstone.turn import Principal
 
 MOST_BLOCKED = 100_000
 """Blocked questions kept at most, so that a flood of them cannot fill the disk."""
+
+COUNTER = "topics"
 
 _DAY = 86_400.0
 
@@ -35,8 +37,13 @@ class SqlTopics:
                 found.setdefault(topic.tenant, []).append(topic)
         return found
 
+    async def number(self) -> int:
+        async with self._database.reading() as connection:
+            return await counted(connection, COUNTER)
+
     async def put(self, topics_: Sequence[Topic]) -> None:
         async def work(connection: AsyncConnection) -> None:
+            await count_up(connection, COUNTER)
             await _forget(connection, [topic.id for topic in topics_])
             rows = [
                 {**asdict(t), "synonyms": list(t.synonyms), "examples": list(t.examples)}
@@ -48,7 +55,11 @@ class SqlTopics:
         await self._database.write(work)
 
     async def remove(self, ids: Sequence[str]) -> None:
-        await self._database.write(lambda connection: _forget(connection, ids))
+        async def work(connection: AsyncConnection) -> None:
+            await count_up(connection, COUNTER)
+            await _forget(connection, ids)
+
+        await self._database.write(work)
 
     async def vectors(self, tenant: str, fingerprint: str) -> Mapping[str, bytes]:
         wanted = (

@@ -1,6 +1,5 @@
 """The words of collections, in the state store."""
 
-import json
 from collections.abc import Collection as Words
 from collections.abc import Sequence
 
@@ -9,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.records import Collection
 from ragstone.state.database import Database
-from ragstone.state.rows import insert
+from ragstone.state.rows import insert, one_value
 from ragstone.state.tables import collections, revisions, vocabulary, vocabulary_read
 
 STALE = 0.1
@@ -23,11 +22,10 @@ class SqlVocabulary:
         self._database = database
 
     async def known(self, collection: Collection, words: Words[str]) -> frozenset[str]:
-        # One value for all words: a thousand bound ones take longer than looking them up.
         async with self._database.reading() as connection:
-            listed = func.json_each(json.dumps(sorted(words))).table_valued("value")
             rows = select(vocabulary.c.word).where(
-                *_of(vocabulary, collection), vocabulary.c.word.in_(select(listed.c.value))
+                *_of(vocabulary, collection),
+                vocabulary.c.word.in_(one_value(connection, sorted(words))),
             )
             return frozenset((await connection.execute(rows)).scalars())
 

@@ -97,6 +97,30 @@ def migrate(
 
 
 @app.command()
+def migrate_state(
+    context: Context,
+    to: Annotated[str, typer.Option(metavar="URL", help="Where to; 'embedded' for the default.")],
+    from_: Annotated[
+        str | None, typer.Option("--from", metavar="URL", help="Where from; STATE__URL if absent.")
+    ] = None,
+    from_password: Annotated[
+        str, typer.Option(envvar="STATE__PASSWORD", help="The password there.")
+    ] = "",
+    to_password: Annotated[
+        str, typer.Option(envvar="STATE__TO_PASSWORD", help="The password there.")
+    ] = "",
+    as_json: opt.AsJson = False,
+) -> None:
+    """Move documents, conversations and all other state to another database, or nothing."""
+    from ragstone.terminal import migrate_state
+
+    settings = settings_of(context)
+    source = settings.state.url if from_ is None else from_
+    ends = (source, from_password), (to, to_password)
+    guarded(lambda: asyncio.run(migrate_state.run(settings, *ends, as_json=as_json)), settings)
+
+
+@app.command()
 def stats(
     context: Context,
     days: Annotated[int, typer.Option(min=1, max=3650, help="Today and the days before.")] = 30,

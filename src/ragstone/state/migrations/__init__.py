@@ -9,9 +9,13 @@ from threading import Lock
 from sqlalchemy import Connection, Engine, inspect, text
 
 from ragstone.errors import ConfigError
+from ragstone.state.tables import metadata
 
-REVISIONS = ("0001", "0002", "0004", "0005", "0006", "0007", "0011")
+REVISIONS = ("0001", "0002", "0004", "0005", "0006", "0007", "0009", "0011")
 """Every migration, oldest first; a test compares this with the files in `versions`."""
+
+MIGRATING = 1_918_989_425
+"""The advisory lock of PostgreSQL under which one server migrates while others wait."""
 
 _ONE_AT_A_TIME = Lock()
 """Alembic keeps the running migration in module globals."""
@@ -25,7 +29,8 @@ def behind(connection: Connection) -> bool:
     if stored is not None and stored not in REVISIONS:
         raise ConfigError(
             f"The data was written by a newer Ragstone (schema {stored}, this one knows "
-            f"{REVISIONS[-1]}). Update Ragstone, or choose another data directory with --data."
+            f"{REVISIONS[-1]}). Update Ragstone, or choose another data directory with --data or "
+            "another database with STATE__URL."
         )
     return bool(stored != REVISIONS[-1])
 
@@ -42,6 +47,28 @@ def upgrade(engine: Engine, schema: str = "head") -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
     with _ONE_AT_A_TIME, engine.begin() as connection:
+        shared = connection.dialect.name == "postgresql"
+        if shared:
+            connection.execute(text(f"SELECT pg_advisory_xact_lock({MIGRATING})"))
         if behind(connection):
             config.attributes["connection"] = connection
             command.upgrade(config, schema)
+            if shared:
+                _order_by_code_points(connection)
+
+
+def _order_by_code_points(connection: Connection) -> None:
+    """Compare texts on PostgreSQL as SQLite does, not by the rules of the database's language."""
+    found = connection.execute(
+        text(
+            "SELECT table_name, column_name FROM information_schema.columns "
+            "WHERE table_schema = current_schema() AND data_type = 'text' "
+            "AND collation_name IS DISTINCT FROM 'C' AND table_name = ANY(:tables)"
+        ),
+        {"tables": list(metadata.tables)},
+    )
+    columns: dict[str, list[str]] = {}
+    for table, column in found:
+        columns.setdefault(table, []).append(f'ALTER "{column}" TYPE text COLLATE "C"')
+    for table, changes in columns.items():
+        connection.execute(text(f'ALTER TABLE "{table}" {", ".join(changes)}'))
