@@ -52,6 +52,7 @@ from ragstone.service import (
     Progress,
 )
 from ragstone.turn import Ask, Hit, Passage, Principal, Traced, Turn
+from tests.fake_jobs import FakeJobs
 
 WORDS = ("The ", "answer ", "is ", "42 ", "[1].")
 MODEL = "fake-embedder"
@@ -101,6 +102,7 @@ class FakeService:
     ingested: list[IngestRequest] = field(default_factory=list)
     deleted: list[tuple[str, tuple[str, ...] | None]] = field(default_factory=list)
     forbidden: dict[str, Topic] = field(default_factory=dict)
+    jobs: FakeJobs = field(default_factory=FakeJobs)
     yielded: int = 0
     health: dict[str, str] = field(
         default_factory=lambda: {"index": "ok", "state": "ok", "models": "ok"}

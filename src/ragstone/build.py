@@ -4,10 +4,10 @@ import asyncio
 import fcntl
 import logging
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
@@ -16,10 +16,13 @@ from ragstone.errors import ConfigError, DataDirectoryInUse
 from ragstone.index.connect import ELSEWHERE, connect
 from ragstone.index.elsewhere import Elsewhere, KnowledgeBase, RetrievalService
 from ragstone.index.topics import TopicCollection
-from ragstone.ingest.jobs import Jobs, Report, Work
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ingest.vocabulary import VocabularyReader
+from ragstone.jobs.runner import Runner, Work
 from ragstone.library import Ragstone
+from ragstone.library.jobs import LocalJobs
+from ragstone.library.removal import Removal
+from ragstone.library.work import works
 from ragstone.models.configured_chat import chat_model
 from ragstone.models.embedders import ConfiguredEmbedders
 from ragstone.models.extractive import Extractive
@@ -45,16 +48,16 @@ from ragstone.ports import (
 )
 from ragstone.recipe import guard, recipes, search_recipes
 from ragstone.records import Collection
-from ragstone.service import IngestRequest, Progress
 from ragstone.settings import CacheSettings, IndexSettings, Settings
 from ragstone.state.cache import LocalCache
 from ragstone.state.catalog import SqlCatalog
-from ragstone.state.database import open_database
+from ragstone.state.database import Database, open_database
 from ragstone.state.history import SqlHistory
 from ragstone.state.jobs import SqlJobs
 from ragstone.state.templates import SqlTemplates
 from ragstone.state.topics import SqlTopics
 from ragstone.state.vocabulary import SqlVocabulary
+from ragstone.state.workers import SqlWorkers
 
 if TYPE_CHECKING:
     from ragstone.state.cache_redis import RedisCache
@@ -63,7 +66,7 @@ log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
-async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmbedders, SqlJobs]]:
+async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmbedders, Database]]:
     """Open the data directory; raises DataDirectoryInUse, ConfigError, StateUnavailable."""
     data = settings.ragstone_data.expanduser().absolute()
     async with AsyncExitStack() as stack:
@@ -110,7 +113,7 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
         for collection in await catalog.collections():
             await index.create(collection)
             await _warn_if_lost(collection, catalog, index)
-        yield kit, embedders, SqlJobs(database)
+        yield kit, embedders, database
 
 
 def checker() -> Checker:
@@ -151,23 +154,36 @@ async def open_two_indexes(
 
 
 @asynccontextmanager
-async def open(settings: Settings) -> AsyncIterator[Ragstone]:
-    """A Ragstone on the data directory of `settings`, closed at the end."""
-    async with open_kit(settings) as (kit, embedders, store):
+async def open(settings: Settings, work: Mapping[str, Work] = {}) -> AsyncIterator[Ragstone]:
+    """A Ragstone on the data directory of `settings`, closed at the end. `work` are kinds of jobs
+    that it does besides its own."""
+    async with open_kit(settings) as (kit, embedders, database):
         reader = await _reader(settings, kit)
         pipeline = Pipeline(kit.index, kit.catalog, kit.embedders, settings.ingest, reader)
         data = settings.ragstone_data.expanduser().absolute()
         searching = asyncio.Semaphore(settings.rag.parallel or (os.cpu_count() or 1) + 1)
-        jobs = Jobs(data / "jobs.sqlite", store, _work(kit, pipeline))
+        answers = Engine(kit, recipes(settings), searching=searching)
+        removal, store = Removal(kit, pipeline), SqlJobs(database)
+        runner = Runner(
+            store,
+            SqlWorkers(database),
+            {**works(pipeline, answers, removal), **work},
+            settings.jobs,
+            settings.jobs.url or f"sqlite:///{data / 'jobs.sqlite'}",
+            shared=bool(settings.jobs.url),
+        )
         ragstone = Ragstone(
             kit,
-            Engine(kit, recipes(settings), searching=searching),
+            answers,
             Engine(kit, search_recipes(settings), searching=searching),
             pipeline,
-            jobs,
+            removal,
+            LocalJobs(store, runner, settings.jobs),
+            runner,
             embedders.usable,
             data,
             guard(settings),
+            settings.jobs.delete_at_once,
         )
         try:
             yield ragstone
@@ -266,19 +282,6 @@ def _reranker(settings: Settings, chat: Completer | None) -> Reranker | None:
             f"RERANK__MODEL is {rerank.model!r}: set RERANK__BASE_URL to the endpoint that has it."
         )
     return None
-
-
-def _work(kit: Kit, pipeline: Pipeline) -> dict[str, Work]:
-    """What each kind of job does."""
-
-    async def ingest(job: str, request: dict[str, Any], report: Report) -> Progress:
-        lists = {name: tuple(request[name]) for name in ("paths", "allowed")}
-        return await pipeline.ingest(job, IngestRequest(**{**request, **lists}), report)
-
-    async def build_anew(job: str, request: dict[str, Any], report: Report) -> Progress:
-        return await pipeline.rebuild(job, request["tenant"], request["collection"], report)
-
-    return {"ingest": ingest, "rebuild": build_anew}
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """Jobs: work that goes on without whoever asked for it, and outlives the process that began it."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, get_args
 
@@ -104,7 +104,7 @@ class JobsService(Protocol):
         limit: int = 100,
         *,
         principal: Principal | None = None,
-    ) -> "list[JobView]":
+    ) -> Sequence[JobView]:
         """The jobs of a tenant, or only the principal's own, newest first and without results."""
         ...
 
@@ -130,7 +130,7 @@ class JobsService(Protocol):
         """The job as it is now and whenever it changes, until it has ended."""
         ...
 
-    async def kinds(self) -> "list[KindView]":
+    async def kinds(self) -> Sequence[KindView]:
         """Every kind of job that is done here."""
         ...
 

@@ -5,6 +5,7 @@ a default and a help text; `docs/reference.md` lists them, and a test holds the 
 """
 
 from ragstone.settings.all import Settings, load
+from ragstone.settings.jobs import JobSettings
 from ragstone.settings.models import EmbeddingSettings, LlmSettings, RerankSettings
 from ragstone.settings.rag import RagSettings, SelfRagSettings
 from ragstone.settings.server import ServerSettings
@@ -23,6 +24,7 @@ __all__ = [
     "EmbeddingSettings",
     "IndexSettings",
     "IngestSettings",
+    "JobSettings",
     "LlmSettings",
     "RagSettings",
     "RerankSettings",
