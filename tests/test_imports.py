@@ -29,7 +29,7 @@ LAYERS = (
     {"metrics"},
     {"dialects", "remote"},
     {"app"},
-    {"server", "evaluation"},
+    {"server", "worker", "evaluation"},
     {"terminal"},
     {"cli"},
     {"reference"},

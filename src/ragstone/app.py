@@ -3,7 +3,7 @@
 from fastapi import FastAPI
 
 from ragstone import __version__
-from ragstone.dialects import docs, local, openai, ops, retrieval, topics
+from ragstone.dialects import docs, jobs, local, local_jobs, openai, ops, retrieval, topics
 from ragstone.dialects.guards import BodyLimit, Observe, OnlyFromHere
 from ragstone.dialects.http import handle_errors
 from ragstone.metrics import Metrics
@@ -31,6 +31,8 @@ def create_app(service: Service, settings: Settings, token: str) -> FastAPI:
         retrieval.router(service),
         local.router(service, metrics, token),
         topics.router(service, token),
+        local_jobs.router(service, token),
+        jobs.router(service, token),
         ops.router(service, metrics, token),
         docs.router(app),
     ):

@@ -169,8 +169,8 @@ async def open(settings: Settings, work: Mapping[str, Work] = {}) -> AsyncIterat
             SqlWorkers(database),
             {**works(pipeline, answers, removal), **work},
             settings.jobs,
-            settings.jobs.url or f"sqlite:///{data / 'jobs.sqlite'}",
-            shared=bool(settings.jobs.url),
+            queue_url(settings) or f"sqlite:///{data / 'jobs.sqlite'}",
+            shared=bool(queue_url(settings)),
         )
         ragstone = Ragstone(
             kit,
@@ -191,6 +191,11 @@ async def open(settings: Settings, work: Mapping[str, Work] = {}) -> AsyncIterat
             await ragstone.aclose()
             if reader:
                 await reader.aclose()
+
+
+def queue_url(settings: Settings) -> str:
+    """The database in which several processes share their jobs, empty for this process alone."""
+    return settings.jobs.url
 
 
 async def _reader(settings: Settings, kit: Kit) -> VocabularyReader | None:

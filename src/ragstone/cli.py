@@ -10,6 +10,7 @@ from ragstone.errors import RagstoneError
 from ragstone.evaluation.commands import app as eval_app
 from ragstone.terminal import options as opt
 from ragstone.terminal.cache import app as cache_app
+from ragstone.terminal.jobs import app as jobs_app
 from ragstone.terminal.managing import app as managing
 from ragstone.terminal.running import Context, guarded, run, settings_of
 from ragstone.terminal.topics import app as topics_app
@@ -29,6 +30,7 @@ app.add_typer(managing)
 app.add_typer(eval_app, name="eval")
 app.add_typer(topics_app, name="topics")
 app.add_typer(cache_app, name="cache")
+app.add_typer(jobs_app, name="jobs")
 
 
 @app.callback()
@@ -158,6 +160,15 @@ def serve(
     changed = settings.server.model_copy(update=given)
     settings = settings.model_copy(update={"server": changed})
     guarded(lambda: server.serve(settings), settings, tracebacks=True)
+
+
+@app.command()
+def worker(context: Context) -> None:
+    """Run the jobs of a server on another machine until Ctrl-C. Needs STATE__URL and INDEX__URL."""
+    from ragstone import worker
+
+    settings = settings_of(context)
+    guarded(lambda: worker.work(settings), settings, tracebacks=True)
 
 
 @app.command()

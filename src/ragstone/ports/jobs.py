@@ -20,8 +20,8 @@ WRITING = ("ingest", "rebuild", "delete", "graph")
 @dataclass(frozen=True, slots=True)
 class Job:
     """One job. `worker` is who runs it, `attempts` how often it was begun, of which `failures`
-    ended in an error that may pass and `deaths` with the process; it is not begun before `due_at` and
-    forgotten at `expires_at`. Times are seconds since 1970."""
+    ended in an error that may pass and `deaths` with the process; it is not begun before `due_at`
+    and forgotten at `expires_at`. Times are seconds since 1970."""
 
     id: str
     kind: str
