@@ -1,6 +1,7 @@
 """Several processes on one queue in PostgreSQL: every job once, whatever dies."""
 
 import asyncio
+import contextlib
 import os
 import random
 import signal
@@ -8,14 +9,15 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 import pytest
 
-from ragstone.ports.jobs import NewJob
+from ragstone.errors import StateUnavailable
+from ragstone.ports.jobs import Job, NewJob
 from ragstone.settings import JobSettings
 from tests.conformance.postgres_server import PostgresServer
 from tests.jobs.kit import EVA, Counting, Queue, fresh_database, shared_queue
@@ -27,8 +29,8 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-async def url(postgres: PostgresServer) -> AsyncIterator[str]:
-    yield await fresh_database(postgres.url)
+async def url(postgres: PostgresServer) -> str:
+    return await fresh_database(postgres.url)
 
 
 class Process:
@@ -74,7 +76,8 @@ async def submit(queue: Queue, count: int) -> list[str]:
     """Queue jobs without running any here."""
     ids = [f"job{n:04}" for n in range(count)]
     for n, id in enumerate(ids):
-        new = NewJob(id, "ask" if n % 5 else "ingest", {"n": n}, "default", "eva", ("staff",))
+        kind = "ask" if n % 5 else "ingest"
+        new = NewJob(id, kind, {"n": n}, "default", "eva", ("staff",), f"collection {n % 7}")
         await queue.store.submit(new, 100_000)
     return ids
 
@@ -87,6 +90,17 @@ async def all_done(queue: Queue, count: int, seconds: float) -> None:
             return
         assert time.monotonic() < deadline, counts
         await asyncio.sleep(0.1)
+
+
+async def settled(queue: Queue, id: str) -> Job:
+    """The job when it is done, as soon as the database says so."""
+    async with asyncio.timeout(60):
+        while True:
+            with contextlib.suppress(StateUnavailable):
+                job = await queue.store.get(id)
+                if job and job.state == "done":
+                    return job
+            await asyncio.sleep(0.1)
 
 
 async def results_fit(queue: Queue, ids: list[str]) -> None:
@@ -116,7 +130,7 @@ async def test_kill_9_at_any_instant_loses_no_job_and_ends_none_twice(
     url: str, tmp_path: Path
 ) -> None:
     async with shared_queue(url, {}) as queue:
-        ids = await submit(queue, 60 * KILLS)
+        ids = await submit(queue, 30 * KILLS)
         with processes(url, 2, 0.4, tmp_path) as running:
             for kill in range(KILLS):
                 victim = random.choice(running)
@@ -193,7 +207,5 @@ async def test_jobs_wait_while_the_database_is_away(url: str, postgres: Postgres
         async with asyncio.timeout(30):
             while not count.reached:
                 await asyncio.sleep(0.05)
-            while (view := await queue.store.get(job.id)) is None or view.state != "done":
-                await asyncio.sleep(0.1)
-        assert view.attempts == 1
+        assert (await settled(queue, job.id)).attempts == 1
         assert (await queue.ended((await queue.submit()).id)).state == "done"

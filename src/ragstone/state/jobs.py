@@ -7,7 +7,7 @@ because it seemed dead, was cancelled or paused, cannot be ended by that process
 
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, delete, func, select, update
@@ -20,20 +20,16 @@ from ragstone.ports.jobs import (
     FAILED,
     QUEUED,
     RUNNING,
-    WRITING,
     Ended,
     Job,
     NewJob,
     State,
 )
 from ragstone.state.database import Database
+from ragstone.state.job_claims import READY, claim, in_turn, to_job
 from ragstone.state.rows import insert
 from ragstone.state.tables import job_kinds, jobs
 
-CROWD = 20
-"""Waiting jobs looked at for each free place, where those of one collection wait for each other."""
-_QUEUE_LOCK = 0x7261_6773_746F_6E65
-"""Any number that nobody else uses for a lock in the same database."""
 FULL_SECONDS = 5.0
 """When a submission that found the queue full is to be tried again."""
 
@@ -53,7 +49,7 @@ class SqlJobs:
         now = time.time()
 
         async def work(connection: AsyncConnection) -> Job:
-            await _in_turn(connection)
+            await in_turn(connection)
             known = await _first(connection, select(jobs).where(jobs.c.id == new.id))
             if known and not _over(known, now):
                 return known
@@ -80,39 +76,12 @@ class SqlJobs:
     async def claim(self, worker: str, free: Mapping[str, int]) -> list[Job]:
         """Give the next jobs of each kind to `worker`, at most as many as it has free; in order of
         priority, then of age. What may not begin yet (see `next_due`) stays."""
-        now = time.time()
-
-        async def work(connection: AsyncConnection) -> list[Job]:
-            await _in_turn(connection)
-            claimed: list[Job] = []
-            for kind, places in free.items():
-                waiting = (
-                    select(jobs)
-                    .where(jobs.c.kind == kind, jobs.c.due_at <= now, *_READY)
-                    .order_by(jobs.c.priority, jobs.c.created_at, jobs.c.id)
-                    .limit(places if kind not in WRITING else places * CROWD)
-                    .with_for_update(skip_locked=True)
-                )
-                found = [_job(row) for row in (await connection.execute(waiting)).mappings()]
-                claimed += _one_each(found, claimed)[:places]
-            if claimed:
-                mine = {"state": RUNNING, "worker": worker, "updated_at": now, "error": ""}
-                await connection.execute(
-                    update(jobs)
-                    .where(jobs.c.id.in_([job.id for job in claimed]))
-                    .values(**mine, code="", attempts=jobs.c.attempts + 1)
-                )
-            return [
-                replace(job, state=RUNNING, worker=worker, attempts=job.attempts + 1)
-                for job in claimed
-            ]
-
-        return await self._database.write(work)
+        return await self._database.write(lambda c: claim(c, worker, free))
 
     async def next_due(self, kinds: Collection[str]) -> float | None:
         """When the first of the waiting jobs of these kinds may begin, None for not by itself: its
         kind is paused, or another job is changing its collection."""
-        waiting = select(func.min(jobs.c.due_at)).where(jobs.c.kind.in_(list(kinds)), *_READY)
+        waiting = select(func.min(jobs.c.due_at)).where(jobs.c.kind.in_(list(kinds)), *READY)
         async with self._database.reading() as connection:
             due: float | None = await connection.scalar(waiting)
         return due
@@ -250,7 +219,7 @@ class SqlJobs:
 
     async def _all(self, statement: Select[Any]) -> list[Job]:
         async with self._database.reading() as connection:
-            return [_job(row) for row in (await connection.execute(statement)).mappings()]
+            return [to_job(row) for row in (await connection.execute(statement)).mappings()]
 
     async def _change(self, where: Sequence[ColumnElement[bool]], **values: Any) -> int:
         async def work(connection: AsyncConnection) -> int:
@@ -267,39 +236,6 @@ class SqlJobs:
             return [Ended(*row) for row in (await connection.execute(rows)).all()]
 
         return await self._database.write(work)
-
-
-_other = jobs.alias()
-_READY = (
-    jobs.c.state == QUEUED,
-    jobs.c.kind.not_in(select(job_kinds.c.kind).where(job_kinds.c.paused)),
-    jobs.c.kind.not_in(WRITING)
-    | ~(
-        select(_other.c.id)
-        .where(_other.c.state == RUNNING, _other.c.kind.in_(WRITING))
-        .where(_other.c.tenant == jobs.c.tenant, _other.c.collection == jobs.c.collection)
-        .exists()
-    ),
-)
-"""Waiting jobs that may begin when they are due."""
-
-
-def _one_each(found: Sequence[Job], claimed: Sequence[Job]) -> list[Job]:
-    """Of the jobs that change a collection, one for each collection."""
-    places = {(job.tenant, job.collection) for job in claimed if job.kind in WRITING}
-    chosen = []
-    for job in found:
-        place = job.tenant, job.collection
-        if job.kind not in WRITING or place not in places:
-            chosen.append(job)
-            places |= {place} if job.kind in WRITING else set()
-    return chosen
-
-
-async def _in_turn(connection: AsyncConnection) -> None:
-    """Let one process at a time decide what is queued and begun; SQLite always does."""
-    if connection.dialect.name == "postgresql":
-        await connection.execute(select(func.pg_advisory_xact_lock(_QUEUE_LOCK)))
 
 
 def _of(worker: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
@@ -322,7 +258,7 @@ def _expired(job: Job, now: float) -> bool:
 
 async def _first(connection: AsyncConnection, statement: Select[Any]) -> Job | None:
     row = (await connection.execute(statement)).mappings().first()
-    return None if row is None else _job(row)
+    return None if row is None else to_job(row)
 
 
 async def _twin(connection: AsyncConnection, new: NewJob) -> Job | None:
@@ -335,9 +271,5 @@ async def _twin(connection: AsyncConnection, new: NewJob) -> Job | None:
     )
     for row in (await connection.execute(like)).mappings():
         if row["request"] == new.request and list(row["groups"]) == sorted(new.groups):
-            return _job(row)
+            return to_job(row)
     return None
-
-
-def _job(row: Mapping[Any, Any]) -> Job:
-    return Job(**{field.name: row[field.name] for field in fields(Job)})
