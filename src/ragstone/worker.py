@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from ragstone import build
 from ragstone.errors import ConfigError
+from ragstone.evaluation.job import evaluations
 from ragstone.settings import Settings
 
 
@@ -20,7 +21,7 @@ async def _work(settings: Settings, say: Callable[[str], None]) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    async with build.open(settings) as service:
+    async with build.open(settings, evaluations(settings)) as service:
         await service.start_jobs()
         kinds = ", ".join(one.kind for one in await service.jobs.kinds())
         say(f"Ragstone runs jobs ({kinds}) until it is stopped.")

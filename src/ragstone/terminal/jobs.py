@@ -1,12 +1,13 @@
 """The `ragstone jobs` commands: what goes on in the background, and how to steer it."""
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Annotated, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from ragstone.terminal import options as opt
-from ragstone.terminal.running import Context, fail, run, settings_of
+from ragstone.terminal.running import Context, run, settings_of
 
 if TYPE_CHECKING:
     from ragstone.service import Service
@@ -72,6 +73,7 @@ def pause(
     context: Context, id: MaybeId = "", kind: OfKind = None, tenant: Tenant = "default"
 ) -> None:
     """Stop a job until it is resumed, or begin no more jobs of a kind."""
+    _one_of(id, kind)
     run(settings_of(context), lambda s: _either(s, "pause", tenant, id, kind))
 
 
@@ -80,6 +82,7 @@ def resume(
     context: Context, id: MaybeId = "", kind: OfKind = None, tenant: Tenant = "default"
 ) -> None:
     """Let a paused job go on, or begin jobs of a kind again."""
+    _one_of(id, kind)
     run(settings_of(context), lambda s: _either(s, "resume", tenant, id, kind))
 
 
@@ -97,6 +100,19 @@ def retry(
 
 
 @app.command()
+def evaluate(
+    context: Context,
+    what: Annotated[Literal["retrieval", "answers"], typer.Argument(help="What to measure.")],
+    directory: Annotated[Path, typer.Argument(help="The folder of 'ragstone eval'.")],
+    split: Annotated[str, typer.Option(help="Which questions: the folder's name.")] = "dev",
+    limit: Annotated[int | None, typer.Option(min=1, help="At most so many questions.")] = None,
+) -> None:
+    """Let the running server measure in the background; 'ragstone jobs show' has the figures."""
+    wanted = {"what": what, "directory": str(directory.absolute()), "split": split, "limit": limit}
+    run(settings_of(context), lambda s: _submit(s, "evaluation", wanted))
+
+
+@app.command()
 def clean(
     context: Context,
     state: Annotated[
@@ -109,6 +125,11 @@ def clean(
 ) -> None:
     """Forget jobs that have ended, with their results."""
     run(settings_of(context), lambda s: _clean(s, tenant, state, older))
+
+
+def _one_of(id: str, kind: str | None) -> None:
+    if bool(id) is bool(kind):
+        raise typer.BadParameter("name a job or give --kind, but not both")
 
 
 async def _list(
@@ -154,7 +175,6 @@ async def _kinds(service: "Service", as_json: bool) -> int:
 
 async def _show(service: "Service", tenant: str, id: str, follow: bool, as_json: bool) -> int:
     from contextlib import aclosing
-    from typing import Any
 
     from ragstone import wire
     from ragstone.errors import UnknownJob
@@ -205,8 +225,6 @@ async def _either(
 ) -> int:
     from ragstone.terminal.show import out
 
-    if bool(id) is bool(kind):
-        fail("name a job or give --kind, but not both.", 2)
     if not kind:
         return await _steer(service, action, tenant, id)
     act: Callable[[str], Awaitable[None]] = getattr(service.jobs, f"{action}_kind")
@@ -224,6 +242,15 @@ async def _retry(service: "Service", tenant: str, id: str) -> int:
     for one in found:
         await _steer(service, "retry", tenant, one.id)
     out(f"{len(found):,} jobs are queued again.")
+    return 0
+
+
+async def _submit(service: "Service", kind: str, request: dict[str, Any]) -> int:
+    from ragstone.terminal.show import out
+    from ragstone.turn import Principal
+
+    view = await service.jobs.submit(kind, request, principal=Principal())
+    out(view.id)
     return 0
 
 
