@@ -30,6 +30,7 @@ NAMES = (
     "concurrency",
     "chat",
     "kill9",
+    "jobs",
     "installed_size",
     "token_counts",
     "markers",
