@@ -47,6 +47,15 @@ async def test_the_same_question_twice_is_one_job_whose_answer_is_kept(tmp_path:
         assert answering.asked == 1
 
 
+async def test_an_equal_request_is_one_job_while_it_goes_on(tmp_path: Path) -> None:
+    async with queue_in(tmp_path, {"ingest": Counting(0.1)}) as queue:
+        paths = {"paths": ("/a", "/b")}
+        first = await queue.jobs.submit("ingest", paths, principal=EVA)
+        assert (await queue.jobs.submit("ingest", paths, principal=EVA)).id == first.id
+        await queue.ended(first.id)
+        assert (await queue.jobs.submit("ingest", paths, principal=EVA)).id != first.id
+
+
 async def test_to_anybody_else_a_job_does_not_exist(tmp_path: Path) -> None:
     async with queue_in(tmp_path, {"ask": Answering()}) as queue:
         job = await queue.jobs.ask(ASK)

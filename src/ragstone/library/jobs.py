@@ -1,5 +1,6 @@
 """The jobs of this process's Ragstone: who may see and steer which."""
 
+import json
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import replace
@@ -63,7 +64,9 @@ class LocalJobs:
             raise InputError(f"There are no jobs of the kind {kind!r} here; there are {kinds}.")
         if len(id) > MOST_ID:
             raise InputError(f"The id of a job has at most {MOST_ID} characters.")
-        new = self._new(kind, id or uuid4().hex, dict(request), principal)
+        # As it will be read again: equal requests are compared, and a tuple is no list.
+        stored = json.loads(json.dumps(dict(request)))
+        new = self._new(kind, id or uuid4().hex, stored, principal)
         if priority is not None:
             new = replace(new, priority=priority)
         job = await self._submit(new, same=not id)
