@@ -33,6 +33,7 @@ NAMES = (
     "chat",
     "streaming",
     "kill9",
+    "jobs",
     "installed_size",
     "token_counts",
     "markers",

@@ -10,7 +10,7 @@ from tests.fake_service import FakeService
 
 
 @asynccontextmanager
-async def open_fake(settings: Settings) -> AsyncIterator[FakeService]:
+async def open_fake(settings: Settings, work: object = None) -> AsyncIterator[FakeService]:
     """What `build.open` does, without its adapters; says when it is closed."""
     settings.ragstone_data.mkdir(parents=True, exist_ok=True)
     try:

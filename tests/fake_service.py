@@ -64,6 +64,7 @@ from ragstone.service.maintenance import Maintenance
 from ragstone.service.statistics import Statistics
 from ragstone.settings import Settings
 from ragstone.turn import Ask, Hit, Passage, Principal, Traced, Turn
+from tests.fake_jobs import FakeJobs
 from tests.memory_store import MemorySettings, MemoryTemplates
 
 WORDS = ("The ", "answer ", "is ", "42 ", "[1].")
@@ -136,6 +137,7 @@ class FakeService:
     ingested: list[IngestRequest] = field(default_factory=list)
     deleted: list[tuple[str, tuple[str, ...] | None]] = field(default_factory=list)
     forbidden: dict[str, Topic] = field(default_factory=dict)
+    jobs: FakeJobs = field(default_factory=FakeJobs)
     yielded: int = 0
     conversations: Any = None
     settings: LocalSettings = field(

@@ -6,7 +6,9 @@ from ragstone import __version__
 from ragstone.dialects import (
     conversations,
     docs,
+    jobs,
     local,
+    local_jobs,
     maintenance,
     openai,
     ops,
@@ -54,6 +56,8 @@ def create_app(
         statistics.router(service, token),
         runtime.router(service),
         prompts.router(service),
+        local_jobs.router(service, token),
+        jobs.router(service, token),
         ops.router(service, metrics, token),
         docs.router(app),
     ):

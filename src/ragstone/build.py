@@ -5,7 +5,6 @@ import logging
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
@@ -14,12 +13,15 @@ from ragstone.errors import ConfigError
 from ragstone.index.connect import ELSEWHERE, connect
 from ragstone.index.elsewhere import Elsewhere, KnowledgeBase, RetrievalService
 from ragstone.index.topics import TopicCollection
-from ragstone.ingest.jobs import Jobs, Report, Work
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ingest.vocabulary import VocabularyReader
+from ragstone.jobs.runner import Runner, Work
 from ragstone.library import Ragstone
-from ragstone.library.configured import Configured
+from ragstone.library.configured import Configured, ConfiguredAnswers
+from ragstone.library.jobs import LocalJobs
 from ragstone.library.maintenance import LocalMaintenance
+from ragstone.library.removal import Removal
+from ragstone.library.work import works
 from ragstone.models.configured_chat import chat_model
 from ragstone.models.embedders import ConfiguredEmbedders
 from ragstone.models.extractive import Extractive
@@ -45,11 +47,11 @@ from ragstone.ports import (
 )
 from ragstone.records import Collection
 from ragstone.room_queue import RoomQueue
-from ragstone.service import IngestRequest, Progress
 from ragstone.settings import IndexSettings, Settings, StateSettings
 from ragstone.state.catalog import SqlCatalog
-from ragstone.state.connect import open_state
+from ragstone.state.connect import address, open_state
 from ragstone.state.conversation_store import open_conversations
+from ragstone.state.database import Database
 from ragstone.state.dump import SqlDump
 from ragstone.state.jobs import SqlJobs
 from ragstone.state.lock import locked
@@ -59,12 +61,13 @@ from ragstone.state.settings import SqlSettings
 from ragstone.state.topics import SqlTopics
 from ragstone.state.traces import SqlTraces
 from ragstone.state.vocabulary import SqlVocabulary
+from ragstone.state.workers import SqlWorkers
 
 log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
-async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmbedders, SqlJobs]]:
+async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmbedders, Database]]:
     """Open the data directory; raises DataDirectoryInUse, ConfigError, StateUnavailable."""
     data = settings.ragstone_data.expanduser().absolute()
     async with AsyncExitStack() as stack:
@@ -120,7 +123,7 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
         for collection in await catalog.collections():
             await index.create(collection)
             await _warn_if_lost(collection, catalog, index)
-        yield kit, embedders, SqlJobs(database)
+        yield kit, embedders, database
 
 
 def checker() -> Checker:
@@ -175,27 +178,40 @@ async def move_state(
 
 
 @asynccontextmanager
-async def open(settings: Settings) -> AsyncIterator[Ragstone]:
-    """A Ragstone on the data directory of `settings`, closed at the end."""
-    async with open_kit(settings) as (kit, embedders, store):
+async def open(settings: Settings, work: Mapping[str, Work] = {}) -> AsyncIterator[Ragstone]:
+    """A Ragstone on the data directory of `settings`, closed at the end. `work` are kinds of jobs
+    that it does besides its own."""
+    async with open_kit(settings) as (kit, embedders, database):
         reader = await _reader(settings, kit)
         pipeline = Pipeline(kit.index, kit.catalog, kit.embedders, settings.ingest, reader)
         data = settings.ragstone_data.expanduser().absolute()
         searching = asyncio.Semaphore(settings.rag.parallel or (os.cpu_count() or 1) + 1)
         waits = settings.conversation
         rooms = RoomQueue(kit.conversations, waits.wait_seconds, waits.max_waiting)
-        jobs = Jobs(data / "jobs.sqlite", store, _work(kit, pipeline))
         configured = Configured(settings)
+        answers = Engine(kit, configured.answering, searching=searching, rooms=rooms)
+        removal, store = Removal(kit, pipeline), SqlJobs(database)
+        runner = Runner(
+            store,
+            SqlWorkers(database),
+            {**works(pipeline, ConfiguredAnswers(answers, configured), removal), **work},
+            settings.jobs,
+            queue_url(settings) or f"sqlite:///{data / 'jobs.sqlite'}",
+            shared=bool(queue_url(settings)),
+        )
         ragstone = Ragstone(
             kit,
-            Engine(kit, configured.answering, searching=searching, rooms=rooms),
+            answers,
             Engine(kit, configured.searching, searching=searching),
             pipeline,
-            jobs,
+            removal,
+            LocalJobs(store, runner, settings.jobs),
+            runner,
             embedders.usable,
             data,
             configured,
             LocalMaintenance(kit, pipeline),
+            settings.jobs.delete_at_once,
         )
         try:
             await ragstone.watch()
@@ -204,6 +220,11 @@ async def open(settings: Settings) -> AsyncIterator[Ragstone]:
             await ragstone.aclose()
             if reader:
                 await reader.aclose()
+
+
+def queue_url(settings: Settings) -> str:
+    """The database in which several processes share their jobs, empty for this process alone."""
+    return settings.jobs.url or address(settings.state)
 
 
 async def _reader(settings: Settings, kit: Kit) -> VocabularyReader | None:
@@ -265,16 +286,3 @@ def _reranker(settings: Settings, chat: Completer | None, templates: Templates) 
             f"RERANK__MODEL is {rerank.model!r}: set RERANK__BASE_URL to the endpoint that has it."
         )
     return None
-
-
-def _work(kit: Kit, pipeline: Pipeline) -> dict[str, Work]:
-    """What each kind of job does."""
-
-    async def ingest(job: str, request: dict[str, Any], report: Report) -> Progress:
-        lists = {name: tuple(request[name]) for name in ("paths", "allowed")}
-        return await pipeline.ingest(job, IngestRequest(**{**request, **lists}), report)
-
-    async def build_anew(job: str, request: dict[str, Any], report: Report) -> Progress:
-        return await pipeline.rebuild(job, request["tenant"], request["collection"], report)
-
-    return {"ingest": ingest, "rebuild": build_anew}

@@ -11,6 +11,7 @@ from ragstone.evaluation.commands import app as eval_app
 from ragstone.terminal import options as opt
 from ragstone.terminal.cache import app as cache_app
 from ragstone.terminal.conversations import app as conversations_app
+from ragstone.terminal.jobs import app as jobs_app
 from ragstone.terminal.maintenance import app as maintenance
 from ragstone.terminal.managing import app as managing
 from ragstone.terminal.prompts import app as prompts_app
@@ -37,6 +38,7 @@ app.add_typer(cache_app, name="cache")
 app.add_typer(conversations_app, name="conversations")
 app.add_typer(settings_app, name="settings")
 app.add_typer(prompts_app, name="prompts")
+app.add_typer(jobs_app, name="jobs")
 
 
 @app.callback()
@@ -170,6 +172,15 @@ def serve(
     given = {"server.host": host, "server.port": port}
     settings = settings_of(context, **{key: v for key, v in given.items() if v is not None})
     guarded(lambda: server.serve(settings), settings, tracebacks=True)
+
+
+@app.command()
+def worker(context: Context) -> None:
+    """Run the jobs of a server on another machine until Ctrl-C. Needs STATE__URL and INDEX__URL."""
+    from ragstone import worker
+
+    settings = settings_of(context)
+    guarded(lambda: worker.work(settings), settings, tracebacks=True)
 
 
 @app.command()

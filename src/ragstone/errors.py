@@ -14,6 +14,7 @@ RagstoneError
 │   ├── InvalidRoom
 │   ├── UnknownRoom
 │   ├── InvalidBlock
+│   ├── UnknownJob
 │   ├── QuestionBlocked
 │   ├── InvalidSetting
 │   ├── UnknownSetting
@@ -33,7 +34,8 @@ RagstoneError
 ├── ConfigError             a setting must change first
 │   └── EmbeddingMismatch
 ├── Conflict                something else holds what is needed
-│   └── DataDirectoryInUse
+│   ├── DataDirectoryInUse
+│   └── JobEnded
 ├── StorageFull             the disk is full; nothing already written is harmed
 ├── StageTimeout            a stage took longer than its limit
 └── Unavailable             something Ragstone needs does not answer; a retry may help
@@ -41,6 +43,7 @@ RagstoneError
     ├── StateUnavailable
     ├── ModelUnavailable
     ├── Busy
+    ├── QueueFull
     ├── GuardUnavailable
     └── CheckUnavailable
 
@@ -162,6 +165,17 @@ class InvalidBlock(InputError):
     status = 422
 
 
+class UnknownJob(InputError):
+    code = "unknown_job"
+    status = 404
+
+    def __init__(self, id: str) -> None:
+        super().__init__(
+            f"There is no job {id!r}. Ended jobs and their results are kept for a while only; "
+            "submit it again."
+        )
+
+
 class QuestionBlocked(InputError):
     """A search for a forbidden topic; the message is the guidance of the settings."""
 
@@ -275,6 +289,12 @@ class DataDirectoryInUse(Conflict):
     retry = True
 
 
+class JobEnded(Conflict):
+    """The state of a job does not allow what was asked of it."""
+
+    code = "job_ended"
+
+
 class StorageFull(RagstoneError):
     code = "storage_full"
     status = 507
@@ -316,6 +336,11 @@ class ModelUnavailable(Unavailable):
 
 class Busy(Unavailable):
     code = "busy"
+
+
+class QueueFull(Unavailable):
+    code = "queue_full"
+    status = 429
 
 
 class GuardUnavailable(Unavailable):

@@ -17,6 +17,7 @@ from ragstone import build
 from ragstone.app import create_app
 from ragstone.dialects.guards import is_loopback
 from ragstone.errors import ConfigError, DataDirectoryInUse
+from ragstone.evaluation.job import evaluations
 from ragstone.remote import SERVER_FILE, find_server
 from ragstone.settings import Settings
 from ragstone.telemetry import Telemetry, tracer
@@ -43,7 +44,7 @@ async def _serve(settings: Settings, say: Callable[[str], None]) -> None:
             "Use that one, stop it, or choose another directory with --data."
         )
     with _listen(settings.server.host, settings.server.port) as listener:
-        async with build.open(settings) as service:
+        async with build.open(settings, evaluations(settings)) as service:
             await service.start_jobs()
             token = secrets.token_urlsafe(32)
             url = _url(listener)

@@ -13,8 +13,9 @@ from sqlalchemy import create_engine
 from ragstone.backup.archive import ArchiveReader
 from ragstone.backup.back_up import back_up
 from ragstone.errors import ConfigError, InputError
+from ragstone.ports.jobs import NewJob
+from ragstone.state.jobs import SqlJobs
 from ragstone.state.migrations import upgrade
-from ragstone.state.rows import insert
 from ragstone.state.tables import documents, jobs, statistics
 from tests.backup.house import House, opened
 from tests.databases import DatabaseOpener
@@ -118,18 +119,14 @@ async def test_given_a_document_changed_while_a_backup_is_written_then_it_is_who
 async def test_given_a_job_that_runs_then_its_backup_says_that_it_must_be_started_again(
     house: House, tmp_path: Path
 ) -> None:
-    async def work(connection: object) -> None:
-        row = {c.name: "" for c in jobs.columns} | {"id": "one", "kind": "ingest"}
-        row |= {"request": {}, "progress": {}, "state": "running"}  # type: ignore[operator]
-        row |= {"created_at": 1.0, "updated_at": 1.0}  # type: ignore[operator]
-        await connection.execute(insert(connection, jobs).values(**row))  # type: ignore
-
-    await house.database.write(work)
+    store = SqlJobs(house.database)
+    await store.submit(NewJob("one", "ask", {"question": "Why?"}), 10)
+    assert await store.claim("w1", {"ask": 1})
     await house.back_up(tmp_path / "backup.zip")
     await house.restore(tmp_path / "backup.zip")
     [job] = await house.rows(jobs)
     assert job["state"] == "failed"
-    assert "Start it again" in str(job["error"])
+    assert "begins it again" in str(job["error"])
 
 
 async def test_given_a_file_that_is_there_then_it_is_not_overwritten(

@@ -21,7 +21,7 @@ from ragstone.errors import ConfigError
 from ragstone.ports import Conversations, History, Lease
 from ragstone.records import Report, StrategyUse
 from ragstone.room_queue import RoomQueue
-from ragstone.settings import ConversationSettings, Settings
+from ragstone.settings import ConversationSettings, Settings, load
 from ragstone.state.conversation_store import mongo_url, open_conversations
 from ragstone.state.database import Database, open_database
 from ragstone.state.mongo import kept as bson_values

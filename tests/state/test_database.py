@@ -187,13 +187,14 @@ WRITER = """
 import asyncio, sys
 from pathlib import Path
 from ragstone.state.database import open_database
+from ragstone.ports.jobs import NewJob
 from ragstone.state.jobs import SqlJobs
 
 async def main():
     async with open_database(Path(sys.argv[1])) as database:
         store = SqlJobs(database)
         for number in range(10**9):
-            await store.create(f"{number:09}", "ingest", {"text": "x" * 5000})
+            await store.submit(NewJob(f"{number:09}", "ingest", {"text": "x" * 5000}), 10**9)
             print(number, flush=True)
 
 asyncio.run(main())

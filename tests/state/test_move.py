@@ -11,6 +11,7 @@ from ragstone.answer import Answer
 from ragstone.conversation import entry, place
 from ragstone.errors import Conflict
 from ragstone.ingest.topics import topic
+from ragstone.ports.jobs import NewJob
 from ragstone.state.catalog import SqlCatalog
 from ragstone.state.conversations import SqlConversations
 from ragstone.state.database import Database, open_backend, open_database
@@ -39,7 +40,7 @@ async def fill(database: Database) -> None:
     await topics.put([salary])
     await topics.keep_vectors("f", {salary.id: b"\0\1\2"})
     for number in range(600):
-        await SqlJobs(database).create(f"j{number}", "ingest", {"paths": ["/a"]})
+        await SqlJobs(database).submit(NewJob(f"j{number}", "ingest", {"paths": ["/a"]}), 1000)
     await SqlHistory(database).save(asked("Why?"))
     await SqlConversations(database).append(ROOM, entry(asked("Why?"), 1.0))
 
@@ -94,7 +95,7 @@ async def test_given_a_target_that_holds_something_then_nothing_moves(
 ) -> None:
     async with open_database(tmp_path / "a.sqlite") as source, open_backend(Postgres(url)) as there:
         await fill(source)
-        await SqlJobs(there).create("other", "ingest", {})
+        await SqlJobs(there).submit(NewJob("other", "ingest", {}), 10)
         before = await rows(there)
         with pytest.raises(Conflict, match="already holds a state"):
             await move(source, there)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ragstone.build import open_kit
 from ragstone.errors import InputError
+from ragstone.evaluation.apart import apart
 from ragstone.evaluation.dataset import read_rows
 from ragstone.evaluation.measures import percentile
 from ragstone.ingest.topics import example_list, read_csv, read_file
@@ -49,8 +50,8 @@ async def evaluate(
     rows = _rows(file)
     listed = read_csv(example_list() if topics is None else read_file(topics), TENANT)
     with tempfile.TemporaryDirectory(prefix="ragstone-eval-") as directory:
-        apart = settings.model_copy(update={"ragstone_data": Path(directory)})
-        async with open_kit(apart) as (kit, _, _):
+        chosen = apart(settings, Path(directory))
+        async with open_kit(chosen) as (kit, _, _):
             assert kit.topics is not None  # noqa: S101  open_kit always makes them
             await kit.topics.put(TENANT, listed)
             stage = guard(settings)

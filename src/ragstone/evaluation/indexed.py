@@ -10,6 +10,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 from ragstone.build import open_kit
 from ragstone.chunk import Chunk
+from ragstone.evaluation.apart import apart
 from ragstone.evaluation.dataset import Entry
 from ragstone.ingest.chunk import chunk
 from ragstone.ingest.document import Block
@@ -38,8 +39,8 @@ async def indexed(entries: Sequence[Entry], settings: Settings) -> AsyncIterator
     """Index `entries` in a temporary directory, with `settings` otherwise."""
     with tempfile.TemporaryDirectory(prefix="ragstone-eval-") as directory:
         uncached = settings.cache.model_copy(update={"enabled": False})
-        apart = settings.model_copy(update={"ragstone_data": Path(directory), "cache": uncached})
-        async with open_kit(apart) as (kit, _, _):
+        chosen = apart(settings, Path(directory)).model_copy(update={"cache": uncached})
+        async with open_kit(chosen) as (kit, _, _):
             collection = collection_of(entries, kit)
             await kit.index.create(collection)
             await kit.catalog.put_collection(collection)

@@ -10,6 +10,7 @@ from statistics import fmean
 from ragstone.build import open_kit
 from ragstone.errors import InputError
 from ragstone.evaluation import measures
+from ragstone.evaluation.apart import apart
 from ragstone.evaluation.dataset import read_rows
 from ragstone.events import Event
 from ragstone.ports import Kit
@@ -74,8 +75,8 @@ async def judging(settings: Settings) -> AsyncIterator[Judging]:
     """What judges texts one after the other, warmed up, by rules and examples."""
     stage = Classify(asks_model=False, threshold=settings.adaptive.intent_threshold)
     with tempfile.TemporaryDirectory(prefix="ragstone-eval-") as directory:
-        apart = settings.model_copy(update={"ragstone_data": Path(directory)})
-        async with open_kit(apart) as (kit, _, _):
+        chosen = apart(settings, Path(directory))
+        async with open_kit(chosen) as (kit, _, _):
 
             async def judged(texts: Sequence[str]) -> list[Judged]:
                 return [await _judged(stage, kit, text) for text in texts]

@@ -11,22 +11,24 @@ from ragstone import __version__
 from ragstone.engine import Engine
 from ragstone.errors import (
     InvalidTopic,
-    UnknownCollection,
-    UnknownDocument,
+    RagstoneError,
     UnknownModel,
     UnknownTopic,
 )
 from ragstone.events import Event
 from ragstone.filters import AnyOf, Not
-from ragstone.ingest.jobs import Jobs
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ingest.topics import MOST_TOPICS, topic
+from ragstone.jobs.runner import Runner
 from ragstone.library.configured import Configured
 from ragstone.library.conversations import LocalConversations
+from ragstone.library.jobs import LocalJobs
 from ragstone.library.prompts import LocalPrompts
+from ragstone.library.removal import Removal
 from ragstone.library.settings import LocalSettings
 from ragstone.library.statistics import LocalStatistics
 from ragstone.library.watching import Watch
+from ragstone.library.work import DELETE, INGEST, REBUILD, progress_of
 from ragstone.ports import CacheFigures, Embedder, Kit, Topics
 from ragstone.records import BlockedQuestion, Collection, Document, Report, Ruling, Topic
 from ragstone.service import CollectionSummary, Found, IngestRequest, Overview, Progress
@@ -44,11 +46,14 @@ class Ragstone:
         answers: Engine,
         searches: Engine,
         pipeline: Pipeline,
-        jobs: Jobs,
+        removal: Removal,
+        jobs: LocalJobs,
+        runner: Runner,
         embedders: Callable[[], Sequence[Embedder]],
         data: Path,
         configured: Configured,
         maintenance: Maintenance,
+        delete_at_once: int,
     ) -> None:
         store, templates = kit.settings, kit.templates
         assert store is not None and templates is not None  # noqa: S101, PT018  build.py makes them
@@ -56,7 +61,10 @@ class Ragstone:
         self._answers = answers
         self._searches = searches
         self._pipeline = pipeline
-        self._jobs = jobs
+        self._removal = removal
+        self._delete_at_once = delete_at_once
+        self.jobs = jobs
+        self._runner = runner
         self._embedders = embedders
         self._data = data
         self.maintenance = maintenance
@@ -76,29 +84,32 @@ class Ragstone:
         return Found(turn.hits, turn.trace, turn.question if turn.original else "")
 
     async def ingest(self, request: IngestRequest) -> AsyncGenerator[Progress, None]:
-        async with aclosing(self._job("ingest", asdict(request))) as job:
+        whose = Principal(request.tenant)
+        async with aclosing(self._job(INGEST, asdict(request), whose)) as job:
             async for progress in job:
                 yield progress
 
     async def rebuild(self, tenant: str, collection: str) -> AsyncGenerator[Progress, None]:
-        await self._known(tenant, collection)
+        await self._removal.known(tenant, collection)
         request = {"tenant": tenant, "collection": collection}
-        async with aclosing(self._job("rebuild", request)) as job:
+        async with aclosing(self._job(REBUILD, request, Principal(tenant))) as job:
             async for progress in job:
                 yield progress
 
-    async def _job(self, kind: str, request: dict[str, Any]) -> AsyncGenerator[Progress, None]:
-        job = await self._jobs.submit(kind, request)
-        async with aclosing(self._jobs.watch(job)) as watched:
-            async for progress in watched:
-                yield progress
+    async def _job(
+        self, kind: str, request: dict[str, Any], whose: Principal
+    ) -> AsyncGenerator[Progress, None]:
+        job = await self.jobs.submit(kind, request, principal=whose)
+        async with aclosing(self.jobs.watch(whose, job.id)) as watched:
+            async for view in watched:
+                yield progress_of(view)
 
     async def collections(self, principal: Principal) -> list[CollectionSummary]:
         known = await self._kit.catalog.collections(principal.tenant)
         return list(await asyncio.gather(*(self._summary(c, principal) for c in known)))
 
     async def _summary(self, collection: Collection, principal: Principal) -> CollectionSummary:
-        documents = await self._readable(principal, collection.name)
+        documents = await self._removal.readable(principal, collection.name)
         async with self._kit.catalog.seeing() as hidden:
             where = Not(AnyOf("revision", tuple(sorted(hidden))))
             chunks = await self._kit.index.count(collection, where)
@@ -114,22 +125,24 @@ class Ragstone:
     async def documents(
         self, principal: Principal, collection: str, *, limit: int = 1000, offset: int = 0
     ) -> list[Document]:
-        await self._known(principal.tenant, collection)
-        return (await self._readable(principal, collection))[offset : offset + limit]
+        await self._removal.known(principal.tenant, collection)
+        return (await self._removal.readable(principal, collection))[offset : offset + limit]
 
     async def delete(
         self, principal: Principal, collection: str, paths: Sequence[str] | None = None
     ) -> int:
-        known = await self._known(principal.tenant, collection)
-        documents = await self._readable(principal, collection)
-        if paths is not None:
-            documents = _named(documents, paths)
-        await self._kit.catalog.retire([document.id for document in documents])
-        await self._pipeline.purge()
-        if paths is None:
-            await self._kit.catalog.drop_collection(known.tenant, known.name)
-            await self._kit.index.drop(known)
-        return len(documents)
+        await self._removal.known(principal.tenant, collection)
+        documents = len(await self._removal.named(principal, collection, paths))
+        if documents <= self._delete_at_once:
+            return await self._removal.remove(principal, collection, paths)
+        given = None if paths is None else sorted(paths)
+        request = {"collection": collection, "paths": given, "documents": documents}
+        job = await self.jobs.submit(DELETE, request, principal=principal)
+        async with aclosing(self.jobs.watch(principal, job.id)) as watched:
+            async for view in watched:
+                if view.state == "done" and view.result:
+                    return int(view.result["deleted"])
+        raise RagstoneError(view.error or "The deletion was cancelled; what it did stays.")
 
     async def report(self, principal: Principal, days: int) -> Report:
         return await self._kit.history.report(principal.tenant, days)
@@ -204,7 +217,7 @@ class Ragstone:
             failed=sum(c.failed for c in collections),
             answerer=self._kit.answerer.name,
             models={embedder.name: "embedding" for embedder in self._embedders()},
-            jobs=self._jobs.unfinished(),
+            jobs=tuple(progress_of(v) for v in await self.jobs.unfinished(INGEST, REBUILD)),
             disk_bytes=await asyncio.to_thread(_size, self._data),
         )
 
@@ -223,26 +236,15 @@ class Ragstone:
 
     async def start_jobs(self) -> None:
         """Continue what an earlier process left unfinished."""
-        await self._jobs.start()
+        await self._runner.start()
 
     async def aclose(self) -> None:
         """Stop jobs (the next start continues them) and wait for what is being stored."""
         await self._watch.aclose()
-        await self._jobs.stop()
+        await self._runner.stop()
         await self._answers.aclose()
         await self._searches.aclose()
         self._pipeline.close()
-
-    async def _known(self, tenant: str, name: str) -> Collection:
-        collection = await self._kit.catalog.collection(tenant, name)
-        if collection is None:
-            raise UnknownCollection(name)
-        return collection
-
-    async def _readable(self, principal: Principal, collection: str) -> list[Document]:
-        documents = await self._kit.catalog.documents(principal.tenant, collection)
-        names = set(principal.names)
-        return [document for document in documents if names & set(document.allowed)]
 
 
 def _state(result: object) -> str:
@@ -250,22 +252,6 @@ def _state(result: object) -> str:
     if isinstance(result, BaseException):
         return str(result)
     return f"ok: {result}" if result else "ok"
-
-
-def _named(documents: Sequence[Document], paths: Sequence[str]) -> list[Document]:
-    """The documents that `paths` name: by id, by path, or by a folder above them."""
-    named: dict[str, Document] = {}
-    for path in paths:
-        place = "/" + path.strip("/")
-        found = [
-            d
-            for d in documents
-            if d.id == path or d.path == place or d.path.startswith(place + "/")
-        ]
-        if not found:
-            raise UnknownDocument(path)
-        named.update((document.id, document) for document in found)
-    return list(named.values())
 
 
 def _size(root: Path) -> int:

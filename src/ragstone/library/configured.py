@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from ragstone import registry
+from ragstone.engine import Engine
 from ragstone.errors import ConfigError, InvalidSetting, RagstoneError
 from ragstone.options import PREFIX
 from ragstone.recipe import Recipe, guard, recipes, search_recipes
@@ -17,7 +18,7 @@ from ragstone.settings import Settings
 from ragstone.settings.names import nested
 from ragstone.settings.scope import chain, place
 from ragstone.stages.guard import Guard
-from ragstone.turn import Ask, Level
+from ragstone.turn import Ask, Level, Turn
 
 log = logging.getLogger(__name__)
 
@@ -181,3 +182,15 @@ def _sentence(error: Exception) -> str:
         said = first["msg"].removeprefix("Value error, ")
         return f"These settings do not fit together: {name + ': ' if name else ''}{said}."
     return str(error)
+
+
+class ConfiguredAnswers:
+    """An engine that answers as the settings say; for questions that are asked by jobs."""
+
+    def __init__(self, engine: Engine, configured: Configured) -> None:
+        self._engine = engine
+        self._configured = configured
+
+    async def answered(self, ask: Ask) -> Turn:
+        """The finished turn; raises what it failed with."""
+        return await self._engine.answered(self._configured.asked(ask))

@@ -20,6 +20,7 @@ from ragstone.events import Done, Event, Failed
 from ragstone.ports import CacheFigures
 from ragstone.records import BlockedQuestion, Document, Report, Ruling, Topic
 from ragstone.remote.conversations import RemoteConversations
+from ragstone.remote.jobs import RemoteJobs
 from ragstone.remote.maintenance import RemoteMaintenance
 from ragstone.remote.prompts import RemotePrompts
 from ragstone.remote.settings import RemoteSettings
@@ -118,6 +119,7 @@ class RemoteRagstone:
         self.conversations = RemoteConversations(self._answer)
         self.settings = RemoteSettings(self._send)
         self.prompts = RemotePrompts(self._send)
+        self.jobs = RemoteJobs(self._post, self._events)
 
     async def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
         async with aclosing(self._events("/local/ask", wire.dump(ask))) as items:

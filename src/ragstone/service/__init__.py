@@ -13,6 +13,7 @@ from ragstone.events import Event
 from ragstone.ports import CacheFigures
 from ragstone.records import BlockedQuestion, Collection, Document, Report, Ruling, Topic
 from ragstone.service.conversations import ConversationService
+from ragstone.service.jobs import JobsService
 from ragstone.service.maintenance import Maintenance
 from ragstone.service.prompts import Prompts
 from ragstone.service.settings import RuntimeSettings
@@ -132,6 +133,9 @@ class Service(Protocol):
     def prompts(self) -> Prompts:
         """What chat models are told."""
         ...
+
+    @property
+    def jobs(self) -> JobsService: ...
 
     def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
         """Answer a question; see `events`. Close the iterator to cancel."""

@@ -6,6 +6,7 @@ can change at run time is changed in the state store: `ragstone.registry`.
 """
 
 from ragstone.settings.all import Settings
+from ragstone.settings.jobs import JobSettings
 from ragstone.settings.models import EmbeddingSettings, LlmSettings, RerankSettings
 from ragstone.settings.observing import LogSettings, StatisticsSettings, TelemetrySettings
 from ragstone.settings.origin import Origin
@@ -29,6 +30,7 @@ __all__ = [
     "EmbeddingSettings",
     "IndexSettings",
     "IngestSettings",
+    "JobSettings",
     "LlmSettings",
     "LogSettings",
     "Origin",

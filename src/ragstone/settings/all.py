@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
+from ragstone.settings.jobs import JobSettings
 from ragstone.settings.models import EmbeddingSettings, LlmSettings, RerankSettings
 from ragstone.settings.neighbours import McpSettings, PloneSettings, ServiceSettings
 from ragstone.settings.observing import LogSettings, StatisticsSettings, TelemetrySettings
@@ -55,6 +56,7 @@ class Settings(BaseModel):
     spelling: SpellingSettings = SpellingSettings()
     adaptive: AdaptiveSettings = AdaptiveSettings()
     self_rag: SelfRagSettings = SelfRagSettings()
+    jobs: JobSettings = JobSettings()
     statistics: StatisticsSettings = StatisticsSettings()
     log: LogSettings = LogSettings()
     telemetry: TelemetrySettings = TelemetrySettings()

@@ -21,11 +21,18 @@ from ragstone.state.catalog import SqlCatalog
 from ragstone.state.database import Database
 from ragstone.state.migrations import REVISIONS, upgrade
 from ragstone.state.move import number_on
-from ragstone.state.tables import collections, documents, jobs, metadata, revisions
+from ragstone.state.tables import (
+    collections,
+    documents,
+    job_workers,
+    jobs,
+    metadata,
+    revisions,
+)
 
 BATCH = 500
 UNREAD = "This was being indexed when the backup was made. Ingest it again."
-UNENDED = "This had not ended when the backup was made. Start it again."
+UNENDED = "This had not ended when the backup was made. 'ragstone jobs retry' begins it again."
 ENDED = ("done", "failed", "cancelled")
 
 
@@ -120,6 +127,7 @@ def _settle(connection: Connection, those: Sequence[Collection]) -> None:
     connection.execute(
         jobs.update().where(jobs.c.state.not_in(ENDED)).values(state="failed", error=UNENDED)
     )
+    connection.execute(job_workers.delete())
     writing = documents.c.status == "writing"
     unread = writing & (documents.c.version == 0)
     connection.execute(documents.update().where(unread).values(status="failed", error=UNREAD))

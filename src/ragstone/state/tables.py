@@ -300,7 +300,42 @@ jobs = Table(
     Column("error", Text, nullable=False),
     Column("created_at", Double, nullable=False),
     Column("updated_at", Double, nullable=False),
+    Column("tenant", Text, nullable=False, server_default="default"),
+    Column("user", Text, nullable=False, server_default="local"),
+    Column("groups", JSON, nullable=False, server_default="[]"),
+    Column("collection", Text, nullable=False, server_default=""),
+    Column("priority", Integer, nullable=False, server_default="0"),
+    Column("attempts", Integer, nullable=False, server_default="0"),
+    Column("failures", Integer, nullable=False, server_default="0"),
+    Column("deaths", Integer, nullable=False, server_default="0"),
+    Column("worker", Text, nullable=False, server_default=""),
+    Column("due_at", Double, nullable=False, server_default="0"),
+    Column("code", Text, nullable=False, server_default=""),
+    Column("result", JSON(none_as_null=True)),
+    Column("expires_at", Double),
     Index(None, "state"),
+    Index(None, "kind", "state", "priority", "created_at"),
+    Index(None, "tenant", "created_at"),
+    Index(None, "expires_at"),
+)
+"""What is to be done, goes on, or was done. `worker` is who runs it, `attempts` how often it was
+begun, of which `failures` ended in an error and `deaths` with the process; it is not begun before
+`due_at`, and forgotten at `expires_at`."""
+
+job_workers = Table(
+    "job_workers",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("host", Text, nullable=False),
+    Column("beat", BigInteger, nullable=False),
+)
+"""Processes that run jobs. One whose `beat` stands still has died; whoever sees it removes it."""
+
+job_kinds = Table(
+    "job_kinds",
+    metadata,
+    Column("kind", Text, primary_key=True),
+    Column("paused", Boolean, nullable=False),
 )
 
 traces = Table(

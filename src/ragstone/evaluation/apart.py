@@ -1,0 +1,11 @@
+"""Settings for an evaluation, which touches nothing that a server uses."""
+
+from pathlib import Path
+
+from ragstone.settings import ConversationSettings, JobSettings, Settings, StateSettings
+
+
+def apart(settings: Settings, directory: Path) -> Settings:
+    """The settings on a directory of its own, which shares its state with no server."""
+    alone = {"ragstone_data": directory, "state": StateSettings(), "jobs": JobSettings()}
+    return settings.model_copy(update={**alone, "conversation": ConversationSettings()})

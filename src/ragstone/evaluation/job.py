@@ -1,0 +1,60 @@
+"""Evaluations as jobs of a server: measured in the background, the figures are the result."""
+
+import math
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ragstone.errors import InputError
+from ragstone.jobs.runner import Report, Work
+from ragstone.ports.jobs import Job
+from ragstone.settings import Settings
+
+EVALUATION = "evaluation"
+
+Evaluate = Callable[..., Awaitable[Mapping[str, float | None]]]
+
+
+class Wanted(BaseModel):
+    """The request of an evaluation: as `ragstone eval WHAT DIRECTORY --split --limit`."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    what: Literal["retrieval", "answers"]
+    directory: Path
+    split: str = "dev"
+    limit: int | None = Field(None, ge=1)
+
+
+def evaluations(settings: Settings) -> dict[str, Work]:
+    """What a server does of this kind; it measures in a throw-away index."""
+
+    async def evaluate(job: Job, report: Report) -> dict[str, Any]:
+        try:
+            wanted = Wanted(**job.request)
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"]))
+            raise InputError(f"This is no evaluation: {place}: {first['msg']}.") from error
+        if not wanted.directory.is_dir():
+            raise InputError(f"There is no folder {wanted.directory} on the server's machine.")
+        found = await _measure(wanted.what)(
+            wanted.directory, settings, wanted.split, limit=wanted.limit
+        )
+        return {"measures": {name: _finite(value) for name, value in found.items()}}
+
+    return {EVALUATION: evaluate}
+
+
+def _measure(what: Literal["retrieval", "answers"]) -> Evaluate:
+    """Imported only when it is needed: a server starts faster without it."""
+    from ragstone.evaluation import answering, retrieval
+
+    return retrieval.evaluate if what == "retrieval" else answering.evaluate
+
+
+def _finite(value: float | None) -> float | None:
+    """JSON has no NaN."""
+    return value if value is None or math.isfinite(value) else None

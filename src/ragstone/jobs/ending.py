@@ -1,0 +1,86 @@
+"""How an attempt ends: the job is done, tried again later, or failed for good."""
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from ragstone.errors import RagstoneError, Unavailable
+from ragstone.ports.jobs import DONE, FAILED, Job, JobStore, State
+from ragstone.settings import JobSettings
+
+log = logging.getLogger(__name__)
+
+BROKE = "Something broke inside Ragstone; the log says what."
+DAY = 86_400.0
+INSIST_SECONDS = 1.0
+
+
+class Ending:
+    """Records how attempts end, with retries by the settings."""
+
+    def __init__(self, store: JobStore, settings: JobSettings) -> None:
+        self._store = store
+        self._settings = settings
+
+    async def done(
+        self, job: Job, result: dict[str, Any] | None, progress: Mapping[str, Any] | None
+    ) -> None:
+        """The job is done; its result is kept for as long as its kind's results are."""
+        final = {**(progress or {}), "share": 1.0, "eta": 0.0}
+        until = self.until(job.kind, DONE)
+        await self._insist(
+            lambda: self._store.finish(job, DONE, until, result=result, progress=final, code="")
+        )
+
+    async def broken(self, job: Job, error: BaseException) -> None:
+        """The attempt failed: the job is queued again if that may help, else it has failed."""
+        known = _known(error)
+        if known is None:
+            log.error("Job %s (%s) broke", job.id, job.kind, exc_info=error)
+        message, code = (known.message, known.code) if known else (BROKE, "error")
+        if known and known.retry and job.failures < self._settings.retries:
+            due = time.time() + self._backoff(job.failures, known)
+            await self._insist(lambda: self._store.again(job, due, message, code))
+        else:
+            until = self.until(job.kind, FAILED)
+            await self._insist(
+                lambda: self._store.finish(job, FAILED, until, error=message, code=code)
+            )
+
+    def until(self, kind: str, state: State) -> float:
+        """Until when a job that ends now is kept."""
+        answered = kind == "ask" and state == DONE
+        kept = self._settings.answer_ttl_seconds if answered else self._settings.keep_days * DAY
+        return time.time() + kept
+
+    def _backoff(self, failures: int, error: RagstoneError) -> float:
+        """Seconds before the next attempt: doubled each time, and spread by half either way."""
+        settings = self._settings
+        # The exponent is bounded because 2.0 ** 1024 is no number any more.
+        pause = min(settings.retry_most_seconds, settings.retry_seconds * 2.0 ** min(failures, 30))
+        wanted = (error.retry_after or 0.0) if isinstance(error, Unavailable) else 0.0
+        return max(wanted, pause * random.uniform(0.5, 1.5))  # noqa: S311
+
+    async def _insist(self, record: Callable[[], Awaitable[bool]]) -> None:
+        """Record how a job ended, as soon as the database takes it.
+
+        A job that was taken away meanwhile is not recorded: the store refuses.
+        """
+        while True:
+            try:
+                await record()
+                return
+            except RagstoneError as error:
+                log.warning("The end of a job cannot be recorded yet: %s", error)
+                await asyncio.sleep(INSIST_SECONDS)
+
+
+def _known(error: BaseException) -> RagstoneError | None:
+    """The error that was raised on purpose, also from inside a group."""
+    if isinstance(error, BaseExceptionGroup):
+        found = error.subgroup(RagstoneError)
+        return _known(found.exceptions[0]) if found else None
+    return error if isinstance(error, RagstoneError) else None

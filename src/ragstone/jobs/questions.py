@@ -1,0 +1,70 @@
+"""Asynchronous questions: which are the same job, and the finished answer as JSON."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Protocol
+
+from ragstone import wire
+from ragstone.answer import Answer
+from ragstone.ports.jobs import Job
+from ragstone.service.jobs import ASK
+from ragstone.turn import Ask, Passage, Turn
+
+PREFIX = "ragask_"
+ID_DIGITS = 32
+
+
+class Answers(Protocol):
+    """Answers questions (`engine.Engine`)."""
+
+    async def answered(self, ask: Ask) -> Turn: ...
+
+
+def question_id(ask: Ask) -> str:
+    """`ragask_` and a hash of the question, of who may read what, and of all that the answer
+    depends on: collection, filter (which holds the path), level, history and options."""
+    said = wire.dump(replace(ask, id="", question=" ".join(ask.question.split())))
+    said["principal"]["groups"] = sorted(set(ask.principal.groups))
+    text = json.dumps(said, sort_keys=True, separators=(",", ":"))
+    return PREFIX + hashlib.sha256(text.encode()).hexdigest()[:ID_DIGITS]
+
+
+def request_of(ask: Ask) -> dict[str, Any]:
+    """The question as a job keeps it."""
+    return {ASK: wire.dump(ask)}
+
+
+async def answer(answers: Answers, job: Job) -> dict[str, Any]:
+    """Answer the question of a job. All attempts have one ask id, by which what is kept of a
+    question can be told from what is already there."""
+    ask = wire.load(Ask, job.request[ASK])
+    return result_of(await answers.answered(replace(ask, id=f"{job.id}.{job.created_at:.6f}")))
+
+
+def result_of(turn: Turn) -> dict[str, Any]:
+    """A finished answer: its text, what it cost, its sources, and what is known of it."""
+    answer = turn.answer or Answer()
+    known = wire.answered(turn)
+    passages = {passage.number: passage for passage in turn.passages}
+    return {
+        "question": turn.ask.question,
+        "answer": answer.text,
+        "finish": answer.finish,
+        "model": answer.model,
+        "usage": wire.dump(turn.usage),
+        **known,
+        "sources": [_source(one, passages[one["number"]]) for one in known["sources"]],
+    }
+
+
+def _source(source: Mapping[str, Any], passage: Passage) -> dict[str, Any]:
+    chunk = passage.hit.chunk
+    metadata = dict(chunk.metadata or {})
+    return {
+        **source,
+        "chunk_index": chunk.chunk_index,
+        "portal_type": metadata.get("portal_type"),
+        "metadata": metadata,
+    }

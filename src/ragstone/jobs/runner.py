@@ -1,0 +1,309 @@
+"""Runs jobs in this process: takes as many from the queue as may run, and sees to their end."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import random
+import socket
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from ragstone.errors import RagstoneError
+from ragstone.jobs.ending import DAY, Ending
+from ragstone.jobs.workers import Others
+from ragstone.jobs.workflows import Workflows
+from ragstone.ports.jobs import Beats, Ended, Job, JobStore
+from ragstone.settings import JobSettings
+
+log = logging.getLogger(__name__)
+
+Progress = Mapping[str, Any]
+Report = Callable[[Progress], None]
+Work = Callable[[Job, Report], Awaitable[dict[str, Any] | None]]
+"""Does a job and returns its result. It may be run again after any step, and is cancelled to stop
+it; what it reports may hold `share` (0..1) and `eta` (seconds)."""
+
+WATCH_SECONDS = 0.5
+"""How often progress is stored, and jobs are looked up that others may have taken away."""
+SWEEP_SECONDS = 10.0
+RECOVERY_SECONDS = 1.0
+"""Pause after the database did not answer."""
+
+
+@dataclass(slots=True)
+class _Running:
+    """A job that goes on in this process. `taken`: it is another's now, or nobody's."""
+
+    job: Job
+    began: float
+    task: "asyncio.Task[dict[str, Any] | None] | None" = None
+    progress: Progress | None = None
+    stored: Progress | None = None
+    taken: bool = False
+
+    def take_away(self) -> None:
+        self.taken = True
+        if self.task:
+            self.task.cancel()
+
+
+class Runner:
+    """Runs the kinds of jobs that `work` does. `start` takes over what dead processes left, `stop`
+    leaves what is unfinished to the next. `shared` says that other processes have the same queue.
+    """
+
+    def __init__(
+        self,
+        store: JobStore,
+        beats: Beats,
+        work: Mapping[str, Work],
+        settings: JobSettings,
+        url: str,
+        shared: bool = False,
+    ) -> None:
+        self.id = f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:8]}"
+        self._store = store
+        self._beats = beats
+        self._work = work
+        self._settings = settings
+        self._shared = shared
+        self._ending = Ending(store, settings)
+        self._workflows = Workflows(url, self.id)
+        self._others = Others(beats, settings.worker_timeout)
+        self._running: dict[str, _Running] = {}
+        self._places = {kind: settings.concurrency(kind) for kind in work}
+        self._wake = asyncio.Event()
+        self._changed = asyncio.Event()
+        self._starting = asyncio.Lock()
+        self._loops: list[asyncio.Task[None]] = []
+        self._stopping = False
+        self._strays: set[str] = set()
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of jobs that are done here."""
+        return tuple(self._work)
+
+    async def start(self) -> None:
+        """Begin to run jobs, also those that died with an earlier process. Once is enough."""
+        async with self._starting:
+            if not self._loops and not self._stopping:
+                await self._workflows.launch(self._attempt)
+                await self._beats.enter(self.id, socket.gethostname())
+                await self._take_over()
+                loops = (self._dispatch(), self._watch(), self._look_after())
+                self._loops = [asyncio.create_task(loop) for loop in loops]
+
+    def wake(self) -> None:
+        """There may be something to begin."""
+        self._wake.set()
+
+    def interrupt(self, job: str) -> None:
+        """Stop a job that was cancelled or paused, if it goes on here."""
+        if job in self._running:
+            self._running[job].take_away()
+        self._publish()
+
+    def progress(self, job: str) -> Progress | None:
+        """How far a job is that goes on here, None for another."""
+        running = self._running.get(job)
+        return running.progress if running else None
+
+    async def changed(self, seconds: float) -> None:
+        """Wait until something may have changed with a job, `seconds` at most."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._changed.wait(), seconds)
+
+    async def forget(self, ended: Sequence[Ended]) -> None:
+        """Drop the records of the attempts at forgotten jobs."""
+        await self._workflows.forget(
+            [
+                _attempt_id(job.id, job.created_at, number)
+                for job in ended
+                for number in range(1, job.attempts + 1)
+            ]
+        )
+
+    async def stop(self) -> None:
+        """Interrupt what runs, to be continued by whoever takes it next."""
+        self._stopping = True
+        for loop in self._loops:
+            loop.cancel()
+        await asyncio.gather(*self._loops, return_exceptions=True)
+        while self._running:
+            for running in self._running.values():
+                running.take_away()
+            await self.changed(0.1)
+        if self._loops:
+            try:
+                await self._store.release(self.id)
+                await self._beats.leave(self.id)
+            except RagstoneError as error:
+                log.warning("The jobs of this process wait until it is missed: %s", error)
+        await self._workflows.destroy()
+
+    async def _dispatch(self) -> None:
+        """Begin jobs as long as there are any and there is room, then wait for either."""
+        while True:
+            self._wake.clear()
+            try:
+                if await self._begin_some():
+                    continue
+                pause = await self._pause()
+            except RagstoneError as error:
+                log.warning("The queue of jobs: %s", error)
+                pause = RECOVERY_SECONDS
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), pause)
+
+    async def _begin_some(self) -> bool:
+        """Claim what there is room for; whether there was anything."""
+        free = self._free()
+        due = await self._store.next_due(list(free)) if free else None
+        if due is None or due > time.time():
+            return False
+        jobs = await self._store.claim(self.id, free)
+        self._running.update({job.id: _Running(job, time.monotonic()) for job in jobs})
+        for job in jobs:
+            try:
+                await self._workflows.begin(_attempt_id(job.id, job.created_at, job.attempts))
+            except Exception as error:
+                self._running.pop(job.id, None)
+                await self._ending.broken(job, error)
+        self._publish()
+        return bool(jobs)
+
+    def _free(self) -> dict[str, int]:
+        """How many more jobs of each kind may run here, where any may."""
+        busy = [running.job.kind for running in self._running.values()]
+        free = {kind: places - busy.count(kind) for kind, places in self._places.items()}
+        return {kind: places for kind, places in free.items() if places > 0}
+
+    async def _pause(self) -> float | None:
+        """Seconds until the queue is looked at again if nothing wakes; None for never."""
+        free = self._free()
+        due = await self._store.next_due(list(free)) if free else None
+        waits = [max(0.01, due - time.time())] if due is not None else []
+        if self._shared:
+            waits.append(self._settings.poll_seconds * random.uniform(0.8, 1.2))  # noqa: S311
+        return min(waits, default=None)
+
+    async def _attempt(self, id: str) -> None:
+        """One attempt at a job, as the workflow of this id."""
+        running = self._running.get(id.rsplit(".", 2)[0])
+        if running is None or id != _attempt_id(
+            running.job.id, running.job.created_at, running.job.attempts
+        ):
+            return
+        try:
+            running.task = asyncio.create_task(self._do(running))
+            if running.taken:
+                running.task.cancel()
+            await asyncio.wait([running.task])
+            await self._end(running, running.task)
+        finally:
+            del self._running[running.job.id]
+            self._publish()
+            self.wake()
+
+    async def _do(self, running: _Running) -> dict[str, Any] | None:
+        def report(progress: Progress) -> None:
+            running.progress = _with_eta(progress, time.monotonic() - running.began)
+            self._publish()
+
+        return await self._work[running.job.kind](running.job, report)
+
+    async def _end(self, running: _Running, task: "asyncio.Task[dict[str, Any] | None]") -> None:
+        """Record what came of an attempt, unless the job was taken away."""
+        if running.taken:
+            return
+        if task.cancelled():
+            await self._ending.broken(running.job, asyncio.CancelledError())
+        elif error := task.exception():
+            await self._ending.broken(running.job, error)
+        else:
+            await self._ending.done(running.job, task.result(), running.progress)
+
+    async def _watch(self) -> None:
+        """Store progress, and stop what was taken away by another process."""
+        while True:
+            await asyncio.sleep(WATCH_SECONDS)
+            try:
+                for running in list(self._running.values()):
+                    if running.progress is not running.stored and running.progress is not None:
+                        running.stored = running.progress
+                        await self._store.report(running.job, running.progress)
+                if self._shared:
+                    await self._compare()
+            except RagstoneError as error:
+                log.warning("The jobs of this process cannot be looked up: %s", error)
+
+    async def _compare(self) -> None:
+        """Let go of jobs that the store gave to others, and give back those that nobody runs here:
+        the database took a claim, but the answer was lost."""
+        before = set(self._running)
+        held = await self._store.held(self.id)
+        for id in before & set(self._running):
+            if held.get(id) != self._running[id].job.attempts:
+                self._running[id].take_away()
+        strays = set(held) - before - set(self._running)
+        for id in strays & self._strays:
+            await self._store.give_back(id, self.id)
+            self.wake()
+        self._strays = strays
+
+    async def _look_after(self) -> None:
+        """Say that this process lives, take over from those that do not, forget what is over."""
+        swept = 0.0
+        while True:
+            try:
+                if self._shared:
+                    await self._live()
+                if time.monotonic() - swept > SWEEP_SECONDS:
+                    swept = time.monotonic()
+                    await self.forget(await self._store.sweep())
+            except RagstoneError as error:
+                log.warning("The queue of jobs: %s", error)
+            await asyncio.sleep(min(SWEEP_SECONDS, self._settings.worker_timeout / 5))
+
+    async def _live(self) -> None:
+        if not await self._beats.beat(self.id):
+            log.warning("This process was silent for too long; others have its jobs now.")
+            for running in self._running.values():
+                running.take_away()
+            await self._beats.enter(self.id, socket.gethostname())
+        await self._take_over()
+
+    async def _take_over(self) -> None:
+        """Queue again what dead processes had."""
+        others = self._others.dead() if self._shared else self._beats.beats()
+        dead = set(await others) - {self.id}
+        if dead:
+            await self._beats.leave(*dead)
+        orphaned = await self._store.orphans({self.id, *await self._beats.beats()})
+        if orphaned:
+            until = time.time() + self._settings.keep_days * DAY
+            taken = await self._store.take_over(orphaned, self._settings.deaths, until)
+            log.info("%s jobs of %s dead processes are queued again", taken, len(orphaned))
+            self.wake()
+
+    def _publish(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+
+def _attempt_id(job: str, created_at: float, number: int) -> str:
+    """Names an attempt: a job that was forgotten and submitted again has other ones."""
+    return f"{job}.{round(created_at * 1e6):x}.{number}"
+
+
+def _with_eta(progress: Progress, seconds: float) -> Progress:
+    """Progress with the time to go, at the rate so far, where the work does not say itself."""
+    share = progress.get("share")
+    if progress.get("eta") is not None or not isinstance(share, float) or share <= 0:
+        return progress
+    return {**progress, "eta": seconds * (1 - min(1.0, share)) / share}

@@ -1,0 +1,110 @@
+"""Where jobs are kept, and where the processes that run them see each other."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+State = Literal["queued", "running", "paused", "done", "failed", "cancelled"]
+
+QUEUED: State = "queued"
+RUNNING: State = "running"
+PAUSED: State = "paused"
+DONE: State = "done"
+FAILED: State = "failed"
+CANCELLED: State = "cancelled"
+ENDED: tuple[State, ...] = (DONE, FAILED, CANCELLED)
+WRITING = ("ingest", "rebuild", "delete", "graph")
+"""Kinds of jobs that change a collection: of these, one at a time goes on in each collection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One job. `worker` is who runs it, `attempts` how often it was begun, of which `failures`
+    ended in an error that may pass and `deaths` with the process; it is not begun before `due_at`
+    and forgotten at `expires_at`. Times are seconds since 1970."""
+
+    id: str
+    kind: str
+    request: dict[str, Any]
+    progress: dict[str, Any]
+    state: State
+    error: str
+    created_at: float
+    updated_at: float
+    tenant: str = "default"
+    user: str = "local"
+    groups: Sequence[str] = ()
+    collection: str = ""
+    priority: int = 0
+    attempts: int = 0
+    failures: int = 0
+    deaths: int = 0
+    worker: str = ""
+    due_at: float = 0.0
+    code: str = ""
+    result: dict[str, Any] | None = None
+    expires_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewJob:
+    """What is submitted, and whose it is."""
+
+    id: str
+    kind: str
+    request: dict[str, Any]
+    tenant: str = "default"
+    user: str = "local"
+    groups: tuple[str, ...] = ()
+    collection: str = ""
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What is left of a forgotten job."""
+
+    id: str
+    created_at: float
+    attempts: int
+
+
+class JobStore(Protocol):
+    """Keeps jobs. Of all processes that share it, one gets a job; what is said of a job counts
+    only while it is that process's. Methods raise StorageFull and StateUnavailable."""
+
+    async def submit(self, new: NewJob, most: int, same: bool = False) -> Job: ...
+    async def claim(self, worker: str, free: Mapping[str, int]) -> list[Job]: ...
+    async def next_due(self, kinds: Collection[str]) -> float | None: ...
+    async def held(self, worker: str) -> dict[str, int]: ...
+    async def report(self, job: Job, progress: Mapping[str, Any]) -> None: ...
+    async def finish(self, job: Job, state: State, expires_at: float, **values: Any) -> bool: ...
+    async def again(self, job: Job, due_at: float, error: str, code: str) -> bool: ...
+    async def release(self, worker: str) -> None: ...
+    async def give_back(self, id: str, worker: str) -> None: ...
+    async def orphans(self, alive: Collection[str]) -> set[str]: ...
+    async def take_over(self, dead: Collection[str], deaths: int, expires_at: float) -> int: ...
+    async def move(
+        self, id: str, states: Collection[State], state: State, **values: Any
+    ) -> Job | None: ...
+    async def get(self, id: str) -> Job | None: ...
+    async def listed(
+        self, tenant: str, kind: str | None, state: str | None, limit: int, user: str | None = None
+    ) -> list[Job]: ...
+    async def unfinished(self, kinds: Collection[str]) -> list[Job]: ...
+    async def counts(self) -> dict[tuple[str, str], int]: ...
+    async def forget(
+        self, tenant: str, states: Collection[State], before: float
+    ) -> list[Ended]: ...
+    async def sweep(self) -> list[Ended]: ...
+    async def paused_kinds(self) -> set[str]: ...
+    async def pause_kind(self, kind: str, paused: bool) -> None: ...
+
+
+class Beats(Protocol):
+    """Where processes say that they live. Methods raise StateUnavailable."""
+
+    async def enter(self, worker: str, host: str) -> None: ...
+    async def beat(self, worker: str) -> bool: ...
+    async def beats(self) -> dict[str, int]: ...
+    async def leave(self, *workers: str) -> None: ...

@@ -1,0 +1,61 @@
+"""`python -m tests.jobs.process URL [SECONDS]`: a process that runs jobs until it is killed.
+
+It prints the id of each job that it ended, once the database has that.
+"""
+
+import asyncio
+import random
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from ragstone.jobs.runner import Report
+from ragstone.ports.jobs import Job, State
+from ragstone.settings import JobSettings
+from ragstone.state.jobs import SqlJobs
+from tests.jobs import kit
+
+SETTINGS = JobSettings(ask=8, ingest=2, worker_timeout=2.0, poll_seconds=0.1, deaths=1000)
+
+
+class Telling(SqlJobs):
+    """Says which jobs it ended."""
+
+    async def finish(self, job: Job, state: State, expires_at: float, **values: Any) -> bool:
+        ended = await super().finish(job, state, expires_at, **values)
+        if ended:
+            print(job.id, flush=True)
+        return ended
+
+
+class Pausing:
+    """Work of two steps that take a while."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    async def __call__(self, job: Job, report: Report) -> Mapping[str, Any]:
+        for share in (0.5, 1.0):
+            await asyncio.sleep(random.uniform(0, self._seconds))
+            report({"share": share})
+        return {"of": job.request["n"], "attempt": job.attempts}
+
+
+@asynccontextmanager
+async def worker(url: str, seconds: float) -> AsyncIterator[kit.Queue]:
+    kit.SqlJobs = Telling  # type: ignore[misc]
+    work: Any = Pausing(seconds)
+    async with kit.shared_queue(url, {"ask": work, "ingest": work}, SETTINGS) as queue:
+        await queue.runner.start()
+        yield queue
+
+
+async def main(url: str, seconds: float = 0.05) -> None:
+    async with worker(url, seconds):
+        print("ready", flush=True)
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], *map(float, sys.argv[2:])))

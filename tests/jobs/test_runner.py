@@ -1,0 +1,238 @@
+"""Jobs run, fail, are stopped and go on, with real DBOS in files."""
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragstone.errors import Conflict, EmptyQuestion, ModelUnavailable
+from ragstone.jobs.runner import Report
+from ragstone.ports.jobs import Job, NewJob
+from ragstone.settings import JobSettings
+from ragstone.state.database import open_database
+from ragstone.state.jobs import SqlJobs
+from tests.jobs.kit import EVA, FAST, Counting, queue_in
+
+pytestmark = pytest.mark.slow
+
+
+class Failing:
+    """Work that raises `error` so many times before it succeeds."""
+
+    def __init__(self, error: Exception, times: int) -> None:
+        self.error = error
+        self.left = times
+        self.when: list[float] = []
+
+    async def __call__(self, job: Job, report: Report) -> dict[str, Any]:
+        self.when.append(time.monotonic())
+        if self.left:
+            self.left -= 1
+            raise self.error
+        return {"attempt": job.attempts}
+
+
+async def test_given_a_job_when_watched_then_progress_comes_and_ends(tmp_path: Path) -> None:
+    async with queue_in(tmp_path, {"ask": Counting(0.05)}) as queue:
+        job = await queue.submit(to=5)
+        assert job.state == "queued"
+        seen = [view async for view in queue.jobs.watch(EVA, job.id)]
+    shares = [v.progress["share"] for v in seen if v.progress["share"] is not None]
+    assert shares == sorted(shares)
+    assert len(shares) > 3
+    assert any(v.eta and 0 < v.eta < 1 for v in seen if v.state == "running")
+    last = seen[-1]
+    assert (last.state, last.result, last.attempts) == ("done", {"counted": 5}, 1)
+    assert (last.progress["share"], last.eta) == (1.0, None)
+
+
+async def test_a_job_begins_within_milliseconds(tmp_path: Path) -> None:
+    async with queue_in(tmp_path, {"ask": Counting(0)}) as queue:
+        await queue.runner.start()
+        seconds = []
+        for _ in range(10):
+            started = time.perf_counter()
+            await queue.ended((await queue.submit()).id)
+            seconds.append(time.perf_counter() - started)
+    assert sorted(seconds)[5] < 0.5  # DBOS's own queues poll: 0.5 s would be their median
+
+
+async def test_of_one_kind_so_many_run_at_a_time_and_by_priority(tmp_path: Path) -> None:
+    count = Counting(0.1)
+    settings = JobSettings(ask=2)
+    async with queue_in(tmp_path, {"ask": count}, settings) as queue:
+        await queue.jobs.pause_kind("ask")
+        low = [await queue.submit(n=n) for n in range(3)]
+        high = await queue.jobs.submit("ask", {}, principal=EVA, priority=0, id="high")
+        await queue.store.move(low[0].id, ["queued"], "queued", priority=7)
+        await asyncio.sleep(0.3)
+        assert count.runs == []
+        await queue.jobs.resume_kind("ask")
+        for job in (*low, high):
+            await queue.ended(job.id)
+    assert count.most == 2
+    assert count.runs[-1] == low[0].id
+
+
+async def test_two_jobs_that_change_one_collection_take_turns(tmp_path: Path) -> None:
+    count = Counting(0.05)
+    async with queue_in(tmp_path, {"ingest": count, "delete": count}) as queue:
+        jobs = [
+            await queue.submit("ingest", collection="a", n=1),
+            await queue.submit("ingest", collection="a", n=2),
+            await queue.submit("delete", collection="a"),
+        ]
+        for job in jobs:
+            await queue.ended(job.id)
+        assert count.most == 1
+        both = [await queue.submit("ingest", collection=name, to=5) for name in "ab"]
+        for job in both:
+            await queue.ended(job.id)
+    assert count.most == 2
+
+
+async def test_an_error_that_may_pass_is_tried_again_later_and_later(tmp_path: Path) -> None:
+    work = Failing(ModelUnavailable("The model is gone."), 2)
+    async with queue_in(tmp_path, {"ask": work}) as queue:
+        last = await queue.ended((await queue.submit()).id)
+    assert (last.state, last.result, last.error) == ("done", {"attempt": 3}, "")
+    first, second = work.when[1] - work.when[0], work.when[2] - work.when[1]
+    assert first >= 0.5 * FAST.retry_seconds
+    assert second >= FAST.retry_seconds
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message", "attempts"),
+    [
+        (ModelUnavailable("The model is gone."), "model_unavailable", "The model is gone.", 3),
+        (EmptyQuestion(), "empty_question", "The question is empty.", 1),
+        (ZeroDivisionError(), "error", "the log says what", 1),
+        (ExceptionGroup("x", [EmptyQuestion()]), "empty_question", "is empty", 1),
+        (asyncio.CancelledError(), "error", "the log says what", 1),
+    ],
+)
+async def test_what_fails_for_good_is_a_dead_letter_that_can_be_retried(
+    tmp_path: Path, error: Exception, code: str, message: str, attempts: int
+) -> None:
+    work = Failing(error, attempts)
+    async with queue_in(tmp_path, {"ask": work}) as queue:
+        last = await queue.ended((await queue.submit()).id)
+        assert (last.state, last.code, last.attempts) == ("failed", code, attempts)
+        assert message in last.error
+        await queue.jobs.retry(EVA, last.id)
+        again = await queue.ended(last.id)
+    assert (again.state, again.attempts, again.error) == ("done", attempts + 1, "")
+
+
+async def test_a_running_job_that_is_cancelled_stops_at_once_for_good(tmp_path: Path) -> None:
+    count = Counting(30)
+    async with queue_in(tmp_path, {"ask": count}) as queue:
+        job = await queue.submit()
+        await count.begun()
+        assert (await queue.jobs.cancel(EVA, job.id)).state == "cancelled"
+        async with asyncio.timeout(1):
+            while count.together:
+                await asyncio.sleep(0.01)
+        await asyncio.sleep(0.1)
+        assert (await queue.ended(job.id)).state == "cancelled"
+        count.pause = 0.01
+        await queue.jobs.retry(EVA, job.id)
+        assert (await queue.ended(job.id)).state == "done"
+    assert len(count.runs) == 2
+
+
+async def test_a_job_that_waits_is_cancelled_without_ever_beginning(tmp_path: Path) -> None:
+    count = Counting(0.3)
+    async with queue_in(tmp_path, {"ask": count}, JobSettings(ask=1)) as queue:
+        first, second = await queue.submit(), await queue.submit()
+        await queue.jobs.cancel(EVA, second.id)
+        await queue.ended(first.id)
+        await asyncio.sleep(0.1)
+    assert count.runs == [first.id]
+
+
+async def test_a_paused_job_goes_on_when_it_is_resumed(tmp_path: Path) -> None:
+    count = Counting(30)
+    async with queue_in(tmp_path, {"ask": count}) as queue:
+        job = await queue.submit()
+        await count.begun()
+        assert (await queue.jobs.pause(EVA, job.id)).state == "paused"
+        count.pause = 0.01
+        await asyncio.sleep(0.2)
+        assert len(count.runs) == 1
+        await queue.jobs.resume(EVA, job.id)
+        assert (await queue.ended(job.id)).state == "done"
+
+
+async def test_given_a_stop_in_the_middle_then_the_next_start_runs_the_job_again(
+    tmp_path: Path,
+) -> None:
+    count = Counting(30)
+    async with queue_in(tmp_path, {"ask": count}) as queue:
+        job = await queue.submit()
+        await count.begun()
+    count.pause = 0.01
+    for _ in range(2):
+        async with queue_in(tmp_path, {"ask": count}) as queue:
+            await queue.runner.start()
+            assert (await queue.ended(job.id)).attempts == 2
+            await asyncio.sleep(0.1)
+    assert len(count.runs) == 2
+
+
+async def test_what_a_dead_process_left_is_begun_at_the_next_start(tmp_path: Path) -> None:
+    async with open_database(tmp_path / "state.sqlite") as database:
+        store = SqlJobs(database)
+        for id in ("waiting", "begun"):
+            await store.submit(NewJob(id, "ask", {}, user="eva", groups=("staff",)), 10)
+        await store.claim("a dead process", {"ask": 1})
+    count = Counting()
+    async with queue_in(tmp_path, {"ask": count}) as queue:
+        await queue.runner.start()
+        assert {(await queue.ended(id)).state for id in ("waiting", "begun")} == {"done"}
+    assert sorted(count.runs) == ["begun", "waiting"]
+
+
+async def test_a_job_that_kills_its_process_again_and_again_is_given_up(tmp_path: Path) -> None:
+    async with open_database(tmp_path / "state.sqlite") as database:
+        store = SqlJobs(database)
+        await store.submit(NewJob("poison", "ask", {}, user="eva", groups=("staff",)), 10)
+        for _ in range(3):
+            assert await store.claim("dead", {"ask": 1})
+            await store.take_over(["dead"], 3, time.time() + 100)
+    count = Counting()
+    async with queue_in(tmp_path, {"ask": count}) as queue:
+        await queue.runner.start()
+        last = await queue.ended("poison")
+        assert (last.state, last.code) == ("failed", "worker_died")
+        assert "died 3 times" in last.error
+        await queue.jobs.retry(EVA, "poison")
+        assert (await queue.ended("poison")).state == "done"
+
+
+async def test_results_are_forgotten_in_time(tmp_path: Path) -> None:
+    settings = JobSettings(answer_ttl_seconds=0.3)
+    async with queue_in(tmp_path, {"ask": Counting(), "ingest": Counting()}, settings) as queue:
+        answer, other = await queue.submit(), await queue.submit("ingest")
+        assert (await queue.ended(answer.id)).result
+        await queue.ended(other.id)
+        await asyncio.sleep(0.4)
+        assert await queue.jobs.get(EVA, answer.id) is None
+        assert [one.id for one in await queue.jobs.list("default")] == [other.id]
+        await queue.runner.forget(await queue.store.sweep())
+        again = await queue.jobs.submit("ask", {}, principal=EVA, id=answer.id)
+        assert (await queue.ended(again.id)).attempts == 1
+
+
+async def test_given_a_second_data_directory_in_this_process_then_a_clear_error(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    async with queue_in(tmp_path / "a", {}) as one:
+        await one.runner.start()
+        async with queue_in(tmp_path / "b", {}) as two:
+            with pytest.raises(Conflict, match="another data directory"):
+                await two.runner.start()
