@@ -31,6 +31,7 @@ from ragstone.events import (
     Thinking,
     Token,
 )
+from ragstone.library.keys import LocalKeys
 from ragstone.ports import CacheFigures
 from ragstone.records import (
     BlockedQuestion,
@@ -52,6 +53,7 @@ from ragstone.service import (
     Progress,
 )
 from ragstone.turn import Ask, Hit, Passage, Principal, Traced, Turn
+from tests.credentials import MemoryKeys
 
 WORDS = ("The ", "answer ", "is ", "42 ", "[1].")
 MODEL = "fake-embedder"
@@ -102,6 +104,7 @@ class FakeService:
     deleted: list[tuple[str, tuple[str, ...] | None]] = field(default_factory=list)
     forbidden: dict[str, Topic] = field(default_factory=dict)
     yielded: int = 0
+    keys: LocalKeys = field(default_factory=lambda: LocalKeys(MemoryKeys()))
     health: dict[str, str] = field(
         default_factory=lambda: {"index": "ok", "state": "ok", "models": "ok"}
     )

@@ -22,7 +22,7 @@ LAYERS = (
     {"recipe"},
     {"engine"},
     {"service"},
-    {"index", "models", "state", "ingest"},
+    {"index", "models", "state", "ingest", "access"},
     {"library"},
     {"build"},
     {"wire", "metrics"},

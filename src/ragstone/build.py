@@ -52,6 +52,7 @@ from ragstone.state.catalog import SqlCatalog
 from ragstone.state.database import open_database
 from ragstone.state.history import SqlHistory
 from ragstone.state.jobs import SqlJobs
+from ragstone.state.keys import SqlKeys
 from ragstone.state.templates import SqlTemplates
 from ragstone.state.topics import SqlTopics
 from ragstone.state.vocabulary import SqlVocabulary
@@ -106,6 +107,7 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
             templates=SqlTemplates(database),
             count=token_counter(settings.llm.model),
             checker=checker(),
+            keys=SqlKeys(database),
         )
         for collection in await catalog.collections():
             await index.create(collection)

@@ -10,6 +10,7 @@ RagstoneError
 │   ├── UnknownModel
 │   ├── InvalidTopic
 │   ├── UnknownTopic
+│   ├── UnknownKey
 │   ├── QuestionBlocked
 │   ├── Unauthorized
 │   └── Forbidden
@@ -27,7 +28,9 @@ RagstoneError
 ├── Conflict                something else holds what is needed
 │   └── DataDirectoryInUse
 ├── StorageFull             the disk is full; nothing already written is harmed
+├── TooManyRequests         a limit is reached for now
 ├── StageTimeout            a stage took longer than its limit
+├── RequestTimeout          a whole request did
 └── Unavailable             something Ragstone needs does not answer; a retry may help
     ├── IndexUnavailable
     ├── StateUnavailable
@@ -121,6 +124,14 @@ class UnknownTopic(InputError):
         super().__init__(
             f"There is no forbidden topic {name!r}. List them with 'ragstone topics list'."
         )
+
+
+class UnknownKey(InputError):
+    code = "unknown_key"
+    status = 404
+
+    def __init__(self, id: str) -> None:
+        super().__init__(f"There is no key {id!r}. List them with 'ragstone keys list'.")
 
 
 class QuestionBlocked(InputError):
@@ -222,6 +233,25 @@ class StageTimeout(RagstoneError):
 
     def __init__(self, stage: str, seconds: float) -> None:
         super().__init__(f"The {stage} stage took longer than its {seconds:g} s limit.")
+
+
+class RequestTimeout(RagstoneError):
+    code = "timeout"
+    status = 504
+    retry = True
+
+
+class TooManyRequests(RagstoneError):
+    """`retry_after` is in how many seconds the limit lets more through."""
+
+    code = "rate_limited"
+    status = 429
+    retry = True
+    retry_after: float | None = None
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class Unavailable(RagstoneError):

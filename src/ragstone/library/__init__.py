@@ -21,6 +21,7 @@ from ragstone.filters import AnyOf, Not
 from ragstone.ingest.jobs import Jobs
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ingest.topics import MOST_TOPICS, topic
+from ragstone.library.keys import LocalKeys
 from ragstone.ports import CacheFigures, Embedder, Kit, Topics
 from ragstone.records import BlockedQuestion, Collection, Document, Report, Ruling, Topic
 from ragstone.service import CollectionSummary, Found, IngestRequest, Overview, Progress
@@ -51,6 +52,8 @@ class Ragstone:
         self._embedders = embedders
         self._data = data
         self._guard = guard
+        assert kit.keys is not None  # noqa: S101  build.py always makes them
+        self.keys = LocalKeys(kit.keys)
 
     def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
         return self._answers.events(ask)
@@ -205,6 +208,7 @@ class Ragstone:
     async def aclose(self) -> None:
         """Stop jobs (the next start continues them) and wait for what is being stored."""
         await self._jobs.stop()
+        await self.keys.aclose()
         await self._answers.aclose()
         await self._searches.aclose()
         self._pipeline.close()

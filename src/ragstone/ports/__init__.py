@@ -11,6 +11,7 @@ from ragstone.ports.embedding import Embedder, Embedders, LateEmbedder, Vectors
 from ragstone.ports.guarding import Topics, TopicStore
 from ragstone.ports.index import ChunkIndex, Retriever, Search
 from ragstone.ports.intents import IntentExamples, Likeness
+from ragstone.ports.keys import KeyStore, StoredKey
 from ragstone.ports.kit import Kit
 from ragstone.ports.reranking import Judgement, Reranker, Statistics
 from ragstone.ports.templates import Templates
@@ -32,6 +33,7 @@ __all__ = [
     "IntentExamples",
     "Judgement",
     "Kept",
+    "KeyStore",
     "Kit",
     "LateEmbedder",
     "Likeness",
@@ -43,6 +45,7 @@ __all__ = [
     "Search",
     "Source",
     "Statistics",
+    "StoredKey",
     "Support",
     "Templates",
     "TopicStore",

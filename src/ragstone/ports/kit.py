@@ -10,6 +10,7 @@ from ragstone.ports.embedding import Embedders
 from ragstone.ports.guarding import Topics
 from ragstone.ports.index import ChunkIndex, Retriever
 from ragstone.ports.intents import IntentExamples
+from ragstone.ports.keys import KeyStore
 from ragstone.ports.reranking import Reranker, Statistics
 from ragstone.ports.templates import Templates
 from ragstone.ports.vocabulary import Vocabulary
@@ -38,3 +39,4 @@ class Kit:
     templates: Templates | None = None
     count: Count = count
     checker: Checker | None = None
+    keys: KeyStore | None = None

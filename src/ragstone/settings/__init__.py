@@ -4,6 +4,7 @@ Nested names are joined with two underscores: `LLM__BASE_URL`, `EMBEDDING__MODEL
 a default and a help text; `docs/reference.md` lists them, and a test holds the two together.
 """
 
+from ragstone.settings.access import AuthSettings, LimitSettings
 from ragstone.settings.all import Settings, load
 from ragstone.settings.models import EmbeddingSettings, LlmSettings, RerankSettings
 from ragstone.settings.rag import RagSettings, SelfRagSettings
@@ -18,11 +19,13 @@ from ragstone.settings.understanding import (
 
 __all__ = [
     "AdaptiveSettings",
+    "AuthSettings",
     "CacheSettings",
     "ConversationSettings",
     "EmbeddingSettings",
     "IndexSettings",
     "IngestSettings",
+    "LimitSettings",
     "LlmSettings",
     "RagSettings",
     "RerankSettings",

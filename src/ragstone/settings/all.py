@@ -2,11 +2,13 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ragstone.errors import ConfigError
+from ragstone.settings.access import AuthSettings, LimitSettings
 from ragstone.settings.models import EmbeddingSettings, LlmSettings, RerankSettings
 from ragstone.settings.rag import RagSettings, SelfRagSettings
 from ragstone.settings.server import ServerSettings
@@ -33,7 +35,13 @@ class Settings(BaseSettings):
     log_level: str = Field(
         "WARNING", pattern="^(DEBUG|INFO|WARNING|ERROR)$", description="DEBUG to ERROR."
     )
+    workers: int | None = Field(None, description="The same as SERVER__WORKERS.")
+    max_concurrent_queries: int | None = Field(
+        None, description="The same as SERVER__MAX_CONCURRENT_QUERIES."
+    )
     server: ServerSettings = ServerSettings()
+    auth: AuthSettings = AuthSettings()
+    limits: LimitSettings = LimitSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     index: IndexSettings = IndexSettings()
     llm: LlmSettings = LlmSettings()
@@ -46,6 +54,16 @@ class Settings(BaseSettings):
     spelling: SpellingSettings = SpellingSettings()
     adaptive: AdaptiveSettings = AdaptiveSettings()
     self_rag: SelfRagSettings = SelfRagSettings()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_names(cls, data: Any) -> Any:
+        """WORKERS and MAX_CONCURRENT_QUERIES, as services of this kind call them."""
+        given = {n: data[n] for n in ("workers", "max_concurrent_queries") if data.get(n)}
+        server = data.get("server")
+        if given and (server is None or isinstance(server, dict)):
+            return {**data, "server": {**given, **(server or {})}}
+        return data
 
 
 def default_data_directory() -> Path:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Engine, inspect, text
 
 from ragstone.errors import ConfigError
 
-REVISIONS = ("0001", "0002", "0004", "0005")
+REVISIONS = ("0001", "0002", "0004", "0005", "0010")
 """Every migration, oldest first; a test compares this with the files in `versions`."""
 
 _ONE_AT_A_TIME = Lock()
