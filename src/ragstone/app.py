@@ -84,8 +84,7 @@ def _guard(app: FastAPI, settings: Settings, gate: Gate, rates: Rates, metrics: 
             allow_headers=["authorization", "x-api-key", "api-key", "content-type"],
             expose_headers=["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"],
         )
-    app.add_middleware(
-        OnlyFromHere, gate=gate, hosts=server.allowed_hosts, origins=server.cors_origins
-    )
+    hosts = (*server.allowed_hosts, server.host) if server.allowed_hosts else ()
+    app.add_middleware(OnlyFromHere, gate=gate, hosts=hosts, origins=server.cors_origins)
     app.add_middleware(SecurityHeaders, policies={"/docs": docs.POLICY}, hsts=server.hsts_seconds)
     app.add_middleware(Observe, metrics=metrics)

@@ -38,6 +38,10 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+PROBES = ("/health", "/ready")
+"""What a cluster asks by the address of this machine, whatever its name is."""
+
+
 class Observe:
     """Records every request, and turns an unforeseen exception into a plain 500."""
 
@@ -110,7 +114,7 @@ class OnlyFromHere:
     def _refusal(self, scope: Scope, credentials: bool) -> str:
         headers = Headers(scope=scope)
         host = _hostname("//" + headers.get("host", ""))
-        if not self._is_ours(host, credentials):
+        if not self._is_ours(host, credentials) and not (credentials and scope["path"] in PROBES):
             return (
                 "Ragstone does not answer requests for this host name. "
                 "Use localhost, or name it in SERVER__ALLOWED_HOSTS."

@@ -9,7 +9,7 @@ from ragstone.settings.all import Settings, load
 from ragstone.settings.models import EmbeddingSettings, LlmSettings, RerankSettings
 from ragstone.settings.rag import RagSettings, SelfRagSettings
 from ragstone.settings.server import ServerSettings
-from ragstone.settings.storage import IndexSettings, IngestSettings
+from ragstone.settings.storage import IndexSettings, IngestSettings, StateSettings
 from ragstone.settings.understanding import (
     AdaptiveSettings,
     CacheSettings,
@@ -33,5 +33,6 @@ __all__ = [
     "ServerSettings",
     "Settings",
     "SpellingSettings",
+    "StateSettings",
     "load",
 ]

@@ -12,7 +12,7 @@ from ragstone.settings.access import AuthSettings, LimitSettings
 from ragstone.settings.models import EmbeddingSettings, LlmSettings, RerankSettings
 from ragstone.settings.rag import RagSettings, SelfRagSettings
 from ragstone.settings.server import ServerSettings
-from ragstone.settings.storage import IndexSettings, IngestSettings
+from ragstone.settings.storage import IndexSettings, IngestSettings, StateSettings
 from ragstone.settings.understanding import (
     AdaptiveSettings,
     CacheSettings,
@@ -44,6 +44,7 @@ class Settings(BaseSettings):
     limits: LimitSettings = LimitSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     index: IndexSettings = IndexSettings()
+    state: StateSettings = StateSettings()
     llm: LlmSettings = LlmSettings()
     llm_fallback: LlmSettings = LlmSettings()
     rerank: RerankSettings = RerankSettings()

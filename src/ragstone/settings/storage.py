@@ -18,6 +18,18 @@ class IndexSettings(Section):
     timeout: float = Field(30.0, gt=0, description="Seconds that one request to it may take.")
 
 
+class StateSettings(Section):
+    """Where documents, conversations, topics, prompts, statistics and jobs are kept."""
+
+    url: str = Field(
+        "",
+        description="Empty for a SQLite file in the data directory; postgresql:// for a "
+        "PostgreSQL database, which several servers may share.",
+    )
+    password: SecretStr = Field(SecretStr(""), description="The password of that database.")
+    timeout: float = Field(30.0, gt=0, description="Seconds that one statement may take.")
+
+
 class IngestSettings(Section):
     """Reading and cutting documents."""
 

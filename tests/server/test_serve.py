@@ -17,7 +17,7 @@ import pytest
 
 from ragstone.remote import find_server
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 BODY = {"model": "ragstone", "messages": [{"role": "user", "content": "slow"}], "stream": True}
 
 
