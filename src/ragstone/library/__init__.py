@@ -17,7 +17,7 @@ from ragstone.errors import (
     UnknownTopic,
 )
 from ragstone.events import Event
-from ragstone.filters import AnyOf, Not
+from ragstone.filters import And, AnyOf, Not, readable
 from ragstone.ingest.jobs import Jobs
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ingest.topics import MOST_TOPICS, topic
@@ -87,7 +87,7 @@ class Ragstone:
     async def _summary(self, collection: Collection, principal: Principal) -> CollectionSummary:
         documents = await self._readable(principal, collection.name)
         async with self._kit.catalog.seeing() as hidden:
-            where = Not(AnyOf("revision", tuple(sorted(hidden))))
+            where = And((readable(principal), Not(AnyOf("revision", tuple(sorted(hidden))))))
             chunks = await self._kit.index.count(collection, where)
         pending = sum(d.chunks for d in documents if d.status == "text")
         return CollectionSummary(

@@ -18,8 +18,9 @@ from ragstone.settings import Settings
 
 log = logging.getLogger(__name__)
 
-TOO_SOON = 10.0
-"""A process that ends within so many seconds of its start will not do better the next time."""
+PAUSE = 2.0
+"""Seconds from the start of a process to the start of its successor at least, so that one that
+cannot start does not keep the machine busy."""
 
 LOOK_SECONDS = 0.2
 STOP_SECONDS = 10.0
@@ -95,12 +96,11 @@ class Workers:
         for worker, one in list(self._running.items()):
             if one.process.is_alive():
                 continue
-            if time.monotonic() - one.started < TOO_SOON:
-                raise ConfigError("A process of the server ended at once; it has said why.")
-            log.error(
-                "Process %s ended (%s); another begins.", one.process.pid, one.process.exitcode
-            )
-            self._start(worker)
+            if not self._said:
+                raise ConfigError("A process of the server could not start; it has said why.")
+            if time.monotonic() - one.started > PAUSE:
+                log.error("Process %s ended (%s).", one.process.pid, one.process.exitcode)
+                self._start(worker)
         if not self._said and all(one.ready.is_set() for one in self._running.values()):
             self._said = True
             self._ready()
