@@ -335,3 +335,17 @@ async def until(condition: Any, seconds: float = 5) -> bool:
             return True
         await asyncio.sleep(0.02)
     return False
+
+
+async def test_given_a_websocket_then_it_is_closed(service: FakeService) -> None:
+    app, sent = create_app(service, Settings(), "token"), []
+
+    async def receive() -> Any:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message["type"])
+
+    scope = {"type": "websocket", "path": CHAT, "headers": [], "query_string": b""}
+    await app(scope, receive, send)
+    assert sent == ["websocket.close"]

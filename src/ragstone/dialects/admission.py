@@ -28,7 +28,7 @@ WITHOUT_DEADLINE = "/local/"
 class Authenticate:
     """Finds out who asks, for the routes and for what they call; 401 where nobody is known.
 
-    At the addresses `open_to_all` nobody is asked.
+    At the addresses `open_to_all` nobody is asked. No route takes WebSockets, so none is opened.
     """
 
     def __init__(self, app: ASGIApp, gate: Gate, open_to_all: Collection[str]) -> None:
@@ -37,6 +37,9 @@ class Authenticate:
         self._open = open_to_all
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+            return
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
