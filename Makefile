@@ -7,7 +7,7 @@ EVAL_DATA := $(wildcard ../shared/data)
 export RAGSTONE_EVAL_DATA ?= $(if $(EVAL_DATA),$(abspath $(EVAL_DATA)))
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo serve test test-fast test-permissions lint format bench bench-peers docs clean size
+.PHONY: demo serve test test-fast test-permissions test-requests lint format bench bench-peers docs clean size
 
 demo: $(VENV)/.ragstone
 	@$(BIN)/python examples/demo.py
@@ -23,6 +23,9 @@ test-fast: $(VENV)/.ragstone-dev
 
 test-permissions: $(VENV)/.ragstone-dev
 	RAGSTONE_PERMISSION_CASES=10000 $(BIN)/pytest tests/conformance/test_permissions.py
+
+test-requests: $(VENV)/.ragstone-dev
+	RAGSTONE_PERMISSION_REQUESTS=10000 $(BIN)/pytest tests/dialects/test_permissions.py
 
 lint: $(VENV)/.ragstone-dev
 	$(BIN)/ruff check src tests benchmarks examples

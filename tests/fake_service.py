@@ -33,6 +33,7 @@ from ragstone.events import (
     Token,
 )
 from ragstone.library.configured import Configured
+from ragstone.library.keys import LocalKeys
 from ragstone.library.prompts import LocalPrompts
 from ragstone.library.settings import LocalSettings
 from ragstone.ports import CacheFigures
@@ -64,6 +65,7 @@ from ragstone.service.maintenance import Maintenance
 from ragstone.service.statistics import Statistics
 from ragstone.settings import Settings
 from ragstone.turn import Ask, Hit, Passage, Principal, Traced, Turn
+from tests.credentials import MemoryKeys
 from tests.fake_jobs import FakeJobs
 from tests.memory_store import MemorySettings, MemoryTemplates
 
@@ -144,6 +146,7 @@ class FakeService:
         default_factory=lambda: LocalSettings(MemorySettings(), Configured(Settings()))
     )
     prompts: LocalPrompts = field(default_factory=lambda: LocalPrompts(MemoryTemplates(), {}))
+    keys: LocalKeys = field(default_factory=lambda: LocalKeys(MemoryKeys()))
     health: dict[str, str] = field(
         default_factory=lambda: {"index": "ok", "state": "ok", "models": "ok"}
     )

@@ -25,7 +25,7 @@ LAYERS = (
     {"registry"},
     {"engine"},
     {"service"},
-    {"index", "models", "state", "ingest", "jobs"},
+    {"index", "models", "state", "ingest", "jobs", "access"},
     {"backup"},
     {"library"},
     {"build"},

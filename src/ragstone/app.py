@@ -1,12 +1,22 @@
 """The HTTP application: every dialect on one service, behind the guards."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import cast
+
 from fastapi import FastAPI
+from starlette.middleware.cors import CORSMiddleware
 
 from ragstone import __version__
+from ragstone.access import setup
+from ragstone.access.gate import Gate
+from ragstone.access.limited import Limited
+from ragstone.access.rates import Rates
 from ragstone.dialects import (
     conversations,
     docs,
     jobs,
+    keys,
     local,
     local_jobs,
     maintenance,
@@ -18,10 +28,12 @@ from ragstone.dialects import (
     topics,
 )
 from ragstone.dialects import settings as runtime
+from ragstone.dialects.admission import ALWAYS_OPEN, Authenticate, Deadline, RateLimit
 from ragstone.dialects.correlate import Correlate
 from ragstone.dialects.guards import BodyLimit, Observe, OnlyFromHere
 from ragstone.dialects.http import handle_errors
 from ragstone.dialects.openapi import describe
+from ragstone.dialects.security_headers import SecurityHeaders
 from ragstone.metrics import Metrics
 from ragstone.service import Service
 from ragstone.settings import Settings
@@ -35,14 +47,28 @@ def create_app(
 ) -> FastAPI:
     """The application. It does not own `service`: who opened it closes it.
 
-    `token` opens the routes below /local.
+    `token` opens the routes below /local. Raises ConfigError for settings that need what is not
+    installed.
     """
+    gate = setup.gate(settings.auth, service.keys, token)
+    rates = setup.rates(settings)
+    limits, seconds = settings.limits, settings.server.stream_seconds
+    limited = Limited(service, setup.slots(settings), rates, limits.tokens_per_minute, seconds)
+    service = cast(Service, limited)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        await gate.aclose()
+        await rates.aclose()
+
     app = FastAPI(
         title="Ragstone",
         version=__version__,
         description="Answers from your own documents, with the source of every sentence.",
         docs_url=None,
         redoc_url=None,
+        lifespan=lifespan,
     )
     telemetry = telemetry or Telemetry()
     metrics = Metrics(telemetry)
@@ -50,23 +76,46 @@ def create_app(
         openai.router(service, metrics),
         retrieval.router(service),
         conversations.router(service),
-        local.router(service, metrics, token),
+        local.router(service, metrics),
         topics.router(service, token),
-        maintenance.router(service, token),
+        maintenance.router(service),
         statistics.router(service, token),
         runtime.router(service),
         prompts.router(service),
-        local_jobs.router(service, token),
-        jobs.router(service, token),
-        ops.router(service, metrics, token),
+        keys.router(service),
+        local_jobs.router(service),
+        jobs.router(service),
+        ops.router(service, metrics, token, settings.server),
         docs.router(app),
     ):
         app.include_router(routes)
     handle_errors(app)
     describe(app)
+    _guard(app, settings, gate, rates, metrics)
     # The one added last runs first.
-    app.add_middleware(BodyLimit, limit=settings.server.max_request_mb * MEGABYTE)
-    app.add_middleware(OnlyFromHere)
-    app.add_middleware(Observe, metrics=metrics)
     app.add_middleware(Correlate, telemetry=telemetry, logs=settings.log.requests)
     return app
+
+
+def _guard(app: FastAPI, settings: Settings, gate: Gate, rates: Rates, metrics: Metrics) -> None:
+    """Put the guards before the routes. The one added last runs first."""
+    server = settings.server
+    app.add_middleware(
+        BodyLimit, limit=server.max_request_mb * MEGABYTE, upload=server.max_upload_mb * MEGABYTE
+    )
+    app.add_middleware(Deadline, seconds=server.request_seconds, upload=server.stream_seconds)
+    app.add_middleware(RateLimit, rates=rates, limit=settings.limits.requests_per_minute)
+    opened = ALWAYS_OPEN | ({"/docs", "/openapi.json"} if server.open_docs else set())
+    app.add_middleware(Authenticate, gate=gate, open_to_all=opened)
+    if server.cors_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=server.cors_origins,
+            allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+            allow_headers=["authorization", "x-api-key", "api-key", "content-type"],
+            expose_headers=["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"],
+        )
+    hosts = (*server.allowed_hosts, server.host) if server.allowed_hosts else ()
+    app.add_middleware(OnlyFromHere, gate=gate, hosts=hosts, origins=server.cors_origins)
+    app.add_middleware(SecurityHeaders, policies={"/docs": docs.POLICY}, hsts=server.hsts_seconds)
+    app.add_middleware(Observe, metrics=metrics)

@@ -54,6 +54,7 @@ from ragstone.state.conversation_store import open_conversations
 from ragstone.state.database import Database
 from ragstone.state.dump import SqlDump
 from ragstone.state.jobs import SqlJobs
+from ragstone.state.keys import SqlKeys
 from ragstone.state.lock import locked
 from ragstone.state.move import move
 from ragstone.state.opening import open_cache, open_templates
@@ -119,6 +120,7 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
             dump=SqlDump(database, catalog),
             traces=SqlTraces(database),
             conversations=conversations,
+            keys=SqlKeys(database),
         )
         for collection in await catalog.collections():
             await index.create(collection)

@@ -13,13 +13,18 @@ settings, prompts, topics, keys and what others asked."""
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """What a credential says. `collections` are all that it may touch, None for every one of the
-    tenant's; `key` names the credential in limits and statistics, empty for the local user."""
+    """What a credential says.
+
+    `collections` are all that it may touch, None for every one of the tenant's. `key` names the
+    credential in limits and statistics, empty for the local user. `operator` is who can read the
+    data directory, and may name any tenant.
+    """
 
     principal: Principal = Principal()
     role: Role = "admin"
     collections: tuple[str, ...] | None = None
     key: str = ""
+    operator: bool = False
 
     def may(self, role: Role) -> bool:
         """Whether the credential has at least this role."""
@@ -32,3 +37,9 @@ class Caller:
 
 LOCAL = Caller()
 """Whoever is on this machine, where no credentials are set."""
+
+OPERATOR = Caller(key="operator", operator=True)
+"""Who can read the data directory, by the token in it."""
+
+NOBODY = Caller(Principal("", "", ()), "reader", ())
+"""Who asks for what is open to everyone, without a credential."""

@@ -12,6 +12,7 @@ from ragstone.terminal import options as opt
 from ragstone.terminal.cache import app as cache_app
 from ragstone.terminal.conversations import app as conversations_app
 from ragstone.terminal.jobs import app as jobs_app
+from ragstone.terminal.keys import app as keys_app
 from ragstone.terminal.maintenance import app as maintenance
 from ragstone.terminal.managing import app as managing
 from ragstone.terminal.prompts import app as prompts_app
@@ -39,6 +40,7 @@ app.add_typer(conversations_app, name="conversations")
 app.add_typer(settings_app, name="settings")
 app.add_typer(prompts_app, name="prompts")
 app.add_typer(jobs_app, name="jobs")
+app.add_typer(keys_app, name="keys")
 
 
 @app.callback()

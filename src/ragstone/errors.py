@@ -15,6 +15,7 @@ RagstoneError
 │   ├── UnknownRoom
 │   ├── InvalidBlock
 │   ├── UnknownJob
+│   ├── UnknownKey
 │   ├── QuestionBlocked
 │   ├── InvalidSetting
 │   ├── UnknownSetting
@@ -37,7 +38,9 @@ RagstoneError
 │   ├── DataDirectoryInUse
 │   └── JobEnded
 ├── StorageFull             the disk is full; nothing already written is harmed
+├── TooManyRequests         a limit is reached for now
 ├── StageTimeout            a stage took longer than its limit
+├── RequestTimeout          a whole request did
 └── Unavailable             something Ragstone needs does not answer; a retry may help
     ├── IndexUnavailable
     ├── StateUnavailable
@@ -176,6 +179,14 @@ class UnknownJob(InputError):
         )
 
 
+class UnknownKey(InputError):
+    code = "unknown_key"
+    status = 404
+
+    def __init__(self, id: str) -> None:
+        super().__init__(f"There is no key {id!r}. List them with 'ragstone keys list'.")
+
+
 class QuestionBlocked(InputError):
     """A search for a forbidden topic; the message is the guidance of the settings."""
 
@@ -307,6 +318,25 @@ class StageTimeout(RagstoneError):
 
     def __init__(self, stage: str, seconds: float) -> None:
         super().__init__(f"The {stage} stage took longer than its {seconds:g} s limit.")
+
+
+class RequestTimeout(RagstoneError):
+    code = "timeout"
+    status = 504
+    retry = True
+
+
+class TooManyRequests(RagstoneError):
+    """`retry_after` is in how many seconds the limit lets more through."""
+
+    code = "rate_limited"
+    status = 429
+    retry = True
+    retry_after: float | None = None
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class Unavailable(RagstoneError):

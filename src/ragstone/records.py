@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ragstone.caller import Role
+
 DocumentStatus = Literal["writing", "text", "ready", "failed"]
 
 
@@ -49,6 +51,24 @@ class Document:
     modified: float = 0.0
     chunks: int = 0
     pages: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """A credential of a program or a person, without its secret. `collections` None reaches every
+    one of the tenant's. Times are seconds since 1970, None for never."""
+
+    id: str
+    name: str
+    tenant: str
+    user: str
+    groups: tuple[str, ...]
+    collections: tuple[str, ...] | None
+    role: Role
+    created_at: float
+    expires_at: float | None = None
+    used_at: float | None = None
+    revoked_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ DOCUMENTS = Path(__file__).parents[2] / "examples" / "documents"
 
 def environment(data: Path, **variables: str) -> dict[str, str]:
     """This process's, without what a developer may have set for Ragstone."""
-    names = "LLM LLM_FALLBACK EMBEDDING INDEX STATE RERANK RAG CACHE INGEST SERVER JOBS"
+    names = "LLM LLM_FALLBACK EMBEDDING INDEX STATE RERANK RAG CACHE INGEST SERVER JOBS AUTH LIMITS"
     prefixes = tuple(f"{section}__" for section in names.split())
     kept = {k: v for k, v in os.environ.items() if not k.startswith(prefixes)}
     return {**kept, "RAGSTONE_DATA": str(data), **variables}

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from ragstone.dialects.sse import finished_before_leaving
-from ragstone.errors import RagstoneError, Unavailable
+from ragstone.errors import RagstoneError, TooManyRequests, Unauthorized, Unavailable
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -33,7 +33,9 @@ _CODES = {
     405: "method_not_allowed",
     413: "too_large",
     422: "invalid_request",
+    429: "rate_limited",
     500: "error",
+    504: "timeout",
 }
 
 
@@ -93,14 +95,23 @@ async def _ragstone_error(request: Request, error: Exception) -> Response:
     error = cast(RagstoneError, error)
     if error.status >= 500:
         log.warning("%s %s: %s", request.method, request.url.path, error)
-    wait = error.retry_after if isinstance(error, Unavailable) else None
+    return response_of(request.url.path, error)
+
+
+def response_of(path: str, error: RagstoneError) -> Json:
+    """The response that an error ends the request at `path` with."""
+    headers = {}
+    if isinstance(error, Unavailable | TooManyRequests) and error.retry_after is not None:
+        headers["Retry-After"] = str(max(1, math.ceil(error.retry_after)))
+    if isinstance(error, Unauthorized):
+        headers["WWW-Authenticate"] = "Bearer"
     return error_response(
-        request.url.path,
+        path,
         error.status,
         error.message,
         code=error.code,
         retry=error.retry,
-        headers=None if wait is None else {"Retry-After": str(max(1, math.ceil(wait)))},
+        headers=headers,
     )
 
 

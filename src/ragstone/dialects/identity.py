@@ -5,13 +5,19 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from ragstone.caller import LOCAL, Caller, Role
-from ragstone.errors import Forbidden, UnknownCollection
+from ragstone.caller import Caller, Role
+from ragstone.errors import Forbidden, Unauthorized, UnknownCollection
 
 
 def caller_of(request: Request) -> Caller:
-    """Who sends this request: what stands before the routes found out, else the local user."""
-    return getattr(request.state, "caller", LOCAL)
+    """Who sends this request, as `guards.Authenticate` found out.
+
+    Raises Unauthorized where it did not: a route that nothing stands before answers nobody.
+    """
+    caller = getattr(request.state, "caller", None)
+    if not isinstance(caller, Caller):
+        raise Unauthorized("This needs a credential.")
+    return caller
 
 
 Who = Annotated[Caller, Depends(caller_of)]
@@ -38,3 +44,13 @@ def narrowed(caller: Caller, collection: str, tenant: str | None = None) -> None
         raise Forbidden("Your credential belongs to another tenant; leave tenant_id out.")
     if not caller.reaches(collection):
         raise UnknownCollection(collection)
+
+
+def tenant_of(caller: Caller, tenant: str | None) -> str:
+    """The tenant that a request is about: the caller's, or any that the operator names.
+
+    Raises Forbidden for another one's.
+    """
+    if tenant and not caller.operator and tenant != caller.principal.tenant:
+        raise Forbidden("Your credential belongs to another tenant; leave tenant out.")
+    return tenant or caller.principal.tenant

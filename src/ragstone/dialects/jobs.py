@@ -15,7 +15,7 @@ from starlette.responses import Response
 from ragstone import wire
 from ragstone.caller import Caller
 from ragstone.dialects import sse
-from ragstone.dialects.guards import only_with
+from ragstone.dialects.guards import operator_only
 from ragstone.dialects.http import Json
 from ragstone.dialects.identity import Who, at_least
 from ragstone.errors import UnknownJob
@@ -38,7 +38,7 @@ class Clean(BaseModel):
     age: float = Field(0.0, ge=0, le=1e9, description="Seconds since they ended, at least.")
 
 
-def router(service: Service, token: str) -> APIRouter:
+def router(service: Service) -> APIRouter:
     """The routes below /api/v1/jobs."""
     routes = APIRouter(prefix="/api/v1/jobs", tags=["Jobs"], dependencies=[_READER])
     jobs = service.jobs
@@ -67,14 +67,14 @@ def router(service: Service, token: str) -> APIRouter:
         gone = await jobs.clean(caller.principal.tenant, body.state, body.age)
         return Json({"forgotten": gone})
 
-    _add_kinds(routes, jobs, token)
+    _add_kinds(routes, jobs)
     _add_one(routes, jobs)
     return routes
 
 
-def _add_kinds(routes: APIRouter, jobs: JobsService, token: str) -> None:
+def _add_kinds(routes: APIRouter, jobs: JobsService) -> None:
     """Whether jobs of a kind are begun concerns every tenant: the operator decides."""
-    operator = [Depends(only_with(token))]
+    operator = [Depends(operator_only)]
 
     @routes.post("/kinds/{kind}/pause", response_model=None, dependencies=operator)
     async def pause_kind(kind: Kind) -> Response:

@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from ragstone import wire
 from ragstone.dialects import sse
-from ragstone.dialects.guards import only_with
+from ragstone.dialects.guards import operator_only
 from ragstone.dialects.http import Json, unless_left
 from ragstone.errors import InputError, RagstoneError
 from ragstone.metrics import Metrics
@@ -27,10 +27,10 @@ JsonBody = Annotated[dict[str, Any], Body()]
 _MAX_SQL_INT = 2**63 - 1
 
 
-def router(service: Service, metrics: Metrics, token: str) -> APIRouter:
+def router(service: Service, metrics: Metrics) -> APIRouter:
     """The routes below /local."""
     routes = APIRouter(
-        prefix="/local", include_in_schema=False, dependencies=[Depends(only_with(token))]
+        prefix="/local", include_in_schema=False, dependencies=[Depends(operator_only)]
     )
 
     @routes.post("/ask", response_model=None)

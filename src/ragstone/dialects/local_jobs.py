@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from ragstone import wire
 from ragstone.dialects import sse
-from ragstone.dialects.guards import only_with
+from ragstone.dialects.guards import operator_only
 from ragstone.dialects.http import Json
 from ragstone.errors import RagstoneError, UnknownJob
 from ragstone.service import Service
@@ -69,9 +69,9 @@ class Old(_Body):
     age: float = 0.0
 
 
-def router(service: Service, token: str) -> APIRouter:
+def router(service: Service) -> APIRouter:
     """The routes below /local/jobs."""
-    guard = [Depends(only_with(token))]
+    guard = [Depends(operator_only)]
     routes = APIRouter(prefix="/local/jobs", tags=["Local"], dependencies=guard)
     _add_many(routes, service.jobs)
     _add_one(routes, service.jobs)

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from ragstone import wire
 from ragstone.dialects import sse
-from ragstone.dialects.guards import only_with
+from ragstone.dialects.guards import operator_only
 from ragstone.dialects.local import stream
 from ragstone.service import Service
 
@@ -21,10 +21,10 @@ class File(BaseModel):
     file: str = Field(min_length=1, max_length=4096, description="A path on the server's machine.")
 
 
-def router(service: Service, token: str) -> APIRouter:
+def router(service: Service) -> APIRouter:
     """The routes below /local that look after the whole."""
     routes = APIRouter(
-        prefix="/local", include_in_schema=False, dependencies=[Depends(only_with(token))]
+        prefix="/local", include_in_schema=False, dependencies=[Depends(operator_only)]
     )
 
     @routes.post("/backup", response_model=None)

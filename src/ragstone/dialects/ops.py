@@ -1,20 +1,25 @@
 """What an operator asks: is it alive, is it ready, what has it done."""
 
 import asyncio
+import hmac
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from ragstone.caller import LOCAL, Caller
 from ragstone.dialects.http import Json
+from ragstone.dialects.identity import Who
 from ragstone.dialects.openapi import documented
+from ragstone.errors import Unauthorized
 from ragstone.metrics import Metrics
 from ragstone.service import Service
+from ragstone.settings import ServerSettings
 from ragstone.wire import INSTANCE_HEADER, instance
 
 READY_SECONDS = 10.0
 
 
-def router(service: Service, metrics: Metrics, token: str) -> APIRouter:
+def router(service: Service, metrics: Metrics, token: str, settings: ServerSettings) -> APIRouter:
     """The routes at the root."""
     routes = APIRouter(tags=["Operation"])
     headers = {INSTANCE_HEADER: instance(token)}
@@ -33,12 +38,26 @@ def router(service: Service, metrics: Metrics, token: str) -> APIRouter:
         return Json({"status": status, "checks": checks}, 200 if fine else 503)
 
     @routes.get("/metrics", response_model=None, responses=documented("text/plain"))
-    async def figures() -> Response:
+    async def figures(request: Request, caller: Who) -> Response:
         """Counters and times in Prometheus' text format."""
+        _may_read_figures(request, caller, settings)
         metrics.cache(await service.cache_figures())
         return Response(metrics.render(), headers={"content-type": metrics.content_type})
 
     return routes
+
+
+def _may_read_figures(request: Request, caller: Caller, settings: ServerSettings) -> None:
+    """Raise Unauthorized unless these figures, which are of all tenants, may be read."""
+    if caller.operator or caller is LOCAL or settings.open_metrics:
+        return
+    token = f"Bearer {settings.metrics_token.get_secret_value()}".encode()
+    given = request.headers.get("authorization", "").encode()
+    if settings.metrics_token.get_secret_value() and hmac.compare_digest(given, token):
+        return
+    raise Unauthorized(
+        "The figures need the token of SERVER__METRICS_TOKEN, or SERVER__OPEN_METRICS=true."
+    )
 
 
 async def _checks(service: Service) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """A retrieval service: VoiceHelper's `/api/v1/retrieval` and chat-core's knowledge base (KDB)."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
@@ -7,7 +8,9 @@ from fastapi import APIRouter, Request
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
+from ragstone.caller import Caller
 from ragstone.dialects.http import Json, unless_left, well_formed
+from ragstone.dialects.identity import Who, narrowed
 from ragstone.errors import InputError
 from ragstone.filters import And, AnyOf, Filter, Or, Range, eq, under
 from ragstone.service import Service
@@ -87,9 +90,9 @@ def router(service: Service) -> APIRouter:
 
     @routes.post("/retrieval/retrieve", response_model=None)
     @routes.post("/retrieval/hybrid_search", response_model=None)
-    async def retrieve(body: RetrieveRequest, request: Request) -> Response:
+    async def retrieve(body: RetrieveRequest, request: Request, caller: Who) -> Response:
         """The passages for a query, best first."""
-        return await unless_left(request, _retrieved(service, body))
+        return await unless_left(request, _retrieved(service, _ask(body, caller)))
 
     @routes.get("/retrieval/health", response_model=None)
     async def health() -> Response:
@@ -98,22 +101,29 @@ def router(service: Service) -> APIRouter:
         return Json({"status": "healthy", "service": "retrieval"})
 
     @routes.post("/document/search_rerank", response_model=None)
-    async def search_rerank(body: SearchRerankRequest, request: Request) -> Response:
+    async def search_rerank(body: SearchRerankRequest, request: Request, caller: Who) -> Response:
         """The paragraphs or chunks for a query, as chat-core's retriever reads them."""
-        return await unless_left(request, _paragraphs(service, body))
+        return await unless_left(request, _paragraphs(service, _ask(body, caller)))
 
     return routes
 
 
-async def _retrieved(service: Service, body: RetrieveRequest) -> Response:
-    found = await service.search(body.ask())
+def _ask(body: RetrieveRequest | SearchRerankRequest, caller: Caller) -> Ask:
+    """The search, for the caller."""
+    ask = replace(body.ask(), principal=caller.principal)
+    narrowed(caller, ask.collection)
+    return ask
+
+
+async def _retrieved(service: Service, ask: Ask) -> Response:
+    found = await service.search(ask)
     documents = [_document(hit) for hit in found.hits]
-    answer = {"documents": documents, "query": body.query, "total": len(documents)}
+    answer = {"documents": documents, "query": ask.question, "total": len(documents)}
     return Json({**answer, "corrected_query": found.corrected} if found.corrected else answer)
 
 
-async def _paragraphs(service: Service, body: SearchRerankRequest) -> Response:
-    found = await service.search(body.ask())
+async def _paragraphs(service: Service, ask: Ask) -> Response:
+    found = await service.search(ask)
     return Json([_paragraph(hit) for hit in found.hits])
 
 

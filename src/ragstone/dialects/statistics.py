@@ -8,10 +8,19 @@ from starlette.responses import Response
 from ragstone import wire
 from ragstone.dialects.guards import only_with
 from ragstone.dialects.http import Json
+from ragstone.dialects.identity import Who, tenant_of
 from ragstone.records import By
 from ragstone.service import Service
 
-Tenant = Annotated[str, Query(max_length=255, description="Whose figures.")]
+
+def _tenant(
+    caller: Who,
+    tenant: Annotated[str | None, Query(max_length=255, description="Whose figures.")] = None,
+) -> str:
+    return tenant_of(caller, tenant)
+
+
+Tenant = Annotated[str, Depends(_tenant)]
 User = Annotated[str | None, Query(max_length=255, description="Only this user's.")]
 Days = Annotated[int, Query(ge=1, le=3650, description="Today (UTC) and the days before.")]
 
@@ -23,22 +32,20 @@ def router(service: Service, token: str) -> APIRouter:
     )
 
     @routes.get("/stats", response_model=None)
-    async def stats(
-        tenant: Tenant = "default", days: Days = 30, by: By = "day", user: User = None
-    ) -> Response:
+    async def stats(tenant: Tenant, days: Days = 30, by: By = "day", user: User = None) -> Response:
         """Questions, tokens and cost by day, user, room or model."""
         found = await service.statistics.use(tenant, days, by, user)
         return Json({"use": [wire.dump(one) for one in found]})
 
     @routes.get("/stats/stages", response_model=None)
-    async def stages(tenant: Tenant = "default", days: Days = 1) -> Response:
+    async def stages(tenant: Tenant, days: Days = 1) -> Response:
         """How long each stage took, over the questions that are kept."""
         found = await service.statistics.stages(tenant, days)
         return Json({"stages": [wire.dump(one) for one in found]})
 
     @routes.get("/traces", response_model=None)
     async def traces(
-        tenant: Tenant = "default",
+        tenant: Tenant,
         limit: Annotated[int, Query(ge=1, le=1000, description="How many.")] = 50,
         before: Annotated[float | None, Query(description="Older than this time.")] = None,
         user: User = None,
@@ -49,7 +56,7 @@ def router(service: Service, token: str) -> APIRouter:
 
     @routes.get("/traces/{id}", response_model=None)
     async def trace(
-        id: Annotated[str, Path(max_length=255)], tenant: Tenant = "default", user: User = None
+        id: Annotated[str, Path(max_length=255)], tenant: Tenant, user: User = None
     ) -> Response:
         """What happened to one question."""
         return Json(wire.dump(await service.statistics.trace(tenant, id, user)))

@@ -1,7 +1,7 @@
 """The operator's API of forbidden topics: the list, what it blocked, and what it would block.
 
-It shows what other people asked, so it takes the token that only the data directory's owner can
-read; the command line uses it too.
+It shows what other people asked, so it is for a tenant's admin, and for the token that only the
+data directory's owner can read; the command line uses that.
 """
 
 from typing import Annotated, Any
@@ -13,19 +13,32 @@ from starlette.responses import Response
 from ragstone import wire
 from ragstone.dialects.guards import only_with
 from ragstone.dialects.http import Json, unless_left
+from ragstone.dialects.identity import Who, tenant_of
 from ragstone.dialects.openapi import documented
 from ragstone.errors import InvalidTopic
 from ragstone.ingest.topics import read_csv, topic, write_csv
 from ragstone.records import Topic
 from ragstone.service import Service
 
-Tenant = Annotated[str, Query(max_length=255, description="Whose topics.")]
+
+def _tenant(
+    caller: Who,
+    tenant: Annotated[
+        str | None, Query(max_length=255, description="Whose topics; the own ones if absent.")
+    ] = None,
+) -> str:
+    return tenant_of(caller, tenant)
+
+
+Tenant = Annotated[str, Depends(_tenant)]
 
 
 class _Body(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
-    tenant: str = Field("default", max_length=255, description="Whose topics.")
+    tenant: str | None = Field(
+        None, max_length=255, description="Whose topics; the own ones if absent."
+    )
 
 
 class GivenTopic(BaseModel):
@@ -68,24 +81,25 @@ def router(service: Service, token: str) -> APIRouter:
     routes = APIRouter(prefix="/api/v1/topics", tags=["Forbidden topics"], dependencies=allowed)
 
     @routes.get("", response_model=None)
-    async def listed(tenant: Tenant = "default") -> Response:
+    async def listed(tenant: Tenant) -> Response:
         """The topics of a tenant, by term."""
         return Json({"topics": [wire.dump(one) for one in await service.topics(tenant)]})
 
     @routes.get("/export", response_model=None, responses=documented("text/csv"))
-    async def export(tenant: Tenant = "default") -> Response:
+    async def export(tenant: Tenant) -> Response:
         """The same as a CSV file, which /import takes."""
         text = write_csv(await service.topics(tenant))
         return Response(text.encode("utf-8", "replace"), media_type="text/csv")
 
     @routes.post("", response_model=None)
-    async def put(body: PutTopics) -> Response:
+    async def put(body: PutTopics, caller: Who) -> Response:
         """Add topics, or replace those of the same term; all or none."""
-        given = [one.topic(body.tenant) for one in body.topics]
-        return Json(await _put(service, body.tenant, given))
+        tenant = tenant_of(caller, body.tenant)
+        given = [one.topic(tenant) for one in body.topics]
+        return Json(await _put(service, tenant, given))
 
     @routes.post("/import", response_model=None)
-    async def import_csv(request: Request, tenant: Tenant = "default") -> Response:
+    async def import_csv(request: Request, tenant: Tenant) -> Response:
         """Add the topics of a CSV file, which is the body, in UTF-8; all or none."""
         try:
             text = (await request.body()).decode("utf-8-sig")
@@ -94,22 +108,25 @@ def router(service: Service, token: str) -> APIRouter:
         return Json(await _put(service, tenant, read_csv(text, tenant)))
 
     @routes.post("/remove", response_model=None)
-    async def remove(body: RemoveTopics) -> Response:
+    async def remove(body: RemoveTopics, caller: Who) -> Response:
         """Remove topics by term or id; all or none."""
-        return Json({"removed": await service.remove_topics(body.tenant, body.terms)})
+        tenant = tenant_of(caller, body.tenant)
+        return Json({"removed": await service.remove_topics(tenant, body.terms)})
 
     @routes.get("/blocked", response_model=None)
     async def blocked(
-        tenant: Tenant = "default", limit: Annotated[int, Query(ge=1, le=10_000)] = 100
+        tenant: Tenant, limit: Annotated[int, Query(ge=1, le=10_000)] = 100
     ) -> Response:
         """The questions that were blocked, the newest first."""
         found = await service.blocked(tenant, limit)
         return Json({"blocked": [wire.dump(one) for one in found]})
 
     @routes.post("/check", response_model=None)
-    async def check(body: CheckQuestion, request: Request) -> Response:
+    async def check(body: CheckQuestion, request: Request, caller: Who) -> Response:
         """What the guard would say of a question; nothing is answered or kept."""
-        return await unless_left(request, _checked(service, body))
+        return await unless_left(
+            request, _checked(service, tenant_of(caller, body.tenant), body.question)
+        )
 
     return routes
 
@@ -119,5 +136,5 @@ async def _put(service: Service, tenant: str, topics: list[Topic]) -> dict[str, 
     return {"added": added, "replaced": len({one.id for one in topics}) - added}
 
 
-async def _checked(service: Service, body: CheckQuestion) -> Response:
-    return Json(wire.dump(await service.check_topics(body.tenant, body.question)))
+async def _checked(service: Service, tenant: str, question: str) -> Response:
+    return Json(wire.dump(await service.check_topics(tenant, question)))

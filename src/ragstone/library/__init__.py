@@ -16,13 +16,14 @@ from ragstone.errors import (
     UnknownTopic,
 )
 from ragstone.events import Event
-from ragstone.filters import AnyOf, Not
+from ragstone.filters import And, AnyOf, Not, readable
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ingest.topics import MOST_TOPICS, topic
 from ragstone.jobs.runner import Runner
 from ragstone.library.configured import Configured
 from ragstone.library.conversations import LocalConversations
 from ragstone.library.jobs import LocalJobs
+from ragstone.library.keys import LocalKeys
 from ragstone.library.prompts import LocalPrompts
 from ragstone.library.removal import Removal
 from ragstone.library.settings import LocalSettings
@@ -75,6 +76,8 @@ class Ragstone:
         self.prompts = LocalPrompts(templates, configured.base.prompts)
         refreshes = {"settings": self.settings.refresh, "prompts": templates.refresh}
         self._watch = Watch(store, refreshes)
+        assert kit.keys is not None  # noqa: S101  build.py always makes them
+        self.keys = LocalKeys(kit.keys)
 
     def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
         return self._answers.events(self._configured.asked(ask))
@@ -111,7 +114,7 @@ class Ragstone:
     async def _summary(self, collection: Collection, principal: Principal) -> CollectionSummary:
         documents = await self._removal.readable(principal, collection.name)
         async with self._kit.catalog.seeing() as hidden:
-            where = Not(AnyOf("revision", tuple(sorted(hidden))))
+            where = And((readable(principal), Not(AnyOf("revision", tuple(sorted(hidden))))))
             chunks = await self._kit.index.count(collection, where)
         pending = sum(d.chunks for d in documents if d.status == "text")
         return CollectionSummary(
@@ -242,6 +245,7 @@ class Ragstone:
         """Stop jobs (the next start continues them) and wait for what is being stored."""
         await self._watch.aclose()
         await self._runner.stop()
+        await self.keys.aclose()
         await self._answers.aclose()
         await self._searches.aclose()
         self._pipeline.close()

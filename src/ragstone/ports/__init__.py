@@ -13,6 +13,7 @@ from ragstone.ports.embedding import Embedder, Embedders, LateEmbedder, Vectors
 from ragstone.ports.guarding import Topics, TopicStore
 from ragstone.ports.index import ChunkIndex, Retriever, Search
 from ragstone.ports.intents import IntentExamples, Likeness
+from ragstone.ports.keys import KeyStore, StoredKey
 from ragstone.ports.kit import Kit
 from ragstone.ports.reranking import Judgement, Reranker, Statistics
 from ragstone.ports.settings import Marks, SettingsStore
@@ -37,6 +38,7 @@ __all__ = [
     "IntentExamples",
     "Judgement",
     "Kept",
+    "KeyStore",
     "Kit",
     "LateEmbedder",
     "Lease",
@@ -54,6 +56,7 @@ __all__ = [
     "Source",
     "StateDump",
     "Statistics",
+    "StoredKey",
     "Support",
     "Templates",
     "TopicStore",

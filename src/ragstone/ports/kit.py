@@ -12,6 +12,7 @@ from ragstone.ports.embedding import Embedders
 from ragstone.ports.guarding import Topics
 from ragstone.ports.index import ChunkIndex, Retriever
 from ragstone.ports.intents import IntentExamples
+from ragstone.ports.keys import KeyStore
 from ragstone.ports.reranking import Reranker, Statistics
 from ragstone.ports.settings import SettingsStore
 from ragstone.ports.templates import Templates
@@ -46,3 +47,4 @@ class Kit:
     dump: StateDump | None = None
     traces: Traces | None = None
     conversations: Conversations | None = None
+    keys: KeyStore | None = None

@@ -21,6 +21,7 @@ from ragstone.ports import CacheFigures
 from ragstone.records import BlockedQuestion, Document, Report, Ruling, Topic
 from ragstone.remote.conversations import RemoteConversations
 from ragstone.remote.jobs import RemoteJobs
+from ragstone.remote.keys import RemoteKeys
 from ragstone.remote.maintenance import RemoteMaintenance
 from ragstone.remote.prompts import RemotePrompts
 from ragstone.remote.settings import RemoteSettings
@@ -120,6 +121,8 @@ class RemoteRagstone:
         self.settings = RemoteSettings(self._send)
         self.prompts = RemotePrompts(self._send)
         self.jobs = RemoteJobs(self._post, self._events)
+
+        self.keys = RemoteKeys(self._send)
 
     async def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
         async with aclosing(self._events("/local/ask", wire.dump(ask))) as items:

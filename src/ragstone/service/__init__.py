@@ -14,6 +14,7 @@ from ragstone.ports import CacheFigures
 from ragstone.records import BlockedQuestion, Collection, Document, Report, Ruling, Topic
 from ragstone.service.conversations import ConversationService
 from ragstone.service.jobs import JobsService
+from ragstone.service.keys import Keys
 from ragstone.service.maintenance import Maintenance
 from ragstone.service.prompts import Prompts
 from ragstone.service.settings import RuntimeSettings
@@ -136,6 +137,11 @@ class Service(Protocol):
 
     @property
     def jobs(self) -> JobsService: ...
+
+    @property
+    def keys(self) -> Keys:
+        """API keys."""
+        ...
 
     def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
         """Answer a question; see `events`. Close the iterator to cancel."""

@@ -5,6 +5,7 @@ a default and a help text; `docs/reference.md` lists them, and a test holds the 
 can change at run time is changed in the state store: `ragstone.registry`.
 """
 
+from ragstone.settings.access import AuthSettings, LimitSettings
 from ragstone.settings.all import Settings
 from ragstone.settings.jobs import JobSettings
 from ragstone.settings.models import EmbeddingSettings, LlmSettings, RerankSettings
@@ -24,6 +25,7 @@ from ragstone.settings.understanding import (
 
 __all__ = [
     "AdaptiveSettings",
+    "AuthSettings",
     "CacheSettings",
     "ConversationSettings",
     "DbSettings",
@@ -31,6 +33,7 @@ __all__ = [
     "IndexSettings",
     "IngestSettings",
     "JobSettings",
+    "LimitSettings",
     "LlmSettings",
     "LogSettings",
     "Origin",

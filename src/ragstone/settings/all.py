@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
+from ragstone.settings.access import AuthSettings, LimitSettings
 from ragstone.settings.jobs import JobSettings
 from ragstone.settings.models import EmbeddingSettings, LlmSettings, RerankSettings
 from ragstone.settings.neighbours import McpSettings, PloneSettings, ServiceSettings
@@ -36,6 +37,8 @@ class Settings(BaseModel):
         "WARNING", pattern="^(DEBUG|INFO|WARNING|ERROR)$", description="DEBUG to ERROR."
     )
     server: ServerSettings = ServerSettings()
+    auth: AuthSettings = AuthSettings()
+    limits: LimitSettings = LimitSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     index: IndexSettings = IndexSettings()
     state: StateSettings = StateSettings()

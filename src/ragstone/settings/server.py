@@ -1,14 +1,17 @@
 """The HTTP server."""
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 
-from ragstone.settings.section import Section
+from ragstone.settings.section import Names, Section
 
 
 class ServerSettings(Section):
-    """Where the HTTP server listens."""
+    """Where the HTTP server listens, to whom it answers, and how much it takes at a time."""
 
-    host: str = Field("127.0.0.1", description="Address to listen on; loopback only.")
+    host: str = Field(
+        "127.0.0.1",
+        description="Address to listen on; only loopback as long as there are no credentials.",
+    )
     port: int = Field(8006, ge=0, le=65535, description="Port to listen on; 0 picks a free one.")
     workers: int = Field(
         1, ge=1, le=64, description="Processes; more than one needs an index and state on servers."
@@ -16,4 +19,55 @@ class ServerSettings(Section):
     max_concurrent_queries: int = Field(
         200, ge=1, description="Questions and searches that one process answers at a time."
     )
+    max_queued_queries: int = Field(
+        200, ge=0, description="Those that may wait for a place; one more is answered 429."
+    )
+    queue_seconds: float = Field(
+        10.0, gt=0, description="Longest wait for a place before it is answered 429."
+    )
+    request_seconds: float = Field(
+        60.0, gt=0, description="Until an answer, or the first event of a stream: then 504."
+    )
+    stream_seconds: float = Field(
+        600.0, gt=0, description="Until the end of a streamed answer, which then ends in an error."
+    )
+    grace_seconds: float = Field(
+        25.0, ge=0, description="How long running answers may go on after a signal to stop."
+    )
+    header_seconds: float = Field(
+        20.0, gt=0, description="Until a connection has sent a whole request head, else it ends."
+    )
+    keep_alive_seconds: float = Field(
+        5.0, gt=0, description="How long a connection may wait for its next request."
+    )
+    max_connections: int = Field(
+        16_384, ge=16, description="Open connections of one process; one more is closed at once."
+    )
     max_request_mb: int = Field(4, ge=1, description="Largest request body, in megabytes.")
+    max_upload_mb: int = Field(
+        64, ge=1, description="Largest request body of an upload (multipart), in megabytes."
+    )
+    upload_types: Names = Field(
+        (),
+        description="File name endings that may be uploaded, e.g. pdf,docx; all that can be read.",
+    )
+    allowed_hosts: Names = Field(
+        (),
+        description="Host names that requests may be sent to, e.g. docs.example.com,*.example.org; "
+        "without any: this machine's, or every name where a credential is required.",
+    )
+    cors_origins: Names = Field(
+        (), description="Origins whose web pages may use this server, e.g. https://example.com."
+    )
+    hsts_seconds: int = Field(
+        31_536_000,
+        ge=0,
+        description="How long browsers are told to use HTTPS only; sent over HTTPS alone.",
+    )
+    open_metrics: bool = Field(
+        False, description="Whether /metrics needs no credential where others do."
+    )
+    metrics_token: SecretStr = Field(
+        SecretStr(""), description="A bearer token that opens /metrics alone."
+    )
+    open_docs: bool = Field(True, description="Whether /docs and /openapi.json need no credential.")

@@ -400,6 +400,27 @@ topic_vectors = Table(
 )
 """The vectors of a topic's texts by one embedding model, little-endian 32-bit floats in order."""
 
+api_keys = Table(
+    "api_keys",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("tenant", Text, nullable=False),
+    Column("user", Text, nullable=False),
+    Column("groups", JSON, nullable=False),
+    Column("collections", JSON(none_as_null=True)),
+    Column("role", Text, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("old_digest", Text, nullable=False),
+    Column("old_until", Double, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("expires_at", Double),
+    Column("used_at", Double),
+    Column("revoked_at", Double),
+    Index(None, "tenant"),
+)
+"""`digest` is of the secret; `old_digest` of the one before it, which holds until `old_until`."""
+
 blocked_questions = Table(
     "blocked_questions",
     metadata,

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0011"
-down_revision = "0009"
+down_revision = "0010"
 
 TEXTS = ["tenant", "user", "request", "trace", "user_id", "room", "collection", "level", "strategy"]
 TEXTS += ["intent", "question", "model", "finish", "error", "cached"]

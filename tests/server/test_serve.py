@@ -16,8 +16,9 @@ import httpx2
 import pytest
 
 from ragstone.remote import find_server
+from tests.e2e.processes import environment
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 BODY = {"model": "ragstone", "messages": [{"role": "user", "content": "slow"}], "stream": True}
 
 
@@ -149,3 +150,61 @@ def test_given_one_connection_then_no_answer_on_it_waits(tmp_path: Path) -> None
         times.append(time.perf_counter() - started)
     connection.close()
     assert min(times[1:]) < 0.03
+
+
+def served(data: Path, *arguments: str, **variables: str) -> subprocess.Popen[str]:
+    command = ragstone(data, "serve", "--port", "0", *arguments)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        command, cwd=ROOT, stdout=pipe, stderr=pipe, text=True, env=environment(data, **variables)
+    )
+
+
+def test_given_credentials_then_it_listens_for_others_and_the_command_line_goes_on(
+    tmp_path: Path,
+) -> None:
+    secret = {"AUTH__PROXY_SECRET": "s3", "SERVER__ALLOWED_HOSTS": "docs.example.com"}
+    with served(tmp_path, "--host", "0.0.0.0", **secret) as process:
+        try:
+            assert process.stdout
+            line = process.stdout.readline()
+            assert line.startswith("Ragstone is ready at http://127.0.0.1:")
+            url = json.loads((tmp_path / "server.json").read_text())["url"]
+            assert httpx2.get(url + "/v1/models").status_code == 401
+            made = run(tmp_path, "keys", "create", "n", "--json")
+            key = json.loads(made.stdout)["secret"]
+            allowed = httpx2.get(url + "/v1/models", headers={"x-api-key": key})
+            assert allowed.status_code == 200
+            assert run(tmp_path, "ask", "q").stdout.startswith("The answer is 42")
+            listed = json.loads(run(tmp_path, "keys", "list", "--json").stdout)["keys"]
+            assert run(tmp_path, "keys", "revoke", listed[0]["id"]).returncode == 0
+            gone = httpx2.get(url + "/v1/models", headers={"x-api-key": key})
+            assert gone.status_code == 401
+        finally:
+            process.terminate()
+            assert process.wait(timeout=30) == 0
+
+
+def test_given_credentials_that_are_not_required_then_it_does_not_listen_for_others(
+    tmp_path: Path,
+) -> None:
+    settings = {"AUTH__REQUIRED": "false", "AUTH__PROXY_SECRET": "s3"}
+    with served(tmp_path, "--host", "0.0.0.0", **settings) as process:
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "AUTH__REQUIRED" in errors
+
+
+def test_given_a_grace_period_then_a_longer_stream_is_cut(tmp_path: Path) -> None:
+    with served(tmp_path, SERVER__GRACE_SECONDS="1") as process:
+        assert process.stdout
+        process.stdout.readline()
+        url = json.loads((tmp_path / "server.json").read_text())["url"]
+        body = {**BODY, "messages": [{"role": "user", "content": "endless"}]}
+        with httpx2.stream("POST", url + "/v1/chat/completions", json=body) as response:
+            pieces = response.iter_bytes()
+            next(pieces)
+            process.terminate()
+            started = time.monotonic()
+            assert process.wait(timeout=20) == 0
+            assert time.monotonic() - started < 10

@@ -1,0 +1,1 @@
+"""Who sends a request, by which credential, and how much of it is let through."""

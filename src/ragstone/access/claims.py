@@ -1,0 +1,45 @@
+"""What a token's claims or a proxy's headers say of a caller, in the terms of the settings."""
+
+from collections.abc import Mapping, Sequence
+
+from ragstone.caller import ROLES, Role
+from ragstone.errors import Unauthorized
+from ragstone.settings import AuthSettings
+
+MOST_CHARACTERS, MOST_NAMES = 255, 1000
+
+
+def claim(claims: Mapping[str, object], path: str) -> object:
+    """A claim by its name, or by a path with dots if none has that name."""
+    if path in claims:
+        return claims[path]
+    value: object = claims
+    for part in path.split("."):
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(part)
+    return value
+
+
+def text(value: object, what: str) -> str:
+    """A name; raises Unauthorized for anything else."""
+    if not isinstance(value, str) or not value.strip() or len(value) > MOST_CHARACTERS:
+        raise Unauthorized(f"The credential does not say its {what} as a text.")
+    return value
+
+
+def texts(value: object, what: str) -> tuple[str, ...]:
+    """A list of names, or one; raises Unauthorized for anything else."""
+    if value is None:
+        return ()
+    found = [value] if isinstance(value, str) else value
+    if not isinstance(found, list | tuple) or len(found) > MOST_NAMES:
+        raise Unauthorized(f"The credential does not say its {what} as a list of texts.")
+    return tuple(dict.fromkeys(text(one, what) for one in found))
+
+
+def role(names: Sequence[str], settings: AuthSettings) -> Role:
+    """The highest role that these names mean, which others of a token's roles do not lower."""
+    meant = [settings.roles[name] for name in names if name in settings.roles]
+    meant += [one for one in ROLES if one in names and one not in settings.roles]
+    return max(meant, key=ROLES.index, default=settings.default_role)

@@ -1,0 +1,141 @@
+"""The public keys of a token issuer (JWKS, RFC 7517), fetched and kept for a while."""
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+import jwt
+
+from ragstone.errors import Unauthorized, Unavailable
+
+log = logging.getLogger(__name__)
+
+KINDS = {"RS": "RSA", "PS": "RSA", "ES": "EC", "Ed": "OKP"}
+"""The kind of key (kty) that verifies an algorithm, by its first letters."""
+
+FETCH_SECONDS = 5.0
+PAUSE = 10.0
+"""Seconds between two fetches for keys that are not known, however many tokens name one."""
+
+MOST_BYTES = 512_000
+MOST_KEYS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    name: str | None
+    kind: str
+    algorithm: str | None
+    usable: Any
+
+    def fits(self, name: str | None, algorithm: str) -> bool:
+        named = name is None or self.name == name
+        return named and self.kind == KINDS[algorithm[:2]] and self.algorithm in (None, algorithm)
+
+
+class KeySet:
+    """The keys at `url`, fetched again after `fresh` seconds, and for a key that is not known.
+
+    When they cannot be fetched, those known go on; a token of another key is then refused as
+    unavailable, since it may well be good.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        fresh: float,
+        pause: float = PAUSE,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._url = url
+        self._fresh = fresh
+        self._pause = pause
+        self._clock = clock
+        self._http = httpx2.AsyncClient(timeout=FETCH_SECONDS, follow_redirects=False)
+        self._keys: tuple[_Key, ...] = ()
+        self._fetched: float | None = None
+        self._tried: float | None = None
+        self._failed = False
+        self._one_at_a_time = asyncio.Lock()
+
+    async def key(self, name: str | None, algorithm: str) -> Any:
+        """The key to verify a token with; a token that names none needs it to be the only one.
+
+        Raises Unauthorized if there is none, Unavailable if that cannot be known now.
+        """
+        stale = self._fetched is None or self._clock() - self._fetched >= self._fresh
+        if stale and not (self._keys and self._one_at_a_time.locked()):
+            await self._refresh()
+        found = self._fitting(name, algorithm)
+        if not found:
+            await self._refresh()
+            found = self._fitting(name, algorithm)
+        if len(found) == 1:
+            return found[0].usable
+        if found:
+            raise Unauthorized("The token does not say which key signed it.")
+        if self._failed:
+            raise Unavailable("The keys of the token's issuer cannot be fetched.", self._pause)
+        raise Unauthorized("The token is signed with a key that is not its issuer's.")
+
+    async def aclose(self) -> None:
+        await self._http.aclose()
+
+    def _fitting(self, name: str | None, algorithm: str) -> list[_Key]:
+        return [key for key in self._keys if key.fits(name, algorithm)]
+
+    async def _refresh(self) -> None:
+        async with self._one_at_a_time:
+            if self._tried is not None and self._clock() - self._tried < self._pause:
+                return
+            self._tried = self._clock()
+            try:
+                async with asyncio.timeout(FETCH_SECONDS):
+                    self._keys = tuple(_read(await self._fetch()))
+                self._fetched, self._failed = self._clock(), False
+            except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError, ValueError) as error:
+                self._failed = True
+                log.warning("The keys at %s cannot be fetched: %s", self._url, error or "too slow")
+
+    async def _fetch(self) -> bytes:
+        content = b""
+        async with self._http.stream("GET", self._url) as response:
+            if response.status_code != 200:
+                raise ValueError(f"status {response.status_code}")
+            async for piece in response.aiter_bytes():
+                content += piece
+                if len(content) > MOST_BYTES:
+                    raise ValueError(f"more than {MOST_BYTES:,} bytes")
+        return content
+
+
+def _read(content: bytes) -> Iterator[_Key]:
+    """The public signing keys of a JWKS; what is no such key is left out."""
+    try:
+        listed = json.loads(content)["keys"]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ValueError("it is no JWKS") from error
+    if not isinstance(listed, list):
+        raise ValueError("it is no JWKS")
+    for one in listed[:MOST_KEYS]:
+        # A symmetric key (oct) would let everyone who reads the set sign tokens.
+        if not isinstance(one, dict) or one.get("kty") not in KINDS.values():
+            continue
+        if one.get("use") not in (None, "sig"):
+            continue
+        try:
+            usable = jwt.PyJWK(one, algorithm=one.get("alg") or _default(one)).key
+        except (jwt.PyJWTError, ValueError, TypeError, KeyError):
+            continue
+        yield _Key(one.get("kid"), one["kty"], one.get("alg"), usable)
+
+
+def _default(key: dict[str, Any]) -> str:
+    """An algorithm that a key of this kind can be read for; which one verifies is not decided."""
+    curves = {"P-256": "ES256", "P-384": "ES384", "P-521": "ES512"}
+    return {"RSA": "RS256", "OKP": "EdDSA"}.get(key["kty"]) or curves.get(key.get("crv", ""), "")

@@ -1,0 +1,72 @@
+"""A reverse proxy that has checked who asks, and says so in headers."""
+
+import hmac
+import ipaddress
+from typing import Protocol
+
+from ragstone.access.claims import role, text, texts
+from ragstone.caller import Caller
+from ragstone.errors import Unauthorized
+from ragstone.settings import AuthSettings
+from ragstone.turn import Principal
+
+
+class _Headers(Protocol):
+    def getlist(self, key: str) -> list[str]: ...
+
+
+class TrustedProxy:
+    """Believes headers of a request that the proxy sent.
+
+    That is one from its addresses, one with its secret, or, where both are set, one with both.
+    From anywhere else the headers mean nothing.
+    """
+
+    def __init__(self, settings: AuthSettings) -> None:
+        self._settings = settings
+        self._secret = settings.proxy_secret.get_secret_value()
+        self._networks = [ipaddress.ip_network(n, strict=False) for n in settings.proxy_addresses]
+
+    def caller(self, headers: _Headers, address: str) -> Caller | None:
+        """Who the proxy says asks, None if it says nothing or is none; raises Unauthorized."""
+        if not self._sent(headers, address):
+            return None
+        settings = self._settings
+        user = self._one(headers, settings.proxy_user_header)
+        if not user:
+            return None
+        tenant = self._one(headers, settings.proxy_tenant_header) or settings.tenant
+        groups = self._list(headers, settings.proxy_groups_header, "groups")
+        roles = self._list(headers, settings.proxy_role_header, "roles")
+        reach = self._list(headers, settings.proxy_collections_header, "collections")
+        limited = bool(headers.getlist(settings.proxy_collections_header.lower()))
+        principal = Principal(text(tenant, "tenant"), text(user, "user"), groups)
+        name = f"proxy:{tenant}:{user}"
+        return Caller(principal, role(roles, settings), reach if limited else None, name)
+
+    def _sent(self, headers: _Headers, address: str) -> bool:
+        if self._networks and not self._from_there(address):
+            return False
+        if not self._secret:
+            return True
+        given = headers.getlist(self._settings.proxy_secret_header.lower())
+        return len(given) == 1 and hmac.compare_digest(given[0].encode(), self._secret.encode())
+
+    def _from_there(self, address: str) -> bool:
+        try:
+            place = ipaddress.ip_address(address)
+        except ValueError:
+            return False
+        # A socket for both kinds of addresses shows the old ones inside the new.
+        place = getattr(place, "ipv4_mapped", None) or place
+        return any(place in network for network in self._networks)
+
+    def _one(self, headers: _Headers, name: str) -> str:
+        values = headers.getlist(name.lower())
+        if len(values) > 1:
+            raise Unauthorized(f"The header {name} came twice; the proxy must remove the client's.")
+        return values[0].strip() if values else ""
+
+    def _list(self, headers: _Headers, name: str, what: str) -> tuple[str, ...]:
+        value = self._one(headers, name)
+        return texts([part.strip() for part in value.split(",") if part.strip()], what)

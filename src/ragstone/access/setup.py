@@ -1,0 +1,49 @@
+"""The parts of this package, made as the settings say."""
+
+from ragstone.access.gate import Gate
+from ragstone.access.proxy import TrustedProxy
+from ragstone.access.rates import LocalRates, Rates
+from ragstone.access.slots import Slots
+from ragstone.errors import ConfigError
+from ragstone.service.keys import Keys
+from ragstone.settings import AuthSettings, Settings
+
+
+def gate(settings: AuthSettings, keys: Keys, operator_token: str) -> Gate:
+    """What tells callers apart; raises ConfigError for tokens without the library for them."""
+    proxy = TrustedProxy(settings) if settings.by_proxy else None
+    if not settings.by_token:
+        return Gate(settings, keys, operator_token, None, proxy)
+    try:
+        from ragstone.access.jwks import KeySet
+        from ragstone.access.tokens import Tokens
+    except ImportError as error:
+        raise ConfigError(
+            "AUTH__JWKS_URL needs a library for tokens: pip install 'ragstone[oidc]'."
+        ) from error
+    tokens = Tokens(settings, KeySet(settings.jwks_url, settings.jwks_seconds))
+    return Gate(settings, keys, operator_token, tokens, proxy)
+
+
+def rates(settings: Settings) -> Rates:
+    """What counts requests: in Redis if the cache is there, else in this process."""
+    if not settings.cache.url:
+        return LocalRates()
+    try:
+        from ragstone.access.shared_rates import SharedRates
+    except ImportError as error:
+        raise ConfigError(
+            "CACHE__URL needs the Redis client: pip install 'ragstone[redis]'."
+        ) from error
+    return SharedRates(settings.cache.url, settings.cache.password.get_secret_value())
+
+
+def slots(settings: Settings) -> Slots:
+    """The places for questions."""
+    server = settings.server
+    return Slots(
+        server.max_concurrent_queries,
+        server.max_queued_queries,
+        server.queue_seconds,
+        settings.limits.concurrent_queries,
+    )

@@ -1,0 +1,104 @@
+"""How much a credential used in the last minute, counted by all servers together in Redis."""
+
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+
+from ragstone.access.rates import MINUTE, Allowance, LocalRates, allowed
+from ragstone.errors import ConfigError
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+PREFIX = "ragstone:rate:"
+SECONDS = 0.25
+"""How long Redis may take to answer before this process counts for itself."""
+
+PAUSE = 5.0
+"""Seconds before a Redis that did not answer is tried again."""
+
+TAKE = """
+local before = tonumber(redis.call('GET', KEYS[1]) or '0')
+local used = tonumber(redis.call('GET', KEYS[2]) or '0')
+local cost = tonumber(ARGV[1])
+local wanted = math.max(cost, 1)
+if cost > 0 and used + before * tonumber(ARGV[3]) + wanted <= tonumber(ARGV[2]) then
+  redis.call('INCRBY', KEYS[2], cost)
+  redis.call('EXPIRE', KEYS[2], 180)
+end
+return {before, used}
+"""
+"""Reads both minutes, and takes the cost if it fits, in one step."""
+
+
+class SharedRates:
+    """`Rates` in Redis. While it does not answer, each process counts for itself."""
+
+    def __init__(
+        self,
+        url: str,
+        password: str,
+        pause: float = PAUSE,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        try:
+            self._redis: Any = Redis.from_url(
+                url,
+                password=password or None,
+                socket_timeout=SECONDS,
+                socket_connect_timeout=SECONDS,
+                retry=Retry(NoBackoff(), 0),
+            )
+        except ValueError as error:
+            raise ConfigError(f"CACHE__URL is no address of a Redis: {error}.") from error
+        self._alone = LocalRates(clock)
+        self._pause = pause
+        self._clock = clock
+        self._silent_until = 0.0
+
+    async def take(self, name: str, limit: int, cost: int = 1) -> Allowance:
+        now = self._clock()
+        minute, into = divmod(now, MINUTE)
+        keys = [_name(name, int(minute) - 1), _name(name, int(minute))]
+        share = 1 - into / MINUTE
+        found = await self._try(lambda: self._redis.eval(TAKE, 2, *keys, cost, limit, share))
+        if found is None:
+            return await self._alone.take(name, limit, cost)
+        return allowed(int(found[0]), int(found[1]), limit, cost, now)
+
+    async def add(self, name: str, cost: int) -> None:
+        key = _name(name, int(self._clock() // MINUTE))
+
+        async def added() -> bool:
+            async with self._redis.pipeline() as pipeline:
+                pipeline.incrby(key, cost)
+                pipeline.expire(key, 180)
+                await pipeline.execute()
+            return True
+
+        if await self._try(added) is None:
+            await self._alone.add(name, cost)
+
+    async def aclose(self) -> None:
+        await self._redis.aclose()
+
+    async def _try(self, work: Callable[[], Awaitable[T]]) -> T | None:
+        """What Redis says, None while it does not answer."""
+        if self._clock() < self._silent_until:
+            return None
+        try:
+            return await work()
+        except (RedisError, OSError) as error:
+            self._silent_until = self._clock() + self._pause
+            log.warning("Redis does not answer (%s); each server counts for itself.", error)
+            return None
+
+
+def _name(name: str, minute: int) -> str:
+    return f"{PREFIX}{name}:{minute}"

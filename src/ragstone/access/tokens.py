@@ -1,0 +1,98 @@
+"""Signed tokens (JWT, as OIDC providers issue them): checked, and read by the settings."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import jwt
+
+from ragstone.access.claims import claim, role, text, texts
+from ragstone.access.jwks import KeySet
+from ragstone.caller import Caller
+from ragstone.errors import Unauthorized
+from ragstone.settings import AuthSettings
+from ragstone.turn import Principal
+
+MOST_KEY_NAME = 255
+
+
+class Tokens:
+    """Checks tokens with the keys of `keys`. What a token's head says of keys is never followed,
+    and it chooses only among the algorithms of the settings."""
+
+    def __init__(self, settings: AuthSettings, keys: KeySet) -> None:
+        self._settings = settings
+        self._keys = keys
+
+    async def caller(self, token: str) -> Caller:
+        """Who a token is of; raises Unauthorized, and Unavailable if its key cannot be fetched."""
+        name, algorithm = self._head(token)
+        key = await self._keys.key(name, algorithm)
+        return self._caller(self._claims(token, key, algorithm))
+
+    async def aclose(self) -> None:
+        await self._keys.aclose()
+
+    def _head(self, token: str) -> tuple[str | None, str]:
+        """The name of the key, if it says one, and the algorithm."""
+        try:
+            head = jwt.get_unverified_header(token)
+        except (jwt.PyJWTError, ValueError, RecursionError) as error:
+            raise Unauthorized("This credential is neither an API key nor a token.") from error
+        algorithm, name = head.get("alg"), head.get("kid")
+        if algorithm not in self._settings.algorithms:
+            raise Unauthorized(
+                f"The token must be signed with {' or '.join(self._settings.algorithms)}."
+            )
+        if "crit" in head:
+            raise Unauthorized("The token asks for extensions that are not known here.")
+        if name is not None and not (isinstance(name, str) and 0 < len(name) <= MOST_KEY_NAME):
+            raise Unauthorized("The token does not name its key as a short text.")
+        return name, algorithm
+
+    def _claims(self, token: str, key: Any, algorithm: str) -> Mapping[str, Any]:
+        settings = self._settings
+        try:
+            found: Mapping[str, Any] = jwt.decode(
+                token,
+                key,
+                algorithms=[algorithm],
+                audience=list(settings.audience),
+                issuer=settings.issuer,
+                leeway=settings.leeway_seconds,
+                options={"require": ["exp", "iss", "aud"]},
+            )
+        except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError) as error:
+            raise Unauthorized(_refusal(error)) from error
+        return found
+
+    def _caller(self, claims: Mapping[str, Any]) -> Caller:
+        settings = self._settings
+        user = text(claim(claims, settings.user_claim), "user")
+        tenant = settings.tenant
+        if settings.tenant_claim:
+            tenant = text(claim(claims, settings.tenant_claim), "tenant")
+        collections = None
+        if settings.collections_claim:
+            collections = texts(claim(claims, settings.collections_claim), "collections")
+        roles = texts(claim(claims, settings.role_claim), "roles")
+        groups = texts(claim(claims, settings.groups_claim), "groups")
+        principal = Principal(tenant, user, groups)
+        return Caller(principal, role(roles, settings), collections, f"token:{tenant}:{user}")
+
+
+def _refusal(error: Exception) -> str:
+    """One sentence for what is wrong; nothing of the token in it."""
+    match error:
+        case jwt.ExpiredSignatureError():
+            return "The token has expired. Sign in again."
+        case jwt.ImmatureSignatureError():
+            return "The token is not valid yet. Check the clocks."
+        case jwt.InvalidAudienceError():
+            return "The token is meant for another service."
+        case jwt.InvalidIssuerError():
+            return "The token comes from another issuer."
+        case jwt.MissingRequiredClaimError(claim=name):
+            return f"The token lacks the claim {name}."
+        case jwt.InvalidSignatureError():
+            return "The token's signature does not fit."
+    return "The token cannot be read."

@@ -1,0 +1,84 @@
+"""Connections that neither hold on for ever nor become too many."""
+
+import asyncio
+import logging
+import resource
+from typing import Any, ClassVar
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+log = logging.getLogger(__name__)
+
+FILES_BESIDES = 512
+"""Files that a process has open besides its connections: databases, the index, models."""
+
+
+def room_for(connections: int) -> int:
+    """Let this process open so many connections, or as many as the system allows; how many."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = connections + FILES_BESIDES
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    room = min(connections, max(wanted - FILES_BESIDES, 16))
+    if room < connections:
+        log.warning(
+            "Only %s connections can be open: raise the limit of open files (ulimit -n).", room
+        )
+    return room
+
+
+class Connection(H11Protocol):
+    """HTTP/1.1 for uvicorn: of `most` connections at a time, each request's head must be there
+    `head_seconds` after the connection began or the head's first byte came."""
+
+    head_seconds: ClassVar[float]
+    most: ClassVar[int]
+
+    _head_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        if len(self.connections) > self.most:
+            transport.abort()
+            return
+        self._watch_head()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._is_answering():
+            self._unwatch_head()
+        elif self.timeout_keep_alive_task is None:
+            self._watch_head()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self._is_answering():
+            self._unwatch_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._unwatch_head()
+        super().connection_lost(exc)
+
+    def _is_answering(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _watch_head(self) -> None:
+        """Start the time of a request's head unless it runs: its bytes do not start it anew."""
+        if self._head_timer is None:
+            self._head_timer = self.loop.call_later(self.head_seconds, self._give_up)
+
+    def _unwatch_head(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _give_up(self) -> None:
+        self._head_timer = None
+        self.transport.abort()
+
+
+def protocol(head_seconds: float, most: int) -> type[asyncio.Protocol]:
+    """Connections with these limits."""
+    return type("Limited", (Connection,), {"head_seconds": head_seconds, "most": most})

@@ -1,0 +1,60 @@
+"""API keys: what can be done with them, in this process or through the server that has the data."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from ragstone.caller import Role
+from ragstone.records import ApiKey
+
+GRACE_SECONDS = 24 * 3600.0
+"""How long the old secret of a rotated key still holds, unless something else is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyGrant:
+    """What a new key is to allow. `collections` None reaches every one of the tenant's, `seconds`
+    None never ends."""
+
+    name: str
+    tenant: str = "default"
+    user: str = "local"
+    groups: tuple[str, ...] = ()
+    collections: tuple[str, ...] | None = None
+    role: Role = "reader"
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedKey:
+    """A key with its secret, which nobody can read again."""
+
+    key: ApiKey
+    secret: str
+
+
+class Keys(Protocol):
+    """The keys of all tenants. `tenant` None means any; a key of another one is unknown."""
+
+    async def create(self, grant: KeyGrant) -> IssuedKey:
+        """A new key; raises InputError for a grant that makes no sense."""
+        ...
+
+    async def listed(self, tenant: str | None) -> list[ApiKey]:
+        """The keys by the time they were made, revoked ones too."""
+        ...
+
+    async def rotate(self, tenant: str | None, id: str, grace: float = GRACE_SECONDS) -> IssuedKey:
+        """A new secret for a key; the old one holds for `grace` more seconds. Raises UnknownKey."""
+        ...
+
+    async def revoke(self, tenant: str | None, id: str) -> ApiKey:
+        """End a key, in every server within two seconds. Raises UnknownKey."""
+        ...
+
+    async def whose(self, secret: str) -> ApiKey:
+        """The key that this is the secret of; raises Unauthorized unless it holds now."""
+        ...
+
+    async def exist(self) -> bool:
+        """Whether a key was ever made, so that requests need one."""
+        ...

@@ -1,0 +1,125 @@
+"""Who may send requests, and how many."""
+
+import ipaddress
+
+from pydantic import Field, SecretStr, field_validator, model_validator
+
+from ragstone.caller import Role
+from ragstone.settings.section import Names, Section
+
+ASYMMETRIC = (
+    *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
+    *("ES256", "ES384", "ES512", "EdDSA"),
+)
+"""Algorithms whose verifying key cannot sign."""
+
+
+class AuthSettings(Section):
+    """Credentials besides API keys, which `ragstone keys` makes."""
+
+    required: bool | None = Field(
+        None,
+        description="Whether every request needs a credential; empty for as soon as there is an "
+        "API key, a JWKS address or a trusted proxy.",
+    )
+    jwks_url: str = Field(
+        "", description="Address of the keys that sign tokens (OIDC); empty for no tokens."
+    )
+    issuer: str = Field("", description="What a token's iss must be.")
+    audience: Names = Field((), description="What a token's aud must contain one of.")
+    algorithms: Names = Field(
+        ("RS256", "ES256", "EdDSA"), description="How tokens may be signed; never symmetric."
+    )
+    leeway_seconds: float = Field(
+        30.0, ge=0, le=300, description="How far clocks may be apart when a token's times are read."
+    )
+    jwks_seconds: float = Field(
+        300.0, gt=0, description="How long the keys are used before they are fetched again."
+    )
+    user_claim: str = Field("sub", description="The claim that names the user, e.g. email.")
+    tenant_claim: str = Field(
+        "", description="The claim that names the tenant, then needed; empty for AUTH__TENANT."
+    )
+    groups_claim: str = Field("groups", description="The claim with the user's groups.")
+    role_claim: str = Field(
+        "role", description="The claim with a role or roles; dots lead inside: realm_access.roles."
+    )
+    collections_claim: str = Field(
+        "", description="The claim with the collections in reach, then needed; empty for all."
+    )
+    tenant: str = Field("default", min_length=1, description="The tenant of who names none.")
+    roles: dict[str, Role] = Field(
+        {}, description='What roles are called elsewhere, as JSON: {"kb-admins": "admin"}.'
+    )
+    default_role: Role = Field("reader", description="The role of who has none of these.")
+
+    proxy_secret: SecretStr = Field(
+        SecretStr(""), description="What a trusted proxy sends in AUTH__PROXY_SECRET_HEADER."
+    )
+    proxy_addresses: Names = Field(
+        (), description="Addresses or networks of trusted proxies, e.g. 10.0.0.0/8."
+    )
+    proxy_secret_header: str = Field("x-proxy-secret", description="Header of the secret.")
+    proxy_user_header: str = Field("x-forwarded-user", description="Header that names the user.")
+    proxy_tenant_header: str = Field("x-forwarded-tenant", description="Header of the tenant.")
+    proxy_groups_header: str = Field(
+        "x-forwarded-groups", description="Header of the groups, with commas between them."
+    )
+    proxy_role_header: str = Field("x-forwarded-role", description="Header of the role.")
+    proxy_collections_header: str = Field(
+        "x-forwarded-collections", description="Header of the collections in reach."
+    )
+
+    @property
+    def by_token(self) -> bool:
+        """Whether signed tokens are taken."""
+        return bool(self.jwks_url)
+
+    @property
+    def by_proxy(self) -> bool:
+        """Whether a proxy may say who asks."""
+        return bool(self.proxy_secret.get_secret_value() or self.proxy_addresses)
+
+    @field_validator("algorithms")
+    @classmethod
+    def _asymmetric(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        if not names or not set(names) <= set(ASYMMETRIC):
+            raise ValueError(f"use some of {', '.join(ASYMMETRIC)}")
+        return names
+
+    @field_validator("proxy_addresses")
+    @classmethod
+    def _networks(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            try:
+                ipaddress.ip_network(name, strict=False)
+            except ValueError as error:
+                raise ValueError(f"{name!r} is no address or network") from error
+        return names
+
+    @model_validator(mode="after")
+    def _tokens_are_ours(self) -> "AuthSettings":
+        if self.jwks_url and not (self.issuer and self.audience):
+            raise ValueError(
+                "set AUTH__ISSUER and AUTH__AUDIENCE too, or any token of that issuer would do"
+            )
+        if self.jwks_url and not self.jwks_url.startswith(("https://", "http://")):
+            raise ValueError("jwks_url must begin with https:// or http://")
+        return self
+
+
+class LimitSettings(Section):
+    """What one credential may ask for; the local user and the operator have no such limits.
+
+    With CACHE__URL all servers count together, otherwise each for itself.
+    """
+
+    requests_per_minute: int = Field(
+        600, ge=0, description="Requests of one credential in a minute; 0 for no limit."
+    )
+    tokens_per_minute: int = Field(
+        0, ge=0, description="Tokens of the chat model in a minute, in and out; 0 for no limit."
+    )
+    concurrent_queries: int = Field(
+        100, ge=0, description="Questions of one credential at a time, in one process; 0: no limit."
+    )

@@ -1,0 +1,58 @@
+"""Credentials for tests: API keys on any service, and where they are kept without a database."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ragstone.caller import Role
+from ragstone.ports import StoredKey
+from ragstone.records import ApiKey
+from ragstone.service import Service
+from ragstone.service.keys import KeyGrant
+
+
+class MemoryKeys:
+    """`ports.KeyStore` in memory. `reads` counts how often a key was looked up."""
+
+    def __init__(self) -> None:
+        self.stored: dict[str, StoredKey] = {}
+        self.reads = 0
+
+    async def put(self, stored: StoredKey) -> None:
+        before = self.stored.get(stored.key.id)
+        used = before.key.used_at if before else None
+        self.stored[stored.key.id] = replace(stored, key=replace(stored.key, used_at=used))
+
+    async def find(self, id: str) -> StoredKey | None:
+        self.reads += 1
+        return self.stored.get(id)
+
+    async def listed(self, tenant: str | None) -> Sequence[ApiKey]:
+        keys = [stored.key for stored in self.stored.values()]
+        return [key for key in keys if tenant in (None, key.tenant)]
+
+    async def touch(self, id: str, at: float) -> None:
+        stored = self.stored[id]
+        self.stored[id] = replace(stored, key=replace(stored.key, used_at=at))
+
+    async def any(self) -> bool:
+        return bool(self.stored)
+
+
+async def a_key(
+    service: Service,
+    role: Role = "reader",
+    tenant: str = "default",
+    user: str = "eva",
+    groups: Sequence[str] = (),
+    collections: Sequence[str] | None = None,
+    seconds: float | None = None,
+) -> str:
+    """The secret of a new key. From then on every request to the service needs one."""
+    reach = None if collections is None else tuple(collections)
+    grant = KeyGrant(f"{user}'s", tenant, user, tuple(groups), reach, role, seconds)
+    return (await service.keys.create(grant)).secret
+
+
+def bearer(secret: str) -> dict[str, str]:
+    """The header of a request that carries a credential."""
+    return {"authorization": f"Bearer {secret}"}
