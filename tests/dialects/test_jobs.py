@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import httpx2
 import pytest
-from fastapi import Request
 
 from ragstone.app import create_app
 from ragstone.caller import Caller
@@ -15,6 +14,7 @@ from ragstone.remote import RemoteRagstone
 from ragstone.service.jobs import JobView
 from ragstone.settings import Settings
 from ragstone.turn import Ask, Principal
+from tests.credentials import a_key, bearer
 from tests.fake_service import FakeService
 from tests.http_server import running
 
@@ -30,6 +30,10 @@ CALLERS = {
 }
 
 
+SECRETS: dict[str, str] = {}
+"""Of the callers, by name."""
+
+
 @pytest.fixture
 def service() -> FakeService:
     return FakeService()
@@ -37,15 +41,15 @@ def service() -> FakeService:
 
 @pytest.fixture
 async def http(service: FakeService) -> AsyncIterator[httpx2.AsyncClient]:
-    app = create_app(service, Settings(), "secret-token")
-
-    @app.middleware("http")
-    async def known(request: Request, call_next: object) -> object:
-        request.state.caller = CALLERS[request.headers.get("x-caller", "eva")]
-        return await call_next(request)  # type: ignore[operator]
-
-    transport = httpx2.ASGITransport(app)
-    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+    for name, one in CALLERS.items():
+        who = one.principal
+        SECRETS[name] = await a_key(
+            service, one.role, who.tenant, who.user, collections=one.collections
+        )
+    transport = httpx2.ASGITransport(create_app(service, Settings(), "secret-token"))
+    async with httpx2.AsyncClient(
+        transport=transport, base_url="http://127.0.0.1", headers=by("eva")
+    ) as client:
         yield client
 
 
@@ -55,7 +59,7 @@ async def job(service: FakeService) -> JobView:
 
 
 def by(name: str) -> dict[str, str]:
-    return {**KEY, "x-caller": name}
+    return bearer(SECRETS[name])
 
 
 async def test_a_job_is_shown_with_its_result_to_its_owner(
@@ -90,7 +94,8 @@ async def test_an_admin_sees_all_of_the_tenant_without_answers(
     shown = (await http.get(f"{PATH}/{job.id}", headers=by("admin"))).json()
     assert (shown["user"], shown["result"]) == ("eva", None)
     assert len((await http.get(PATH, headers=by("admin"))).json()["jobs"]) == 1
-    kinds = (await http.get(f"{PATH}/kinds", headers=by("admin"))).json()["kinds"]
+    assert (await http.get(f"{PATH}/kinds", headers=by("admin"))).status_code == 403
+    kinds = (await http.get(f"{PATH}/kinds", headers=KEY)).json()["kinds"]
     assert [one["kind"] for one in kinds] == ["ask", "ingest"]
     cleaned = await http.post(f"{PATH}/clean", json={"state": "done"}, headers=by("admin"))
     assert cleaned.json() == {"forgotten": 1}
@@ -122,7 +127,7 @@ async def test_progress_comes_as_events_to_the_end(http: httpx2.AsyncClient, job
 async def test_kinds_are_paused_only_by_the_operator(
     http: httpx2.AsyncClient, service: FakeService
 ) -> None:
-    assert (await http.post(f"{PATH}/kinds/ask/pause")).status_code == 401
+    assert (await http.post(f"{PATH}/kinds/ask/pause")).status_code == 403
     assert (await http.post(f"{PATH}/kinds/ask/pause", headers=KEY)).status_code == 200
     assert service.jobs.paused == {"ask"}
     assert (await http.post(f"{PATH}/kinds/ask/resume", headers=KEY)).json()["paused"] is False
