@@ -9,6 +9,7 @@ ROOT = Path(__file__).parents[1] / "src" / "ragstone"
 
 LAYERS = (
     {"errors"},
+    {"tool"},
     {"chunk", "intent", "answer"},
     {"turn"},
     {"caller"},
@@ -23,6 +24,7 @@ LAYERS = (
     {"engine"},
     {"service"},
     {"index", "models", "state", "ingest"},
+    {"tools"},
     {"library"},
     {"build"},
     {"wire", "metrics"},
@@ -34,7 +36,7 @@ LAYERS = (
     {"reference"},
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
-ADAPTERS = {"index", "models", "state"}
+ADAPTERS = {"index", "models", "state", "tools"}
 
 
 def modules() -> list[Path]:

@@ -13,7 +13,7 @@ from ragstone.events import Done, Event, Failed, StageEnded, StageStarted, Token
 from ragstone.ports import Kit
 from ragstone.recipe import Recipe
 from ragstone.stage import Emit, Stage, attempt
-from ragstone.turn import Ask, Level, Turn
+from ragstone.turn import Ask, Level, SearchType, Turn
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +23,8 @@ Turnstile = AbstractAsyncContextManager[None]
 
 
 class Engine:
-    """Answers questions with one recipe per level.
+    """Answers questions with one recipe per level, and `others` for what is not answered from
+    documents alone.
 
     At most `buffer` events wait for a slow reader; then the stages wait. A reader who closes the
     stream cancels the running stage; the recipe's tail still runs. `searching` lets so many
@@ -37,17 +38,19 @@ class Engine:
         recipes: Mapping[Level, Recipe],
         buffer: int = 64,
         searching: asyncio.Semaphore | None = None,
+        others: Mapping[SearchType, Mapping[Level, Recipe]] | None = None,
     ) -> None:
         self._kit = kit
         self._searching = searching or nullcontext()
-        self._recipes = recipes
+        self._recipes = {"rag": recipes, **(others or {})}
         self._buffer = buffer
         self._tails: set[asyncio.Task[None]] = set()
 
     async def events(self, ask: Ask) -> AsyncGenerator[Event, None]:
         """Answer `ask`. Close the iterator (`contextlib.aclosing`) to cancel."""
         events: asyncio.Queue[Event] = asyncio.Queue(self._buffer)
-        run = _Run(self._kit, self._recipes[ask.level], Turn(ask), events.put, self._searching)
+        recipe = self._recipes.get(ask.search_type, self._recipes["rag"])[ask.level]
+        run = _Run(self._kit, recipe, Turn(ask), events.put, self._searching)
         worker = asyncio.create_task(run.stages())
         try:
             while True:

@@ -3,7 +3,7 @@
 `Kit` bundles one adapter of each for the stages. Only `build.py` makes one.
 """
 
-from ragstone.ports.answering import Answerer, Completer, History, Profile, Said
+from ragstone.ports.answering import Answerer, Completer, Conversing, History, Profile, Said
 from ragstone.ports.cache import Cache, CacheFigures, Kept, Near
 from ragstone.ports.catalog import Catalog, Edition
 from ragstone.ports.checking import Checker, Claim, Source, Support
@@ -25,6 +25,7 @@ __all__ = [
     "ChunkIndex",
     "Claim",
     "Completer",
+    "Conversing",
     "Edition",
     "Embedder",
     "Embedders",

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ragstone.ports.answering import Answerer, Completer, History, Profile
+from ragstone.ports.answering import Answerer, Completer, Conversing, History, Profile
 from ragstone.ports.cache import Cache
 from ragstone.ports.catalog import Catalog
 from ragstone.ports.checking import Checker
@@ -12,6 +12,7 @@ from ragstone.ports.index import ChunkIndex, Retriever
 from ragstone.ports.intents import IntentExamples
 from ragstone.ports.reranking import Reranker, Statistics
 from ragstone.ports.templates import Templates
+from ragstone.ports.toolbox import Toolbox
 from ragstone.ports.vocabulary import Vocabulary
 from ragstone.text.tokens import Count, count
 
@@ -38,3 +39,5 @@ class Kit:
     templates: Templates | None = None
     count: Count = count
     checker: Checker | None = None
+    chat: Conversing | None = None
+    toolbox: Toolbox | None = None

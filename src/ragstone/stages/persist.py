@@ -16,5 +16,7 @@ class Persist(Stage):
     timeout: float = 10.0
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
+        if not turn.ask.keeps:
+            return Step(turn, "skipped", "the request wants nothing kept")
         await kit.history.save(turn)
         return Step(turn)
