@@ -43,7 +43,7 @@ from ragstone.ports import (
     Reranker,
     Retriever,
 )
-from ragstone.recipe import guard, recipes, search_recipes
+from ragstone.recipe import guard, other_recipes, recipes, search_recipes
 from ragstone.records import Collection
 from ragstone.service import IngestRequest, Progress
 from ragstone.settings import CacheSettings, IndexSettings, Settings
@@ -55,6 +55,7 @@ from ragstone.state.jobs import SqlJobs
 from ragstone.state.templates import SqlTemplates
 from ragstone.state.topics import SqlTopics
 from ragstone.state.vocabulary import SqlVocabulary
+from ragstone.tools.configured import toolbox
 
 if TYPE_CHECKING:
     from ragstone.state.cache_redis import RedisCache
@@ -106,6 +107,8 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
             templates=SqlTemplates(database),
             count=token_counter(settings.llm.model),
             checker=checker(),
+            chat=chat,
+            toolbox=toolbox(settings.mcp),
         )
         for collection in await catalog.collections():
             await index.create(collection)
@@ -161,7 +164,7 @@ async def open(settings: Settings) -> AsyncIterator[Ragstone]:
         jobs = Jobs(data / "jobs.sqlite", store, _work(kit, pipeline))
         ragstone = Ragstone(
             kit,
-            Engine(kit, recipes(settings), searching=searching),
+            Engine(kit, recipes(settings), searching=searching, others=other_recipes(settings)),
             Engine(kit, search_recipes(settings), searching=searching),
             pipeline,
             jobs,

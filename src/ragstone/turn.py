@@ -234,6 +234,7 @@ class Turn:
     itself first; `parts` says that the others ask for parts of the answer, not for the same in
     other words; `imagined` are passages that are searched by meaning only. `whole` says that the
     question means the same in any conversation; one that is not must not be answered from memory.
+    `called` are the tools that were called for it.
     """
 
     ask: Ask
@@ -259,6 +260,7 @@ class Turn:
     verdicts: tuple[Verdict, ...] = ()
     usage: Usage = Usage()
     trace: tuple[Traced, ...] = ()
+    called: tuple[ToolStep, ...] = ()
 
     @property
     def rewritten(self) -> str:

@@ -11,6 +11,7 @@ from ragstone.dialects.http import Json, unless_left, well_formed
 from ragstone.errors import InputError
 from ragstone.filters import And, AnyOf, Filter, Or, Range, eq, under
 from ragstone.service import Service
+from ragstone.text.foreign_passages import to_kdb
 from ragstone.turn import Ask, Hit, Strategy, Wanted
 
 Text = Annotated[str, AfterValidator(well_formed), Field(min_length=1, max_length=20_000)]
@@ -114,7 +115,7 @@ async def _retrieved(service: Service, body: RetrieveRequest) -> Response:
 
 async def _paragraphs(service: Service, body: SearchRerankRequest) -> Response:
     found = await service.search(body.ask())
-    return Json([_paragraph(hit) for hit in found.hits])
+    return Json([to_kdb(hit) for hit in found.hits])
 
 
 def _document(hit: Hit) -> dict[str, Any]:
@@ -133,20 +134,6 @@ def _document(hit: Hit) -> dict[str, Any]:
             "section": list(chunk.section),
             "similarity": hit.similarity,
             "rerank_score": hit.rerank,
-        },
-    }
-
-
-def _paragraph(hit: Hit) -> dict[str, Any]:
-    chunk = hit.chunk
-    return {
-        "p_id": chunk.chunk_id,
-        "context": chunk.text,
-        "score": hit.score,
-        "metadatas": {
-            **chunk.metadata,
-            "file_name": chunk.path.rsplit("/", 1)[-1],
-            "paragraph_type": chunk.kind,
         },
     }
 

@@ -14,6 +14,7 @@ from ragstone.ports.intents import IntentExamples, Likeness
 from ragstone.ports.kit import Kit
 from ragstone.ports.reranking import Judgement, Reranker, Statistics
 from ragstone.ports.templates import Templates
+from ragstone.ports.toolbox import Returned, Toolbox, ToolSession
 from ragstone.ports.vocabulary import Vocabulary
 
 __all__ = [
@@ -40,12 +41,15 @@ __all__ = [
     "Profile",
     "Reranker",
     "Retriever",
+    "Returned",
     "Said",
     "Search",
     "Source",
     "Statistics",
     "Support",
     "Templates",
+    "ToolSession",
+    "Toolbox",
     "TopicStore",
     "Topics",
     "Vectors",

@@ -1,6 +1,7 @@
 """The port to tools that other servers have."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -9,23 +10,28 @@ from ragstone.tool import Tool
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """What a tool returned: its text, and its data where it sent any. `failed` says that the tool
-    itself reported an error, which the text is about."""
+    """What a tool returned: its text, and its data where it sent any as JSON. `failed` says that
+    the tool reported an error, which the text is about."""
 
     text: str
     data: Any = None
     failed: bool = False
 
 
+class ToolSession(Protocol):
+    """One connection to the tools."""
+
+    @property
+    def tools(self) -> Sequence[Tool]: ...
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> Returned:
+        """Call one of the tools; raises ToolsUnavailable."""
+        ...
+
+
 class Toolbox(Protocol):
-    """The tools of one gateway, each organisation's own."""
+    """The tools of a gateway, of which each organisation has its own."""
 
-    async def tools(self, organisation: str) -> Sequence[Tool]:
-        """What there is now; raises ToolsUnavailable."""
+    def session(self, organisation: str) -> AbstractAsyncContextManager[ToolSession]:
+        """Connect; entering raises ToolsUnavailable."""
         ...
-
-    async def call(self, organisation: str, name: str, arguments: Mapping[str, Any]) -> Returned:
-        """Call a tool; raises ToolsUnavailable."""
-        ...
-
-    async def aclose(self) -> None: ...
