@@ -9,6 +9,7 @@ import numpy as np
 
 from ragstone.answer import Answer, Citation, Usage
 from ragstone.chunk import Chunk
+from ragstone.conversation import Place
 from ragstone.errors import (
     EmptyQuestion,
     ModelUnavailable,
@@ -51,7 +52,7 @@ from ragstone.service import (
     Overview,
     Progress,
 )
-from ragstone.turn import Ask, Hit, Passage, Principal, Traced, Turn
+from ragstone.turn import Ask, Hit, Passage, Principal, SearchType, Traced, Turn
 
 WORDS = ("The ", "answer ", "is ", "42 ", "[1].")
 MODEL = "fake-embedder"
@@ -91,6 +92,13 @@ ENDINGS = {
 }
 
 
+class FakeConversations:
+    """Counts the letters of a room's name as tokens."""
+
+    async def tokens(self, place: Place, search_type: SearchType) -> int:
+        return len(place.room)
+
+
 @dataclass
 class FakeService:
     """Questions choose what happens: ENDINGS, 'broken', 'breaks later', 'endless', 'think'."""
@@ -102,6 +110,7 @@ class FakeService:
     deleted: list[tuple[str, tuple[str, ...] | None]] = field(default_factory=list)
     forbidden: dict[str, Topic] = field(default_factory=dict)
     yielded: int = 0
+    conversations: FakeConversations = field(default_factory=FakeConversations)
     health: dict[str, str] = field(
         default_factory=lambda: {"index": "ok", "state": "ok", "models": "ok"}
     )

@@ -15,7 +15,7 @@ LAYERS = (
     {"caller"},
     {"filters"},
     {"text"},
-    {"events", "records"},
+    {"events", "records", "conversation"},
     {"ports"},
     {"settings"},
     {"stage"},

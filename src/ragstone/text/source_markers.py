@@ -1,4 +1,4 @@
-"""The answer's own markers, `[1]`, as two of the documents write them: `[Source 1]`."""
+"""Our markers, `[1]`, as clients of the VoiceHelper document read them: `[Source 1]`."""
 
 import re
 
