@@ -89,7 +89,8 @@ class Ask:
     that to the level.
 
     `pictures` are looked at with the question. `tools` are the client's own, which the chat model
-    may call; `steps` are the calls that it made for this question, with what they returned.
+    may call: one of them at least if `tool_choice` is required, or the one that it names. `steps`
+    are the calls that it made for this question, with what they returned.
     `organisation` is whose tools of the MCP gateway may be called. `keeps` allows to keep anything
     of it: the conversation, the statistics, the answer for the next one.
     """
@@ -119,6 +120,7 @@ class Ask:
     votes: bool | None = None
     pictures: tuple[Picture, ...] = ()
     tools: tuple[Tool, ...] = ()
+    tool_choice: str = ""
     steps: tuple[ToolStep, ...] = ()
     organisation: str = ""
     keeps: bool = True

@@ -2,59 +2,17 @@
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
-from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
-from ragstone import build
-from ragstone.app import create_app
-from ragstone.service import IngestRequest
-from ragstone.settings import LlmSettings, McpSettings, Settings
-from tests.mcp_gateway import Gateway, gateway
-from tests.model_server import ModelServer, closed_port, model_server
+from ragstone.settings import McpSettings
+from tests.dialects.conftest import QUESTION, Server
+from tests.mcp_gateway import gateway
+from tests.model_server import closed_port
 
-DOCUMENTS = Path(__file__).parents[2] / "examples" / "documents"
-QUESTION = "How long does a full battery charge last without sun?"
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0" * 8).decode()
-
-
-class Server:
-    """Ragstone behind HTTP, with what stands beside it."""
-
-    def __init__(self, stack: AsyncExitStack, data: Path) -> None:
-        self._stack = stack
-        self._data = data
-        self.model: ModelServer | None = None
-        self.gateway: Gateway | None = None
-
-    async def start(self, vision: bool = False, **sections: Any) -> httpx2.AsyncClient:
-        llm = LlmSettings()
-        if self.model:
-            llm = LlmSettings(model="some", base_url=self.model.url, retries=0, vision=vision)
-        settings = Settings(ragstone_data=self._data, llm=llm, **sections)
-        service = await self._stack.enter_async_context(build.open(settings))
-        async for _ in service.ingest(IngestRequest((str(DOCUMENTS),))):
-            pass
-        transport = httpx2.ASGITransport(create_app(service, settings, "token"))
-        client = httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=60)
-        return await self._stack.enter_async_context(client)
-
-
-@pytest.fixture
-async def server(tmp_path: Path) -> AsyncIterator[Server]:
-    async with AsyncExitStack() as stack:
-        yield Server(stack, tmp_path / "data")
-
-
-@pytest.fixture
-async def with_model(server: Server) -> AsyncIterator[Server]:
-    with model_server(says=("It lasts 31 days ", "[1].")) as model:
-        server.model = model
-        yield server
 
 
 async def answered(http: httpx2.AsyncClient, mode: str, **fields: Any) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import base64
 import uuid
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -12,6 +13,7 @@ from starlette.responses import Response
 
 from ragstone.dialects import sse
 from ragstone.dialects.http import Json, last, openai_error, unless_left
+from ragstone.dialects.identity import Who, narrowed
 from ragstone.dialects.openai_answers import Completion
 from ragstone.dialects.openai_requests import CHAT_MODELS, ChatRequest, EmbeddingRequest
 from ragstone.errors import InputError, RagstoneError, UnknownModel
@@ -28,10 +30,11 @@ def router(service: Service, metrics: Metrics) -> APIRouter:
     routes = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
 
     @routes.post("/chat/completions", response_model=None)
-    async def chat_completions(body: ChatRequest, request: Request) -> Response:
+    async def chat_completions(body: ChatRequest, request: Request, caller: Who) -> Response:
         """Answer the last message from the documents, streamed or in one piece."""
         completion = Completion(body, f"chatcmpl-{uuid.uuid4().hex}")
-        ask = body.ask(completion.id)
+        ask = replace(body.ask(completion.id), principal=caller.principal)
+        narrowed(caller, ask.collection)
         events = metrics.observe(ask, service.ask(ask))
         if body.stream:
             return sse.EventStream(_stream(completion, events))

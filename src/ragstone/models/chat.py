@@ -59,10 +59,12 @@ class ChatModel:
         if not passages and not ask.tools:
             yield Said(instructions.no_answer, finish="refused", confidence=0.0)
             return
-        options = self._options(ask)
-        before, sent = self._fitting(ask, passages, instructions.text, options["max_tokens"])
+        options, rules = self._options(ask), instructions.text
+        if ask.tools:
+            rules = f"{rules}\n{prompt.TOOLS}"
+        before, sent = self._fitting(ask, passages, rules, options["max_tokens"])
         text = ""
-        told = messages(ask, before, prompt.system(sent, instructions.text))
+        told = messages(ask, before, prompt.system(sent, rules))
         stream = self._calls.stream(told, options, definitions(ask.tools))
         async with aclosing(stream):
             async for said in stream:
@@ -126,6 +128,10 @@ class ChatModel:
         options = self._sampling(most, ask.temperature)
         if ask.stop:
             options["stop_sequences"] = list(ask.stop)
+        if ask.tools and ask.tool_choice:
+            # A list of one name is how pydantic-ai spells that this tool must be called.
+            free = ask.tool_choice == "required"
+            options["tool_choice"] = "required" if free else [ask.tool_choice]
         return options
 
     def _sampling(self, max_tokens: int, temperature: float | None) -> ModelSettings:
