@@ -52,6 +52,7 @@ from ragstone.service import (
     Overview,
     Progress,
 )
+from ragstone.service.reading import DocumentText
 from ragstone.turn import Ask, Hit, Passage, Principal, SearchType, Traced, Turn
 
 WORDS = ("The ", "answer ", "is ", "42 ", "[1].")
@@ -92,6 +93,19 @@ ENDINGS = {
 }
 
 
+class FakeReading:
+    """Has one document."""
+
+    async def read(
+        self, principal: Principal, collection: str, path: str, offset: int, limit: int
+    ) -> DocumentText:
+        if path != "/docs/1.md":
+            raise UnknownDocument(path)
+        document = Document("d1", principal.tenant, collection, path, "Guide")
+        text = "0123456789"
+        return DocumentText(document, text[offset : offset + limit], offset, len(text))
+
+
 class FakeConversations:
     """Counts the letters of a room's name as tokens."""
 
@@ -111,6 +125,7 @@ class FakeService:
     forbidden: dict[str, Topic] = field(default_factory=dict)
     yielded: int = 0
     conversations: FakeConversations = field(default_factory=FakeConversations)
+    reading: FakeReading = field(default_factory=FakeReading)
     health: dict[str, str] = field(
         default_factory=lambda: {"index": "ok", "state": "ok", "models": "ok"}
     )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from fastapi import APIRouter, FastAPI
 
 from ragstone import __version__
-from ragstone.dialects import chat_core, docs, local, openai, ops, pipeline, retrieval, topics
+from ragstone.dialects import chat_core, docs, local, mcp, openai, ops, pipeline, retrieval, topics
 from ragstone.dialects.guards import BodyLimit, Observe, OnlyFromHere
 from ragstone.dialects.http import handle_errors
 from ragstone.metrics import Metrics
@@ -53,5 +53,7 @@ def _dialects(service: Service, settings: Settings, metrics: Metrics) -> Iterato
         yield retrieval.router(service)
     if on.chat_core:
         yield chat_core.router(service, metrics)
+    if on.mcp and mcp.installed():
+        yield mcp.router(service)
     if on.pipeline:
         yield pipeline.router(service, metrics)

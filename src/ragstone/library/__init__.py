@@ -22,6 +22,7 @@ from ragstone.ingest.jobs import Jobs
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ingest.topics import MOST_TOPICS, topic
 from ragstone.library.conversations import LocalConversations
+from ragstone.library.reading import LocalReading
 from ragstone.ports import CacheFigures, Embedder, Kit, Topics
 from ragstone.records import BlockedQuestion, Collection, Document, Report, Ruling, Topic
 from ragstone.service import CollectionSummary, Found, IngestRequest, Overview, Progress
@@ -53,6 +54,7 @@ class Ragstone:
         self._data = data
         self._guard = guard
         self.conversations = LocalConversations(kit)
+        self.reading = LocalReading(kit)
 
     def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
         return self._answers.events(ask)

@@ -20,6 +20,7 @@ from ragstone.events import Done, Event, Failed
 from ragstone.ports import CacheFigures
 from ragstone.records import BlockedQuestion, Document, Report, Ruling, Topic
 from ragstone.remote.conversations import RemoteConversations
+from ragstone.remote.reading import RemoteReading
 from ragstone.service import CollectionSummary, Found, IngestRequest, Overview, Progress, Service
 from ragstone.settings import Settings
 from ragstone.turn import Ask, Principal
@@ -108,6 +109,7 @@ class RemoteRagstone:
             trust_env=False,
         )
         self.conversations = RemoteConversations()
+        self.reading = RemoteReading(self._post)
 
     async def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
         async with aclosing(self._events("/local/ask", wire.dump(ask))) as items:

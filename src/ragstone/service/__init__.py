@@ -13,6 +13,7 @@ from ragstone.events import Event
 from ragstone.ports import CacheFigures
 from ragstone.records import BlockedQuestion, Collection, Document, Report, Ruling, Topic
 from ragstone.service.conversations import ConversationService
+from ragstone.service.reading import Reading
 from ragstone.turn import Ask, Hit, Principal, Traced
 
 
@@ -105,6 +106,9 @@ class Overview:
 
 class Service(Protocol):
     """All that can be asked of a Ragstone. Errors are RagstoneErrors, also when remote."""
+
+    @property
+    def reading(self) -> Reading: ...
 
     @property
     def conversations(self) -> ConversationService: ...
