@@ -32,7 +32,7 @@ STEPS = {
 }
 """What a reader is told when a stage begins."""
 
-DEBUGGED = frozenset({"guard", "recall", "retrieve", "rounds", "act", "tool", "cite"})
+DEBUGGED = frozenset({"guard", "recall", "retrieve", "rounds", "act", "tool"})
 """Stages whose end is told; one that fails always is."""
 
 
