@@ -9,6 +9,7 @@ import numpy as np
 
 from ragstone.answer import Answer, Citation, Usage
 from ragstone.chunk import Chunk
+from ragstone.conversation import Place
 from ragstone.errors import (
     EmptyQuestion,
     ModelUnavailable,
@@ -62,9 +63,10 @@ from ragstone.service import (
     Progress,
 )
 from ragstone.service.maintenance import Maintenance
+from ragstone.service.reading import DocumentText
 from ragstone.service.statistics import Statistics
 from ragstone.settings import Settings
-from ragstone.turn import Ask, Hit, Passage, Principal, Traced, Turn
+from ragstone.turn import Ask, Hit, Passage, Principal, SearchType, Traced, Turn
 from tests.credentials import MemoryKeys
 from tests.fake_jobs import FakeJobs
 from tests.memory_store import MemorySettings, MemoryTemplates
@@ -129,6 +131,26 @@ class FakeStatistics:
         return [StageUse("retrieve", 2, 1, 0.5, 0.7)]
 
 
+class FakeReading:
+    """Has one document."""
+
+    async def read(
+        self, principal: Principal, collection: str, path: str, offset: int, limit: int
+    ) -> DocumentText:
+        if path != "/docs/1.md":
+            raise UnknownDocument(path)
+        document = Document("d1", principal.tenant, collection, path, "Guide")
+        text = "0123456789"
+        return DocumentText(document, text[offset : offset + limit], offset, len(text))
+
+
+class FakeConversations:
+    """Counts the letters of a room's name as tokens."""
+
+    async def tokens(self, place: Place, search_type: SearchType) -> int:
+        return len(place.room)
+
+
 @dataclass
 class FakeService:
     """Questions choose what happens: ENDINGS, 'broken', 'breaks later', 'endless', 'think'."""
@@ -141,7 +163,8 @@ class FakeService:
     forbidden: dict[str, Topic] = field(default_factory=dict)
     jobs: FakeJobs = field(default_factory=FakeJobs)
     yielded: int = 0
-    conversations: Any = None
+    conversations: FakeConversations = field(default_factory=FakeConversations)
+    reading: FakeReading = field(default_factory=FakeReading)
     settings: LocalSettings = field(
         default_factory=lambda: LocalSettings(MemorySettings(), Configured(Settings()))
     )

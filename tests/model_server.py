@@ -26,7 +26,8 @@ CIRCLE = "The lighthouse of Ost was built long ago. "
 
 @dataclass
 class ModelServer:
-    """Does what `way` says with each call; `ways` are for the first calls, one each.
+    """Does what `way` says with each call; `ways` are for the first calls, one each. The way
+    `call NAME JSON` calls a tool that was offered.
 
     `calls` keeps the bodies, `ended` counts the streams that were read to their end or left.
     """
@@ -78,7 +79,7 @@ class ModelServer:
             if way == "cut":
                 raise ConnectionResetError
             if way != "cut cleanly":
-                yield self._chunk({}, "tool_calls" if way == "tool call" else "stop")
+                yield self._chunk({}, "tool_calls" if "call" in way else "stop")
                 usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
                 yield self._line({"choices": [], "usage": usage})
                 yield "data: [DONE]\n\n"
@@ -86,7 +87,12 @@ class ModelServer:
             self.ended += 1
 
     def _deltas(self, way: str) -> Iterator[dict[str, Any]]:
-        if way == "tool call":
+        if way.startswith("call "):
+            _, name, arguments = way.split(" ", 2)
+            function = {"name": name, "arguments": arguments}
+            call = {"index": 0, "id": f"call-{name}", "type": "function", "function": function}
+            yield {"tool_calls": [call]}
+        elif way == "tool call":
             function = {"name": "search", "arguments": "{}"}
             yield {
                 "tool_calls": [{"index": 0, "id": "a", "type": "function", "function": function}]

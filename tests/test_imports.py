@@ -9,6 +9,7 @@ ROOT = Path(__file__).parents[1] / "src" / "ragstone"
 
 LAYERS = (
     {"errors", "correlation"},
+    {"tool"},
     {"chunk", "intent", "answer", "block"},
     {"turn"},
     {"caller"},
@@ -26,7 +27,7 @@ LAYERS = (
     {"engine"},
     {"service"},
     {"index", "models", "state", "ingest", "jobs", "access"},
-    {"backup"},
+    {"tools", "backup"},
     {"library"},
     {"build"},
     {"telemetry"},
@@ -40,7 +41,7 @@ LAYERS = (
     {"reference"},
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
-ADAPTERS = {"index", "models", "state"}
+ADAPTERS = {"index", "models", "state", "tools"}
 
 
 def modules() -> list[Path]:

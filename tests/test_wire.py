@@ -21,6 +21,7 @@ from ragstone.service import (
     Overview,
     Progress,
 )
+from ragstone.tool import Picture, Tool, ToolCall, ToolResult, ToolStep
 from ragstone.turn import LEVELS, STRATEGIES, Ask, Message, Principal, Turn, Wanted
 from tests.fake_service import CITATION, HITS, PASSAGES, TRACE, FakeService
 
@@ -219,3 +220,17 @@ def test_a_filter_nested_without_end() -> None:
         data = {"not": data}
     with pytest.raises(InputError, match="nested deeper"):
         wire.load(Ask, {"question": "q", "where": data})
+
+
+def test_given_a_question_with_tools_and_pictures_then_it_comes_back_the_same() -> None:
+    call = ToolCall("c", "add", '{"a": 1}')
+    ask = Ask(
+        "What is this?",
+        search_type="pa",
+        pictures=(Picture("image/png", "iVBORw0KGgo="),),
+        tools=(Tool("add", "Adds.", {"type": "object", "properties": {"a": {}}}),),
+        steps=(ToolStep((call,), (ToolResult("c", "add", "1"),), "I add."),),
+        organisation="GO_RAG",
+        keeps=False,
+    )
+    assert wire.load(Ask, json.loads(json.dumps(wire.dump(ask)))) == ask

@@ -7,6 +7,8 @@ from 0 with the end excluded; pages count from 1.
 from dataclasses import dataclass
 from typing import Literal
 
+from ragstone.tool import ToolCall
+
 Finish = Literal["stop", "length", "refused", "blocked", "cancelled", "error"]
 Confidence = Literal["high", "medium", "low"]
 LEVELS: tuple[tuple[Confidence, float], ...] = (("high", 0.7), ("medium", 0.4), ("low", 0.0))
@@ -100,7 +102,8 @@ class Answer:
     `used` are the sources that the model says it used, `suggested` the questions it suggests.
     `groundedness_score` (0..1) is the share of its claims that the documents support, None if
     that was not checked; `is_grounded` whether that is enough. A `held` text has not been sent
-    yet, and is not until it is checked.
+    yet, and is not until it is checked. `calls` are of the client's tools: the answer follows
+    when the client has sent what they returned.
     """
 
     text: str = ""
@@ -114,6 +117,7 @@ class Answer:
     groundedness_score: float | None = None
     held: bool = False
     sufficiency: Sufficiency | None = None
+    calls: tuple[ToolCall, ...] = ()
 
     @property
     def confidence_level(self) -> Confidence | None:

@@ -1,10 +1,10 @@
 """The HTTP application: every dialect on one service, behind the guards."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import cast
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
 from ragstone import __version__
@@ -13,6 +13,7 @@ from ragstone.access.gate import Gate
 from ragstone.access.limited import Limited
 from ragstone.access.rates import Rates
 from ragstone.dialects import (
+    chat_core,
     conversations,
     docs,
     jobs,
@@ -20,8 +21,10 @@ from ragstone.dialects import (
     local,
     local_jobs,
     maintenance,
+    mcp,
     openai,
     ops,
+    pipeline,
     prompts,
     retrieval,
     statistics,
@@ -73,8 +76,7 @@ def create_app(
     telemetry = telemetry or Telemetry()
     metrics = Metrics(telemetry)
     for routes in (
-        openai.router(service, metrics),
-        retrieval.router(service),
+        *_dialects(service, settings, metrics),
         conversations.router(service),
         local.router(service, metrics),
         topics.router(service, token),
@@ -95,6 +97,21 @@ def create_app(
     # The one added last runs first.
     app.add_middleware(Correlate, telemetry=telemetry, logs=settings.log.requests)
     return app
+
+
+def _dialects(service: Service, settings: Settings, metrics: Metrics) -> Iterator[APIRouter]:
+    """The routes of the dialects that are switched on."""
+    on = settings.dialects
+    if on.openai:
+        yield openai.router(service, metrics)
+    if on.retrieval:
+        yield retrieval.router(service)
+    if on.chat_core:
+        yield chat_core.router(service, metrics)
+    if on.mcp and mcp.installed():
+        yield mcp.router(service)
+    if on.pipeline:
+        yield pipeline.router(service, metrics)
 
 
 def _guard(app: FastAPI, settings: Settings, gate: Gate, rates: Rates, metrics: Metrics) -> None:

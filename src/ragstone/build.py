@@ -63,6 +63,7 @@ from ragstone.state.topics import SqlTopics
 from ragstone.state.traces import SqlTraces
 from ragstone.state.vocabulary import SqlVocabulary
 from ragstone.state.workers import SqlWorkers
+from ragstone.tools.configured import toolbox
 
 log = logging.getLogger(__name__)
 
@@ -121,6 +122,8 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
             traces=SqlTraces(database),
             conversations=conversations,
             keys=SqlKeys(database),
+            chat=chat,
+            toolbox=toolbox(settings.mcp),
         )
         for collection in await catalog.collections():
             await index.create(collection)

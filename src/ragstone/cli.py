@@ -15,6 +15,7 @@ from ragstone.terminal.jobs import app as jobs_app
 from ragstone.terminal.keys import app as keys_app
 from ragstone.terminal.maintenance import app as maintenance
 from ragstone.terminal.managing import app as managing
+from ragstone.terminal.mcp import app as mcp_app
 from ragstone.terminal.prompts import app as prompts_app
 from ragstone.terminal.running import Context, Given, guarded, run, settings_of
 from ragstone.terminal.settings import app as settings_app
@@ -33,6 +34,7 @@ app = typer.Typer(
 
 app.add_typer(managing)
 app.add_typer(maintenance)
+app.add_typer(mcp_app)
 app.add_typer(eval_app, name="eval")
 app.add_typer(topics_app, name="topics")
 app.add_typer(cache_app, name="cache")

@@ -45,8 +45,11 @@ RagstoneError
     ├── IndexUnavailable
     ├── StateUnavailable
     ├── ModelUnavailable
+    │   ├── NoChatModel
+    │   └── NoVision
     ├── Busy
     ├── QueueFull
+    ├── ToolsUnavailable
     ├── GuardUnavailable
     └── CheckUnavailable
 
@@ -362,6 +365,35 @@ class StateUnavailable(Unavailable):
 
 class ModelUnavailable(Unavailable):
     code = "model_unavailable"
+
+
+class NoChatModel(ModelUnavailable):
+    """Only a chat model can do this, and none is set; 409, as a retry does not help."""
+
+    code = "no_chat_model"
+    status = 409
+    retry = False
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} takes a chat model, and none is set. Set LLM__MODEL.")
+
+
+class NoVision(ModelUnavailable):
+    """The chat model cannot look at pictures; 409, as a retry does not help."""
+
+    code = "no_vision"
+    status = 409
+    retry = False
+
+    def __init__(self, model: str) -> None:
+        super().__init__(
+            f"The chat model {model!r} cannot look at pictures. Set LLM__MODEL to one that can, "
+            "or LLM__VISION=true if this one can."
+        )
+
+
+class ToolsUnavailable(Unavailable):
+    code = "tools_unavailable"
 
 
 class Busy(Unavailable):

@@ -14,11 +14,13 @@ from ragstone.errors import ConfigError
 from ragstone.options import with_options
 from ragstone.settings import Settings
 from ragstone.stage import Stage
+from ragstone.stages.act import Act
 from ragstone.stages.assemble import Assemble
 from ragstone.stages.check import Check, CheckHeld
 from ragstone.stages.cite import Cite
 from ragstone.stages.classify import Classify
 from ragstone.stages.contextualize import Contextualize
+from ragstone.stages.converse import Converse
 from ragstone.stages.correct import Correct
 from ragstone.stages.expand import Expand
 from ragstone.stages.fuse import Fuse
@@ -37,7 +39,7 @@ from ragstone.stages.rewrite import Rewrite
 from ragstone.stages.rounds import Rounds
 from ragstone.stages.route import Route
 from ragstone.stages.score import Score
-from ragstone.turn import Level, Plan
+from ragstone.turn import Level, Plan, SearchType
 
 ROUNDS: tuple[Level, ...] = ("enhanced", "maximum")
 """Levels whose answers are judged and tried again."""
@@ -72,6 +74,36 @@ def _with_options(recipe: Recipe, settings: Settings) -> Recipe:
     """The recipe with the options of stages that the settings name."""
     options = settings.stages
     return Recipe(with_options(recipe.stages, options), with_options(recipe.tail, options))
+
+
+def other_recipes(settings: Settings) -> Mapping[SearchType, Mapping[Level, Recipe]]:
+    """What is not answered from documents alone: conversations (gpt), and documents with tools
+    (pa). Nothing of them is recalled: it depends on more than the question and the documents."""
+    talk = Converse(timeout=settings.rag.answer_timeout)
+    tail = (Persist(), _record(settings))
+    conversation = _with_options(Recipe((*_asked(settings), talk), tail), settings)
+    planned = {
+        level: _with_options(Recipe(_planned(settings, level, plan), tail), settings)
+        for level, plan in _plans(settings).items()
+    }
+    return {"gpt": dict.fromkeys(planned, conversation), "pa": planned}
+
+
+def _planned(settings: Settings, level: Level, plan: Plan) -> tuple[Stage, ...]:
+    """The stages of a question that is answered with tools."""
+    before = _understanding(settings, level, plan)
+    answering, mcp = _answering(settings, level), settings.mcp
+    searching = [stage.name for stage in answering].index(Expand.name) + 1
+    act = Act(
+        rounds=mcp.max_rounds,
+        calls=mcp.max_calls,
+        seconds=mcp.max_seconds,
+        tokens=mcp.max_tokens,
+        result_chars=mcp.max_result_chars,
+        stages=answering[:searching],
+    )
+    known = tuple(stage for stage in before if not isinstance(stage, Recall))
+    return (*known, act, *answering[searching:])
 
 
 def _plans(settings: Settings) -> Mapping[Level, Plan]:
@@ -189,7 +221,20 @@ def _record(settings: Settings) -> Record:
 
 def _understanding(settings: Settings, level: Level, plan: Plan) -> tuple[Stage, ...]:
     """What happens to the question before anything is searched."""
-    rag, conversation, adaptive = settings.rag, settings.conversation, settings.adaptive
+    rag, adaptive = settings.rag, settings.adaptive
+    return (
+        *_asked(settings),
+        Classify(asks_model=adaptive.intents == "llm", threshold=adaptive.intent_threshold),
+        *([Correct()] if settings.spelling.enabled else []),
+        *([_recall(settings, level, answers=True)] if settings.cache.enabled else []),
+        Route(plan=plan, analyzer=adaptive.analyzer, mode=rag.mode, max_top_k=rag.max_top_k),
+        Rewrite(expands=rag.query_expansion_enabled, imagines=rag.hyde_enabled),
+    )
+
+
+def _asked(settings: Settings) -> tuple[Stage, ...]:
+    """What is asked, and whether it may be."""
+    rag, conversation = settings.rag, settings.conversation
     return (
         Memory(
             turns=conversation.max_history_turns,
@@ -202,11 +247,6 @@ def _understanding(settings: Settings, level: Level, plan: Plan) -> tuple[Stage,
             turns=conversation.rewriting_turns,
         ),
         *([guard(settings)] if rag.forbidden_check_enabled else []),
-        Classify(asks_model=adaptive.intents == "llm", threshold=adaptive.intent_threshold),
-        *([Correct()] if settings.spelling.enabled else []),
-        *([_recall(settings, level, answers=True)] if settings.cache.enabled else []),
-        Route(plan=plan, analyzer=adaptive.analyzer, mode=rag.mode, max_top_k=rag.max_top_k),
-        Rewrite(expands=rag.query_expansion_enabled, imagines=rag.hyde_enabled),
     )
 
 

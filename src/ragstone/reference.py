@@ -13,9 +13,11 @@ import typer.main
 
 from ragstone import errors, events, registry
 from ragstone.cli import app
-from ragstone.recipe import recipes
+from ragstone.recipe import other_recipes, recipes
 from ragstone.settings import Settings, aliases
 from ragstone.stage import Stage
+from ragstone.stages.act import Act
+from ragstone.stages.converse import Converse
 from ragstone.stages.rounds import Rounds
 from ragstone.text.templates import PROMPTS
 
@@ -74,7 +76,9 @@ def _stages() -> Iterator[str]:
     known = recipes(Settings())
     standard, maximum = known["standard"], known["maximum"]
     rounds = (stage for stage in maximum.stages if isinstance(stage, Rounds))
-    for stage in (*standard.stages, *rounds, *standard.tail):
+    others = [one["standard"].stages for one in other_recipes(Settings()).values()]
+    apart = (stage for one in others for stage in one if isinstance(stage, Act | Converse))
+    for stage in (*standard.stages, *rounds, *apart, *standard.tail):
         yield f"\n### {stage.name}\n\n{_doc(type(stage))}\n\nFails {stage.fails}."
         yield "\n\n| option | default | what it is |\n| --- | --- | --- |\n"
         yield from _options(stage)

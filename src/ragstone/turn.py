@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from ragstone.answer import Answer, Confidence, Instructions, Usage, Verdict
 from ragstone.chunk import EVERYONE, Chunk
 from ragstone.intent import Analysis, Intent
+from ragstone.tool import Picture, Tool, ToolStep
 
 if TYPE_CHECKING:
     from ragstone.filters import Filter
@@ -86,6 +87,12 @@ class Ask:
     the metadata filter that the request set. `reasons` wants the answer reasoned out first,
     `verifies` wants it judged and tried again, `votes` wants several answers compared; None leaves
     that to the level.
+
+    `pictures` are looked at with the question. `tools` are the client's own, which the chat model
+    may call: one of them at least if `tool_choice` is required, or the one that it names. `steps`
+    are the calls that it made for this question, with what they returned.
+    `organisation` is whose tools of the MCP gateway may be called. `keeps` allows to keep anything
+    of it: the conversation, the statistics, the answer for the next one.
     """
 
     question: str
@@ -111,6 +118,12 @@ class Ask:
     reasons: bool | None = None
     verifies: bool | None = None
     votes: bool | None = None
+    pictures: tuple[Picture, ...] = ()
+    tools: tuple[Tool, ...] = ()
+    tool_choice: str = ""
+    steps: tuple[ToolStep, ...] = ()
+    organisation: str = ""
+    keeps: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +236,7 @@ class Turn:
     itself first; `parts` says that the others ask for parts of the answer, not for the same in
     other words; `imagined` are passages that are searched by meaning only. `whole` says that the
     question means the same in any conversation; one that is not must not be answered from memory.
+    `called` are the tools that were called for it.
     """
 
     ask: Ask
@@ -248,6 +262,18 @@ class Turn:
     verdicts: tuple[Verdict, ...] = ()
     usage: Usage = Usage()
     trace: tuple[Traced, ...] = ()
+    called: tuple[ToolStep, ...] = ()
+
+    @property
+    def rewritten(self) -> str:
+        """In which words it is searched: the passage imagined for it; else the question by itself
+        or spelt right; else, where it was asked like that, the first of its other wordings."""
+        if self.imagined:
+            return self.imagined[0]
+        asked = self.question or self.ask.question
+        if asked != " ".join(self.ask.question.split()):
+            return asked
+        return next((query for query in self.queries if query != asked), asked)
 
     @property
     def seconds(self) -> float:

@@ -6,6 +6,7 @@ import logging
 import math
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from fastapi import FastAPI, Request
@@ -37,6 +38,24 @@ _CODES = {
     500: "error",
     504: "timeout",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What a request ends with when it is not answered, before a dialect has given it its shape.
+
+    `error` is the error of ours that it came from, if it did; `details` are all that is wrong with
+    the request, where that is known.
+    """
+
+    status: int
+    message: str
+    code: str
+    retry: bool = False
+    param: str | None = None
+    headers: dict[str, str] | None = None
+    error: RagstoneError | None = None
+    details: tuple[dict[str, Any], ...] = ()
 
 
 class Json(Response):
@@ -95,39 +114,28 @@ async def _ragstone_error(request: Request, error: Exception) -> Response:
     error = cast(RagstoneError, error)
     if error.status >= 500:
         log.warning("%s %s: %s", request.method, request.url.path, error)
-    return response_of(request.url.path, error)
-
-
-def response_of(path: str, error: RagstoneError) -> Json:
-    """The response that an error ends the request at `path` with."""
-    headers = {}
-    if isinstance(error, Unavailable | TooManyRequests) and error.retry_after is not None:
-        headers["Retry-After"] = str(max(1, math.ceil(error.retry_after)))
-    if isinstance(error, Unauthorized):
-        headers["WWW-Authenticate"] = "Bearer"
-    return error_response(
-        path,
-        error.status,
-        error.message,
-        code=error.code,
-        retry=error.retry,
-        headers=headers,
+    refusal = Refusal(
+        error.status, error.message, error.code, error.retry, headers=_headers(error), error=error
     )
+    return _refused(request, refusal)
 
 
 async def _validation_error(request: Request, error: Exception) -> Response:
-    path = request.url.path
-    first = cast(RequestValidationError, error).errors()[0]
+    found = cast(RequestValidationError, error).errors()
+    first = found[0]
     place = [str(part) for part in first["loc"][1:]]
     param = ".".join(place)[:100]
     if first["type"] == "json_invalid":
-        return error_response(path, 400, "The request body is not valid JSON.")
-    if not place and first["type"] in ("missing", "model_attributes_type", "dict_type"):
+        refusal = Refusal(400, "The request body is not valid JSON.", _CODES[400])
+    elif not place and first["type"] in ("missing", "model_attributes_type", "dict_type"):
         message = "The request needs a JSON object as its body, sent as application/json."
-        return error_response(path, 400, message)
-    message = f"{param}: {first['msg'].removeprefix('Value error, ').rstrip('.')}."
-    status = 400 if path.startswith(OPENAI_PREFIX) else 422
-    return error_response(path, status, message, param=param)
+        refusal = Refusal(400, message, _CODES[400])
+    else:
+        message = f"{param}: {first['msg'].removeprefix('Value error, ').rstrip('.')}."
+        status = 400 if request.url.path.startswith(OPENAI_PREFIX) else 422
+        details = tuple({name: one[name] for name in ("type", "loc", "msg")} for one in found)
+        refusal = Refusal(status, message, _CODES[status], param=param, details=details)
+    return _refused(request, refusal)
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
@@ -139,10 +147,48 @@ async def _http_error(request: Request, error: Exception) -> Response:
         message = f"This address does not take {request.method} requests."
     elif message == "There was an error parsing the body":
         message = "The request body is not valid JSON."
+    code = _CODES.get(error.status_code, "error")
     headers = dict(error.headers or {})
     if error.status_code == 405:
         headers["Allow"] = ", ".join(_allowed(request))
-    return error_response(request.url.path, error.status_code, message, headers=headers)
+    return _refused(request, Refusal(error.status_code, message, code, headers=headers))
+
+
+def response_of(path: str, error: RagstoneError) -> Json:
+    """The response that an error ends the request at `path` with, outside of the routes."""
+    return error_response(
+        path,
+        error.status,
+        error.message,
+        code=error.code,
+        retry=error.retry,
+        headers=_headers(error),
+    )
+
+
+def _headers(error: RagstoneError) -> dict[str, str]:
+    headers = {}
+    if isinstance(error, Unavailable | TooManyRequests) and error.retry_after is not None:
+        headers["Retry-After"] = str(max(1, math.ceil(error.retry_after)))
+    if isinstance(error, Unauthorized):
+        headers["WWW-Authenticate"] = "Bearer"
+    return headers
+
+
+def _refused(request: Request, refusal: Refusal) -> Response:
+    """The refusal in the shape of the route's own dialect, if the route has a `refused`."""
+    own = getattr(request.scope.get("route"), "refused", None)
+    if own is not None:
+        return cast(Response, own(refusal))
+    return error_response(
+        request.url.path,
+        refusal.status,
+        refusal.message,
+        code=refusal.code,
+        retry=refusal.retry,
+        param=refusal.param,
+        headers=refusal.headers,
+    )
 
 
 def _allowed(request: Request) -> list[str]:

@@ -88,6 +88,17 @@ def _add_catalog(routes: APIRouter, service: Service) -> None:
             raise InputError("paths must be a list of texts, or null for the whole collection.")
         return Json({"deleted": await service.delete(principal, _text(body, "collection"), paths)})
 
+    @routes.post("/read", response_model=None)
+    async def read(body: JsonBody) -> Response:
+        """A part of a document's text."""
+        principal = wire.load(Principal, body.get("principal"))
+        collection, path = _text(body, "collection"), _text(body, "path")
+        offset, limit = wire.load(int, body.get("offset")), wire.load(int, body.get("limit"))
+        found = await service.reading.read(
+            principal, collection, path, max(0, offset), max(0, limit)
+        )
+        return Json(wire.dump(found))
+
     @routes.post("/embed", response_model=None)
     async def embed(body: JsonBody, request: Request) -> Response:
         """The vectors of texts, as base64 of little-endian 32-bit floats."""

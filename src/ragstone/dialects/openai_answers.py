@@ -1,5 +1,6 @@
 """A finished or growing answer in the shapes of OpenAI's API."""
 
+import re
 import time
 from dataclasses import asdict
 from typing import Any
@@ -8,6 +9,8 @@ from ragstone import wire
 from ragstone.answer import Answer, Usage
 from ragstone.dialects.openai_requests import ChatRequest
 from ragstone.turn import Passage, Turn
+
+_MARKER = re.compile(r"\[(\d{1,3})\]")
 
 
 class Completion:
@@ -22,7 +25,14 @@ class Completion:
     def whole(self, turn: Turn) -> dict[str, Any]:
         """The answer in one piece."""
         answer = turn.answer or Answer()
-        message = {"role": "assistant", "content": answer.text, "refusal": None}
+        message = {
+            "role": "assistant",
+            "content": answer.text or (None if answer.calls else ""),
+            "refusal": None,
+            "annotations": annotations(turn),
+        }
+        if answer.calls:
+            message["tool_calls"] = tool_calls(answer)
         choice = {
             "index": 0,
             "message": message,
@@ -47,15 +57,19 @@ class Completion:
         return self._chunk(parts, None)
 
     def closing(self, turn: Turn) -> list[dict[str, Any]]:
-        """The chunk that ends the answer, and the one with the usage if it was asked for."""
-        end = self._chunk({}, _finish(turn.answer or Answer()))
-        chunks = [{**end, "ragstone": self._ours(turn)}]
+        """What is known at the end: calls and citations, the end itself, the usage if it is asked
+        for."""
+        answer, cited = turn.answer or Answer(), annotations(turn)
+        calls = [{"index": i, **one} for i, one in enumerate(tool_calls(answer))]
+        chunks = [self._chunk({"tool_calls": calls}, None)] if calls else []
+        end = self._chunk({"annotations": cited} if cited else {}, _finish(answer))
+        chunks.append({**end, "ragstone": self._ours(turn)})
         if self._request.wants_usage:
             head = self._head("chat.completion.chunk")
             chunks.append({**head, "choices": [], "usage": usage(turn.usage)})
         return chunks
 
-    def _chunk(self, delta: dict[str, str], finish: str | None) -> dict[str, Any]:
+    def _chunk(self, delta: dict[str, Any], finish: str | None) -> dict[str, Any]:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
         chunk = {**self._head("chat.completion.chunk"), "choices": [choice]}
         return {**chunk, "usage": None} if self._request.wants_usage else chunk
@@ -91,7 +105,42 @@ def usage(used: Usage) -> dict[str, int]:
     }
 
 
+def tool_calls(answer: Answer) -> list[dict[str, Any]]:
+    """The calls of the client's tools that the model wants."""
+    return [
+        {
+            "id": call.id,
+            "type": "function",
+            "function": {"name": call.name, "arguments": call.arguments},
+        }
+        for call in answer.calls
+    ]
+
+
+def annotations(turn: Turn) -> list[dict[str, Any]]:
+    """The cited sources, each at every marker in the text that cites it."""
+    answer = turn.answer or Answer()
+    cited = {one.number: one for one in reversed(answer.citations)}
+    links = {p.number: p.hit.chunk.metadata.get("url") for p in turn.passages}
+    found = []
+    for marker in _MARKER.finditer(answer.text):
+        citation = cited.get(int(marker[1]))
+        if citation is None:
+            continue
+        url = links.get(citation.number)
+        place = {
+            "start_index": marker.start(),
+            "end_index": marker.end(),
+            "title": citation.title or citation.path,
+            "url": url if isinstance(url, str) else citation.path,
+        }
+        found.append({"type": "url_citation", "url_citation": place})
+    return found
+
+
 def _finish(answer: Answer) -> str:
     if answer.finish == "blocked":
         return "content_filter"
+    if answer.calls:
+        return "tool_calls"
     return "length" if answer.finish == "length" else "stop"

@@ -2,12 +2,21 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
 from ragstone.conversation import room_name, user_name
 from ragstone.dialects.http import well_formed
+from ragstone.dialects.openai_messages import (
+    ChatMessage,
+    Lenient,
+    OfferedTool,
+    asked,
+    history,
+    steps,
+)
 from ragstone.errors import InputError, InvalidRoom, UnknownModel
-from ragstone.turn import LEVELS, Ask, Level, Message, Mode, Preference, Rewriting, Wanted
+from ragstone.tool import Tool
+from ragstone.turn import LEVELS, Ask, Level, Mode, Preference, Rewriting, Wanted
 
 CHAT_MODELS: dict[str, Level] = {
     "ragstone": "standard",
@@ -32,45 +41,13 @@ Name = Annotated[str, AfterValidator(well_formed), Field(max_length=255)]
 RoomId = Annotated[str, AfterValidator(_room)]
 
 
-class _Request(BaseModel):
-    """Unknown fields are ignored, as OpenAI's servers do; known ones must have their type."""
-
-    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
-
-
-class Part(_Request):
-    """A part of a message's content; only text can be answered."""
-
-    type: str
-    text: Text | None = None
-
-
-class ChatMessage(_Request):
-    """One message of the conversation."""
-
-    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
-    content: Text | list[Part] | None = None
-
-    @property
-    def text(self) -> str:
-        """The content as text; raises InputError if a part is something else."""
-        if not isinstance(self.content, list):
-            return self.content or ""
-        other = [part.type for part in self.content if part.type != "text"]
-        if other:
-            raise InputError(
-                f"A message holds a part of type {other[0][:50]!r}; only text can be answered."
-            )
-        return "\n".join(part.text or "" for part in self.content)
-
-
-class StreamOptions(_Request):
+class StreamOptions(Lenient):
     """Options of a streamed answer."""
 
     include_usage: bool | None = None
 
 
-class ChatRequest(_Request):
+class ChatRequest(Lenient):
     """The body of POST /v1/chat/completions, with ten fields of ours at the end."""
 
     model: Name
@@ -83,6 +60,8 @@ class ChatRequest(_Request):
     stream_options: StreamOptions | None = None
     n: int | None = None
     user: str | None = None
+    tools: list[OfferedTool] | None = Field(None, max_length=128)
+    tool_choice: Literal["none", "auto", "required"] | dict[str, Any] | None = None
 
     room: RoomId | None = Field(None, description="The conversation to continue and to keep it in.")
     conversation: RoomId | None = Field(None, description="The same, as other APIs call it.")
@@ -117,29 +96,46 @@ class ChatRequest(_Request):
 
     def ask(self, id: str) -> Ask:
         """The question; raises UnknownModel, and InputError for a conversation without one."""
-        if self.messages[-1].role != "user":
-            raise InputError("The last message must have the role user; it is the question.")
+        before, question, after = asked(self.messages)
         stop = [self.stop] if isinstance(self.stop, str) else self.stop or []
         return Ask(
-            question=self.messages[-1].text,
+            question=question.text,
             collection=self.collection or "default",
             level=self.level or _level(self.model),
             top_k=self.top_k,
             prefer=self.prefer,
             mode=self.mode,
             wanted=Wanted(rewrite=self.rewrite),
-            history=tuple(_history(self.messages[:-1])),
+            history=tuple(history(before)),
             room=self.room or self.conversation,
             user_id=self.user_id,
             temperature=self.temperature,
             max_tokens=self.max_completion_tokens or self.max_tokens,
             stop=tuple(text for text in stop if text),
             cache=self.cache is not False,
+            tools=self._offered(),
+            tool_choice=self._choice(),
+            steps=steps(after),
             id=id,
         )
 
+    def _offered(self) -> tuple[Tool, ...]:
+        if self.tool_choice == "none":
+            return ()
+        return tuple(one.tool() for one in self.tools or ())
 
-class EmbeddingRequest(_Request):
+    def _choice(self) -> str:
+        """required, the name of a tool, or nothing; raises InputError."""
+        if not isinstance(self.tool_choice, dict):
+            return "required" if self.tool_choice == "required" else ""
+        function = self.tool_choice.get("function")
+        name = function.get("name") if isinstance(function, dict) else None
+        if name not in {one.function.name for one in self.tools or ()}:
+            raise InputError("tool_choice names none of the tools.")
+        return str(name)
+
+
+class EmbeddingRequest(Lenient):
     """The body of POST /v1/embeddings."""
 
     model: Name
@@ -167,15 +163,3 @@ def _level(model: str) -> Level:
     if model not in CHAT_MODELS:
         raise UnknownModel(f"There is no chat model {model!r}; use {', '.join(CHAT_MODELS)}.")
     return CHAT_MODELS[model]
-
-
-def _history(messages: list[ChatMessage]) -> list[Message]:
-    """What was said before; results of tools, which Ragstone does not call, are left out."""
-    roles: dict[str, Literal["user", "assistant", "system"]] = {
-        "user": "user",
-        "assistant": "assistant",
-        "system": "system",
-        "developer": "system",
-    }
-    known = [message for message in messages if message.role in roles]
-    return [Message(roles[m.role], text) for m in known if (text := m.text)]

@@ -14,6 +14,7 @@ from ragstone.dialects.identity import Who, narrowed
 from ragstone.errors import InputError
 from ragstone.filters import And, AnyOf, Filter, Or, Range, eq, under
 from ragstone.service import Service
+from ragstone.text.foreign_passages import to_kdb
 from ragstone.turn import Ask, Hit, Strategy, Wanted
 
 Text = Annotated[str, AfterValidator(well_formed), Field(min_length=1, max_length=20_000)]
@@ -124,7 +125,7 @@ async def _retrieved(service: Service, ask: Ask) -> Response:
 
 async def _paragraphs(service: Service, ask: Ask) -> Response:
     found = await service.search(ask)
-    return Json([_paragraph(hit) for hit in found.hits])
+    return Json([to_kdb(hit) for hit in found.hits])
 
 
 def _document(hit: Hit) -> dict[str, Any]:
@@ -143,20 +144,6 @@ def _document(hit: Hit) -> dict[str, Any]:
             "section": list(chunk.section),
             "similarity": hit.similarity,
             "rerank_score": hit.rerank,
-        },
-    }
-
-
-def _paragraph(hit: Hit) -> dict[str, Any]:
-    chunk = hit.chunk
-    return {
-        "p_id": chunk.chunk_id,
-        "context": chunk.text,
-        "score": hit.score,
-        "metadatas": {
-            **chunk.metadata,
-            "file_name": chunk.path.rsplit("/", 1)[-1],
-            "paragraph_type": chunk.kind,
         },
     }
 

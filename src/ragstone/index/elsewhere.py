@@ -7,14 +7,13 @@ may read: it is told the tenant, and nothing else of the caller.
 
 from collections.abc import Sequence
 from typing import Any, Protocol
-from uuid import NAMESPACE_URL, uuid5
 
 import httpx2
 
-from ragstone.chunk import Chunk
 from ragstone.errors import IndexUnavailable
 from ragstone.filters import METADATA, AnyOf, Scalar
 from ragstone.settings import IndexSettings
+from ragstone.text.foreign_passages import foreign_hit, from_kdb
 from ragstone.turn import Ask, Hit, Plan
 
 NOT_THERE = 404
@@ -93,7 +92,7 @@ class RetrievalService:
             answer.get("documents", answer.get("results")) if isinstance(answer, dict) else answer
         )
         return [
-            _hit(ask, i, str(row["chunk_id"]), row["content"], row["score"], row["metadata"])
+            foreign_hit(ask, i, str(row["chunk_id"]), row["content"], row["score"], row["metadata"])
             for i, row in enumerate(_rows(rows))
         ]
 
@@ -117,37 +116,10 @@ class KnowledgeBase:
         }
 
     def hits(self, answer: Any, ask: Ask) -> list[Hit]:
-        return [
-            _hit(ask, i, str(row["p_id"]), row["context"], row["score"], row["metadatas"])
-            for i, row in enumerate(_rows(answer))
-        ]
+        return [from_kdb(row, ask, i) for i, row in enumerate(_rows(answer))]
 
 
 def _rows(rows: Any) -> Sequence[Any]:
     if not isinstance(rows, list):
         raise TypeError(type(rows))
     return rows
-
-
-def _hit(
-    ask: Ask, place: int, chunk_id: str, text: str, score: float, metadata: dict[str, Any]
-) -> Hit:
-    name = str(metadata.get("file_name") or metadata.get("filename") or chunk_id)
-    page = metadata.get("page")
-    chunk = Chunk(
-        chunk_id=chunk_id,
-        document_id=str(metadata.get("document_id") or uuid5(NAMESPACE_URL, name)),
-        version=1,
-        chunk_index=place,
-        text=str(text),
-        title=str(metadata.get("title") or name),
-        path=str(metadata.get("path") or f"/{name}"),
-        tenant=ask.principal.tenant,
-        collection=ask.collection,
-        start=0,
-        end=len(str(text)),
-        page=page if isinstance(page, int) else None,
-        kind=str(metadata.get("paragraph_type") or "normal"),
-        metadata=dict(metadata),
-    )
-    return Hit(chunk, min(1.0, max(0.0, float(score))))

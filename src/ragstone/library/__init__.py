@@ -25,6 +25,7 @@ from ragstone.library.conversations import LocalConversations
 from ragstone.library.jobs import LocalJobs
 from ragstone.library.keys import LocalKeys
 from ragstone.library.prompts import LocalPrompts
+from ragstone.library.reading import LocalReading
 from ragstone.library.removal import Removal
 from ragstone.library.settings import LocalSettings
 from ragstone.library.statistics import LocalStatistics
@@ -71,6 +72,7 @@ class Ragstone:
         self.maintenance = maintenance
         self.statistics = LocalStatistics(kit)
         self.conversations = LocalConversations(kit)
+        self.reading = LocalReading(kit)
         self._configured = configured
         self.settings = LocalSettings(store, configured, kit.cache)
         self.prompts = LocalPrompts(templates, configured.base.prompts)

@@ -12,13 +12,13 @@ from ragstone import registry
 from ragstone.engine import Engine
 from ragstone.errors import ConfigError, InvalidSetting, RagstoneError
 from ragstone.options import PREFIX
-from ragstone.recipe import Recipe, guard, recipes, search_recipes
+from ragstone.recipe import Recipe, guard, other_recipes, recipes, search_recipes
 from ragstone.records import StoredSetting
 from ragstone.settings import Settings
 from ragstone.settings.names import nested
 from ragstone.settings.scope import chain, place
 from ragstone.stages.guard import Guard
-from ragstone.turn import Ask, Level, Turn
+from ragstone.turn import Ask, Level, SearchType, Turn
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +39,10 @@ class Merged:
     @cached_property
     def answers(self) -> Mapping[Level, Recipe]:
         return recipes(self.settings)
+
+    @cached_property
+    def others(self) -> Mapping[SearchType, Mapping[Level, Recipe]]:
+        return other_recipes(self.settings)
 
     @cached_property
     def searches(self) -> Mapping[Level, Recipe]:
@@ -118,7 +122,10 @@ class Configured:
 
     def answering(self, ask: Ask) -> Recipe:
         """The recipe that answers this question."""
-        return self.of(ask.principal.tenant, ask.collection).answers[ask.level]
+        here = self.of(ask.principal.tenant, ask.collection)
+        if ask.search_type == "rag":
+            return here.answers[ask.level]
+        return here.others[ask.search_type][ask.level]
 
     def searching(self, ask: Ask) -> Recipe:
         """The recipe that finds this question's passages."""

@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 
 from pydantic_ai.direct import model_request, model_request_stream
 from pydantic_ai.messages import ModelMessage
-from pydantic_ai.models import Model
+from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import ToolDefinition
 from tenacity import AsyncRetrying, RetryCallState, wait_random_exponential
 
 from ragstone.answer import Usage
@@ -31,6 +32,7 @@ LONGEST_PAUSE = 8.0
 
 T = TypeVar("T")
 Messages = Sequence[ModelMessage]
+Tools = Sequence[ToolDefinition]
 _Begun = tuple[Said, AsyncGenerator[Said, None]]
 
 
@@ -54,14 +56,14 @@ class Calls:
         self.breaker = Breaker(settings.breaker_failures, settings.breaker_recovery)
 
     async def stream(
-        self, messages: Messages, options: ModelSettings
+        self, messages: Messages, options: ModelSettings, tools: Tools = ()
     ) -> AsyncGenerator[Said, None]:
         """The reply as it comes; raises ModelUnavailable, Busy. What failed calls took is said
-        before."""
+        before. The model may call the `tools`."""
         lost: list[Usage] = []
         async with self._turns.turn():
             try:
-                begun: _Begun = await self._retrying(lost)(self._begun, messages, options)
+                begun: _Begun = await self._retrying(lost)(self._begun, messages, options, tools)
                 first, rest = begun
                 async with aclosing(rest):
                     while lost:
@@ -92,9 +94,9 @@ class Calls:
             retry=policy.again, wait=policy.wait, sleep=asyncio.sleep, reraise=True
         )
 
-    async def _begun(self, messages: Messages, options: ModelSettings) -> _Begun:
+    async def _begun(self, messages: Messages, options: ModelSettings, tools: Tools) -> _Begun:
         """The first piece, and the rest."""
-        rest = self._streamed(messages, options)
+        rest = self._streamed(messages, options, tools)
         try:
             return await anext(rest), rest
         except BaseException:
@@ -102,15 +104,20 @@ class Calls:
             raise
 
     async def _streamed(
-        self, messages: Messages, options: ModelSettings
+        self, messages: Messages, options: ModelSettings, tools: Tools
     ) -> AsyncGenerator[Said, None]:
-        wait = _Wait(self._settings, self._place)
+        wait, names = _Wait(self._settings, self._place), frozenset(tool.name for tool in tools)
         with self._calling() as call:
             try:
                 async with AsyncExitStack() as stack:
-                    opening = model_request_stream(self._model, messages, model_settings=options)
+                    opening = model_request_stream(
+                        self._model,
+                        messages,
+                        model_settings=options,
+                        model_request_parameters=ModelRequestParameters(function_tools=[*tools]),
+                    )
                     stream = await wait.of(stack.enter_async_context(opening))
-                    reply = self._reader.streamed(stream, _events(stream, wait))
+                    reply = self._reader.streamed(stream, _events(stream, wait), names)
                     async for said in await stack.enter_async_context(aclosing(reply)):
                         call.began()
                         yield said

@@ -5,14 +5,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
-from pydantic_ai.messages import (
-    ModelMessage,
-    ModelRequest,
-    ModelResponse,
-    SystemPromptPart,
-    TextPart,
-    UserPromptPart,
-)
+from pydantic_ai.messages import ModelRequest, SystemPromptPart, UserPromptPart
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.settings import ModelSettings
 
@@ -20,6 +13,7 @@ from ragstone.answer import Instructions
 from ragstone.errors import ModelUnavailable
 from ragstone.models import endpoint, prompt
 from ragstone.models.calls import Calls
+from ragstone.models.messages import definitions, messages
 from ragstone.models.prices import Prices
 from ragstone.models.profiles import profile
 from ragstone.models.reply import ReplyReader
@@ -36,7 +30,7 @@ REFUSAL_SLACK = 40
 
 
 class ChatModel:
-    """`ports.Answerer` and `ports.Completer` on one chat model.
+    """`ports.Answerer`, `ports.Completer` and `ports.Conversing` on one chat model.
 
     `section` names its settings in messages; `standby` says that another model answers when this
     one does not, so that it is not waited for long. Raises ConfigError.
@@ -62,13 +56,16 @@ class ChatModel:
     async def answer(
         self, ask: Ask, passages: Sequence[Passage], instructions: Instructions
     ) -> AsyncGenerator[Said, None]:
-        if not passages:
+        if not passages and not ask.tools:
             yield Said(instructions.no_answer, finish="refused", confidence=0.0)
             return
-        options = self._options(ask)
-        before, sent = self._fitting(ask, passages, instructions.text, options["max_tokens"])
+        options, rules = self._options(ask), instructions.text
+        if ask.tools:
+            rules = f"{rules}\n{prompt.TOOLS}"
+        before, sent = self._fitting(ask, passages, rules, options["max_tokens"])
         text = ""
-        stream = self._calls.stream(_messages(ask, before, sent, instructions.text), options)
+        told = messages(ask, before, prompt.system(sent, rules))
+        stream = self._calls.stream(told, options, definitions(ask.tools))
         async with aclosing(stream):
             async for said in stream:
                 if len(text) < len(instructions.no_answer) + REFUSAL_SLACK:
@@ -76,13 +73,21 @@ class ChatModel:
                 refuses = said.finish == "stop" and _refuses(text, instructions.no_answer)
                 yield replace(said, finish="refused") if refuses else said
 
+    async def converse(self, ask: Ask, rules: str) -> AsyncGenerator[Said, None]:
+        """`ports.Conversing`."""
+        options = self._options(ask)
+        before, _ = self._fitting(ask, (), rules, options["max_tokens"])
+        stream = self._calls.stream(messages(ask, before, rules), options, definitions(ask.tools))
+        async with aclosing(stream):
+            async for said in stream:
+                yield said
+
     async def complete(
         self, rules: str, text: str, max_tokens: int, temperature: float = 0.0
     ) -> Said:
         """`ports.Completer`."""
-        messages = [ModelRequest(parts=[SystemPromptPart(rules), UserPromptPart(text)])]
-        options = self._sampling(max_tokens, temperature)
-        return await self._calls.whole(messages, options)
+        told = [ModelRequest(parts=[SystemPromptPart(rules), UserPromptPart(text)])]
+        return await self._calls.whole(told, self._sampling(max_tokens, temperature))
 
     async def ready(self) -> str:
         """Ask an OpenAI-compatible server for its models; other providers are not asked."""
@@ -114,7 +119,8 @@ class ChatModel:
         tokens."""
         window = self.profile.context_window
         before = prompt.history(ask, budget(window, self.profile.tier, answer), self._count)
-        rest = [rules, ask.question, *(message.text for message in before)]
+        called = (result.text for step in ask.steps for result in step.results)
+        rest = [rules, ask.question, *(message.text for message in before), *called]
         return before, prompt.fitting(passages, rest, window - answer, self._count)
 
     def _options(self, ask: Ask) -> ModelSettings:
@@ -122,6 +128,10 @@ class ChatModel:
         options = self._sampling(most, ask.temperature)
         if ask.stop:
             options["stop_sequences"] = list(ask.stop)
+        if ask.tools and ask.tool_choice:
+            # A list of one name is how pydantic-ai spells that this tool must be called.
+            free = ask.tool_choice == "required"
+            options["tool_choice"] = "required" if free else [ask.tool_choice]
         return options
 
     def _sampling(self, max_tokens: int, temperature: float | None) -> ModelSettings:
@@ -139,18 +149,3 @@ def _refuses(text: str, no_answer: str) -> bool:
     refusal = no_answer.strip(" .。").casefold()
     said = text.casefold()
     return bool(refusal) and refusal in said and len(said) < len(refusal) + REFUSAL_SLACK
-
-
-def _messages(
-    ask: Ask, before: Sequence[Message], passages: Sequence[Passage], rules: str
-) -> list[ModelMessage]:
-    messages: list[ModelMessage] = [
-        ModelRequest(parts=[SystemPromptPart(prompt.system(passages, rules))])
-    ]
-    for message in before:
-        if message.role == "user":
-            messages.append(ModelRequest(parts=[UserPromptPart(message.text)]))
-        else:
-            messages.append(ModelResponse(parts=[TextPart(message.text)]))
-    messages.append(ModelRequest(parts=[UserPromptPart(ask.question)]))
-    return messages

@@ -1,27 +1,28 @@
 """A model that answers when the first one cannot."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from typing import Protocol
 
 from ragstone.answer import Instructions
 from ragstone.errors import ModelUnavailable, Unavailable
-from ragstone.ports import Answerer, Completer, Profile, Said
+from ragstone.ports import Answerer, Completer, Conversing, Profile, Said
 from ragstone.turn import Ask, Passage
 
 NOTE = "The chat model does not answer; these are the documents' own sentences."
 
 
-class ChatAnswerer(Answerer, Completer, Protocol):
-    """A chat model, which can do both."""
+class ChatAnswerer(Answerer, Completer, Conversing, Protocol):
+    """A chat model, which can do all."""
 
     profile: Profile
 
 
 class WithFallback:
-    """`ports.Answerer` and `ports.Completer` that ask `first`, and `second` when that is not
-    available or busy.
+    """`ports.Answerer`, `ports.Completer` and `ports.Conversing` that ask `first`, and `second`
+    when that is not available or busy.
 
     Once text has left, nobody can take over. `note` tells the reader that `second` answers.
     """
@@ -36,19 +37,38 @@ class WithFallback:
     async def answer(
         self, ask: Ask, passages: Sequence[Passage], instructions: Instructions
     ) -> AsyncGenerator[Said, None]:
+        second = partial(self._second.answer, ask, passages, instructions)
+        async with aclosing(
+            self._either(self._first.answer(ask, passages, instructions), second)
+        ) as stream:
+            async for said in stream:
+                yield said
+
+    async def converse(self, ask: Ask, rules: str) -> AsyncGenerator[Said, None]:
+        other = self._second
+        second = partial(other.converse, ask, rules) if isinstance(other, Conversing) else None
+        async with aclosing(self._either(self._first.converse(ask, rules), second)) as stream:
+            async for said in stream:
+                yield said
+
+    async def _either(
+        self,
+        first: AsyncGenerator[Said, None],
+        second: Callable[[], AsyncGenerator[Said, None]] | None,
+    ) -> AsyncGenerator[Said, None]:
         spoke = False
         try:
-            async with aclosing(self._first.answer(ask, passages, instructions)) as stream:
+            async with aclosing(first) as stream:
                 async for said in stream:
                     spoke = spoke or bool(said.text)
                     yield said
             return
         except Unavailable as error:
-            if spoke:
+            if spoke or second is None:
                 raise
             why = self._why(error)
         yield Said(model=self._second.name, reason=why, note=self._note)
-        async with aclosing(self._second.answer(ask, passages, instructions)) as stream:
+        async with aclosing(second()) as stream:
             async for said in stream:
                 yield said if said.model else replace(said, model=self._second.name)
 

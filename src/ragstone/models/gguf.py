@@ -7,6 +7,7 @@ code talks to it as to any other server.
 import asyncio
 import secrets
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,6 +60,12 @@ class GgufModel:
                 yield said
         finally:
             await stream.aclose()
+
+    async def converse(self, ask: Ask, rules: str) -> AsyncGenerator[Said, None]:
+        """`ports.Conversing`."""
+        async with aclosing((await self._loaded()).converse(ask, rules)) as stream:
+            async for said in stream:
+                yield said
 
     async def complete(
         self, rules: str, text: str, max_tokens: int, temperature: float = 0.0

@@ -31,6 +31,7 @@ class Row(BaseModel):
     thinking_tokens: int = Field(0, ge=0)
     input_price: float | None = Field(None, ge=0)
     output_price: float | None = Field(None, ge=0)
+    vision: bool = False
 
 
 Table = Mapping[str, Row]
@@ -46,6 +47,7 @@ def profile(settings: LlmSettings) -> Profile:
         "context_window": settings.context_window,
         "temperature": settings.temperature,
         "top_p": settings.top_p,
+        "vision": settings.vision,
     }
     return _changed(found, {key: value for key, value in changes.items() if value is not None})
 

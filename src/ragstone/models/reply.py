@@ -1,5 +1,6 @@
 """One reply of a chat model: pydantic-ai's events become text, thoughts, and how it ended."""
 
+import json
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 
@@ -23,6 +24,7 @@ from ragstone.models.trouble import Place
 from ragstone.ports import Said
 from ragstone.text.repetition import Repetition
 from ragstone.text.thoughts import Piece, Thoughts, without_thoughts
+from ragstone.tool import ToolCall
 
 CIRCLING = "The model began to repeat itself, so its answer was cut."
 TOOL_CALL = "called a tool that nobody offered"
@@ -55,13 +57,17 @@ class ReplyReader:
         return Said(text, finish=_finish(response.finish_reason), usage=usage)
 
     async def streamed(
-        self, stream: StreamedResponse, events: AsyncGenerator[object, None]
+        self,
+        stream: StreamedResponse,
+        events: AsyncGenerator[object, None],
+        tools: frozenset[str] = frozenset(),
     ) -> AsyncGenerator[Said, None]:
-        """The pieces of `events`, which are those of `stream`; raises Trouble."""
+        """The pieces of `events`, which are those of `stream`, and at the end the calls of `tools`,
+        which are the names that were offered; raises Trouble."""
         thoughts, circles, spoke, circling = Thoughts(), Repetition(), False, False
         async with aclosing(events):
             async for event in events:
-                if _calls_tool(event):
+                if not tools and _calls_tool(event):
                     raise self._place.unexpected(TOOL_CALL, self.usage(_used(stream)))
                 for piece in _pieces(event, thoughts):
                     spoke = spoke or _speaks(piece)
@@ -73,11 +79,14 @@ class ReplyReader:
             spoke = spoke or _speaks(piece)
             yield _said(piece)
         usage = self.usage(_used(stream))
-        if not spoke:
+        calls = _calls(stream.get()) if tools else ()
+        if any(call.name not in tools for call in calls):
+            raise self._place.unexpected(TOOL_CALL, usage)
+        if not spoke and not calls:
             raise self._empty("length" if circling else stream.finish_reason, usage)
         note = CIRCLING if circling else ""
         finish = "length" if circling else stream.finish_reason
-        yield Said(finish=_finish(finish), usage=usage, note=note)
+        yield Said(finish=_finish(finish), usage=usage, note=note, calls=calls)
 
     def _empty(self, finish: str | None, usage: Usage) -> Exception:
         if finish == "length":
@@ -105,6 +114,16 @@ def _calls_tool(event: object) -> bool:
     if isinstance(event, PartStartEvent):
         return isinstance(event.part, ToolCallPart)
     return isinstance(event, PartDeltaEvent) and isinstance(event.delta, ToolCallPartDelta)
+
+
+def _calls(response: ModelResponse) -> tuple[ToolCall, ...]:
+    parts = [part for part in response.parts if isinstance(part, ToolCallPart)]
+    return tuple(ToolCall(part.tool_call_id, part.tool_name, _arguments(part)) for part in parts)
+
+
+def _arguments(part: ToolCallPart) -> str:
+    """As the model wrote them, which may be no JSON at all."""
+    return part.args if isinstance(part.args, str) else json.dumps(part.args or {})
 
 
 def _finish(reason: str | None) -> Finish:

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 
 from ragstone.answer import Instructions
-from ragstone.ports import Said
+from ragstone.ports import Profile, Said
 from ragstone.turn import Ask, Passage
 
 
@@ -46,3 +46,26 @@ class Scripted:
 
     async def aclose(self) -> None:
         """There is nothing to close."""
+
+
+@dataclass
+class ScriptedChat:
+    """`ports.Conversing` that says one reply after the other, the last one again and again.
+
+    `asked` keeps what it was asked, with the rules.
+    """
+
+    replies: list[Sequence[Said | str]]
+    error: Exception | None = None
+    name: str = "scripted"
+    profile: Profile = Profile()
+    asked: list[tuple[Ask, str]] = field(default_factory=list)
+
+    async def converse(self, ask: Ask, rules: str) -> AsyncGenerator[Said, None]:
+        self.asked.append((ask, rules))
+        if self.error:
+            raise self.error
+        reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+        for piece in reply:
+            yield Said(piece) if isinstance(piece, str) else piece
+        yield Said(finish="stop")

@@ -3,7 +3,7 @@
 `Kit` bundles one adapter of each for the stages. Only `build.py` makes one.
 """
 
-from ragstone.ports.answering import Answerer, Completer, History, Profile, Said
+from ragstone.ports.answering import Answerer, Completer, Conversing, History, Profile, Said
 from ragstone.ports.cache import Cache, CacheFigures, Kept, Near
 from ragstone.ports.catalog import Catalog, Edition
 from ragstone.ports.checking import Checker, Claim, Source, Support
@@ -18,6 +18,7 @@ from ragstone.ports.kit import Kit
 from ragstone.ports.reranking import Judgement, Reranker, Statistics
 from ragstone.ports.settings import Marks, SettingsStore
 from ragstone.ports.templates import Templates
+from ragstone.ports.toolbox import Returned, Toolbox, ToolSession
 from ragstone.ports.traces import Traces
 from ragstone.ports.vocabulary import Vocabulary
 
@@ -31,6 +32,7 @@ __all__ = [
     "Claim",
     "Completer",
     "Conversations",
+    "Conversing",
     "Edition",
     "Embedder",
     "Embedders",
@@ -48,6 +50,7 @@ __all__ = [
     "Profile",
     "Reranker",
     "Retriever",
+    "Returned",
     "Row",
     "Rows",
     "Said",
@@ -59,6 +62,8 @@ __all__ = [
     "StoredKey",
     "Support",
     "Templates",
+    "ToolSession",
+    "Toolbox",
     "TopicStore",
     "Topics",
     "Traces",

@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 from ragstone.answer import Finish, Instructions, Usage
 from ragstone.records import By, Report, Use
 from ragstone.text.budget import Tier
+from ragstone.tool import ToolCall
 from ragstone.turn import Ask, Passage, Principal, Turn
 
 
@@ -17,7 +18,8 @@ class Profile:
     `context_window` is in tokens, for prompt and answer together. A `temperature` (0..2) of None
     says that the model takes no sampling settings; a `top_p` (0..1) of None leaves it to the
     server. `thinking_tokens` are allowed to a reply on top of its limit, for a model that reasons
-    first. Prices are in US dollars for a million tokens, None where the published ones hold.
+    first. `vision` says that it can look at pictures. Prices are in US dollars for a million
+    tokens, None where the published ones hold.
     """
 
     context_window: int = 8192
@@ -27,6 +29,7 @@ class Profile:
     thinking_tokens: int = 0
     input_price: float | None = None
     output_price: float | None = None
+    vision: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,7 @@ class Said:
     """A piece of an answer as it comes. The last one has `finish`; any may have `usage`.
 
     `model` is who says it, where that is not the one that was asked, and `reason` why, for the
-    trace; `note` is a sentence for the reader.
+    trace; `note` is a sentence for the reader. `calls` are the tools that it wants called.
     """
 
     text: str = ""
@@ -45,6 +48,7 @@ class Said:
     model: str = ""
     reason: str = ""
     note: str = ""
+    calls: tuple[ToolCall, ...] = ()
 
 
 class Answerer(Protocol):
@@ -99,5 +103,24 @@ class Completer(Protocol):
         """What the model says to `text` under `rules`, whole and without its thoughts.
 
         Raises ModelUnavailable, Busy.
+        """
+        ...
+
+
+@runtime_checkable
+class Conversing(Protocol):
+    """A chat model that answers from the conversation, looks at pictures and calls tools."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def profile(self) -> Profile: ...
+
+    def converse(self, ask: Ask, rules: str) -> AsyncGenerator[Said, None]:
+        """Stream what the model says next under `rules`: to the question with its history and
+        pictures, or to what its calls of `ask.tools` returned (`ask.steps`).
+
+        Raises ModelUnavailable or Busy, possibly after some text.
         """
         ...

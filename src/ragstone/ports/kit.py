@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ragstone.ports.answering import Answerer, Completer, History, Profile
+from ragstone.ports.answering import Answerer, Completer, Conversing, History, Profile
 from ragstone.ports.cache import Cache
 from ragstone.ports.catalog import Catalog
 from ragstone.ports.checking import Checker
@@ -16,6 +16,7 @@ from ragstone.ports.keys import KeyStore
 from ragstone.ports.reranking import Reranker, Statistics
 from ragstone.ports.settings import SettingsStore
 from ragstone.ports.templates import Templates
+from ragstone.ports.toolbox import Toolbox
 from ragstone.ports.traces import Traces
 from ragstone.ports.vocabulary import Vocabulary
 from ragstone.text.tokens import Count, count
@@ -48,3 +49,5 @@ class Kit:
     traces: Traces | None = None
     conversations: Conversations | None = None
     keys: KeyStore | None = None
+    chat: Conversing | None = None
+    toolbox: Toolbox | None = None

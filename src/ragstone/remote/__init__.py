@@ -24,6 +24,7 @@ from ragstone.remote.jobs import RemoteJobs
 from ragstone.remote.keys import RemoteKeys
 from ragstone.remote.maintenance import RemoteMaintenance
 from ragstone.remote.prompts import RemotePrompts
+from ragstone.remote.reading import RemoteReading
 from ragstone.remote.settings import RemoteSettings
 from ragstone.remote.statistics import RemoteStatistics
 from ragstone.service import CollectionSummary, Found, IngestRequest, Overview, Progress, Service
@@ -121,8 +122,8 @@ class RemoteRagstone:
         self.settings = RemoteSettings(self._send)
         self.prompts = RemotePrompts(self._send)
         self.jobs = RemoteJobs(self._post, self._events)
-
         self.keys = RemoteKeys(self._send)
+        self.reading = RemoteReading(self._post)
 
     async def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
         async with aclosing(self._events("/local/ask", wire.dump(ask))) as items:

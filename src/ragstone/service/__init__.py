@@ -17,6 +17,7 @@ from ragstone.service.jobs import JobsService
 from ragstone.service.keys import Keys
 from ragstone.service.maintenance import Maintenance
 from ragstone.service.prompts import Prompts
+from ragstone.service.reading import Reading
 from ragstone.service.settings import RuntimeSettings
 from ragstone.service.statistics import Statistics
 from ragstone.turn import Ask, Hit, Principal, Traced
@@ -115,6 +116,11 @@ class Service(Protocol):
     @property
     def statistics(self) -> Statistics:
         """What was asked, what it cost, and what became of single questions."""
+        ...
+
+    @property
+    def reading(self) -> Reading:
+        """The texts of documents."""
         ...
 
     @property

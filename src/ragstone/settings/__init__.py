@@ -7,7 +7,9 @@ can change at run time is changed in the state store: `ragstone.registry`.
 
 from ragstone.settings.access import AuthSettings, LimitSettings
 from ragstone.settings.all import Settings
+from ragstone.settings.dialects import DialectSettings
 from ragstone.settings.jobs import JobSettings
+from ragstone.settings.mcp import McpSettings
 from ragstone.settings.models import EmbeddingSettings, LlmSettings, RerankSettings
 from ragstone.settings.observing import LogSettings, StatisticsSettings, TelemetrySettings
 from ragstone.settings.origin import Origin
@@ -29,6 +31,7 @@ __all__ = [
     "CacheSettings",
     "ConversationSettings",
     "DbSettings",
+    "DialectSettings",
     "EmbeddingSettings",
     "IndexSettings",
     "IngestSettings",
@@ -36,6 +39,7 @@ __all__ = [
     "LimitSettings",
     "LlmSettings",
     "LogSettings",
+    "McpSettings",
     "Origin",
     "RagSettings",
     "RerankSettings",

@@ -7,9 +7,11 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from ragstone.settings.access import AuthSettings, LimitSettings
+from ragstone.settings.dialects import DialectSettings
 from ragstone.settings.jobs import JobSettings
+from ragstone.settings.mcp import McpSettings
 from ragstone.settings.models import EmbeddingSettings, LlmSettings, RerankSettings
-from ragstone.settings.neighbours import McpSettings, PloneSettings, ServiceSettings
+from ragstone.settings.neighbours import PloneSettings, ServiceSettings
 from ragstone.settings.observing import LogSettings, StatisticsSettings, TelemetrySettings
 from ragstone.settings.origin import Origin
 from ragstone.settings.rag import RagSettings, SelfRagSettings
@@ -39,6 +41,7 @@ class Settings(BaseModel):
     server: ServerSettings = ServerSettings()
     auth: AuthSettings = AuthSettings()
     limits: LimitSettings = LimitSettings()
+    dialects: DialectSettings = DialectSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     index: IndexSettings = IndexSettings()
     state: StateSettings = StateSettings()
@@ -48,6 +51,7 @@ class Settings(BaseModel):
     rag: RagSettings = RagSettings()
     ingest: IngestSettings = IngestSettings()
     cache: CacheSettings = CacheSettings()
+    mcp: McpSettings = McpSettings()
     conversation: ConversationSettings = ConversationSettings()
     db: DbSettings = DbSettings()
     statistic_db: str = Field(
@@ -64,7 +68,6 @@ class Settings(BaseModel):
     log: LogSettings = LogSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
     service: ServiceSettings = ServiceSettings()
-    mcp: McpSettings = McpSettings()
     plone: PloneSettings = PloneSettings()
     stages: dict[str, dict[str, Any]] = Field(
         {}, description="Options of stages that have no setting, as STAGES__<stage>__<option>."

@@ -46,6 +46,9 @@ class LlmSettings(Section):
         "",
         description="Profiles of models by name, as JSON or a JSON file; see docs/models.md.",
     )
+    vision: bool | None = Field(
+        None, description="Whether the model can look at pictures; by the model's profile."
+    )
     max_tokens: int = Field(1024, ge=1, description="Longest answer, in tokens.")
     timeout: Seconds = Field(
         120.0, gt=0, description="Seconds to wait for the model's first token and for each next."

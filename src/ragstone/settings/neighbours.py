@@ -19,13 +19,6 @@ class ServiceSettings(_Neighbour):
     name: str = Field("ragstone", max_length=200, description="The name of the service.")
 
 
-class McpSettings(_Neighbour):
-    """The gateway of tools (Model Context Protocol)."""
-
-    gateway: str = Field("", description="Address of the gateway, as chat-core has it.")
-    mcp_enabled: bool = Field(False, description="Whether tools of the gateway are used.")
-
-
 def _listed(value: Any) -> Any:
     """Names with commas between them as a list."""
     if not isinstance(value, str):

@@ -8,7 +8,7 @@ from ragstone import __version__
 from ragstone.ports import Edition
 from ragstone.turn import Turn
 
-ASKER = frozenset({"question", "principal", "history", "room", "user_id", "id", "cache"})
+ASKER = frozenset({"question", "principal", "history", "room", "id", "cache", "user_id", "keeps"})
 """Fields of an Ask that change no result, or are in the scope in another form."""
 
 ANSWER = frozenset({"temperature", "max_tokens", "stop"})

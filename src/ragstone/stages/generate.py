@@ -91,6 +91,7 @@ class _Reply:
             used=self.stream.used,
             suggested=self.stream.suggested,
             held=self._holds,
+            calls=self._last.calls,
         )
 
     async def _send(self, text: str) -> None:

@@ -27,6 +27,8 @@ class Persist(Stage):
     timeout: float = Field(10.0, gt=0, description="Seconds that the stage may take.")
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
+        if not turn.ask.keeps:
+            return Step(turn, "skipped", "the request wants nothing kept")
         failure: RagstoneError | None = None
         try:
             await self._converse(turn, kit)

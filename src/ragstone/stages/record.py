@@ -26,7 +26,7 @@ class Record(Stage):
     questions: bool = Field(False, description="Whether the question is kept in its trace.")
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
-        if kit.traces is None or not self.days:
+        if kit.traces is None or not self.days or not turn.ask.keeps:
             return Step(turn, "skipped", "traces are not kept")
         await kit.traces.keep(trace(turn, self.questions), self.days)
         return Step(turn)

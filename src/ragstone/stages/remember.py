@@ -22,6 +22,8 @@ class Remember(Stage):
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
         recalled, cache = turn.recalled, kit.cache
+        if not turn.ask.keeps:
+            return Step(turn, "skipped", "the request wants nothing kept")
         if recalled is None or cache is None or recalled.encoded is None:
             return Step(turn, "skipped", "the cache was not asked")
         if any(traced.status in ("failed", "timeout") for traced in turn.trace):
@@ -52,6 +54,6 @@ def _searched(turn: Turn) -> bool:
 
 def _answered(turn: Turn, kit: Kit) -> bool:
     answer = turn.answer
-    if answer is None or answer.finish != "stop" or not answer.text.strip():
+    if answer is None or answer.finish != "stop" or answer.calls or not answer.text.strip():
         return False
     return answer.model == kit.answerer.name

@@ -62,7 +62,9 @@ class Rounds(Stage):
             spent = tried.turn.usage.prompt_tokens + tried.turn.usage.completion_tokens
             late = time.monotonic() - started > self.seconds or spent > self.tokens
             known = {one.casefold() for one in asked.queries}
-            if tried.score >= self.enough or late or tried.query.casefold() in {"", *known}:
+            calls = tried.turn.answer is not None and tried.turn.answer.calls
+            enough = tried.score >= self.enough or bool(calls)
+            if enough or late or tried.query.casefold() in {"", *known}:
                 asked = tried.turn
                 break
             asked = _again(asked, tried)

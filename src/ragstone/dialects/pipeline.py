@@ -1,0 +1,40 @@
+"""Chat completions of the query pipeline: documents, conversation, tools or images, by `mode`."""
+
+import uuid
+from collections.abc import AsyncGenerator
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from ragstone.dialects import sse
+from ragstone.dialects.http import Json, unless_left
+from ragstone.dialects.identity import Who, narrowed
+from ragstone.dialects.pipeline_answers import RagStream, rag_response
+from ragstone.dialects.pipeline_requests import ChatRequest
+from ragstone.dialects.streaming import finished, streamed
+from ragstone.events import Event
+from ragstone.metrics import Metrics
+from ragstone.service import Service
+
+
+def router(service: Service, metrics: Metrics) -> APIRouter:
+    """The routes below /api."""
+    routes = APIRouter(prefix="/api", tags=["Query pipeline"])
+
+    @routes.post("/v1/chat/completions", response_model=None)
+    @routes.post("/chat/completions", response_model=None)
+    async def create_chat_completion(body: ChatRequest, request: Request, caller: Who) -> Response:
+        """Answer a message, streamed or in one piece."""
+        ask = body.ask(caller, str(uuid.uuid4()))
+        if ask.search_type != "gpt":
+            narrowed(caller, ask.collection)
+        events = metrics.observe(ask, service.ask(ask))
+        if body.stream:
+            return sse.EventStream(streamed(events, RagStream()))
+        return await unless_left(request, _whole(events))
+
+    return routes
+
+
+async def _whole(events: AsyncGenerator[Event, None]) -> Response:
+    return Json(rag_response(await finished(events)))

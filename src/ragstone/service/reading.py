@@ -1,0 +1,30 @@
+"""What a document says, as far as it is indexed."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from ragstone.records import Document
+from ragstone.turn import Principal
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentText:
+    """A part of a document's text: from the character `offset` on, of `total`."""
+
+    document: Document
+    text: str
+    offset: int
+    total: int
+
+
+class Reading(Protocol):
+    """Documents as text."""
+
+    async def read(
+        self, principal: Principal, collection: str, path: str, offset: int, limit: int
+    ) -> DocumentText:
+        """At most `limit` characters of the document with this path or id.
+
+        Raises UnknownCollection, and UnknownDocument where the principal may read none.
+        """
+        ...
