@@ -117,7 +117,11 @@ class FakeService:
             self.closed.append(ask.question)
 
     async def _events(self, ask: Ask) -> AsyncIterator[Event]:
-        check(ask)
+        try:
+            check(ask)
+        except UnknownCollection as error:
+            yield Failed(error, Turn(ask))
+            return
         turn = Turn(ask, hits=HITS, passages=PASSAGES, trace=TRACE, usage=Usage(7, 5, 1, 0.5))
         yield StageStarted("retrieve")
         yield StageEnded(TRACE[0])

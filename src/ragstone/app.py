@@ -1,9 +1,11 @@
 """The HTTP application: every dialect on one service, behind the guards."""
 
-from fastapi import FastAPI
+from collections.abc import Iterator
+
+from fastapi import APIRouter, FastAPI
 
 from ragstone import __version__
-from ragstone.dialects import docs, local, openai, ops, retrieval, topics
+from ragstone.dialects import docs, local, openai, ops, rag_v1, retrieval, topics
 from ragstone.dialects.guards import BodyLimit, Observe, OnlyFromHere
 from ragstone.dialects.http import handle_errors
 from ragstone.metrics import Metrics
@@ -27,8 +29,7 @@ def create_app(service: Service, settings: Settings, token: str) -> FastAPI:
     )
     metrics = Metrics()
     for routes in (
-        openai.router(service, metrics),
-        retrieval.router(service),
+        *_dialects(service, settings, metrics),
         local.router(service, metrics, token),
         topics.router(service, token),
         ops.router(service, metrics, token),
@@ -41,3 +42,14 @@ def create_app(service: Service, settings: Settings, token: str) -> FastAPI:
     app.add_middleware(OnlyFromHere)
     app.add_middleware(Observe, metrics=metrics)
     return app
+
+
+def _dialects(service: Service, settings: Settings, metrics: Metrics) -> Iterator[APIRouter]:
+    """The routes of the dialects that are switched on."""
+    on = settings.dialects
+    if on.openai:
+        yield openai.router(service, metrics)
+    if on.retrieval:
+        yield retrieval.router(service)
+    if on.rag_v1:
+        yield rag_v1.router(service, metrics)

@@ -45,6 +45,14 @@ class Thinking:
 
 
 @dataclass(frozen=True, slots=True)
+class Rewritten:
+    """In which words the question is searched; the question itself is always among `queries`."""
+
+    text: str
+    queries: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Sources:
     """The numbered sources that the answer may cite, before its first token."""
 
@@ -84,4 +92,15 @@ class Failed:
     turn: Turn
 
 
-Event = StageStarted | StageEnded | Note | Thinking | Sources | Token | Checked | Done | Failed
+Event = (
+    StageStarted
+    | StageEnded
+    | Note
+    | Thinking
+    | Rewritten
+    | Sources
+    | Token
+    | Checked
+    | Done
+    | Failed
+)

@@ -250,6 +250,17 @@ class Turn:
     trace: tuple[Traced, ...] = ()
 
     @property
+    def rewritten(self) -> str:
+        """In which words it is searched: the passage imagined for it; else the question by itself
+        or spelt right; else, where it was asked like that, the first of its other wordings."""
+        if self.imagined:
+            return self.imagined[0]
+        asked = self.question or self.ask.question
+        if asked != " ".join(self.ask.question.split()):
+            return asked
+        return next((query for query in self.queries if query != asked), asked)
+
+    @property
     def seconds(self) -> float:
         """What the stages took together."""
         return sum(traced.seconds for traced in self.trace if not traced.inside)

@@ -6,6 +6,7 @@ import logging
 import math
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from fastapi import FastAPI, Request
@@ -32,6 +33,24 @@ _CODES = {
     422: "invalid_request",
     500: "error",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What a request ends with when it is not answered, before a dialect has given it its shape.
+
+    `error` is the error of ours that it came from, if it did; `details` are all that is wrong with
+    the request, where that is known.
+    """
+
+    status: int
+    message: str
+    code: str
+    retry: bool = False
+    param: str | None = None
+    headers: dict[str, str] | None = None
+    error: RagstoneError | None = None
+    details: tuple[dict[str, Any], ...] = ()
 
 
 class Json(Response):
@@ -91,29 +110,29 @@ async def _ragstone_error(request: Request, error: Exception) -> Response:
     if error.status >= 500:
         log.warning("%s %s: %s", request.method, request.url.path, error)
     wait = error.retry_after if isinstance(error, Unavailable) else None
-    return error_response(
-        request.url.path,
-        error.status,
-        error.message,
-        code=error.code,
-        retry=error.retry,
-        headers=None if wait is None else {"Retry-After": str(max(1, math.ceil(wait)))},
+    headers = None if wait is None else {"Retry-After": str(max(1, math.ceil(wait)))}
+    refusal = Refusal(
+        error.status, error.message, error.code, error.retry, headers=headers, error=error
     )
+    return _refused(request, refusal)
 
 
 async def _validation_error(request: Request, error: Exception) -> Response:
-    path = request.url.path
-    first = cast(RequestValidationError, error).errors()[0]
+    found = cast(RequestValidationError, error).errors()
+    first = found[0]
     place = [str(part) for part in first["loc"][1:]]
     param = ".".join(place)[:100]
     if first["type"] == "json_invalid":
-        return error_response(path, 400, "The request body is not valid JSON.")
-    if not place and first["type"] in ("missing", "model_attributes_type", "dict_type"):
+        refusal = Refusal(400, "The request body is not valid JSON.", _CODES[400])
+    elif not place and first["type"] in ("missing", "model_attributes_type", "dict_type"):
         message = "The request needs a JSON object as its body, sent as application/json."
-        return error_response(path, 400, message)
-    message = f"{param}: {first['msg'].removeprefix('Value error, ').rstrip('.')}."
-    status = 400 if path.startswith(OPENAI_PREFIX) else 422
-    return error_response(path, status, message, param=param)
+        refusal = Refusal(400, message, _CODES[400])
+    else:
+        message = f"{param}: {first['msg'].removeprefix('Value error, ').rstrip('.')}."
+        status = 400 if request.url.path.startswith(OPENAI_PREFIX) else 422
+        details = tuple({name: one[name] for name in ("type", "loc", "msg")} for one in found)
+        refusal = Refusal(status, message, _CODES[status], param=param, details=details)
+    return _refused(request, refusal)
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
@@ -125,8 +144,25 @@ async def _http_error(request: Request, error: Exception) -> Response:
         message = f"This address does not take {request.method} requests."
     elif message == "There was an error parsing the body":
         message = "The request body is not valid JSON."
-    headers = dict(error.headers or {})
-    return error_response(request.url.path, error.status_code, message, headers=headers)
+    code = _CODES.get(error.status_code, "error")
+    refusal = Refusal(error.status_code, message, code, headers=dict(error.headers or {}))
+    return _refused(request, refusal)
+
+
+def _refused(request: Request, refusal: Refusal) -> Response:
+    """The refusal in the shape of the route's own dialect, if the route has a `refused`."""
+    own = getattr(request.scope.get("route"), "refused", None)
+    if own is not None:
+        return cast(Response, own(refusal))
+    return error_response(
+        request.url.path,
+        refusal.status,
+        refusal.message,
+        code=refusal.code,
+        retry=refusal.retry,
+        param=refusal.param,
+        headers=refusal.headers,
+    )
 
 
 async def unless_left(request: Request, answer: Coroutine[Any, Any, Response]) -> Response:

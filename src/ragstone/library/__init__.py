@@ -21,6 +21,7 @@ from ragstone.filters import AnyOf, Not
 from ragstone.ingest.jobs import Jobs
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ingest.topics import MOST_TOPICS, topic
+from ragstone.library.functions import LocalFunctions
 from ragstone.ports import CacheFigures, Embedder, Kit, Topics
 from ragstone.records import BlockedQuestion, Collection, Document, Report, Ruling, Topic
 from ragstone.service import CollectionSummary, Found, IngestRequest, Overview, Progress
@@ -51,6 +52,7 @@ class Ragstone:
         self._embedders = embedders
         self._data = data
         self._guard = guard
+        self.functions = LocalFunctions(kit, searches)
 
     def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
         return self._answers.events(ask)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from typing import cast
 
 from pydantic_ai.messages import (
     ModelMessage,
@@ -14,7 +15,8 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 from pydantic_ai.models.openai import OpenAIChatModel
-from pydantic_ai.settings import ModelSettings
+from pydantic_ai.settings import ModelSettings, ToolChoice
+from pydantic_ai.tools import ToolDefinition
 
 from ragstone.answer import Instructions
 from ragstone.errors import ModelUnavailable
@@ -25,7 +27,8 @@ from ragstone.models.profiles import profile
 from ragstone.models.reply import ReplyReader
 from ragstone.models.token_counter import token_counter
 from ragstone.models.trouble import Place
-from ragstone.ports import Profile, Said
+from ragstone.ports import Chosen, Function, Profile, Said
+from ragstone.ports.functions import AUTO, NONE, REQUIRED
 from ragstone.settings import LlmSettings
 from ragstone.text.budget import budget
 from ragstone.turn import Ask, Message, Passage
@@ -36,7 +39,7 @@ REFUSAL_SLACK = 40
 
 
 class ChatModel:
-    """`ports.Answerer` and `ports.Completer` on one chat model.
+    """`ports.Answerer`, `ports.Completer` and `ports.FunctionCaller` on one chat model.
 
     `section` names its settings in messages; `standby` says that another model answers when this
     one does not, so that it is not waited for long. Raises ConfigError.
@@ -83,6 +86,31 @@ class ChatModel:
         messages = [ModelRequest(parts=[SystemPromptPart(rules), UserPromptPart(text)])]
         options = self._sampling(max_tokens, temperature)
         return await self._calls.whole(messages, options)
+
+    async def choose(
+        self,
+        ask: Ask,
+        passages: Sequence[Passage],
+        instructions: Instructions,
+        functions: Sequence[Function],
+        choice: str = AUTO,
+    ) -> Chosen:
+        """`ports.FunctionCaller`."""
+        options = self._options(ask)
+        # A list of one name is how pydantic-ai spells that this function must be called.
+        free = choice in (AUTO, NONE, REQUIRED)
+        options["tool_choice"] = cast(ToolChoice, choice if free else [choice])
+        before, sent = self._fitting(ask, passages, instructions.text, options["max_tokens"])
+        messages = _messages(ask, before, sent, instructions.text)
+        tools = [
+            ToolDefinition(
+                name=one.name,
+                description=one.description,
+                parameters_json_schema=dict(one.parameters),
+            )
+            for one in functions
+        ]
+        return await self._calls.choosing(messages, options, tools)
 
     async def ready(self) -> str:
         """Ask an OpenAI-compatible server for its models; other providers are not asked."""

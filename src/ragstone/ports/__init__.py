@@ -8,6 +8,7 @@ from ragstone.ports.cache import Cache, CacheFigures, Kept, Near
 from ragstone.ports.catalog import Catalog, Edition
 from ragstone.ports.checking import Checker, Claim, Source, Support
 from ragstone.ports.embedding import Embedder, Embedders, LateEmbedder, Vectors
+from ragstone.ports.functions import Chosen, Function, FunctionCall, FunctionCaller
 from ragstone.ports.guarding import Topics, TopicStore
 from ragstone.ports.index import ChunkIndex, Retriever, Search
 from ragstone.ports.intents import IntentExamples, Likeness
@@ -22,12 +23,16 @@ __all__ = [
     "CacheFigures",
     "Catalog",
     "Checker",
+    "Chosen",
     "ChunkIndex",
     "Claim",
     "Completer",
     "Edition",
     "Embedder",
     "Embedders",
+    "Function",
+    "FunctionCall",
+    "FunctionCaller",
     "History",
     "IntentExamples",
     "Judgement",

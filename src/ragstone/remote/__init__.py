@@ -19,6 +19,7 @@ from ragstone.errors import DataDirectoryInUse, RagstoneError, Unavailable
 from ragstone.events import Done, Event, Failed
 from ragstone.ports import CacheFigures
 from ragstone.records import BlockedQuestion, Document, Report, Ruling, Topic
+from ragstone.remote.functions import RemoteFunctions
 from ragstone.service import CollectionSummary, Found, IngestRequest, Overview, Progress, Service
 from ragstone.settings import Settings
 from ragstone.turn import Ask, Principal
@@ -106,6 +107,7 @@ class RemoteRagstone:
             # A proxy for the internet has no business on this machine.
             trust_env=False,
         )
+        self.functions = RemoteFunctions(self._post)
 
     async def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
         async with aclosing(self._events("/local/ask", wire.dump(ask))) as items:

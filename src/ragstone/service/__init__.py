@@ -12,6 +12,7 @@ from ragstone.chunk import EVERYONE
 from ragstone.events import Event
 from ragstone.ports import CacheFigures
 from ragstone.records import BlockedQuestion, Collection, Document, Report, Ruling, Topic
+from ragstone.service.functions import Functions
 from ragstone.turn import Ask, Hit, Principal, Traced
 
 
@@ -104,6 +105,9 @@ class Overview:
 
 class Service(Protocol):
     """All that can be asked of a Ragstone. Errors are RagstoneErrors, also when remote."""
+
+    @property
+    def functions(self) -> Functions: ...
 
     def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
         """Answer a question; see `events`. Close the iterator to cancel."""

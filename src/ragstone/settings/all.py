@@ -7,6 +7,7 @@ from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ragstone.errors import ConfigError
+from ragstone.settings.dialects import DialectSettings
 from ragstone.settings.models import EmbeddingSettings, LlmSettings, RerankSettings
 from ragstone.settings.rag import RagSettings, SelfRagSettings
 from ragstone.settings.server import ServerSettings
@@ -34,6 +35,7 @@ class Settings(BaseSettings):
         "WARNING", pattern="^(DEBUG|INFO|WARNING|ERROR)$", description="DEBUG to ERROR."
     )
     server: ServerSettings = ServerSettings()
+    dialects: DialectSettings = DialectSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     index: IndexSettings = IndexSettings()
     llm: LlmSettings = LlmSettings()

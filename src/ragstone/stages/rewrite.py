@@ -11,6 +11,7 @@ from pydantic import Field
 
 from ragstone.answer import Usage
 from ragstone.errors import RagstoneError
+from ragstone.events import Rewritten
 from ragstone.ports import Completer, Kit
 from ragstone.stage import Emit, Stage, Step
 from ragstone.stages import rewriting
@@ -34,7 +35,7 @@ _ABSTRACT = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Rewritten:
+class Added:
     """Further queries, imagined passages, and why there are none."""
 
     queries: tuple[str, ...] = ()
@@ -56,6 +57,11 @@ class Rewrite(Stage):
     )
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
+        step = await self._step(turn, kit)
+        await emit(Rewritten(step.turn.rewritten, step.turn.queries))
+        return step
+
+    async def _step(self, turn: Turn, kit: Kit) -> Step:
         if turn.recalled and turn.recalled.content:
             return Step(turn, "skipped", "what it would find is known")
         asked, has_model = turn.plan.rewrite, kit.completer is not None
@@ -79,7 +85,7 @@ class Rewrite(Stage):
         )
         return Step(turn, method, "; ".join([*found.queries, *found.imagined]) + found.reason)
 
-    async def _rewritten(self, method: Rewriting, turn: Turn, kit: Kit) -> Rewritten:
+    async def _rewritten(self, method: Rewriting, turn: Turn, kit: Kit) -> Added:
         failure = f"{method} needs a chat model"
         if kit.completer:
             try:
@@ -113,7 +119,7 @@ def vague(question: str) -> bool:
     return len(set(content_words(question))) < SHORT or _ABSTRACT.match(question) is not None
 
 
-def by_rules(method: Rewriting, question: str, failure: str) -> Rewritten:
+def by_rules(method: Rewriting, question: str, failure: str) -> Added:
     """What needs no chat model: the parts of a compound question, and its key words."""
     if method == "decompose":
         found: Sequence[str] = subquestions(question)
@@ -124,14 +130,14 @@ def by_rules(method: Rewriting, question: str, failure: str) -> Rewritten:
         reason = "" if found else "it is key words already"
     else:
         found, reason = (), failure
-    return Rewritten(tuple(found), reason=reason)
+    return Added(tuple(found), reason=reason)
 
 
-async def _by_model(method: Rewriting, turn: Turn, model: Completer) -> Rewritten:
+async def _by_model(method: Rewriting, turn: Turn, model: Completer) -> Added:
     question = turn.question
     if method == "hyde":
         found, usage = await rewriting.passage(model, question)
-        return Rewritten(imagined=tuple(found), usage=usage)
+        return Added(imagined=tuple(found), usage=usage)
     if method == "multi":
         found, usage = await rewriting.alternatives(model, question, turn.plan.rewrites - 1)
     elif method == "step_back":
@@ -140,4 +146,4 @@ async def _by_model(method: Rewriting, turn: Turn, model: Completer) -> Rewritte
         found, usage = await rewriting.parts(model, question)
     else:
         found, usage = await rewriting.terms(model, question)
-    return Rewritten(tuple(found), usage=usage)
+    return Added(tuple(found), usage=usage)
