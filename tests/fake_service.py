@@ -10,11 +10,14 @@ import numpy as np
 from ragstone.answer import Answer, Citation, Usage
 from ragstone.chunk import Chunk
 from ragstone.errors import (
+    Busy,
     EmptyQuestion,
+    IndexUnavailable,
     ModelUnavailable,
     QuestionBlocked,
     QuestionTooLong,
     RagstoneError,
+    StageTimeout,
     UnknownCollection,
     UnknownDocument,
     UnknownModel,
@@ -25,13 +28,14 @@ from ragstone.events import (
     Event,
     Failed,
     Note,
+    Rewritten,
     Sources,
     StageEnded,
     StageStarted,
     Thinking,
     Token,
 )
-from ragstone.ports import CacheFigures
+from ragstone.ports import CacheFigures, Function, FunctionCall
 from ragstone.records import (
     BlockedQuestion,
     Collection,
@@ -51,6 +55,7 @@ from ragstone.service import (
     Overview,
     Progress,
 )
+from ragstone.service.functions import FunctionAnswer
 from ragstone.turn import Ask, Hit, Passage, Principal, Traced, Turn
 
 WORDS = ("The ", "answer ", "is ", "42 ", "[1].")
@@ -91,6 +96,31 @@ ENDINGS = {
 }
 
 
+BREAKS: dict[str, RagstoneError] = {
+    "no index": IndexUnavailable("The index does not answer."),
+    "too slow": StageTimeout("retrieve", 10),
+    "too many": Busy("Everyone asks at once.", retry_after=7),
+}
+
+
+class FakeFunctions:
+    """Calls the first function that is offered, unless it is asked to answer."""
+
+    def __init__(self) -> None:
+        self.chosen: list[tuple[Ask, Sequence[Function], str]] = []
+
+    async def answer(
+        self, ask: Ask, functions: Sequence[Function], choice: str = "auto"
+    ) -> FunctionAnswer:
+        self.chosen.append((ask, functions, choice))
+        turn = Turn(ask, hits=HITS, passages=PASSAGES, usage=Usage(7, 5, 1))
+        if choice == "none":
+            answer = Answer("The answer is 42 [1].", (CITATION,), "stop", "fake")
+            return FunctionAnswer(replace(turn, answer=answer))
+        call = FunctionCall(functions[0].name, '{"city":"Ost"}')
+        return FunctionAnswer(replace(turn, answer=Answer(model="fake")), call)
+
+
 @dataclass
 class FakeService:
     """Questions choose what happens: ENDINGS, 'broken', 'breaks later', 'endless', 'think'."""
@@ -100,6 +130,7 @@ class FakeService:
     searched: list[Ask] = field(default_factory=list)
     ingested: list[IngestRequest] = field(default_factory=list)
     deleted: list[tuple[str, tuple[str, ...] | None]] = field(default_factory=list)
+    functions: FakeFunctions = field(default_factory=FakeFunctions)
     forbidden: dict[str, Topic] = field(default_factory=dict)
     yielded: int = 0
     health: dict[str, str] = field(
@@ -117,14 +148,20 @@ class FakeService:
             self.closed.append(ask.question)
 
     async def _events(self, ask: Ask) -> AsyncIterator[Event]:
-        try:
-            check(ask)
-        except UnknownCollection as error:
-            yield Failed(error, Turn(ask))
-            return
+        check(ask)
         turn = Turn(ask, hits=HITS, passages=PASSAGES, trace=TRACE, usage=Usage(7, 5, 1, 0.5))
         yield StageStarted("retrieve")
         yield StageEnded(TRACE[0])
+        if ask.question in BREAKS:
+            yield Failed(BREAKS[ask.question], turn)
+            return
+        yield Rewritten(f"standalone {ask.question}", (ask.question,))
+        if ask.question == "nothing":
+            yield Sources(())
+            yield Token("Nothing.")
+            answer = Answer("Nothing.", finish="refused", model="fake")
+            yield Done(replace(turn, hits=(), passages=(), answer=answer))
+            return
         yield Sources(PASSAGES)
         if ask.question == "broken":
             yield Failed(ModelUnavailable("The model does not answer."), turn)

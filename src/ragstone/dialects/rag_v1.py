@@ -120,7 +120,7 @@ class RagEngine:
     def _events(self, ask: Ask, named: str | None) -> AsyncGenerator[Event, None]:
         """The answer; only a collection that the client named must exist."""
         events = self._metrics.observe(ask, self._service.ask(ask))
-        return events if named else or_refusal(events, answers.NOTHING_FOUND)
+        return events if named else or_refusal(ask, events, answers.NOTHING_FOUND)
 
 
 def router(service: Service, metrics: Metrics) -> APIRouter:

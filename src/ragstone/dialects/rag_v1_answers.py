@@ -264,4 +264,4 @@ def _token(text: str) -> list[Object]:
 
 
 def _time(turn: Turn, stages: frozenset[str]) -> float:
-    return sum(traced.seconds for traced in turn.trace if traced.stage in stages)
+    return round(sum(traced.seconds for traced in turn.trace if traced.stage in stages), 6)

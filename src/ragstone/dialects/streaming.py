@@ -10,7 +10,7 @@ from ragstone.dialects import sse
 from ragstone.dialects.http import last
 from ragstone.errors import RagstoneError, UnknownCollection
 from ragstone.events import Done, Event, Failed, Sources, Token
-from ragstone.turn import Turn
+from ragstone.turn import Ask, Turn
 
 
 class Transcript(Protocol):
@@ -57,16 +57,23 @@ async def finished(events: AsyncGenerator[Event, None]) -> Turn:
 
 
 async def or_refusal(
-    events: AsyncGenerator[Event, None], no_answer: str
+    ask: Ask, events: AsyncGenerator[Event, None], no_answer: str
 ) -> AsyncGenerator[Event, None]:
     """The same, but documents that were never given are none that hold the answer: a collection
     that does not exist yet ends in a refusal."""
-    async with aclosing(events) as source:
-        async for event in source:
-            if isinstance(event, Failed) and isinstance(event.error, UnknownCollection):
-                yield Sources(())
-                yield Token(no_answer)
-                answer = Answer(no_answer, finish="refused", confidence=0.0, is_grounded=True)
-                yield Done(replace(event.turn, answer=answer))
-            else:
+    turn = Turn(ask)
+    try:
+        async with aclosing(events) as source:
+            async for event in source:
+                if isinstance(event, Failed) and isinstance(event.error, UnknownCollection):
+                    turn = event.turn
+                    break
                 yield event
+            else:
+                return
+    except UnknownCollection:
+        pass
+    yield Sources(())
+    yield Token(no_answer)
+    answer = Answer(no_answer, finish="refused", confidence=0.0)
+    yield Done(replace(turn, answer=answer))

@@ -5,6 +5,7 @@ a default and a help text; `docs/reference.md` lists them, and a test holds the 
 """
 
 from ragstone.settings.all import Settings, load
+from ragstone.settings.dialects import DialectSettings
 from ragstone.settings.models import EmbeddingSettings, LlmSettings, RerankSettings
 from ragstone.settings.rag import RagSettings, SelfRagSettings
 from ragstone.settings.server import ServerSettings
@@ -20,6 +21,7 @@ __all__ = [
     "AdaptiveSettings",
     "CacheSettings",
     "ConversationSettings",
+    "DialectSettings",
     "EmbeddingSettings",
     "IndexSettings",
     "IngestSettings",
