@@ -60,6 +60,7 @@ from ragstone.turn import Ask, Hit, Passage, Principal, Traced, Turn
 
 WORDS = ("The ", "answer ", "is ", "42 ", "[1].")
 MODEL = "fake-embedder"
+COLLECTIONS = ("default", "chat_known")
 EVIL = "Evil\x1b[31m [bold]title\u202e"
 
 
@@ -152,22 +153,10 @@ class FakeService:
         turn = Turn(ask, hits=HITS, passages=PASSAGES, trace=TRACE, usage=Usage(7, 5, 1, 0.5))
         yield StageStarted("retrieve")
         yield StageEnded(TRACE[0])
-        if ask.question in BREAKS:
-            yield Failed(BREAKS[ask.question], turn)
-            return
-        yield Rewritten(f"standalone {ask.question}", (ask.question,))
-        if ask.question == "nothing":
-            yield Sources(())
-            yield Token("Nothing.")
-            answer = Answer("Nothing.", finish="refused", model="fake")
-            yield Done(replace(turn, hits=(), passages=(), answer=answer))
-            return
-        yield Sources(PASSAGES)
-        if ask.question == "broken":
-            yield Failed(ModelUnavailable("The model does not answer."), turn)
-            return
-        if ask.question == "bug":
-            raise ZeroDivisionError("secret detail")
+        async for event in self._found(ask, turn):
+            yield event
+            if isinstance(event, Done | Failed):
+                return
         if ask.question == "think":
             yield Thinking("hm")
         if ask.question in ENDINGS:
@@ -190,6 +179,24 @@ class FakeService:
                 await asyncio.sleep(0.1)
         answer = Answer("".join(WORDS), (CITATION,), "stop", "fake", 0.75)
         yield Done(replace(turn, answer=answer))
+
+    async def _found(self, ask: Ask, turn: Turn) -> AsyncIterator[Event]:
+        """What comes before the answer, which may be the end."""
+        if ask.question in BREAKS:
+            yield Failed(BREAKS[ask.question], turn)
+            return
+        yield Rewritten(f"standalone {ask.question}", (ask.question,))
+        if ask.question == "nothing":
+            yield Sources(())
+            yield Token("Nothing.")
+            answer = Answer("Nothing.", finish="refused", model="fake")
+            yield Done(replace(turn, hits=(), passages=(), answer=answer))
+            return
+        yield Sources(PASSAGES)
+        if ask.question == "broken":
+            yield Failed(ModelUnavailable("The model does not answer."), turn)
+        if ask.question == "bug":
+            raise ZeroDivisionError("secret detail")
 
     async def search(self, ask: Ask) -> Found:
         self.searched.append(ask)
@@ -223,7 +230,7 @@ class FakeService:
     async def documents(
         self, principal: Principal, collection: str, *, limit: int = 1000, offset: int = 0
     ) -> list[Document]:
-        if collection != "default":
+        if collection not in COLLECTIONS:
             raise UnknownCollection(collection)
         found = [
             Document(f"d{n}", principal.tenant, collection, f"/docs/{n}.md", EVIL, chunks=10)
@@ -308,7 +315,7 @@ def check(ask: Ask) -> None:
         raise EmptyQuestion
     if len(ask.question) > 20_000:
         raise QuestionTooLong(len(ask.question), 20_000)
-    if ask.collection != "default":
+    if ask.collection not in COLLECTIONS:
         raise UnknownCollection(ask.collection)
     if ask.question == "root":
         raise RagstoneError("The root of all errors.")

@@ -272,8 +272,7 @@ def _work(kit: Kit, pipeline: Pipeline) -> dict[str, Work]:
     """What each kind of job does."""
 
     async def ingest(job: str, request: dict[str, Any], report: Report) -> Progress:
-        lists = {name: tuple(request[name]) for name in ("paths", "allowed")}
-        return await pipeline.ingest(job, IngestRequest(**{**request, **lists}), report)
+        return await pipeline.ingest(job, IngestRequest.of(request), report)
 
     async def build_anew(job: str, request: dict[str, Any], report: Report) -> Progress:
         return await pipeline.rebuild(job, request["tenant"], request["collection"], report)
