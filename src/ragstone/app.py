@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from fastapi import APIRouter, FastAPI
 
 from ragstone import __version__
-from ragstone.dialects import chats, docs, local, openai, ops, rag_v1, retrieval, topics
+from ragstone.dialects import chats, docs, local, openai, ops, plone, rag_v1, retrieval, topics
 from ragstone.dialects.guards import BodyLimit, Observe, OnlyFromHere
 from ragstone.dialects.http import handle_errors
 from ragstone.metrics import Metrics
@@ -55,3 +55,5 @@ def _dialects(service: Service, settings: Settings, metrics: Metrics) -> Iterato
         yield rag_v1.router(service, metrics)
     if on.chats:
         yield chats.router(service, metrics, settings)
+    if on.plone:
+        yield plone.router(service, metrics, settings)

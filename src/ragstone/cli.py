@@ -11,6 +11,7 @@ from ragstone.evaluation.commands import app as eval_app
 from ragstone.terminal import options as opt
 from ragstone.terminal.cache import app as cache_app
 from ragstone.terminal.managing import app as managing
+from ragstone.terminal.plone import app as plone_app
 from ragstone.terminal.running import Context, guarded, run, settings_of
 from ragstone.terminal.topics import app as topics_app
 from ragstone.turn import Level
@@ -29,6 +30,7 @@ app.add_typer(managing)
 app.add_typer(eval_app, name="eval")
 app.add_typer(topics_app, name="topics")
 app.add_typer(cache_app, name="cache")
+app.add_typer(plone_app, name="plone")
 
 
 @app.callback()

@@ -7,6 +7,7 @@ a default and a help text; `docs/reference.md` lists them, and a test holds the 
 from ragstone.settings.all import Settings, load
 from ragstone.settings.dialects import DialectSettings
 from ragstone.settings.models import EmbeddingSettings, LlmSettings, RerankSettings
+from ragstone.settings.plone import PloneSettings
 from ragstone.settings.rag import RagSettings, SelfRagSettings
 from ragstone.settings.server import ServerSettings
 from ragstone.settings.storage import IndexSettings, IngestSettings
@@ -26,6 +27,7 @@ __all__ = [
     "IndexSettings",
     "IngestSettings",
     "LlmSettings",
+    "PloneSettings",
     "RagSettings",
     "RerankSettings",
     "SelfRagSettings",

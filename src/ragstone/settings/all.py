@@ -9,6 +9,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from ragstone.errors import ConfigError
 from ragstone.settings.dialects import DialectSettings
 from ragstone.settings.models import EmbeddingSettings, LlmSettings, RerankSettings
+from ragstone.settings.plone import PloneSettings
 from ragstone.settings.rag import RagSettings, SelfRagSettings
 from ragstone.settings.server import ServerSettings
 from ragstone.settings.storage import IndexSettings, IngestSettings
@@ -48,6 +49,7 @@ class Settings(BaseSettings):
     spelling: SpellingSettings = SpellingSettings()
     adaptive: AdaptiveSettings = AdaptiveSettings()
     self_rag: SelfRagSettings = SelfRagSettings()
+    plone: PloneSettings = PloneSettings()
 
 
 def default_data_directory() -> Path:
