@@ -60,7 +60,7 @@ from ragstone.turn import Ask, Hit, Passage, Principal, Traced, Turn
 
 WORDS = ("The ", "answer ", "is ", "42 ", "[1].")
 MODEL = "fake-embedder"
-COLLECTIONS = ("default", "chat_known")
+COLLECTIONS = ("default", "chat_known", "plone")
 EVIL = "Evil\x1b[31m [bold]title\u202e"
 
 
@@ -122,6 +122,63 @@ class FakeFunctions:
         return FunctionAnswer(replace(turn, answer=Answer(model="fake")), call)
 
 
+@dataclass(frozen=True)
+class FakeJob:
+    """As much of a job as dialects look at."""
+
+    id: str
+    state: str
+    result: dict[str, Any] | None = None
+    error: str = ""
+    code: str = ""
+    progress: dict[str, Any] = field(default_factory=dict)
+
+
+class FakeJobs:
+    """Answers a question when it is asked for the second time; 'broken' and 'nowhere' fail."""
+
+    def __init__(self) -> None:
+        self.asked: list[Ask] = []
+        self._mine: dict[tuple[str, Principal], FakeJob] = {}
+
+    async def ask(self, ask: Ask) -> FakeJob:
+        self.asked.append(ask)
+        job = FakeJob(f"ragask_{ask.question.split()[0].lower()}", "queued")
+        return self._mine.setdefault((job.id, ask.principal), job)
+
+    async def get(self, principal: Principal, id: str, *, admin: bool = False) -> FakeJob | None:
+        job = self._mine.get((id, principal))
+        if job is None or job.state != "queued":
+            return job
+        self._mine[id, principal] = replace(job, state="done", result=RESULT)
+        if "broken" in id:
+            failed = replace(job, state="failed", error="It broke.", code="model_unavailable")
+            self._mine[id, principal] = failed
+        if "nowhere" in id:
+            failed = replace(job, state="failed", error="None.", code="unknown_collection")
+            self._mine[id, principal] = failed
+        return job
+
+
+RESULT: dict[str, Any] = {
+    "question": "What are the opening hours?",
+    "answer": "Based on the information, from nine. [1]",
+    "finish": "stop",
+    "refused": False,
+    "sources": [
+        {
+            "title": "Contact",
+            "path": "/contact",
+            "portal_type": "Contact",
+            "score": 0.92,
+            "chunk_index": 0,
+            "snippet": "Opening hours: Monday to Friday...",
+            "metadata": {"portal_type": "Contact", "uid": "u1"},
+        }
+    ],
+}
+
+
 @dataclass
 class FakeService:
     """Questions choose what happens: ENDINGS, 'broken', 'breaks later', 'endless', 'think'."""
@@ -132,8 +189,10 @@ class FakeService:
     ingested: list[IngestRequest] = field(default_factory=list)
     deleted: list[tuple[str, tuple[str, ...] | None]] = field(default_factory=list)
     functions: FakeFunctions = field(default_factory=FakeFunctions)
+    jobs: FakeJobs = field(default_factory=FakeJobs)
     forbidden: dict[str, Topic] = field(default_factory=dict)
     yielded: int = 0
+    has_site: bool = False
     health: dict[str, str] = field(
         default_factory=lambda: {"index": "ok", "state": "ok", "models": "ok"}
     )
@@ -225,7 +284,9 @@ class FakeService:
 
     async def collections(self, principal: Principal) -> list[CollectionSummary]:
         collection = Collection(principal.tenant, "default", MODEL, "f1", 4, "en")
-        return [CollectionSummary(collection, 2, 20, 0, 0)]
+        plone = Collection(principal.tenant, "plone", MODEL, "f1", 1024, "en")
+        known = [CollectionSummary(collection, 2, 20, 0, 0)]
+        return [*known, CollectionSummary(plone, 150, 1250, 0, 0)] if self.has_site else known
 
     async def documents(
         self, principal: Principal, collection: str, *, limit: int = 1000, offset: int = 0

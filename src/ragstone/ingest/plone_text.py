@@ -71,7 +71,7 @@ def _blocks(item: Item, depth: int) -> Iterator[str]:
     named = [key for key in order if isinstance(key, str)] if isinstance(order, list) else []
     for key in dict.fromkeys((*named, *blocks)):
         block = blocks.get(key)
-        if isinstance(block, Mapping) and not (depth == 0 and block.get("@type") in _OWN):
+        if isinstance(block, Mapping) and not (depth == 0 and str(block.get("@type")) in _OWN):
             yield from _block(block, depth + 1)
 
 
