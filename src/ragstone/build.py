@@ -16,6 +16,7 @@ from ragstone.errors import ConfigError, DataDirectoryInUse
 from ragstone.index.connect import ELSEWHERE, connect
 from ragstone.index.elsewhere import Elsewhere, KnowledgeBase, RetrievalService
 from ragstone.index.topics import TopicCollection
+from ragstone.ingest.handed import Spool
 from ragstone.ingest.jobs import Jobs, Report, Work
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ingest.vocabulary import VocabularyReader
@@ -157,6 +158,7 @@ async def open(settings: Settings) -> AsyncIterator[Ragstone]:
         reader = await _reader(settings, kit)
         pipeline = Pipeline(kit.index, kit.catalog, kit.embedders, settings.ingest, reader)
         data = settings.ragstone_data.expanduser().absolute()
+        await asyncio.to_thread(Spool(data).sweep)
         searching = asyncio.Semaphore(settings.rag.parallel or (os.cpu_count() or 1) + 1)
         jobs = Jobs(data / "jobs.sqlite", store, _work(kit, pipeline))
         ragstone = Ragstone(

@@ -2,6 +2,8 @@
 
 import re
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ragstone.answer import Answer, Citation
@@ -30,7 +32,7 @@ def whole(turn: Turn, seconds: float, cites: bool, call: FunctionCall | None = N
     """The body of /generate; `seconds` is how long it took from outside."""
     answer = turn.answer or Answer()
     cited = citations(turn) if cites else []
-    listed = citation_list(answer.citations) if cited else ""
+    listed = citation_list(_by_file(turn, answer.citations)) if cited else ""
     body: Object = {
         "answer": spelt_out(text_of(turn)),
         "citations": cited,
@@ -75,6 +77,30 @@ def citations(turn: Turn) -> list[Object]:
     return [_citation(first[number], passages.get(number)) for number in sorted(first)]
 
 
+def _by_file(turn: Turn, citations: Sequence[Citation]) -> list[Citation]:
+    """The citations with the names of files for titles, and addresses of the web where known."""
+    passages = {passage.number: passage for passage in turn.passages}
+    return [
+        replace(
+            citation,
+            title=_file(citation.path),
+            path=_url(citation, passages.get(citation.number)) or "",
+        )
+        for citation in citations
+    ]
+
+
+def _file(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]
+
+
+def _url(citation: Citation, passage: Passage | None) -> str | None:
+    """Where the document is on the web, if it is there."""
+    known = passage.hit.chunk.metadata.get("url") if passage else None
+    found = (place for place in (citation.path, known) if isinstance(place, str))
+    return next((place for place in found if _WEB.fullmatch(place)), None)
+
+
 def _citation(citation: Citation, passage: Passage | None) -> Object:
     return {
         "source_id": citation.number,
@@ -82,9 +108,9 @@ def _citation(citation: Citation, passage: Passage | None) -> Object:
         "content": passage.text if passage else citation.snippet,
         "score": citation.score,
         "document_id": citation.document_id,
-        "filename": citation.path.rpartition("/")[2],
+        "filename": _file(citation.path),
         "page": citation.page,
-        "url": citation.path if _WEB.fullmatch(citation.path) else None,
+        "url": _url(citation, passage),
         "title": citation.title,
         "confidence": citation.confidence,
     }

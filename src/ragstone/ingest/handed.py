@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import shutil
+import time
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from ragstone.records import Document
 from ragstone.service import Handed
 
 SPOOL = "spool"
+FORGOTTEN = 30 * 86_400.0
 LONGEST_NAME, LONGEST_ENDING = 200, 20
 """In bytes: file systems take 255."""
 
@@ -51,6 +53,13 @@ class Spool:
         place = Path(file)
         if place.parent.parent == self._folder:
             shutil.rmtree(place.parent, ignore_errors=True)
+
+    def sweep(self, seconds: float = FORGOTTEN) -> None:
+        """Delete what no job took for so long: its sender went away before one was begun."""
+        for folder in self._folder.glob("*"):
+            with suppress(OSError):
+                if time.time() - folder.stat().st_mtime > seconds:
+                    shutil.rmtree(folder, ignore_errors=True)
 
 
 def plain_name(name: str) -> str:
