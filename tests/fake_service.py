@@ -11,11 +11,14 @@ from ragstone.answer import Answer, Citation, Usage
 from ragstone.chunk import Chunk
 from ragstone.conversation import Place
 from ragstone.errors import (
+    Busy,
     EmptyQuestion,
+    IndexUnavailable,
     ModelUnavailable,
     QuestionBlocked,
     QuestionTooLong,
     RagstoneError,
+    StageTimeout,
     UnknownCollection,
     UnknownDocument,
     UnknownModel,
@@ -27,6 +30,7 @@ from ragstone.events import (
     Event,
     Failed,
     Note,
+    Rewritten,
     Sources,
     StageEnded,
     StageStarted,
@@ -37,7 +41,7 @@ from ragstone.library.configured import Configured
 from ragstone.library.keys import LocalKeys
 from ragstone.library.prompts import LocalPrompts
 from ragstone.library.settings import LocalSettings
-from ragstone.ports import CacheFigures
+from ragstone.ports import CacheFigures, Function, FunctionCall
 from ragstone.records import (
     BlockedQuestion,
     By,
@@ -62,6 +66,7 @@ from ragstone.service import (
     Overview,
     Progress,
 )
+from ragstone.service.functions import FunctionAnswer
 from ragstone.service.maintenance import Maintenance
 from ragstone.service.reading import DocumentText
 from ragstone.service.statistics import Statistics
@@ -73,6 +78,7 @@ from tests.memory_store import MemorySettings, MemoryTemplates
 
 WORDS = ("The ", "answer ", "is ", "42 ", "[1].")
 MODEL = "fake-embedder"
+COLLECTIONS = ("default", "chat_known", "plone")
 EVIL = "Evil\x1b[31m [bold]title\u202e"
 
 
@@ -151,6 +157,31 @@ class FakeConversations:
         return len(place.room)
 
 
+BREAKS: dict[str, RagstoneError] = {
+    "no index": IndexUnavailable("The index does not answer."),
+    "too slow": StageTimeout("retrieve", 10),
+    "too many": Busy("Everyone asks at once.", retry_after=7),
+}
+
+
+class FakeFunctions:
+    """Calls the first function that is offered, unless it is asked to answer."""
+
+    def __init__(self) -> None:
+        self.chosen: list[tuple[Ask, Sequence[Function], str]] = []
+
+    async def answer(
+        self, ask: Ask, functions: Sequence[Function], choice: str = "auto"
+    ) -> FunctionAnswer:
+        self.chosen.append((ask, functions, choice))
+        turn = Turn(ask, hits=HITS, passages=PASSAGES, usage=Usage(7, 5, 1))
+        if choice == "none":
+            answer = Answer("The answer is 42 [1].", (CITATION,), "stop", "fake")
+            return FunctionAnswer(replace(turn, answer=answer))
+        call = FunctionCall(functions[0].name, '{"city":"Ost"}')
+        return FunctionAnswer(replace(turn, answer=Answer(model="fake")), call)
+
+
 @dataclass
 class FakeService:
     """Questions choose what happens: ENDINGS, 'broken', 'breaks later', 'endless', 'think'."""
@@ -160,8 +191,9 @@ class FakeService:
     searched: list[Ask] = field(default_factory=list)
     ingested: list[IngestRequest] = field(default_factory=list)
     deleted: list[tuple[str, tuple[str, ...] | None]] = field(default_factory=list)
+    functions: FakeFunctions = field(default_factory=FakeFunctions)
+    jobs: Any = field(default_factory=FakeJobs)
     forbidden: dict[str, Topic] = field(default_factory=dict)
-    jobs: FakeJobs = field(default_factory=FakeJobs)
     yielded: int = 0
     conversations: FakeConversations = field(default_factory=FakeConversations)
     reading: FakeReading = field(default_factory=FakeReading)
@@ -170,6 +202,7 @@ class FakeService:
     )
     prompts: LocalPrompts = field(default_factory=lambda: LocalPrompts(MemoryTemplates(), {}))
     keys: LocalKeys = field(default_factory=lambda: LocalKeys(MemoryKeys()))
+    has_site: bool = False
     health: dict[str, str] = field(
         default_factory=lambda: {"index": "ok", "state": "ok", "models": "ok"}
     )
@@ -197,12 +230,10 @@ class FakeService:
         turn = Turn(ask, hits=HITS, passages=PASSAGES, trace=TRACE, usage=Usage(7, 5, 1, 0.5))
         yield StageStarted("retrieve")
         yield StageEnded(TRACE[0])
-        yield Sources(PASSAGES)
-        if ask.question == "broken":
-            yield Failed(ModelUnavailable("The model does not answer."), turn)
-            return
-        if ask.question == "bug":
-            raise ZeroDivisionError("secret detail")
+        async for event in self._found(ask, turn):
+            yield event
+            if isinstance(event, Done | Failed):
+                return
         if ask.question == "think":
             yield Thinking("hm")
         if ask.question in ENDINGS:
@@ -225,6 +256,24 @@ class FakeService:
                 await asyncio.sleep(0.1)
         answer = Answer("".join(WORDS), (CITATION,), "stop", "fake", 0.75)
         yield Done(replace(turn, answer=answer))
+
+    async def _found(self, ask: Ask, turn: Turn) -> AsyncIterator[Event]:
+        """What comes before the answer, which may be the end."""
+        if ask.question in BREAKS:
+            yield Failed(BREAKS[ask.question], turn)
+            return
+        yield Rewritten(f"standalone {ask.question}", (ask.question,))
+        if ask.question == "nothing":
+            yield Sources(())
+            yield Token("Nothing.")
+            answer = Answer("Nothing.", finish="refused", model="fake")
+            yield Done(replace(turn, hits=(), passages=(), answer=answer))
+            return
+        yield Sources(PASSAGES)
+        if ask.question == "broken":
+            yield Failed(ModelUnavailable("The model does not answer."), turn)
+        if ask.question == "bug":
+            raise ZeroDivisionError("secret detail")
 
     async def search(self, ask: Ask) -> Found:
         self.searched.append(ask)
@@ -253,12 +302,14 @@ class FakeService:
 
     async def collections(self, principal: Principal) -> list[CollectionSummary]:
         collection = Collection(principal.tenant, "default", MODEL, "f1", 4, "en")
-        return [CollectionSummary(collection, 2, 20, 0, 0)]
+        plone = Collection(principal.tenant, "plone", MODEL, "f1", 1024, "en")
+        known = [CollectionSummary(collection, 2, 20, 0, 0)]
+        return [*known, CollectionSummary(plone, 150, 1250, 0, 0)] if self.has_site else known
 
     async def documents(
         self, principal: Principal, collection: str, *, limit: int = 1000, offset: int = 0
     ) -> list[Document]:
-        if collection != "default":
+        if collection not in COLLECTIONS:
             raise UnknownCollection(collection)
         found = [
             Document(f"d{n}", principal.tenant, collection, f"/docs/{n}.md", EVIL, chunks=10)
@@ -343,7 +394,7 @@ def check(ask: Ask) -> None:
         raise EmptyQuestion
     if len(ask.question) > 20_000:
         raise QuestionTooLong(len(ask.question), 20_000)
-    if ask.collection != "default":
+    if ask.collection not in COLLECTIONS:
         raise UnknownCollection(ask.collection)
     if ask.question == "root":
         raise RagstoneError("The root of all errors.")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ragstone import wire
 from ragstone.answer import Answer, Verdict
 from ragstone.errors import EmptyQuestion, InputError, QuestionTooLong, RagstoneError
-from ragstone.events import Checked, Done, Event, Failed, Sources, StageEnded, Token
+from ragstone.events import Checked, Done, Event, Failed, Rewritten, Sources, StageEnded, Token
 from ragstone.filters import And, AnyOf, Filter, Not, Or, Range
 from ragstone.service import (
     CollectionSummary,
@@ -131,6 +131,7 @@ def test_turn_in_event(ask: Ask) -> None:
     [
         Token("a\u2028b"),
         StageEnded(TRACE[0]),
+        Rewritten("a", ("a", "b")),
         Sources(PASSAGES),
         Checked((Verdict("S.", "partly", 0.5, CITATION),)),
     ],

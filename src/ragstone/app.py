@@ -14,6 +14,7 @@ from ragstone.access.limited import Limited
 from ragstone.access.rates import Rates
 from ragstone.dialects import (
     chat_core,
+    chats,
     conversations,
     docs,
     jobs,
@@ -25,7 +26,9 @@ from ragstone.dialects import (
     openai,
     ops,
     pipeline,
+    plone,
     prompts,
+    rag_v1,
     retrieval,
     statistics,
     topics,
@@ -112,6 +115,12 @@ def _dialects(service: Service, settings: Settings, metrics: Metrics) -> Iterato
         yield mcp.router(service)
     if on.pipeline:
         yield pipeline.router(service, metrics)
+    if on.rag_v1:
+        yield rag_v1.router(service, metrics)
+    if on.chats:
+        yield chats.router(service, metrics, settings)
+    if on.plone:
+        yield plone.router(service, metrics, settings)
 
 
 def _guard(app: FastAPI, settings: Settings, gate: Gate, rates: Rates, metrics: Metrics) -> None:

@@ -13,6 +13,7 @@ from ragstone.errors import ConfigError
 from ragstone.index.connect import ELSEWHERE, connect
 from ragstone.index.elsewhere import Elsewhere, KnowledgeBase, RetrievalService
 from ragstone.index.topics import TopicCollection
+from ragstone.ingest.handed import Spool
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ingest.vocabulary import VocabularyReader
 from ragstone.jobs.runner import Runner, Work
@@ -190,6 +191,7 @@ async def open(settings: Settings, work: Mapping[str, Work] = {}) -> AsyncIterat
         reader = await _reader(settings, kit)
         pipeline = Pipeline(kit.index, kit.catalog, kit.embedders, settings.ingest, reader)
         data = settings.ragstone_data.expanduser().absolute()
+        await asyncio.to_thread(Spool(data).sweep)
         searching = asyncio.Semaphore(settings.rag.parallel or (os.cpu_count() or 1) + 1)
         waits = settings.conversation
         rooms = RoomQueue(kit.conversations, waits.wait_seconds, waits.max_waiting)

@@ -16,6 +16,7 @@ from ragstone.terminal.keys import app as keys_app
 from ragstone.terminal.maintenance import app as maintenance
 from ragstone.terminal.managing import app as managing
 from ragstone.terminal.mcp import app as mcp_app
+from ragstone.terminal.plone import app as plone_app
 from ragstone.terminal.prompts import app as prompts_app
 from ragstone.terminal.running import Context, Given, guarded, run, settings_of
 from ragstone.terminal.settings import app as settings_app
@@ -43,6 +44,7 @@ app.add_typer(settings_app, name="settings")
 app.add_typer(prompts_app, name="prompts")
 app.add_typer(jobs_app, name="jobs")
 app.add_typer(keys_app, name="keys")
+app.add_typer(plone_app, name="plone")
 
 
 @app.callback()

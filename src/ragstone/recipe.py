@@ -182,7 +182,7 @@ def guard(settings: Settings) -> Guard:
 def _recall(settings: Settings, level: Level, answers: bool) -> Recall:
     """The cache's stage; results of other settings are none of this recipe's."""
     behind = {"server", "cache", "log_level", "ragstone_data", "db", "service"}
-    behind |= {"statistics", "log", "telemetry"}
+    behind |= {"statistics", "log", "telemetry", "dialects", "plone", "auth", "limits", "jobs"}
     said = (level, answers, settings.model_dump_json(exclude=behind))
     recipe = hashlib.blake2b(repr(said).encode(), digest_size=16).hexdigest()
     return Recall(recipe=recipe, answers=answers, mode=settings.cache.threshold_mode)

@@ -37,7 +37,6 @@ RUNTIME: Mapping[str, tuple[Scope, ...]] = {
     "spelling": EVERYWHERE,
     "conversation": EVERYWHERE,
     "stages": EVERYWHERE,
-    "plone": ("global", "tenant"),
     "llm.temperature": EVERYWHERE,
     "llm.max_tokens": EVERYWHERE,
     "cache.enabled": EVERYWHERE,

@@ -51,6 +51,14 @@ fields = st.fixed_dictionaries(
         "texts": values,
         "principal": st.just({}) | values,
         "where": values,
+        "query": values,
+        "queries": st.lists(values, max_size=3) | values,
+        "message": values,
+        "session_id": values,
+        "sync": values,
+        "path": values,
+        "functions": values,
+        "function_call": values,
         **dict.fromkeys(
             ("stream", "stream_options", "n", "stop", "temperature", "max_tokens"), values
         ),
@@ -82,6 +90,16 @@ def client() -> Iterator[TestClient]:
         "/local/embed",
         "/api/v1/retrieval/retrieve",
         "/api/v1/document/search_rerank",
+        "/api/v1/rag/generate",
+        "/api/v1/rag/generate/stream",
+        "/api/v1/rag/batch",
+        "/api/v1/rag/query",
+        "/api/v1/rag/query-stream",
+        "/local/functions",
+        "/chat/known/stream",
+        "/chat/known/documents",
+        "/Plone/@rag-ask",
+        "/plone/webhook",
     ],
 )
 @with_settings(

@@ -61,6 +61,7 @@ def test_given_the_documents_request_then_the_events_are_the_documents(
     assert without_ids(before) == [
         {"type": "step", "content": "Searching for relevant documents..."},
         {"type": "debug", "content": "retrieve: hybrid; the default"},
+        {"type": "debug", "content": f'Query rewriting complete: "standalone {EXAMPLE["query"]}"'},
         {"type": "step", "content": "A note."},
         {"type": "token", "content": "The "},
         {"type": "token", "content": "answer "},

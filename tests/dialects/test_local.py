@@ -65,7 +65,7 @@ async def test_events(http: httpx2.AsyncClient) -> None:
     response = await http.post("/local/ask", json={"question": "q"}, headers=KEY)
     events = [json.loads(line[6:]) for line in response.text.split("\n\n") if line]
     names = [event["event"] for event in events]
-    assert names[:4] == ["stage_started", "stage_ended", "sources", "note"]
+    assert names[:4] == ["stage_started", "stage_ended", "rewritten", "sources"]
     assert names[-2:] == ["token", "done"]
     assert events[-1]["data"]["turn"]["answer"]["finish"] == "stop"
 

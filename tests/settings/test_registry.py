@@ -84,7 +84,6 @@ def test_given_the_bounds_of_a_request_then_they_are_those_of_the_table() -> Non
         ("llm.temperature", "null", ("llm.temperature", None)),
         ("rag.feedback", "off", ("rag.feedback", False)),
         ("stages.grade.near_duplicate", "0.9", ("stages.grade.near_duplicate", 0.9)),
-        ("plone.content_types", '["News"]', ("plone.content_types", ["News"])),
     ],
 )
 def test_given_a_value_then_it_is_read_in_its_type(name: str, value: Any, wanted: Any) -> None:

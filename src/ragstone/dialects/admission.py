@@ -17,9 +17,17 @@ from ragstone.dialects.http import error_response, response_of
 from ragstone.errors import RagstoneError, TooManyRequests
 
 ALWAYS_OPEN = frozenset(
-    ("/health", "/ready", "/api/v1/retrieval/health", "/api/v1/rag/health", "/metrics")
+    (
+        "/health",
+        "/ready",
+        "/api/v1/retrieval/health",
+        "/api/v1/rag/health",
+        "/metrics",
+        "/plone/webhook",
+    )
 )
-"""Addresses without a credential: probes have none. /metrics asks for its own."""
+"""Addresses without a credential: probes have none, /metrics asks for its own, and what a site
+tells of its changes is signed."""
 
 WITHOUT_DEADLINE = "/local/"
 """The command line's addresses: an ingest takes as long as it takes."""

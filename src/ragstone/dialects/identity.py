@@ -1,12 +1,14 @@
 """Who sends a request: what the routes know of it, and how a route asks for a role."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import Depends, Request
 
-from ragstone.caller import Caller, Role
+from ragstone.caller import LOCAL, Caller, Role
 from ragstone.errors import Forbidden, Unauthorized, UnknownCollection
+from ragstone.turn import Principal
 
 
 def caller_of(request: Request) -> Caller:
@@ -34,16 +36,19 @@ def at_least(role: Role) -> Callable[[Caller], None]:
     return check
 
 
-def narrowed(caller: Caller, collection: str, tenant: str | None = None) -> None:
-    """Refuse what the credential does not reach: a parameter never widens it.
+def narrowed(caller: Caller, collection: str, tenant: str | None = None) -> Principal:
+    """Who asks, within what the credential reaches: a parameter never widens it.
 
-    Raises Forbidden for another tenant, UnknownCollection for a collection out of reach, as if it
-    did not exist.
+    Only the local user, where there are no credentials, may speak for any tenant. Raises Forbidden
+    for another tenant, UnknownCollection for a collection out of reach, as if it did not exist.
     """
     if tenant and tenant != caller.principal.tenant:
-        raise Forbidden("Your credential belongs to another tenant; leave tenant_id out.")
+        if caller is not LOCAL:
+            raise Forbidden("Your credential belongs to another tenant; leave tenant_id out.")
+        return replace(caller.principal, tenant=tenant)
     if not caller.reaches(collection):
         raise UnknownCollection(collection)
+    return caller.principal
 
 
 def tenant_of(caller: Caller, tenant: str | None) -> str:

@@ -19,6 +19,7 @@ from ragstone.dialects.guards import operator_only
 from ragstone.dialects.http import Json, unless_left
 from ragstone.errors import InputError, RagstoneError
 from ragstone.metrics import Metrics
+from ragstone.ports import Function
 from ragstone.service import IngestRequest, Service
 from ragstone.turn import Ask, Principal
 
@@ -44,6 +45,11 @@ def router(service: Service, metrics: Metrics) -> APIRouter:
     async def search(body: JsonBody, request: Request) -> Response:
         """The passages for a question, best first."""
         return await unless_left(request, _search(service, wire.load(Ask, body)))
+
+    @routes.post("/functions", response_model=None)
+    async def functions(body: JsonBody, request: Request) -> Response:
+        """An answer, or the call of one of the functions that are offered."""
+        return await unless_left(request, _functions(service, body))
 
     @routes.post("/ingest", response_model=None)
     async def ingest(body: JsonBody) -> Response:
@@ -137,6 +143,12 @@ def _add_cache(routes: APIRouter, service: Service) -> None:
 
 async def _search(service: Service, ask: Ask) -> Response:
     return Json(wire.dump(await service.search(ask)))
+
+
+async def _functions(service: Service, body: dict[str, Any]) -> Response:
+    offered = wire.load(tuple[Function, ...], body.get("functions"))
+    ask = wire.load(Ask, body.get("ask"))
+    return Json(wire.dump(await service.functions.answer(ask, offered, _text(body, "choice"))))
 
 
 async def _embed(service: Service, body: dict[str, Any]) -> Response:

@@ -32,10 +32,9 @@ def router(service: Service, metrics: Metrics, token: str, settings: ServerSetti
     @routes.get("/ready", response_model=None)
     async def ready() -> Response:
         """Whether index, state and models answer; 503 names what does not."""
-        checks = await _checks(service)
-        fine = all(result == "ok" or result.startswith("ok: ") for result in checks.values())
+        found, fine = await checks(service)
         status = "ready" if fine else "unavailable"
-        return Json({"status": status, "checks": checks}, 200 if fine else 503)
+        return Json({"status": status, "checks": found}, 200 if fine else 503)
 
     @routes.get("/metrics", response_model=None, responses=documented("text/plain"))
     async def figures(request: Request, caller: Who) -> Response:
@@ -60,9 +59,11 @@ def _may_read_figures(request: Request, caller: Caller, settings: ServerSettings
     )
 
 
-async def _checks(service: Service) -> dict[str, str]:
+async def checks(service: Service) -> tuple[dict[str, str], bool]:
+    """What index, state and models say, and whether all of them answer."""
     try:
         async with asyncio.timeout(READY_SECONDS):
-            return await service.ready()
+            found = await service.ready()
     except TimeoutError:
-        return {"service": f"no answer within {READY_SECONDS:g} s"}
+        found = {"service": f"no answer within {READY_SECONDS:g} s"}
+    return found, all(said == "ok" or said.startswith("ok: ") for said in found.values())

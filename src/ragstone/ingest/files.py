@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ragstone.errors import DocumentError, OutsideFolder, UnreadableDocument, WrongType
 from ragstone.ingest.types import SUPPORTED
+from ragstone.service import Handed
 
 _READ_BYTES = 1 << 20
 
@@ -18,7 +19,8 @@ class Found:
 
     `source` is where it is (absolute, links resolved), `path` its name in the collection, such
     as "/folder/sub/file.pdf", `root` the given file or folder it belongs to (absolute, links
-    resolved). `size` is in bytes, `modified` in seconds since 1970.
+    resolved). `size` is in bytes, `modified` in seconds since 1970. `handed` describes it if it was
+    handed over.
     """
 
     source: Path
@@ -26,6 +28,7 @@ class Found:
     root: Path
     size: int
     modified: float
+    handed: Handed | None = None
 
 
 @dataclass(frozen=True, slots=True)

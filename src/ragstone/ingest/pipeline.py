@@ -13,8 +13,9 @@ from pathlib import Path
 
 from ragstone.errors import DocumentError, PathTaken
 from ragstone.filters import eq
+from ragstone.ingest import handed
 from ragstone.ingest.embedding import embed_pending
-from ragstone.ingest.files import Found, Refused, content_hash, discover
+from ragstone.ingest.files import Found, Refused, discover
 from ragstone.ingest.progress import Tracker
 from ragstone.ingest.rebuild import rebuild
 from ragstone.ingest.vocabulary import VocabularyReader
@@ -127,6 +128,7 @@ class Pipeline:
                 tracker.failed(_shown(item.path), "The file's name is not valid text. Rename it.")
             else:
                 found.append(item)
+        found += [handed.found(one) for one in request.handed]
         tracker.expect(len(found), sum(item.size for item in found))
         return found
 
@@ -210,27 +212,22 @@ class Pipeline:
     async def _read_one(
         self, collection: Collection, request: IngestRequest, item: Found, tracker: Tracker
     ) -> None:
-        document = Document(
-            id=document_id(collection.tenant, collection.name, item.path),
-            tenant=collection.tenant,
-            collection=collection.name,
-            path=item.path,
-            allowed=request.allowed,
-            source=str(item.source),
-            size=item.size,
-            modified=item.modified,
-        )
+        document = _document(collection, request, item)
         try:
-            document = replace(
-                document, content_hash=await asyncio.to_thread(content_hash, item.source)
-            )
             known = await self._catalog.document(document.id)
+            if item.handed is not None and await asyncio.to_thread(handed.taken_in, item):
+                self._ended_before(known, item, tracker)
+                return
+            document = replace(
+                document, content_hash=await asyncio.to_thread(handed.fingerprint, item)
+            )
             if known and _unchanged(known, document):
                 tracker.unchanged(item.size)
+                await asyncio.to_thread(handed.forget, item)
                 return
             if known:
                 await asyncio.to_thread(_refuse_if_taken, known, document)
-            written = await self._writer.write(collection, document)
+            written = await self._writer.write(collection, document, item.source)
         except PathTaken as error:
             tracker.failed(item.path, error.message, item.size)
         except DocumentError as error:
@@ -238,6 +235,15 @@ class Pipeline:
             tracker.failed(item.path, error.message, item.size)
         else:
             tracker.indexed(item.size, written.chunks, written.pages)
+        await asyncio.to_thread(handed.forget, item)
+
+    def _ended_before(self, known: Document | None, item: Found, tracker: Tracker) -> None:
+        """Tell how an earlier run of this job, which was cut off, left a document."""
+        if known and known.status != "failed":
+            tracker.unchanged(item.size)
+        else:
+            error = known.error if known else "It is gone before it was indexed. Send it again."
+            tracker.failed(item.path, error, item.size)
 
     async def _prune(
         self, request: IngestRequest, found: Sequence[Found], tracker: Tracker
@@ -255,6 +261,21 @@ class Pipeline:
         for collection, name in retired:
             await self._index.delete(collection, eq("revision", name))
         await self._catalog.purged([name for _, name in retired])
+
+
+def _document(collection: Collection, request: IngestRequest, item: Found) -> Document:
+    """What is known of a file before it is read."""
+    document = Document(
+        id=document_id(collection.tenant, collection.name, item.path),
+        tenant=collection.tenant,
+        collection=collection.name,
+        path=item.path,
+        allowed=request.allowed,
+        source=str(item.source),
+        size=item.size,
+        modified=item.modified,
+    )
+    return handed.described(document, item.handed) if item.handed else document
 
 
 def _unchanged(known: Document, document: Document) -> bool:

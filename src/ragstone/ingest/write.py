@@ -57,12 +57,16 @@ class Writer:
         self._settings = settings
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="parse")
 
-    async def write(self, collection: Collection, document: Document) -> Written:
-        """Index the file at `document.source`; raises DocumentError, and then nothing changed."""
-        parsed = await self._in_thread(parse, Path(document.source), self._settings)
+    async def write(
+        self, collection: Collection, document: Document, file: Path | None = None
+    ) -> Written:
+        """Index `file`, else the one at `document.source`; raises DocumentError, and then nothing
+        changed. A title that the document has already is kept."""
+        place = file or Path(document.source)
+        parsed = await self._in_thread(parse, place, self._settings)
         document = replace(
             document,
-            title=parsed.title or Path(document.path).stem,
+            title=document.title or parsed.title or Path(document.path).stem,
             media_type=parsed.media_type,
             metadata={**parsed.metadata, **(document.metadata or {})},
         )

@@ -22,6 +22,7 @@ from ragstone.ingest.topics import MOST_TOPICS, topic
 from ragstone.jobs.runner import Runner
 from ragstone.library.configured import Configured
 from ragstone.library.conversations import LocalConversations
+from ragstone.library.functions import LocalFunctions
 from ragstone.library.jobs import LocalJobs
 from ragstone.library.keys import LocalKeys
 from ragstone.library.prompts import LocalPrompts
@@ -73,6 +74,7 @@ class Ragstone:
         self.statistics = LocalStatistics(kit)
         self.conversations = LocalConversations(kit)
         self.reading = LocalReading(kit)
+        self.functions = LocalFunctions(kit, searches)
         self._configured = configured
         self.settings = LocalSettings(store, configured, kit.cache)
         self.prompts = LocalPrompts(templates, configured.base.prompts)

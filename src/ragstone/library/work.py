@@ -22,8 +22,7 @@ def works(pipeline: Pipeline, answers: Answers, removal: Removal) -> dict[str, W
     """The kinds of jobs that every Ragstone does."""
 
     async def ingest(job: Job, report: Report) -> dict[str, Any]:
-        lists = {name: tuple(job.request[name]) for name in ("paths", "allowed")}
-        request = IngestRequest(**{**job.request, **lists})
+        request = IngestRequest.of(job.request)
         return _summary(await pipeline.ingest(job.id, request, _told(report)))
 
     async def rebuild(job: Job, report: Report) -> dict[str, Any]:

@@ -4,10 +4,12 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from typing import cast
 
 from pydantic_ai.messages import ModelRequest, SystemPromptPart, UserPromptPart
 from pydantic_ai.models.openai import OpenAIChatModel
-from pydantic_ai.settings import ModelSettings
+from pydantic_ai.settings import ModelSettings, ToolChoice
+from pydantic_ai.tools import ToolDefinition
 
 from ragstone.answer import Instructions
 from ragstone.errors import ModelUnavailable
@@ -19,7 +21,8 @@ from ragstone.models.profiles import profile
 from ragstone.models.reply import ReplyReader
 from ragstone.models.token_counter import token_counter
 from ragstone.models.trouble import Place
-from ragstone.ports import Profile, Said
+from ragstone.ports import Chosen, Function, Profile, Said
+from ragstone.ports.functions import AUTO, NONE, REQUIRED
 from ragstone.settings import LlmSettings
 from ragstone.text.budget import budget
 from ragstone.turn import Ask, Message, Passage
@@ -30,7 +33,7 @@ REFUSAL_SLACK = 40
 
 
 class ChatModel:
-    """`ports.Answerer`, `ports.Completer` and `ports.Conversing` on one chat model.
+    """`ports.Answerer`, `Completer`, `Conversing` and `FunctionCaller` on one chat model.
 
     `section` names its settings in messages; `standby` says that another model answers when this
     one does not, so that it is not waited for long. Raises ConfigError.
@@ -88,6 +91,31 @@ class ChatModel:
         """`ports.Completer`."""
         told = [ModelRequest(parts=[SystemPromptPart(rules), UserPromptPart(text)])]
         return await self._calls.whole(told, self._sampling(max_tokens, temperature))
+
+    async def choose(
+        self,
+        ask: Ask,
+        passages: Sequence[Passage],
+        instructions: Instructions,
+        functions: Sequence[Function],
+        choice: str = AUTO,
+    ) -> Chosen:
+        """`ports.FunctionCaller`."""
+        options = self._options(ask)
+        # A list of one name is how pydantic-ai spells that this function must be called.
+        free = choice in (AUTO, NONE, REQUIRED)
+        options["tool_choice"] = cast(ToolChoice, choice if free else [choice])
+        before, sent = self._fitting(ask, passages, instructions.text, options["max_tokens"])
+        told = messages(ask, before, prompt.system(sent, instructions.text))
+        tools = [
+            ToolDefinition(
+                name=one.name,
+                description=one.description,
+                parameters_json_schema=dict(one.parameters),
+            )
+            for one in functions
+        ]
+        return await self._calls.choosing(told, options, tools)
 
     async def ready(self) -> str:
         """Ask an OpenAI-compatible server for its models; other providers are not asked."""

@@ -20,6 +20,7 @@ from ragstone.events import Done, Event, Failed
 from ragstone.ports import CacheFigures
 from ragstone.records import BlockedQuestion, Document, Report, Ruling, Topic
 from ragstone.remote.conversations import RemoteConversations
+from ragstone.remote.functions import RemoteFunctions
 from ragstone.remote.jobs import RemoteJobs
 from ragstone.remote.keys import RemoteKeys
 from ragstone.remote.maintenance import RemoteMaintenance
@@ -124,6 +125,7 @@ class RemoteRagstone:
         self.jobs = RemoteJobs(self._post, self._events)
         self.keys = RemoteKeys(self._send)
         self.reading = RemoteReading(self._post)
+        self.functions = RemoteFunctions(self._post)
 
     async def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
         async with aclosing(self._events("/local/ask", wire.dump(ask))) as items:

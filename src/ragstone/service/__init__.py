@@ -4,8 +4,8 @@
 the data directory.
 """
 
-from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from ragstone.chunk import EVERYONE
@@ -13,6 +13,7 @@ from ragstone.events import Event
 from ragstone.ports import CacheFigures
 from ragstone.records import BlockedQuestion, Collection, Document, Report, Ruling, Topic
 from ragstone.service.conversations import ConversationService
+from ragstone.service.functions import Functions
 from ragstone.service.jobs import JobsService
 from ragstone.service.keys import Keys
 from ragstone.service.maintenance import Maintenance
@@ -24,14 +25,41 @@ from ragstone.turn import Ask, Hit, Principal, Traced
 
 
 @dataclass(frozen=True, slots=True)
+class Handed:
+    """A document that is handed over instead of found in a folder.
+
+    `file` holds its content and is deleted once that is indexed; its ending says what it is.
+    `path` is its place in the collection, `source` where it came from, which is no file.
+    """
+
+    file: str
+    path: str
+    source: str
+    title: str = ""
+    modified: float = 0.0
+    allowed: tuple[str, ...] = (EVERYONE,)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class IngestRequest:
     """Files and folders to index. `prune` forgets documents whose file under these is gone."""
 
-    paths: tuple[str, ...]
+    paths: tuple[str, ...] = ()
     collection: str = "default"
     tenant: str = "default"
     allowed: tuple[str, ...] = (EVERYONE,)
     prune: bool = False
+    handed: tuple[Handed, ...] = ()
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> "IngestRequest":
+        """The request that `asdict` made `data` of, which may have been JSON meanwhile."""
+        handed = [
+            Handed(**{**one, "allowed": tuple(one["allowed"])}) for one in data.get("handed", ())
+        ]
+        lists = {name: tuple(data[name]) for name in ("paths", "allowed")}
+        return cls(**{**data, **lists, "handed": tuple(handed)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +176,9 @@ class Service(Protocol):
     def keys(self) -> Keys:
         """API keys."""
         ...
+
+    @property
+    def functions(self) -> Functions: ...
 
     def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
         """Answer a question; see `events`. Close the iterator to cancel."""

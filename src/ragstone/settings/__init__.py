@@ -13,6 +13,7 @@ from ragstone.settings.mcp import McpSettings
 from ragstone.settings.models import EmbeddingSettings, LlmSettings, RerankSettings
 from ragstone.settings.observing import LogSettings, StatisticsSettings, TelemetrySettings
 from ragstone.settings.origin import Origin
+from ragstone.settings.plone import PloneSettings
 from ragstone.settings.rag import RagSettings, SelfRagSettings
 from ragstone.settings.read import load
 from ragstone.settings.server import ServerSettings
@@ -41,6 +42,7 @@ __all__ = [
     "LogSettings",
     "McpSettings",
     "Origin",
+    "PloneSettings",
     "RagSettings",
     "RerankSettings",
     "SelfRagSettings",

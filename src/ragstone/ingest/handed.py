@@ -1,0 +1,121 @@
+"""Documents that were handed over: uploads, and what a connector fetched.
+
+Their content waits in a spool of the data directory until it is indexed. A job that was cut off
+and is run again finds what it had done already by the files that are gone.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import time
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO
+from uuid import uuid4
+
+from ragstone.errors import StorageFull
+from ragstone.ingest.files import Found, content_hash
+from ragstone.records import Document
+from ragstone.service import Handed
+
+SPOOL = "spool"
+FORGOTTEN = 30 * 86_400.0
+LONGEST_NAME, LONGEST_ENDING = 200, 20
+"""In bytes: file systems take 255."""
+
+
+class Spool:
+    """The folder of the data directory where content waits. Blocking: use it in a thread."""
+
+    def __init__(self, data: Path) -> None:
+        self._folder = data.expanduser().absolute() / SPOOL
+
+    def add(self, content: BinaryIO, name: str) -> str:
+        """Keep `content` in a file of this name in a folder of its own; raises StorageFull."""
+        file = self._folder / uuid4().hex / plain_name(name)
+        try:
+            file.parent.mkdir(mode=0o700, parents=True)
+            with file.open("xb") as target:
+                shutil.copyfileobj(content, target)
+                target.flush()
+                os.fsync(target.fileno())
+        except OSError as error:
+            shutil.rmtree(file.parent, ignore_errors=True)
+            raise StorageFull(
+                f"The document could not be kept ({error.strerror}). Make room and send it again."
+            ) from error
+        return str(file)
+
+    def drop(self, file: str) -> None:
+        """Delete what `add` kept, and nothing else."""
+        place = Path(file)
+        if place.parent.parent == self._folder:
+            shutil.rmtree(place.parent, ignore_errors=True)
+
+    def sweep(self, seconds: float = FORGOTTEN) -> None:
+        """Delete what no job took for so long: its sender went away before one was begun."""
+        for folder in self._folder.glob("*"):
+            with suppress(OSError):
+                if time.time() - folder.stat().st_mtime > seconds:
+                    shutil.rmtree(folder, ignore_errors=True)
+
+
+def plain_name(name: str) -> str:
+    """A file name without folders, control characters and leading dots, and not too long; empty if
+    nothing is left of it."""
+    last = name.replace("\\", "/").rpartition("/")[2].encode("utf-8", "replace").decode()
+    clean = "".join(character for character in last if character.isprintable())
+    clean = " ".join(clean.split()).strip(" .")
+    stem, dot, ending = clean.rpartition(".")
+    if not dot:
+        return _cut(clean, LONGEST_NAME)
+    ending = _cut(ending, LONGEST_ENDING)
+    return f"{_cut(stem, LONGEST_NAME - LONGEST_ENDING)}.{ending}"
+
+
+def _cut(text: str, most: int) -> str:
+    """As much of the text as fits into so many bytes."""
+    return text.encode()[:most].decode("utf-8", "ignore")
+
+
+def found(handed: Handed) -> Found:
+    """The file of a document, as if it had been found."""
+    file = Path(handed.file)
+    size = file.stat().st_size if file.exists() else 0
+    return Found(file, handed.path, file, size, handed.modified, handed)
+
+
+def described(document: Document, handed: Handed) -> Document:
+    """The document with what is known of it besides its content."""
+    return replace(
+        document,
+        source=handed.source,
+        title=handed.title,
+        allowed=handed.allowed,
+        metadata=dict(handed.metadata),
+    )
+
+
+def fingerprint(item: Found) -> str:
+    """What changes when the content does, or what is said of it; raises UnreadableDocument."""
+    content = content_hash(item.source)
+    if item.handed is None:
+        return content
+    said = [content, item.handed.title, item.handed.metadata]
+    text = json.dumps(said, sort_keys=True, default=str)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def taken_in(item: Found) -> bool:
+    """Whether an earlier run has done with this document."""
+    return not item.source.exists()
+
+
+def forget(item: Found) -> None:
+    """Delete the content of a document that was handed over, and of no other."""
+    if item.handed:
+        item.source.unlink(missing_ok=True)
+        with suppress(OSError):
+            item.source.parent.rmdir()

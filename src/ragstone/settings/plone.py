@@ -1,0 +1,46 @@
+"""The Plone site whose content is indexed."""
+
+from pydantic import ConfigDict, Field, SecretStr
+
+from ragstone.settings.section import Names, Section
+
+CONTENT_TYPES = ("ContentPage", "News", "File", "Contact", "Book", "Chapter")
+
+
+class PloneSettings(Section):
+    """Where the site is, what of it is indexed, and who may tell of changes."""
+
+    # Other programs use the prefix PLONE__ too.
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    enabled: bool = Field(True, description="Whether the site's content is asked and indexed.")
+    error_message: str = Field(
+        "The answer could not be made. Please try again later.",
+        min_length=1,
+        description="What is said when an answer fails.",
+    )
+
+    url: str = Field(
+        "",
+        pattern="^(https?://.+)?$",
+        description="The site's address, such as https://x.org/Plone.",
+    )
+    token: SecretStr = Field(SecretStr(""), description="Bearer token of a user who sees it all.")
+    collection: str = Field("plone", min_length=1, description="Where its documents go.")
+    tenant: str = Field("default", min_length=1, description="Whose documents they are.")
+    content_types: Names = Field(
+        CONTENT_TYPES, min_length=1, description="What is indexed (rag_content_types)."
+    )
+    public_states: Names = Field(
+        ("published",),
+        description="Workflow states that everyone may see, where the site does not say who may.",
+    )
+    top_k: int = Field(5, ge=1, le=100, description="Passages for an answer (RAG_TOP_K).")
+    page_size: int = Field(50, ge=1, le=1000, description="Objects fetched in one request.")
+    timeout: float = Field(30.0, gt=0, description="Seconds that the site may be silent.")
+    retries: int = Field(3, ge=0, le=10, description="Further tries after a failed request.")
+    max_file_mb: int = Field(64, ge=1, description="Largest file, or page of objects, fetched.")
+    webhook_secret: SecretStr = Field(
+        SecretStr(""), description="Signs content events; without it none are taken."
+    )
+    webhook_seconds: int = Field(300, ge=1, description="How old a signed event may be.")
