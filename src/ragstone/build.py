@@ -76,6 +76,7 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
         embedders = await stack.enter_async_context(open_embedders(settings))
         rarity = SampledRarity(index, embedders)
         chat = chat_model(settings)
+        profile = chat.profile if chat else Profile()
         closeness = TokenCloseness(catalog, index, embedders, rarity)
         answerer = _answerer(settings, chat, closeness)
         stack.push_async_callback(answerer.aclose)
@@ -102,9 +103,9 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
             topics,
             SqlVocabulary(database),
             await stack.enter_async_context(_cache(settings.cache, data)),
-            profile=chat.profile if chat else Profile(),
+            profile=profile,
             templates=SqlTemplates(database),
-            count=token_counter(settings.llm.model),
+            count=token_counter(profile.tokenizer),
             checker=checker(),
         )
         for collection in await catalog.collections():

@@ -46,7 +46,7 @@ class ChatModel:
         self.name = settings.model or "default"
         self.profile: Profile = profile(settings)
         self._settings = settings
-        self._count = token_counter(self.name)
+        self._count = token_counter(self.profile.tokenizer)
         self._model = endpoint.connect(settings, section)
         self._place = Place(self.name, endpoint.place(settings), section)
         model = self._model

@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 from ragstone.answer import Finish, Instructions, Usage
 from ragstone.records import Report
 from ragstone.text.budget import Tier
+from ragstone.text.tokens import Family
 from ragstone.turn import Ask, Passage, Turn
 
 
@@ -17,7 +18,8 @@ class Profile:
     `context_window` is in tokens, for prompt and answer together. A `temperature` (0..2) of None
     says that the model takes no sampling settings; a `top_p` (0..1) of None leaves it to the
     server. `thinking_tokens` are allowed to a reply on top of its limit, for a model that reasons
-    first. Prices are in US dollars for a million tokens, None where the published ones hold.
+    first. Prices are in US dollars for a million tokens, None where the published ones hold. A
+    `tokenizer` of None is not known.
     """
 
     context_window: int = 8192
@@ -27,6 +29,7 @@ class Profile:
     thinking_tokens: int = 0
     input_price: float | None = None
     output_price: float | None = None
+    tokenizer: Family | None = None
 
 
 @dataclass(frozen=True, slots=True)

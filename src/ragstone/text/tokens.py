@@ -10,11 +10,17 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from typing import Literal
+
+Family = Literal[
+    "cl100k_base", "o200k_base", "llama3", "qwen3", "deepseek_v3", "mistral_v3", "glm4", "gemma3"
+]
+"""Tokenizers that several models have."""
 
 Count = Callable[[str], int]
 """How many tokens a model sees in a text."""
 
-CAUTIOUS = "cl100k_base"
+CAUTIOUS: Family = "cl100k_base"
 """The family that counts most, for models of which nothing is known."""
 
 _KINDS = {
@@ -53,9 +59,9 @@ ENGLISH_SHARE = 0.12
 """Share of its commonest words from which a text is English."""
 
 
-def count(text: str, family: str = CAUTIOUS) -> int:
+def count(text: str, family: Family = CAUTIOUS) -> int:
     """About how many tokens a model of this family sees in `text`."""
-    weights = _weights().get(family) or _weights()[CAUTIOUS]
+    weights = _weights()[family]
     made = features(text)
     return round(sum(weights[name] * number for name, number in made.items())) or bool(text.strip())
 
