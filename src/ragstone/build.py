@@ -24,6 +24,7 @@ from ragstone.models.configured_chat import chat_model
 from ragstone.models.embedders import ConfiguredEmbedders
 from ragstone.models.extractive import Extractive
 from ragstone.models.fallback import NOTE, ChatAnswerer, WithFallback
+from ragstone.models.held_tokens import HeldTokens
 from ragstone.models.intent_examples import IntentClassifier
 from ragstone.models.late_interaction import LateInteraction
 from ragstone.models.listwise import ListwiseReranker
@@ -77,10 +78,11 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
         rarity = SampledRarity(index, embedders)
         chat = chat_model(settings)
         profile = chat.profile if chat else Profile()
-        closeness = TokenCloseness(catalog, index, embedders, rarity)
+        tokens = HeldTokens(index)
+        closeness = TokenCloseness(catalog, tokens, embedders, rarity)
         answerer = _answerer(settings, chat, closeness)
         stack.push_async_callback(answerer.aclose)
-        reranker = _reranker(settings, chat) or LateInteraction(index, embedders, rarity)
+        reranker = _reranker(settings, chat) or LateInteraction(tokens, embedders, rarity)
         stack.push_async_callback(reranker.aclose)
         history = SqlHistory(database)
         elsewhere = _elsewhere(settings)
