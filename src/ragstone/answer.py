@@ -17,10 +17,16 @@ Label = Literal["supported", "partly", "contradicted", "unsupported", "no_claim"
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
-    """What the answerer is told besides the sources: how to answer, and what a refusal says."""
+    """What the answerer is told besides the sources: how to answer, and what a refusal says.
+
+    `notes` is what was thought of the sources before, or of an earlier answer; `thinks` lets a
+    model that can reason at length by itself do so.
+    """
 
     text: str = ""
     no_answer: str = ""
+    notes: str = ""
+    thinks: bool = False
 
 
 @dataclass(frozen=True, slots=True)

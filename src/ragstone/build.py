@@ -20,10 +20,9 @@ from ragstone.ingest.jobs import Jobs, Report, Work
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ingest.vocabulary import VocabularyReader
 from ragstone.library import Ragstone
-from ragstone.models.configured_chat import chat_model
+from ragstone.models.configured_chat import chat_model, ensemble, with_standby
 from ragstone.models.embedders import ConfiguredEmbedders
 from ragstone.models.extractive import Extractive
-from ragstone.models.fallback import NOTE, ChatAnswerer, WithFallback
 from ragstone.models.held_tokens import HeldTokens
 from ragstone.models.intent_examples import IntentClassifier
 from ragstone.models.late_interaction import LateInteraction
@@ -33,7 +32,6 @@ from ragstone.models.token_closeness import TokenCloseness
 from ragstone.models.token_counter import token_counter
 from ragstone.models.verdict import LocalChecker
 from ragstone.ports import (
-    Answerer,
     Cache,
     Catalog,
     Checker,
@@ -80,8 +78,12 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
         profile = chat.profile if chat else Profile()
         tokens = HeldTokens(index)
         closeness = TokenCloseness(catalog, tokens, embedders, rarity)
-        answerer = _answerer(settings, chat, closeness)
+        extractive = Extractive(closeness, settings.rag.refuse_below)
+        answerer = with_standby(settings, chat, extractive)
         stack.push_async_callback(answerer.aclose)
+        members = ensemble(settings) if chat else ()
+        for member in members:
+            stack.push_async_callback(member.aclose)
         reranker = _reranker(settings, chat) or LateInteraction(tokens, embedders, rarity)
         stack.push_async_callback(reranker.aclose)
         history = SqlHistory(database)
@@ -109,6 +111,8 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
             templates=SqlTemplates(database),
             count=token_counter(profile.tokenizer),
             checker=checker(),
+            answerable=extractive if chat else None,
+            ensemble=members,
         )
         for collection in await catalog.collections():
             await index.create(collection)
@@ -199,14 +203,6 @@ async def _warn_if_lost(collection: Collection, catalog: Catalog, index: ChunkIn
             "are with 'ragstone migrate', or set INDEX__URL back.",
             collection.name,
         )
-
-
-def _answerer(settings: Settings, chat: ChatAnswerer | None, closeness: TokenCloseness) -> Answerer:
-    """The chat model of the settings, else the extractive answerer, which may stand by for it."""
-    if chat and settings.llm.fallback == "none":
-        return chat
-    extractive = Extractive(closeness, settings.rag.refuse_below)
-    return WithFallback(chat, extractive, NOTE) if chat else extractive
 
 
 @asynccontextmanager

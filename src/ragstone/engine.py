@@ -47,7 +47,9 @@ class Engine:
     async def events(self, ask: Ask) -> AsyncGenerator[Event, None]:
         """Answer `ask`. Close the iterator (`contextlib.aclosing`) to cancel."""
         events: asyncio.Queue[Event] = asyncio.Queue(self._buffer)
-        run = _Run(self._kit, self._recipes[ask.level], Turn(ask), events.put, self._searching)
+        run = _Run(
+            self._kit, self._recipes[ask.level].of(ask), Turn(ask), events.put, self._searching
+        )
         worker = asyncio.create_task(run.stages())
         try:
             while True:

@@ -18,6 +18,7 @@ from ragstone.cli import app
 from ragstone.recipe import recipes
 from ragstone.settings import Settings
 from ragstone.stage import Stage
+from ragstone.stages.appraise import Appraise
 from ragstone.stages.rounds import Rounds
 
 FILE = "reference.md"
@@ -63,8 +64,9 @@ def _default(field: FieldInfo) -> str:
 def _stages() -> Iterator[str]:
     known = recipes(Settings())
     standard, maximum = known["standard"], known["maximum"]
-    rounds = (stage for stage in maximum.stages if isinstance(stage, Rounds))
-    for stage in (*standard.stages, *rounds, *standard.tail):
+    rounds = [stage for stage in maximum.stages if isinstance(stage, Rounds)]
+    inside = [stage for one in rounds for stage in one.stages if isinstance(stage, Appraise)]
+    for stage in (*standard.stages, *rounds, *inside, *standard.tail):
         yield f"\n### {stage.name}\n\n{_doc(type(stage))}\n\nFails {stage.fails}."
         yield "\n\n| option | default | what it is |\n| --- | --- | --- |\n"
         yield from _options(stage)

@@ -14,7 +14,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 from pydantic_ai.models.openai import OpenAIChatModel
-from pydantic_ai.settings import ModelSettings
+from pydantic_ai.settings import ModelSettings, ThinkingLevel
 
 from ragstone.answer import Instructions
 from ragstone.errors import ModelUnavailable
@@ -31,6 +31,11 @@ from ragstone.text.budget import budget
 from ragstone.turn import Ask, Message, Passage
 
 READY_SECONDS = 5.0
+
+EFFORT: ThinkingLevel = "high"
+AT_LENGTH = 3
+"""How hard a model thinks at length, and how many times its usual tokens that may take."""
+
 REFUSAL_SLACK = 40
 """Characters around the no-answer sentence beyond which an answer says more than a refusal."""
 
@@ -65,10 +70,11 @@ class ChatModel:
         if not passages:
             yield Said(instructions.no_answer, finish="refused", confidence=0.0)
             return
-        options = self._options(ask)
-        before, sent = self._fitting(ask, passages, instructions.text, options["max_tokens"])
+        options = self._options(ask, instructions.thinks)
+        asked = prompt.question(ask.question, instructions.notes)
+        before, sent = self._fitting(ask, asked, passages, instructions.text, options["max_tokens"])
         text = ""
-        stream = self._calls.stream(_messages(ask, before, sent, instructions.text), options)
+        stream = self._calls.stream(_messages(asked, before, sent, instructions.text), options)
         async with aclosing(stream):
             async for said in stream:
                 if len(text) < len(instructions.no_answer) + REFUSAL_SLACK:
@@ -108,18 +114,24 @@ class ChatModel:
         return self._place.of(error, READY_SECONDS).error
 
     def _fitting(
-        self, ask: Ask, passages: Sequence[Passage], rules: str, answer: int
+        self, ask: Ask, asked: str, passages: Sequence[Passage], rules: str, answer: int
     ) -> tuple[list[Message], list[Passage]]:
         """The messages and passages that fit the window together with an answer of so many
         tokens."""
         window = self.profile.context_window
         before = prompt.history(ask, budget(window, self.profile.tier, answer), self._count)
-        rest = [rules, ask.question, *(message.text for message in before)]
+        rest = [rules, asked, *(message.text for message in before)]
         return before, prompt.fitting(passages, rest, window - answer, self._count)
 
-    def _options(self, ask: Ask) -> ModelSettings:
+    def _options(self, ask: Ask, thinks: bool) -> ModelSettings:
+        """The settings of an answer; `thinks` lets a model that reasons by itself do so at
+        length."""
         most = min(ask.max_tokens or self._settings.max_tokens, self._settings.max_tokens)
         options = self._sampling(most, ask.temperature)
+        if thinks and self.profile.thinking_tokens:
+            # pydantic-ai leaves the setting out for models that have none.
+            options["thinking"] = EFFORT
+            options["max_tokens"] += (AT_LENGTH - 1) * self.profile.thinking_tokens
         if ask.stop:
             options["stop_sequences"] = list(ask.stop)
         return options
@@ -142,7 +154,7 @@ def _refuses(text: str, no_answer: str) -> bool:
 
 
 def _messages(
-    ask: Ask, before: Sequence[Message], passages: Sequence[Passage], rules: str
+    asked: str, before: Sequence[Message], passages: Sequence[Passage], rules: str
 ) -> list[ModelMessage]:
     messages: list[ModelMessage] = [
         ModelRequest(parts=[SystemPromptPart(prompt.system(passages, rules))])
@@ -152,5 +164,5 @@ def _messages(
             messages.append(ModelRequest(parts=[UserPromptPart(message.text)]))
         else:
             messages.append(ModelResponse(parts=[TextPart(message.text)]))
-    messages.append(ModelRequest(parts=[UserPromptPart(ask.question)]))
+    messages.append(ModelRequest(parts=[UserPromptPart(asked)]))
     return messages

@@ -3,7 +3,7 @@
 `Kit` bundles one adapter of each for the stages. Only `build.py` makes one.
 """
 
-from ragstone.ports.answering import Answerer, Completer, History, Profile, Said
+from ragstone.ports.answering import Answerability, Answerer, Completer, History, Profile, Said
 from ragstone.ports.cache import Cache, CacheFigures, Kept, Near
 from ragstone.ports.catalog import Catalog, Edition
 from ragstone.ports.checking import Checker, Claim, Source, Support
@@ -17,6 +17,7 @@ from ragstone.ports.templates import Templates
 from ragstone.ports.vocabulary import Vocabulary
 
 __all__ = [
+    "Answerability",
     "Answerer",
     "Cache",
     "CacheFigures",

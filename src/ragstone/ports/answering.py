@@ -69,6 +69,17 @@ class Answerer(Protocol):
     async def aclose(self) -> None: ...
 
 
+class Answerability(Protocol):
+    """Tells, without a chat model, whether passages hold an answer at all."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def likelihood(self, ask: Ask, passages: Sequence[Passage]) -> float:
+        """How likely (0..1) the passages hold what answers the question of `ask`."""
+        ...
+
+
 class History(Protocol):
     """Where finished turns go: conversations and statistics."""
 

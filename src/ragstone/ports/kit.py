@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ragstone.ports.answering import Answerer, Completer, History, Profile
+from ragstone.ports.answering import Answerability, Answerer, Completer, History, Profile
 from ragstone.ports.cache import Cache
 from ragstone.ports.catalog import Catalog
 from ragstone.ports.checking import Checker
@@ -19,7 +19,8 @@ from ragstone.text.tokens import Count, count
 @dataclass(frozen=True, slots=True)
 class Kit:
     """One adapter of each port, for the stages. `profile` is the chat model's, `count`
-    counts tokens as it does."""
+    counts tokens as it does. `answerable` is there where a chat model answers, and `ensemble` are
+    the models that vote."""
 
     index: ChunkIndex
     catalog: Catalog
@@ -38,3 +39,5 @@ class Kit:
     templates: Templates | None = None
     count: Count = count
     checker: Checker | None = None
+    answerable: Answerability | None = None
+    ensemble: tuple[Answerer, ...] = ()

@@ -8,7 +8,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ragstone.errors import ConfigError
 from ragstone.settings.models import EmbeddingSettings, LlmSettings, RerankSettings
-from ragstone.settings.rag import RagSettings, SelfRagSettings
+from ragstone.settings.rag import EnsembleSettings, RagSettings, SelfRagSettings
 from ragstone.settings.server import ServerSettings
 from ragstone.settings.storage import IndexSettings, IngestSettings
 from ragstone.settings.understanding import (
@@ -46,6 +46,7 @@ class Settings(BaseSettings):
     spelling: SpellingSettings = SpellingSettings()
     adaptive: AdaptiveSettings = AdaptiveSettings()
     self_rag: SelfRagSettings = SelfRagSettings()
+    ensemble: EnsembleSettings = EnsembleSettings()
 
 
 def default_data_directory() -> Path:
