@@ -60,9 +60,7 @@ async def test_given_grades_then_the_best_come_first_and_the_poor_are_dropped() 
     assert step.turn.queries == ("Why?",)
 
 
-async def test_given_a_poor_search_then_the_new_query_is_searched_once_and_only_the_new_graded() -> (
-    None
-):
+async def test_given_a_poor_search_then_the_new_query_is_searched_once() -> None:
     step, model = await appraised(graded(1, 4, 0, 0, overall=2, query="causes"), graded(9))
     assert texts(step) == ["found by causes", "beta"]
     assert step.turn.queries == ("Why?", "causes")

@@ -19,7 +19,7 @@ from tests.stages.samples import a_passage
 async def reasoned(
     reply: str | Exception = "1. Asked: when.\n2. [1] says nine.",
     asks: bool | None = None,
-    profile: Profile = Profile(),
+    profile: Profile | None = None,
     answer: Answer | None = None,
     **options: Any,
 ) -> tuple[Step, list[Event], Replies]:
@@ -31,7 +31,7 @@ async def reasoned(
         instructions=Instructions("Answer.", "No.", notes="Be brief."),
         answer=answer,
     )
-    step, events = await ran(Reason(**options), turn, completer=model, profile=profile)
+    step, events = await ran(Reason(**options), turn, completer=model, profile=profile or Profile())
     return step, events, model
 
 

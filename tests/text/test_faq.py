@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from ragstone.text.faq import LONGEST, pairs
 
+HOLD = "Hold the button. Wait. Let go. It blinks."
+
 
 def read(text: str) -> list[tuple[str, str]]:
     return [(one.question, text[one.answer.start : one.answer.end]) for one in pairs(text)]
@@ -14,14 +16,14 @@ def read(text: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     "text",
     [
-        "Q: How do I reset it?\nA: Hold the button. Wait. Let go. It blinks.\n\nQ: Is it safe?\nA: Yes, it is.",
-        "### How do I reset it?\n\nHold the button. Wait. Let go. It blinks.\n\n### Is it safe?\n\nYes, it is.",
-        "1. How do I reset it?\nHold the button. Wait. Let go. It blinks.\n2. Is it safe?\nYes, it is.",
+        f"Q: How do I reset it?\nA: {HOLD}\n\nQ: Is it safe?\nA: Yes, it is.",
+        f"### How do I reset it?\n\n{HOLD}\n\n### Is it safe?\n\nYes, it is.",
+        f"1. How do I reset it?\n{HOLD}\n2. Is it safe?\nYes, it is.",
     ],
 )
 def test_given_a_list_of_questions_then_each_with_its_whole_answer(text: str) -> None:
     assert read(text) == [
-        ("How do I reset it?", "Hold the button. Wait. Let go. It blinks."),
+        ("How do I reset it?", HOLD),
         ("Is it safe?", "Yes, it is."),
     ]
 
