@@ -6,6 +6,7 @@ passage of the evaluation sets; `run` measures on the rest.
 
 import json
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +15,9 @@ from splintr import Tokenizer
 from benchmarks.common import eval_data
 from benchmarks.row import Row
 from ragstone.evaluation import dataset
-from ragstone.text.tokens import FEATURES, count, features
+from ragstone.text.tokens import FEATURES, Family, count, features
 
-FAMILIES = (
-    "cl100k_base", "o200k_base", "llama3", "qwen3", "deepseek_v3", "mistral_v3", "glm4", "gemma3",
-)  # fmt: skip
+FAMILIES: tuple[Family, ...] = get_args(Family)
 SETS = (
     "squad2_dev", "scifact", "cranfield", "cmrc2018_zh", "financebench",
     "xquad/ar", "xquad/de", "xquad/el", "xquad/en", "xquad/es", "xquad/hi", "xquad/ro", "xquad/ru",
@@ -74,7 +73,7 @@ def passages() -> dict[str, list[str]]:
     return texts
 
 
-def fitted(texts: list[str], family: str) -> dict[str, float]:
+def fitted(texts: list[str], family: Family) -> dict[str, float]:
     """The weights for which the counts' relative errors are least."""
     encode = Tokenizer.from_pretrained(family).encode
     tokens = np.array([len(encode(text)) for text in texts], float)

@@ -50,11 +50,14 @@ _RUNS = frozenset(("hangul", "indic", "semitic", "cyrillic", "greek", "signs"))
 FEATURES = (
     "english", "english_long", "latin", "latin_long", "latin_longest",
     "accents", "far_accents", "rare_accents", "farthest_accents", "thousands",
-    *_KINDS, *(f"{kind}_runs" for kind in sorted(_RUNS)),
+    *_KINDS, *(f"{kind}_runs" for kind in sorted(_RUNS)), "kanji",
 )  # fmt: skip
 _ACCENTS = (("\u1e00", "farthest_"), ("\u0200", "rare_"), ("\u0100", "far_"), ("\u00c0", ""))
 _COMMON = "of and to in is was for that with as by on are be from the"
 _ENGLISH = frozenset(_COMMON.split())
+KANA_SHARE = 0.2
+"""Kana for a Chinese character from which a text is Japanese, whose words are others."""
+
 ENGLISH_SHARE = 0.12
 """Share of its commonest words from which a text is English."""
 
@@ -80,6 +83,8 @@ def features(text: str) -> dict[str, int]:
             made[f"{kind}_runs"] = len(runs)
         if kind == "digits":
             made["thousands"] = sum((len(run) + 2) // 3 for run in runs)
+    if made.get("kana", 0) > KANA_SHARE * made.get("han", 0) > 0:
+        made |= {"kanji": made["han"], "han": 0}
     return made
 
 
