@@ -1,5 +1,6 @@
 """What is said before a chat model is asked."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -86,6 +87,13 @@ async def test_given_any_doubt_then_the_model_is_asked(changes: Any) -> None:
     step, events = await foreseen("How many teeth does the shark have?", **changes)
     assert step.turn.answer is None
     assert events == []
+
+
+async def test_given_a_passage_that_is_alike_then_nothing_is_compared() -> None:
+    alike = replace(PLAIN, hit=replace(PLAIN.hit, similarity=0.6))
+    step, _ = await foreseen("How many teeth does the shark have?", alike)
+    assert step.turn.answer is None
+    assert step.reason == "a passage is alike"
 
 
 async def test_given_a_question_in_another_language_then_the_model_is_asked() -> None:
