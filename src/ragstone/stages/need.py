@@ -90,8 +90,8 @@ class Need(Stage):
         answer, verdicts = await _checked(Answer(text, model=model.name), said, checker)
         if not (answer.is_grounded and _was_said(text, said)):
             return Step(turn, "documents", "the conversation does not hold the answer")
-        await emit(Token(text))
         await emit(Checked(verdicts, answer.groundedness_score))
+        await emit(Token(text))
         turn = replace(turn, answer=answer, verdicts=verdicts)
         return Step(turn, "the conversation", f"by {why}", leaves=True)
 
