@@ -163,7 +163,8 @@ async def collected() -> dict[str, list[Example]]:
     }
     found = {}
     for name, other in strangers.items():
-        own = [q for q in dataset.questions(eval_data() / name, "dev") if q.answers]
+        every = dataset.questions(eval_data() / name, "dev")
+        own = [q for q in every if q.answers and q.text.strip()]
         asked = [(question, True) for question in own]
         if other:
             asked += [(q, False) for q in dataset.questions(eval_data() / other, "dev", STRANGERS)]
