@@ -25,6 +25,7 @@ from ragstone.evaluation import dataset
 from ragstone.evaluation.answers import auroc, normalised
 from ragstone.evaluation.indexed import NAME, indexed
 from ragstone.models.extractive import PASSAGES
+from ragstone.models.held_tokens import HeldTokens
 from ragstone.models.sampled_rarity import SampledRarity
 from ragstone.models.token_closeness import TokenCloseness
 from ragstone.models.unit_ranker import (
@@ -162,7 +163,8 @@ async def collected() -> dict[str, list[Example]]:
     }
     found = {}
     for name, other in strangers.items():
-        own = [q for q in dataset.questions(eval_data() / name, "dev") if q.answers]
+        every = dataset.questions(eval_data() / name, "dev")
+        own = [q for q in every if q.answers and q.text.strip()]
         asked = [(question, True) for question in own]
         if other:
             asked += [(q, False) for q in dataset.questions(eval_data() / other, "dev", STRANGERS)]
@@ -179,7 +181,7 @@ async def examples(name: str, asked: Sequence[tuple[dataset.Question, bool]]) ->
         kit = index.kit
         engine = Engine(kit, {"standard": Recipe(stages[:upto])})
         rarity = SampledRarity(kit.index, kit.embedders)
-        nearness = TokenCloseness(kit.catalog, kit.index, kit.embedders, rarity)
+        nearness = TokenCloseness(kit.catalog, HeldTokens(kit.index), kit.embedders, rarity)
         rows = []
         for question, own in asked:
             turn = await engine.answered(Ask(question.text, collection=NAME))

@@ -13,8 +13,11 @@ from ragstone.engine import Engine
 from ragstone.errors import ConfigError, ModelUnavailable
 from ragstone.events import Done, Event, Failed, StageEnded, StageStarted, Token
 from ragstone.ports import Kit
-from ragstone.recipe import Recipe
+from ragstone.recipe import ROUNDS, Recipe, recipes
+from ragstone.settings import Settings
+from ragstone.settings.rag import SelfRagSettings
 from ragstone.stage import Emit, Stage, Step
+from ragstone.stages.rounds import Rounds
 from ragstone.turn import Ask, Turn
 
 NO_KIT = cast(Kit, None)
@@ -264,3 +267,25 @@ async def test_given_a_held_answer_and_a_failure_then_its_text_stays_inside() ->
     assert events[-1].turn.answer is not None
     assert "unchecked" not in repr(events)
     assert events[-1].turn.answer.text == "half"
+
+
+@pytest.mark.parametrize(("verifies", "said"), [(None, "ab"), (False, "ab"), (True, "judged")])
+async def test_given_a_request_that_wants_judging_or_not_then_its_recipe(
+    verifies: bool | None, said: str
+) -> None:
+    judged = Recipe((Say(words=("judged",)),), judges=True)
+    engine = Engine(NO_KIT, {"standard": Recipe((Say(),), other=judged)})
+    turn = await engine.answered(Ask("q", verifies=verifies))
+    assert turn.answer == Answer(said)
+
+
+def test_given_every_level_then_judging_can_be_switched_on_and_off() -> None:
+    for level, recipe in recipes(Settings()).items():
+        assert recipe.judges == (level in ROUNDS)
+        for verifies in (True, False):
+            found = recipe.of(Ask("q", verifies=verifies))
+            assert found.judges == verifies
+            assert any(isinstance(stage, Rounds) for stage in found.stages) == verifies
+    plain = recipes(Settings(self_rag=SelfRagSettings(enabled=False)))["maximum"]
+    assert not plain.judges
+    assert plain.of(Ask("q", verifies=True)).judges

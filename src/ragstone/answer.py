@@ -20,11 +20,17 @@ Label = Literal["supported", "partly", "contradicted", "unsupported", "no_claim"
 @dataclass(frozen=True, slots=True)
 class Instructions:
     """What the answerer is told besides the sources: how to answer, what a refusal says, and under
-    which confidence an answerer that knows its own refuses (None leaves that to it)."""
+    which confidence an answerer that knows its own refuses (None leaves that to it).
+
+    `notes` is what was thought of the sources before, or of an earlier answer; `thinks` lets a
+    model that can reason at length by itself do so.
+    """
 
     text: str = ""
     no_answer: str = ""
     refuse_below: float | None = None
+    notes: str = ""
+    thinks: bool = False
 
 
 @dataclass(frozen=True, slots=True)

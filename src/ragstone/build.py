@@ -23,10 +23,10 @@ from ragstone.library.jobs import LocalJobs
 from ragstone.library.maintenance import LocalMaintenance
 from ragstone.library.removal import Removal
 from ragstone.library.work import works
-from ragstone.models.configured_chat import chat_model
+from ragstone.models.configured_chat import chat_model, ensemble, with_standby
 from ragstone.models.embedders import ConfiguredEmbedders
 from ragstone.models.extractive import Extractive
-from ragstone.models.fallback import NOTE, ChatAnswerer, WithFallback
+from ragstone.models.held_tokens import HeldTokens
 from ragstone.models.intent_examples import IntentClassifier
 from ragstone.models.late_interaction import LateInteraction
 from ragstone.models.listwise import ListwiseReranker
@@ -35,7 +35,6 @@ from ragstone.models.token_closeness import TokenCloseness
 from ragstone.models.token_counter import token_counter
 from ragstone.models.verdict import LocalChecker
 from ragstone.ports import (
-    Answerer,
     Catalog,
     Checker,
     ChunkIndex,
@@ -83,13 +82,21 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
         embedders = await stack.enter_async_context(open_embedders(settings))
         rarity = SampledRarity(index, embedders)
         chat = chat_model(settings)
-        closeness = TokenCloseness(catalog, index, embedders, rarity)
-        answerer = _answerer(settings, chat, closeness)
+        profile = chat.profile if chat else Profile()
+        tokens = HeldTokens(index)
+        closeness = TokenCloseness(catalog, tokens, embedders, rarity)
+        extractive = Extractive(closeness, settings.rag.refuse_below)
+        answerer = with_standby(settings, chat, extractive)
         stack.push_async_callback(answerer.aclose)
         templates = await stack.enter_async_context(
             open_templates(database, settings.cache, settings.prompts)
         )
-        reranker = _reranker(settings, chat, templates) or LateInteraction(index, embedders, rarity)
+        members = ensemble(settings) if chat else ()
+        for member in members:
+            stack.push_async_callback(member.aclose)
+        reranker = _reranker(settings, chat, templates) or LateInteraction(
+            tokens, embedders, rarity
+        )
         stack.push_async_callback(reranker.aclose)
         conversations, history = await stack.enter_async_context(
             open_conversations(settings, database)
@@ -114,10 +121,10 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
             topics,
             SqlVocabulary(database),
             await stack.enter_async_context(open_cache(settings.cache, data)),
-            profile=chat.profile if chat else Profile(),
+            profile=profile,
             templates=templates,
             settings=SqlSettings(database),
-            count=token_counter(settings.llm.model),
+            count=token_counter(profile.tokenizer),
             checker=checker(),
             dump=SqlDump(database, catalog),
             traces=SqlTraces(database),
@@ -125,6 +132,8 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
             keys=SqlKeys(database),
             chat=chat,
             toolbox=toolbox(settings.mcp),
+            answerable=extractive if chat else None,
+            ensemble=members,
         )
         for collection in await catalog.collections():
             await index.create(collection)
@@ -253,14 +262,6 @@ async def _warn_if_lost(collection: Collection, catalog: Catalog, index: ChunkIn
             "are with 'ragstone migrate', or set INDEX__URL back.",
             collection.name,
         )
-
-
-def _answerer(settings: Settings, chat: ChatAnswerer | None, closeness: TokenCloseness) -> Answerer:
-    """The chat model of the settings, else the extractive answerer, which may stand by for it."""
-    if chat and settings.llm.fallback == "none":
-        return chat
-    extractive = Extractive(closeness, settings.rag.refuse_below)
-    return WithFallback(chat, extractive, NOTE) if chat else extractive
 
 
 def _elsewhere(settings: Settings) -> Retriever | None:

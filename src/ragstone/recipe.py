@@ -7,7 +7,7 @@ again; `maximum` takes more and searches in rounds too.
 
 import hashlib
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ragstone.errors import ConfigError
@@ -15,6 +15,7 @@ from ragstone.options import with_options
 from ragstone.settings import Settings
 from ragstone.stage import Stage
 from ragstone.stages.act import Act
+from ragstone.stages.appraise import Appraise
 from ragstone.stages.assemble import Assemble
 from ragstone.stages.check import Check, CheckHeld
 from ragstone.stages.cite import Cite
@@ -23,13 +24,16 @@ from ragstone.stages.contextualize import Contextualize
 from ragstone.stages.converse import Converse
 from ragstone.stages.correct import Correct
 from ragstone.stages.expand import Expand
+from ragstone.stages.foresee import Foresee
 from ragstone.stages.fuse import Fuse
 from ragstone.stages.generate import Generate
 from ragstone.stages.grade import Grade
 from ragstone.stages.guard import Guard
 from ragstone.stages.instruct import Instruct
 from ragstone.stages.memory import Memory
+from ragstone.stages.need import Need
 from ragstone.stages.persist import Persist
+from ragstone.stages.reason import Reason
 from ragstone.stages.recall import Recall
 from ragstone.stages.record import Record
 from ragstone.stages.remember import Remember
@@ -39,7 +43,8 @@ from ragstone.stages.rewrite import Rewrite
 from ragstone.stages.rounds import Rounds
 from ragstone.stages.route import Route
 from ragstone.stages.score import Score
-from ragstone.turn import Level, Plan, SearchType
+from ragstone.stages.voting import Voting
+from ragstone.turn import Ask, Level, Plan, SearchType
 
 ROUNDS: tuple[Level, ...] = ("enhanced", "maximum")
 """Levels whose answers are judged and tried again."""
@@ -47,10 +52,21 @@ ROUNDS: tuple[Level, ...] = ("enhanced", "maximum")
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Stages that a client waits for, and a tail that runs after the last event."""
+    """Stages that a client waits for, and a tail that runs after the last event.
+
+    `judges` says whether the answer is judged and tried again; `other` is the recipe of the same
+    level that does the opposite, for requests that want it.
+    """
 
     stages: tuple[Stage, ...]
     tail: tuple[Stage, ...] = ()
+    judges: bool = False
+    other: "Recipe | None" = None
+
+    def of(self, ask: Ask) -> "Recipe":
+        """The recipe for a request."""
+        wants = self.judges if ask.verifies is None else ask.verifies
+        return self if self.other is None or wants == self.judges else self.other
 
     def __post_init__(self) -> None:
         given = {"ask"}
@@ -73,7 +89,12 @@ def recipes(settings: Settings) -> Mapping[Level, Recipe]:
 def _with_options(recipe: Recipe, settings: Settings) -> Recipe:
     """The recipe with the options of stages that the settings name."""
     options = settings.stages
-    return Recipe(with_options(recipe.stages, options), with_options(recipe.tail, options))
+    return replace(
+        recipe,
+        stages=with_options(recipe.stages, options),
+        tail=with_options(recipe.tail, options),
+        other=_with_options(recipe.other, settings) if recipe.other else None,
+    )
 
 
 def other_recipes(settings: Settings) -> Mapping[SearchType, Mapping[Level, Recipe]]:
@@ -164,6 +185,8 @@ def _searching(stage: Stage, settings: Settings, level: Level) -> Stage:
         return Grade(near_duplicate=1)
     if isinstance(stage, Classify):
         return Classify(answers=False, asks_model=False, threshold=stage.threshold)
+    if isinstance(stage, Need):
+        return Need(answers=False)
     if isinstance(stage, Recall):
         return _recall(settings, level, answers=False)
     return stage.model_copy(update={"answers": False}) if isinstance(stage, Guard) else stage
@@ -207,10 +230,12 @@ def _check(settings: Settings) -> tuple[Stage, ...]:
 
 def _recipe(settings: Settings, level: Level, plan: Plan) -> Recipe:
     before, answering = _understanding(settings, level, plan), _answering(settings, level)
-    if settings.self_rag.enabled and level in ROUNDS:
-        answering = (_rounds(settings, answering),)
     tail = (Persist(), *_remember(settings), _record(settings))
-    return Recipe((*before, *answering), tail=tail)
+    plain = Recipe((*before, *answering), tail)
+    judged = Recipe((*before, _rounds(settings, answering)), tail, judges=True)
+    if settings.self_rag.enabled and level in ROUNDS:
+        return replace(judged, other=plain)
+    return replace(plain, other=judged)
 
 
 def _record(settings: Settings) -> Record:
@@ -225,6 +250,7 @@ def _understanding(settings: Settings, level: Level, plan: Plan) -> tuple[Stage,
     return (
         *_asked(settings),
         Classify(asks_model=adaptive.intents == "llm", threshold=adaptive.intent_threshold),
+        Need(asks_model=level in ROUNDS and settings.self_rag.need == "llm"),
         *([Correct()] if settings.spelling.enabled else []),
         *([_recall(settings, level, answers=True)] if settings.cache.enabled else []),
         Route(plan=plan, analyzer=adaptive.analyzer, mode=rag.mode, max_top_k=rag.max_top_k),
@@ -252,7 +278,9 @@ def _asked(settings: Settings) -> tuple[Stage, ...]:
 
 def _answering(settings: Settings, level: Level) -> tuple[Stage, ...]:
     """Searching, answering and checking."""
-    rag = settings.rag
+    rag, ensemble = settings.rag, settings.ensemble
+    holds = rag.checking in ("hold", "strict")
+    voting = Voting(ensemble.samples, ensemble.temperature, ensemble.concurrency, ensemble.seconds)
     return (
         Retrieve(),
         Fuse(rrf_k=rag.rrf_k, title_boost=rag.title_boost),
@@ -271,7 +299,19 @@ def _answering(settings: Settings, level: Level) -> tuple[Stage, ...]:
             suggests=rag.suggestions,
             refuse_below=rag.refuse_below,
         ),
-        Generate(timeout=rag.answer_timeout, holds=rag.checking in ("hold", "strict")),
+        Foresee(faq=rag.faq_direct, refuse_below=rag.refuse_before_model, holds=holds),
+        Reason(
+            reasons=level in ROUNDS,
+            extended=level == "maximum",
+            tokens=settings.self_rag.reasoning_tokens,
+            holds=holds,
+        ),
+        Generate(
+            timeout=rag.answer_timeout,
+            holds=holds,
+            votes=level == "maximum" and ensemble.configured,
+            voting=voting,
+        ),
         Cite(),
         *_check(settings),
         Score(),
@@ -281,13 +321,28 @@ def _answering(settings: Settings, level: Level) -> tuple[Stage, ...]:
 def _rounds(settings: Settings, stages: tuple[Stage, ...]) -> Rounds:
     """Answering in rounds; nothing leaves before the best answer is known."""
     loop = settings.self_rag
+    held = [
+        stage.model_copy(update={"holds": True}) if isinstance(stage, Foresee | Generate) else stage
+        for stage in stages
+    ]
+    if settings.rag.verification_enabled:
+        place = [stage.name for stage in held].index(Expand.name) + 1
+        held.insert(place, _appraise(settings, held[:place]))
     return Rounds(
-        stages=tuple(
-            stage.model_copy(update={"holds": True}) if isinstance(stage, Generate) else stage
-            for stage in stages
-        ),
+        stages=tuple(held),
         most=loop.max_iterations,
         enough=loop.score_threshold / 100,
         seconds=loop.max_seconds,
         tokens=loop.max_tokens,
+    )
+
+
+def _appraise(settings: Settings, searching: Sequence[Stage]) -> Appraise:
+    """The chat model's look at what `searching` found."""
+    loop = settings.self_rag
+    return Appraise(
+        most=loop.graded_passages,
+        enough=loop.retrieval_threshold,
+        least=loop.passage_threshold,
+        stages=tuple(searching),
     )

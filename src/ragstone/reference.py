@@ -17,6 +17,7 @@ from ragstone.recipe import other_recipes, recipes
 from ragstone.settings import Settings, aliases
 from ragstone.stage import Stage
 from ragstone.stages.act import Act
+from ragstone.stages.appraise import Appraise
 from ragstone.stages.converse import Converse
 from ragstone.stages.rounds import Rounds
 from ragstone.text.templates import PROMPTS
@@ -75,10 +76,11 @@ def _prompts() -> Iterator[str]:
 def _stages() -> Iterator[str]:
     known = recipes(Settings())
     standard, maximum = known["standard"], known["maximum"]
-    rounds = (stage for stage in maximum.stages if isinstance(stage, Rounds))
+    rounds = [stage for stage in maximum.stages if isinstance(stage, Rounds)]
+    inside = [stage for one in rounds for stage in one.stages if isinstance(stage, Appraise)]
     others = [one["standard"].stages for one in other_recipes(Settings()).values()]
-    apart = (stage for one in others for stage in one if isinstance(stage, Act | Converse))
-    for stage in (*standard.stages, *rounds, *apart, *standard.tail):
+    apart = [stage for one in others for stage in one if isinstance(stage, Act | Converse)]
+    for stage in (*standard.stages, *rounds, *inside, *apart, *standard.tail):
         yield f"\n### {stage.name}\n\n{_doc(type(stage))}\n\nFails {stage.fails}."
         yield "\n\n| option | default | what it is |\n| --- | --- | --- |\n"
         yield from _options(stage)

@@ -236,7 +236,8 @@ class Turn:
     itself first; `parts` says that the others ask for parts of the answer, not for the same in
     other words; `imagined` are passages that are searched by meaning only. `whole` says that the
     question means the same in any conversation; one that is not must not be answered from memory.
-    `called` are the tools that were called for it.
+    `called` are the tools that were called for it. `grades` (0..10, by chunk) are the chat model's
+    of the passages, `advice` is what it said should be better in the next answer.
     """
 
     ask: Ask
@@ -256,6 +257,8 @@ class Turn:
     lists: tuple[RankedList, ...] = ()
     chunks: Mapping[str, Chunk] = field(default_factory=dict)
     hits: tuple[Hit, ...] = ()
+    grades: Mapping[str, float] = field(default_factory=dict)
+    advice: str = ""
     passages: tuple[Passage, ...] = ()
     instructions: Instructions = Instructions()
     answer: Answer | None = None

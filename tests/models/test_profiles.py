@@ -63,7 +63,7 @@ def test_given_several_rows_then_the_longest_pattern_decides() -> None:
     assert profile_of("gpt-4-0613").context_window == 8192
     assert profile_of("openai/gpt-4o").context_window == 128_000
     own = own_rows('{"qwen": {"context_window": 9000}, "qwen2.5": {"top_p": 0.5}}')
-    assert profile_of("qwen2.5:7b", own) == Profile(32_000, 0.7, 0.5, "small")
+    assert profile_of("qwen2.5:7b", own) == Profile(32_000, 0.7, 0.5, "small", tokenizer="qwen3")
     assert profile_of("qwen1.5-110b", own).context_window == 9000
 
 
@@ -122,3 +122,25 @@ def test_given_one_call_of_unknown_price_then_the_sum_is_unknown() -> None:
     assert (known + unknown).cost is None
     assert (unknown + known + known).cost is None
     assert (Usage() + Usage()).cost is None
+
+
+@pytest.mark.parametrize(
+    ("model", "family"),
+    [
+        ("gpt-4o-mini", "o200k_base"),
+        ("openai:gpt-5", "o200k_base"),
+        ("o3-mini", "o200k_base"),
+        ("gpt-4-turbo", "cl100k_base"),
+        ("llama3.2:latest", "llama3"),
+        ("meta-llama/Llama-3.1-8B-Instruct", "llama3"),
+        ("qwen2.5:7b", "qwen3"),
+        ("deepseek-r1-distill-qwen-7b", "qwen3"),
+        ("deepseek-chat", "deepseek_v3"),
+        ("mistral:latest", "mistral_v3"),
+        ("gemma2:9b", "gemma3"),
+        ("anthropic:claude-3-opus", None),
+        ("", None),
+    ],
+)
+def test_given_a_models_name_then_the_tokenizer_that_it_has(model: str, family: str | None) -> None:
+    assert profile_of(model).tokenizer == family

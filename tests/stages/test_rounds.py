@@ -57,8 +57,9 @@ class Judge:
         return Said(reply, usage=Usage(100, 20, 1))
 
 
-def verdict(points: int, query: str = "") -> str:
-    return json.dumps({**dict.fromkeys(CRITERIA, points), "query": query})
+def verdict(points: int, query: str = "", advice: str = "") -> str:
+    said = {**dict.fromkeys(CRITERIA, points), "query": query, "advice": advice}
+    return json.dumps(said)
 
 
 async def rounds(
@@ -112,6 +113,28 @@ async def test_given_a_model_then_it_judges_and_names_the_next_query() -> None:
     assert text(step) == "By How high?, tower metres."
     assert step.reason == "judged by judge"
     assert step.turn.usage == Usage(220, 50, 4)
+
+
+async def test_given_advice_alone_then_the_next_round_has_it_and_searches_nothing_new() -> None:
+    advised: list[str] = []
+
+    class Advised(Answers):
+        async def run(self, turn: Turn, kit: Any, emit: Emit) -> Step:
+            advised.append(turn.advice)
+            return await super().run(turn, kit, emit)
+
+    step, _ = await rounds(
+        stage=Advised(), completer=Judge([verdict(40, "", "Cite."), verdict(90)])
+    )
+    assert advised == ["", "Cite."]
+    assert text(step) == "By How high?."
+    assert step.decision == "2 rounds, score 0.90"
+
+
+async def test_given_advice_for_ever_then_no_more_rounds_than_allowed() -> None:
+    step, _ = await rounds(completer=Judge([verdict(40, "", "Cite.")] * 3))
+    assert step.decision == "3 rounds, score 0.40"
+    assert step.turn.usage == Usage(330, 75, 6)
 
 
 @pytest.mark.parametrize("reply", ["nonsense", ModelUnavailable("It is down.")])

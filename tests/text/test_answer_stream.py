@@ -130,6 +130,35 @@ def test_given_links_then_none_leaves_that_is_no_source(said: str, seen: str) ->
     assert shown(said) == seen
 
 
+@pytest.mark.parametrize(
+    ("stands", "said", "seen"),
+    [
+        (
+            "Help (see https://a.example/b) is near.",
+            "At https://a.example/b now.",
+            "`https://a.example/b`",
+        ),
+        ("Help (https://a.example/b).", "See (https://a.example/b).", "(`https://a.example/b`)."),
+        (
+            "Read https://a.example/B_(c).",
+            "See https://a.example/B_(c).",
+            "`https://a.example/B_(c)`.",
+        ),
+        (
+            "Read https://a.example/B_(c).",
+            "(https://a.example/B_(c))",
+            "(`https://a.example/B_(c)`)",
+        ),
+        ("Read https://a.example/b.", "See https://a.example/b(c).", "(link removed)."),
+    ],
+)
+def test_given_brackets_then_an_address_is_compared_without_those_around_it(
+    stands: str, said: str, seen: str
+) -> None:
+    assert seen in Client([a_passage(1, stands)]).saw([said])
+    assert seen in Client([a_passage(1, stands)]).saw(list(said))
+
+
 def test_given_sentences_without_markers_then_those_that_a_source_supports_get_one() -> None:
     passages = [
         a_passage(1, "Marie Curie discovered radium in Paris in 1898."),

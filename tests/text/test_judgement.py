@@ -4,15 +4,15 @@ import json
 
 import pytest
 
-from ragstone.text.judgement import CRITERIA, judged
+from ragstone.text.judgement import CRITERIA, Judged, judged
 
 
-def said(points: float, query: object = "") -> str:
-    return json.dumps({**dict.fromkeys(CRITERIA, points), "query": query})
+def said(points: float, query: object = "", **more: object) -> str:
+    return json.dumps({**dict.fromkeys(CRITERIA, points), "query": query, **more})
 
 
 def test_given_all_criteria_then_their_mean_and_the_next_query() -> None:
-    assert judged(f"Here you are:\n```json\n{said(80, ' towers ')}\n```") == (0.8, "towers")
+    assert judged(f"Here you are:\n```json\n{said(80, ' towers ')}\n```") == Judged(0.8, "towers")
 
 
 @pytest.mark.parametrize(
@@ -33,4 +33,9 @@ def test_given_any_other_reply_then_no_judgement(reply: str) -> None:
 
 
 def test_given_a_query_that_is_no_text_then_none() -> None:
-    assert judged(said(50, 7)) == (0.5, "")
+    assert judged(said(50, 7)) == Judged(0.5)
+
+
+def test_given_advice_then_in_one_line() -> None:
+    assert judged(said(50, advice=" Name\nthe year. ")) == Judged(0.5, advice="Name the year.")
+    assert judged(said(50, advice=["x"])) == Judged(0.5)

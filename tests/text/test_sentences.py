@@ -93,3 +93,10 @@ def test_spans_are_in_order_apart_and_cover_all_that_is_not_space(text: str) -> 
 @pytest.mark.parametrize("piece", ["." * 9 + "x", ".", "a: ", "1. ", '"', "\n", " ", "|", "U.S. "])
 def test_hostile_text_costs_no_more_than_its_length(piece: str) -> None:
     sentences(piece * 30_000 + "x\nX")
+
+
+def test_given_a_text_again_then_the_same_spans_in_a_list_of_ones_own() -> None:
+    first = sentences("One. Two.")
+    first.clear()
+    assert split("One. Two.") == ["One.", "Two."]
+    assert len(sentences("Long one. " * 2000)) == 2000

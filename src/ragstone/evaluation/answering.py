@@ -43,7 +43,7 @@ async def evaluate(
         records = [await _record(engine, one, strategy, history) for one in asked]
         for question in strangers:
             records.append(await _record(engine, question, strategy, stranger=True))
-    return measure(records)
+    return measure(records, settings.rag.refuse_before_model)
 
 
 async def _record(

@@ -29,14 +29,15 @@ class AnswerRecord:
     stranger: bool = False
 
 
-def measure(records: Sequence[AnswerRecord]) -> dict[str, float | None]:
+def measure(records: Sequence[AnswerRecord], surely: float = 0.0) -> dict[str, float | None]:
     """The measures by name; None where no question allows one.
 
     contains_1 and contains_2: the share of answerable questions of which an accepted answer lies
     in the first, in the first two sentences. f1: tokens of the first sentence against the best
     accepted answer, as SQuAD counts them. refusal_auroc: that an unanswerable question has a lower
     confidence than an answerable one. Where strangers were asked, they are the unanswerable ones;
-    the set's own, which look alike, are then in the measures whose names end in _own.
+    the set's own, which look alike, are then in the measures whose names end in _own. foreseen_*:
+    the shares whose confidence is under `surely`, at which a chat model is not even asked.
     """
     held = [r for r in records if r.answerable and r.answers]
     answerable = [r for r in records if r.answerable]
@@ -48,12 +49,18 @@ def measure(records: Sequence[AnswerRecord]) -> dict[str, float | None]:
         "contains_2": _mean([_contains(r, 2) for r in held]),
         "f1": _mean([_f1(r) for r in held]),
         "refused_answerable": _mean([float(r.refused) for r in answerable]),
+        "foreseen_answerable": _foreseen(answerable, surely),
+        "foreseen_unanswerable": _foreseen(strangers or own, surely),
         **_silence(strangers or own, answerable),
     }
     if strangers and own:
         apart = _silence(own, answerable)
         found |= {f"{name}_own": value for name, value in apart.items()}
     return found
+
+
+def _foreseen(records: Sequence[AnswerRecord], surely: float) -> float | None:
+    return _mean([float((r.confidence or 0.0) < surely) for r in records])
 
 
 def _silence(

@@ -124,7 +124,7 @@ class Configured:
         """The recipe that answers this question."""
         here = self.of(ask.principal.tenant, ask.collection)
         if ask.search_type == "rag":
-            return here.answers[ask.level]
+            return here.answers[ask.level].of(ask)
         return here.others[ask.search_type][ask.level]
 
     def searching(self, ask: Ask) -> Recipe:

@@ -8,7 +8,7 @@ from typing import cast
 
 from pydantic_ai.messages import ModelRequest, SystemPromptPart, UserPromptPart
 from pydantic_ai.models.openai import OpenAIChatModel
-from pydantic_ai.settings import ModelSettings, ToolChoice
+from pydantic_ai.settings import ModelSettings, ThinkingLevel, ToolChoice
 from pydantic_ai.tools import ToolDefinition
 
 from ragstone.answer import Instructions
@@ -28,6 +28,11 @@ from ragstone.text.budget import budget
 from ragstone.turn import Ask, Message, Passage
 
 READY_SECONDS = 5.0
+
+EFFORT: ThinkingLevel = "high"
+AT_LENGTH = 3
+"""How hard a model thinks at length, and how many times its usual tokens that may take."""
+
 REFUSAL_SLACK = 40
 """Characters around the no-answer sentence beyond which an answer says more than a refusal."""
 
@@ -43,7 +48,7 @@ class ChatModel:
         self.name = settings.model or "default"
         self.profile: Profile = profile(settings)
         self._settings = settings
-        self._count = token_counter(self.name)
+        self._count = token_counter(self.profile.tokenizer)
         self._model = endpoint.connect(settings, section)
         self._place = Place(self.name, endpoint.place(settings), section)
         model = self._model
@@ -62,7 +67,8 @@ class ChatModel:
         if not passages and not ask.tools:
             yield Said(instructions.no_answer, finish="refused", confidence=0.0)
             return
-        options, rules = self._options(ask), instructions.text
+        options, rules = self._options(ask, instructions.thinks), instructions.text
+        ask = replace(ask, question=prompt.question(ask.question, instructions.notes))
         if ask.tools:
             rules = f"{rules}\n{prompt.TOOLS}"
         before, sent = self._fitting(ask, passages, rules, options["max_tokens"])
@@ -151,9 +157,15 @@ class ChatModel:
         rest = [rules, ask.question, *(message.text for message in before), *called]
         return before, prompt.fitting(passages, rest, window - answer, self._count)
 
-    def _options(self, ask: Ask) -> ModelSettings:
+    def _options(self, ask: Ask, thinks: bool = False) -> ModelSettings:
+        """The settings of an answer; `thinks` lets a model that reasons by itself do so at
+        length."""
         most = ask.max_tokens or self._settings.max_tokens
         options = self._sampling(most, ask.temperature)
+        if thinks and self.profile.thinking_tokens:
+            # pydantic-ai leaves the setting out for models that have none.
+            options["thinking"] = EFFORT
+            options["max_tokens"] += (AT_LENGTH - 1) * self.profile.thinking_tokens
         if ask.stop:
             options["stop_sequences"] = list(ask.stop)
         if ask.tools and ask.tool_choice:

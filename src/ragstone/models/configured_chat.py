@@ -4,7 +4,8 @@ when there is one."""
 from typing import TYPE_CHECKING
 
 from ragstone.errors import ConfigError
-from ragstone.models.fallback import ChatAnswerer, WithFallback
+from ragstone.models.fallback import NOTE, ChatAnswerer, WithFallback
+from ragstone.ports import Answerer
 from ragstone.settings import LlmSettings, Settings
 
 if TYPE_CHECKING:
@@ -28,6 +29,25 @@ def chat_model(settings: Settings) -> ChatAnswerer | None:
         return first
     last = _one(other, "LLM_FALLBACK", llm.fallback != "none")
     return WithFallback(first, last)
+
+
+def ensemble(settings: Settings) -> tuple[ChatAnswerer, ...]:
+    """The models that vote, reached as that of LLM__* is; raises ConfigError."""
+    names = settings.ensemble.names
+    members = [settings.llm.model_copy(update={"model": name}) for name in names]
+    if members and settings.llm.model_path:
+        raise ConfigError(
+            "ENSEMBLE__MODELS needs a server: LLM__MODEL_PATH is one model. Leave it empty, and "
+            "samples of that model vote."
+        )
+    return tuple(_one(llm, "LLM", standby=False) for llm in members)
+
+
+def with_standby(settings: Settings, chat: ChatAnswerer | None, extractive: Answerer) -> Answerer:
+    """The chat model of the settings, else the extractive answerer, which may stand by for it."""
+    if chat and settings.llm.fallback == "none":
+        return chat
+    return WithFallback(chat, extractive, NOTE) if chat else extractive
 
 
 def _one(llm: LlmSettings, section: str, standby: bool) -> "ChatModel | GgufModel":

@@ -39,6 +39,10 @@ WHOLE: frozenset[Form] = frozenset({"list", "answer"})
 """Forms that are an answer by themselves."""
 
 
+_Ranked = tuple[list[Passage], list[list[Unit]], list[Candidate], float]
+"""The passages that are read, their units, the best of them, and the confidence."""
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """What is said of one source at a time, and whether it stands on a line of its own."""
@@ -49,7 +53,7 @@ class Line:
 
 
 class Extractive:
-    """`ports.Answerer` that needs no model."""
+    """`ports.Answerer` that needs no model, and `ports.Answerability`."""
 
     name = "extractive"
 
@@ -60,10 +64,7 @@ class Extractive:
     async def answer(
         self, ask: Ask, passages: Sequence[Passage], instructions: Instructions
     ) -> AsyncGenerator[Said, None]:
-        read = [passage for passage in passages[:PASSAGES] if passage.text.strip()]
-        found = await asyncio.to_thread(_units, read)
-        near = await self._closeness(ask, read, found) if read else None
-        best, confidence = await asyncio.to_thread(ranked, ask.question, read, found, near)
+        read, found, best, confidence = await self._ranked(ask, passages)
         least = instructions.refuse_below
         if not best or confidence < (self._refuse_below if least is None else least):
             yield Said(instructions.no_answer, finish="refused", confidence=confidence)
@@ -74,6 +75,17 @@ class Extractive:
             yield Said(f"{joint}{line.text} [{line.number}]")
             before = line
         yield Said(finish="stop", confidence=confidence)
+
+    async def likelihood(self, ask: Ask, passages: Sequence[Passage]) -> float:
+        """`ports.Answerability`."""
+        return (await self._ranked(ask, passages))[3]
+
+    async def _ranked(self, ask: Ask, passages: Sequence[Passage]) -> _Ranked:
+        read = [passage for passage in passages[:PASSAGES] if passage.text.strip()]
+        found = await asyncio.to_thread(_units, read)
+        near = await self._closeness(ask, read, found) if read else None
+        best, confidence = await asyncio.to_thread(ranked, ask.question, read, found, near)
+        return read, found, best, confidence
 
     async def ready(self) -> None:
         """There is nothing to wait for: the embedder is asked with the first question."""

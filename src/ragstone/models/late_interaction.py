@@ -9,8 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from ragstone.chunk import Chunk
+from ragstone.models.held_tokens import HeldTokens
 from ragstone.models.sampled_rarity import SampledRarity
-from ragstone.ports import ChunkIndex, Embedders, Judgement, LateEmbedder, Vectors
+from ragstone.ports import Embedders, Judgement, LateEmbedder, Vectors
 from ragstone.records import Collection
 from ragstone.text.late_interaction import (
     EncodedQuestion,
@@ -34,8 +35,8 @@ class LateInteraction:
 
     name = "late interaction"
 
-    def __init__(self, index: ChunkIndex, embedders: Embedders, rarity: SampledRarity) -> None:
-        self._index = index
+    def __init__(self, tokens: HeldTokens, embedders: Embedders, rarity: SampledRarity) -> None:
+        self._tokens = tokens
         self._embedders = embedders
         self._rarity = rarity
 
@@ -69,7 +70,7 @@ class LateInteraction:
     async def _passages(
         self, collection: Collection, embedder: LateEmbedder, chunks: Sequence[Chunk]
     ) -> list[TokenVectors]:
-        held = await self._index.tokens(collection, [chunk.chunk_id for chunk in chunks])
+        held = await self._tokens.of(collection, [chunk.chunk_id for chunk in chunks])
         missing = [chunk for chunk in chunks if chunk.chunk_id not in held]
         if missing:
             _, packed = await embedder.embed_with_tokens([c.searchable for c in missing])

@@ -1,4 +1,4 @@
-"""What is known of chat models by their names: window, sampling, size, prices."""
+"""What is known of chat models by their names: window, sampling, size, tokenizer, prices."""
 
 import json
 from collections.abc import Mapping
@@ -13,6 +13,7 @@ from ragstone.ports import Profile
 from ragstone.settings import LlmSettings
 from ragstone.text.budget import Tier
 from ragstone.text.model_names import billions, matches, normal
+from ragstone.text.tokens import Family
 
 TIERS: tuple[tuple[float, Tier], ...] = ((3, "tiny"), (9, "small"), (34, "medium"))
 """The most parameters, in billions, of each tier; more is large."""
@@ -29,6 +30,7 @@ class Row(BaseModel):
     tier: Tier | None = None
     billions: float | None = Field(None, gt=0)
     thinking_tokens: int = Field(0, ge=0)
+    tokenizer: Family | None = None
     input_price: float | None = Field(None, ge=0)
     output_price: float | None = Field(None, ge=0)
     vision: bool = False

@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ragstone.text import fences
 from ragstone.text.budget import Budget
 from ragstone.text.markers import neutral
 from ragstone.text.tokens import Count, count, cut
@@ -29,6 +30,16 @@ LEAST_TOKENS = 50
 def system(passages: Sequence[Passage], rules: str) -> str:
     """The rules, then every source in a fence that its text cannot close."""
     return "\n\n".join((rules, *(_fenced(passage) for passage in passages)))
+
+
+NOTES = (
+    "These notes are your own thoughts. Check them against the sources, and do not mention them."
+)
+
+
+def question(asked: str, notes: str) -> str:
+    """The question, with what was thought of it before."""
+    return f"{asked}\n\n{fences.fenced('notes', notes)}\n{NOTES}" if notes else asked
 
 
 def fitting(

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ragstone.models.held_tokens import HeldTokens
 from ragstone.models.sampled_rarity import SampledRarity
-from ragstone.ports import Catalog, ChunkIndex, Embedders, LateEmbedder, Vectors
+from ragstone.ports import Catalog, Embedders, LateEmbedder, Vectors
 from ragstone.text.answer_units import Unit
 from ragstone.text.late_interaction import PlacedTokens, TokenVectors, unpacked
 from ragstone.text.unit_closeness import OwnedVectors, closeness
@@ -18,12 +19,12 @@ class TokenCloseness:
     def __init__(
         self,
         catalog: Catalog,
-        index: ChunkIndex,
+        tokens: HeldTokens,
         embedders: Embedders,
         rarity: SampledRarity,
     ) -> None:
         self._catalog = catalog
-        self._index = index
+        self._tokens = tokens
         self._embedders = embedders
         self._rarity = rarity
 
@@ -41,7 +42,7 @@ class TokenCloseness:
             return None
         asked = (await embedder.embed_question(ask.question)).tokens
         chunks = [passage.hit.chunk for passage in passages]
-        held = await self._index.tokens(collection, [chunk.chunk_id for chunk in chunks])
+        held = await self._tokens.of(collection, [chunk.chunk_id for chunk in chunks])
         if asked is None or not len(asked.ids) or any(c.chunk_id not in held for c in chunks):
             return None
         placed = await embedder.placed_tokens([chunk.searchable for chunk in chunks])

@@ -2,23 +2,21 @@
 
 from functools import cache, partial
 
-from ragstone.text.tokenizer_family import tokenizer_family
-from ragstone.text.tokens import CAUTIOUS, Count, count
+from ragstone.text.tokens import CAUTIOUS, Count, Family, count
 
 
-def token_counter(model: str) -> Count:
-    """Exact with the extra `tokens` for a model whose tokenizer is known, else an estimate."""
-    family = tokenizer_family(model)
-    return _exact(family) or partial(count, family=family or CAUTIOUS)
+def token_counter(tokenizer: Family | None) -> Count:
+    """Exact with the extra `tokens` for a known tokenizer, else an estimate."""
+    if tokenizer is None:
+        return partial(count, family=CAUTIOUS)
+    return _exact(tokenizer) or partial(count, family=tokenizer)
 
 
 @cache
-def _exact(family: str) -> Count | None:
-    if not family:
-        return None
+def _exact(tokenizer: Family) -> Count | None:
     try:
         from splintr import Tokenizer
     except ImportError:
         return None
-    encode = Tokenizer.from_pretrained(family).encode
+    encode = Tokenizer.from_pretrained(tokenizer).encode
     return lambda text: len(encode(text))

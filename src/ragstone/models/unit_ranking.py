@@ -15,7 +15,7 @@ from ragstone.models.unit_ranker import (
 )
 from ragstone.ports import Vectors
 from ragstone.text import unit_words
-from ragstone.text.answer_type import Kind, fits, kind_of, things
+from ragstone.text.answer_type import Kind, fit, kind_of, things
 from ragstone.text.answer_units import Unit
 from ragstone.text.late_interaction import Floats
 from ragstone.text.unit_words import UnitText, read
@@ -138,9 +138,9 @@ def kind_features(question: str, texts: Sequence[UnitText]) -> Floats:
     kind = kind_of(question)
     rows = np.zeros((len(texts), len(KIND_NAMES)), np.float32)
     for row, unit in zip(rows, texts, strict=True):
-        fit = fits(kind, unit.text, question)
         number = len(things(kind, unit.text, question)) if kind else 0
-        row[:] = fit, fit if kind in EXACT else 0.5, min(MANY, number)
+        fits = fit(kind, unit.text, number)
+        row[:] = fits, fits if kind in EXACT else 0.5, min(MANY, number)
     return rows
 
 

@@ -3,7 +3,15 @@
 `Kit` bundles one adapter of each for the stages. Only `build.py` makes one.
 """
 
-from ragstone.ports.answering import Answerer, Completer, Conversing, History, Profile, Said
+from ragstone.ports.answering import (
+    Answerability,
+    Answerer,
+    Completer,
+    Conversing,
+    History,
+    Profile,
+    Said,
+)
 from ragstone.ports.cache import Cache, CacheFigures, Kept, Near
 from ragstone.ports.catalog import Catalog, Edition
 from ragstone.ports.checking import Checker, Claim, Source, Support
@@ -24,6 +32,7 @@ from ragstone.ports.traces import Traces
 from ragstone.ports.vocabulary import Vocabulary
 
 __all__ = [
+    "Answerability",
     "Answerer",
     "Cache",
     "CacheFigures",

@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 from ragstone.answer import Finish, Instructions, Usage
 from ragstone.records import By, Report, Use
 from ragstone.text.budget import Tier
+from ragstone.text.tokens import Family
 from ragstone.tool import ToolCall
 from ragstone.turn import Ask, Passage, Principal, Turn
 
@@ -19,7 +20,7 @@ class Profile:
     says that the model takes no sampling settings; a `top_p` (0..1) of None leaves it to the
     server. `thinking_tokens` are allowed to a reply on top of its limit, for a model that reasons
     first. `vision` says that it can look at pictures. Prices are in US dollars for a million
-    tokens, None where the published ones hold.
+    tokens, None where the published ones hold. A `tokenizer` of None is not known.
     """
 
     context_window: int = 8192
@@ -30,6 +31,7 @@ class Profile:
     input_price: float | None = None
     output_price: float | None = None
     vision: bool = False
+    tokenizer: Family | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,17 @@ class Answerer(Protocol):
         ...
 
     async def aclose(self) -> None: ...
+
+
+class Answerability(Protocol):
+    """Tells, without a chat model, whether passages hold an answer at all."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def likelihood(self, ask: Ask, passages: Sequence[Passage]) -> float:
+        """How likely (0..1) the passages hold what answers the question of `ask`."""
+        ...
 
 
 class History(Protocol):

@@ -2,7 +2,14 @@
 
 from dataclasses import dataclass
 
-from ragstone.ports.answering import Answerer, Completer, Conversing, History, Profile
+from ragstone.ports.answering import (
+    Answerability,
+    Answerer,
+    Completer,
+    Conversing,
+    History,
+    Profile,
+)
 from ragstone.ports.cache import Cache
 from ragstone.ports.catalog import Catalog
 from ragstone.ports.checking import Checker
@@ -25,7 +32,8 @@ from ragstone.text.tokens import Count, count
 @dataclass(frozen=True, slots=True)
 class Kit:
     """One adapter of each port, for the stages. `profile` is the chat model's, `count`
-    counts tokens as it does. `dump` is for backups."""
+    counts tokens as it does. `answerable` is there where a chat model answers, and `ensemble` are
+    the models that vote. `dump` is for backups."""
 
     index: ChunkIndex
     catalog: Catalog
@@ -51,3 +59,5 @@ class Kit:
     keys: KeyStore | None = None
     chat: Conversing | None = None
     toolbox: Toolbox | None = None
+    answerable: Answerability | None = None
+    ensemble: tuple[Answerer, ...] = ()

@@ -15,7 +15,7 @@ from ragstone.settings.neighbours import ServiceSettings
 from ragstone.settings.observing import LogSettings, StatisticsSettings, TelemetrySettings
 from ragstone.settings.origin import Origin
 from ragstone.settings.plone import PloneSettings
-from ragstone.settings.rag import RagSettings, SelfRagSettings
+from ragstone.settings.rag import EnsembleSettings, RagSettings, SelfRagSettings
 from ragstone.settings.server import ServerSettings
 from ragstone.settings.storage import IndexSettings, IngestSettings, StateSettings
 from ragstone.settings.understanding import (
@@ -64,6 +64,7 @@ class Settings(BaseModel):
     spelling: SpellingSettings = SpellingSettings()
     adaptive: AdaptiveSettings = AdaptiveSettings()
     self_rag: SelfRagSettings = SelfRagSettings()
+    ensemble: EnsembleSettings = EnsembleSettings()
     jobs: JobSettings = JobSettings()
     statistics: StatisticsSettings = StatisticsSettings()
     log: LogSettings = LogSettings()

@@ -60,7 +60,9 @@ class RagSettings(Section):
         "scale it drops passages that answer, while the reranker already puts them last.",
     )
     verification_enabled: bool = Field(
-        True, description="Whether passages are verified before the answer is made from them."
+        True,
+        description="Whether passages are verified before the answer is made from them: by their "
+        "likeness, and by the chat model where answers are judged too.",
     )
     knowledge_graph_enabled: bool = Field(
         False, description="Whether an entity graph adds passages; this version has none."
@@ -132,6 +134,17 @@ class RagSettings(Section):
         description="Who decides on a sentence of which the comparison is unsure: local, the "
         "comparison itself; llm, the chat model, if there is one.",
     )
+    faq_direct: bool = Field(
+        True,
+        description="Whether a FAQ passage that asks the same is the answer, without the model.",
+    )
+    refuse_before_model: float = Field(
+        0.02,
+        ge=0,
+        le=1,
+        description="Likelihood that the passages answer at all, under which a question of fact "
+        "is refused without asking the chat model; 0 never does.",
+    )
     refuse_below: float = Field(
         0.5, ge=0, le=1, description="Confidence under which the extractive answerer refuses."
     )
@@ -161,7 +174,30 @@ class RagSettings(Section):
 class SelfRagSettings(Section):
     """Judging an answer and trying again, at the levels enhanced and maximum."""
 
-    enabled: bool = Field(True, description="Whether answers are judged and tried again.")
+    enabled: bool = Field(
+        True, description="Whether answers are judged and tried again, unless a request says."
+    )
+    need: Literal["rules", "llm"] = Field(
+        "rules",
+        description="Who says that a request is about the conversation and needs no documents: "
+        "rules, fixed phrases; llm, the chat model too.",
+    )
+    graded_passages: int = Field(
+        20, ge=1, le=100, description="Passages that the chat model grades at most."
+    )
+    retrieval_threshold: float = Field(
+        7.0, ge=0, le=10, description="Overall grade under which another query is searched."
+    )
+    passage_threshold: float = Field(
+        3.0, ge=0, le=10, description="Grade under which a passage is dropped."
+    )
+    reasoning_tokens: int = Field(
+        500,
+        ge=50,
+        le=8000,
+        description="Tokens that a model thinks before it answers, where it does not by itself; "
+        "three times as many at the level maximum.",
+    )
     max_iterations: int = Field(3, ge=1, le=10, description="Rounds at most.")
     score_threshold: float = Field(
         70.0, ge=0, le=100, description="Score from which no further round follows."
@@ -172,3 +208,30 @@ class SelfRagSettings(Section):
     max_tokens: int = Field(
         50_000, ge=1, description="Tokens of the chat model after which no further round begins."
     )
+
+
+class EnsembleSettings(Section):
+    """Several answers that vote, at the level maximum or where a request asks for it."""
+
+    enabled: bool = Field(False, description="Whether answers vote at the level maximum.")
+    models: str = Field(
+        "",
+        description="Models that vote, by comma, each as LLM__MODEL would name it; empty takes "
+        "samples of the one model.",
+    )
+    samples: int = Field(3, ge=2, le=10, description="Answers of the one model.")
+    temperature: float = Field(
+        0.7, ge=0, le=2, description="Sampling temperature of all its answers but the first."
+    )
+    concurrency: int = Field(4, ge=1, le=32, description="Answers that are made at a time.")
+    seconds: float = Field(60.0, gt=0, description="Seconds that one answer may take.")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The models that vote."""
+        return tuple(dict.fromkeys(n.strip() for n in self.models.split(",") if n.strip()))
+
+    @property
+    def configured(self) -> bool:
+        """Whether answers vote at the level maximum."""
+        return self.enabled or bool(self.names)

@@ -37,9 +37,10 @@ class Instruct(Stage):
         language = detect(turn.question)
         hints = hints_of(turn.intent)
         mode = turn.ask.mode or self.mode
+        reasons = (self.reasons or None) if turn.ask.reasons is None else turn.ask.reasons
         lines = {
             "quote_first": kit.profile.tier == "tiny",
-            "reasoning": self.reasons or hints.chain_of_thought,
+            "reasoning": hints.chain_of_thought if reasons is None else reasons,
             "suggestions": self.suggests,
         }
         parts = [name for name, wanted in lines.items() if wanted]
@@ -59,5 +60,10 @@ class Instruct(Stage):
         )
         rules = f"{text(ROOM).strip()}\n{rules}".strip()
         said = ", ".join((hints.template, mode, language or "any language", *parts))
-        instructions = Instructions(rules, refusal, self.refuse_below)
-        return Step(replace(turn, instructions=instructions), said)
+        made = Instructions(rules, refusal, self.refuse_below, _advice(turn))
+        return Step(replace(turn, instructions=made), said)
+
+
+def _advice(turn: Turn) -> str:
+    """What is noted for the next answer to the same question."""
+    return f"Of an earlier answer it was said: {turn.advice}" if turn.advice else ""

@@ -5,30 +5,29 @@ from ragstone.errors import RagstoneError
 from ragstone.ports import Kit
 from ragstone.stages.prompts import prompt
 from ragstone.text.fences import fenced
-from ragstone.text.judgement import CRITERIA, judged
+from ragstone.text.judgement import CRITERIA, Judged, judged
 from ragstone.turn import Turn
 
-REPLY_TOKENS = 200
+REPLY_TOKENS = 300
 PASSAGE_CHARS = 1_000
 LOCAL = "the answer's confidence"
 
 
-async def judgement(turn: Turn, kit: Kit) -> tuple[float, str, str, Usage]:
-    """The score (0..1) of the turn's answer, the next query (empty for none), who says so, and
-    what that took."""
+async def judgement(turn: Turn, kit: Kit) -> tuple[Judged, str, Usage]:
+    """What is to be said of the turn's answer, who says so, and what that took."""
     answer = turn.answer or Answer()
-    local = (answer.confidence or 0.0, _missing(turn, answer))
+    local = Judged(answer.confidence or 0.0, _missing(turn, answer))
     if kit.completer is None:
-        return *local, LOCAL, Usage()
+        return local, LOCAL, Usage()
     rules = await prompt(turn, kit, "judge_answer", criteria=", ".join(CRITERIA))
     try:
         said = await kit.completer.complete(rules, _asked(turn, answer), REPLY_TOKENS)
     except RagstoneError as error:
-        return *local, f"{LOCAL}; {kit.completer.name} did not judge: {error}", Usage()
+        return local, f"{LOCAL}; {kit.completer.name} did not judge: {error}", Usage()
     found = judged(said.text)
     if found is None:
-        return *local, f"{LOCAL}; {kit.completer.name} gave no judgement", said.usage
-    return *found, kit.completer.name, said.usage
+        return local, f"{LOCAL}; {kit.completer.name} gave no judgement", said.usage
+    return found, kit.completer.name, said.usage
 
 
 def _missing(turn: Turn, answer: Answer) -> str:

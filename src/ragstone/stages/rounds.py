@@ -12,6 +12,7 @@ from ragstone.events import Checked, Event, Sources, Token
 from ragstone.ports import Kit
 from ragstone.stage import Emit, Stage, Step, attempt
 from ragstone.stages.judgement import judgement
+from ragstone.text.judgement import Judged
 from ragstone.turn import Traced, Turn
 
 HELD = (Sources, Token, Checked)
@@ -20,19 +21,18 @@ HELD = (Sources, Token, Checked)
 
 @dataclass(frozen=True, slots=True)
 class _Tried:
-    """One round: its turn, how good its answer is (0..1), what to search next, and who says so."""
+    """One round: its turn, what is said of its answer, and who says so."""
 
     turn: Turn
-    score: float
-    query: str
+    said: Judged
     by: str
 
 
 class Rounds(Stage):
     """Self-RAG: up to `most` rounds to the score `enough`; the best answer leaves, whole.
 
-    A chat model judges by five criteria and says what to search next. Without one the answer's
-    confidence is its score, and what nothing spoke of is searched next.
+    A chat model judges by five criteria and says what to search next and what to do better.
+    Without one the answer's confidence is its score, and what nothing spoke of is searched next.
     """
 
     name: ClassVar[str] = "rounds"
@@ -58,16 +58,16 @@ class Rounds(Stage):
                 if best is None:
                     raise
                 break
-            best = tried if best is None or tried.score > best.score else best
+            best = tried if best is None or tried.said.score > best.said.score else best
             spent = tried.turn.usage.prompt_tokens + tried.turn.usage.completion_tokens
             late = time.monotonic() - started > self.seconds or spent > self.tokens
-            known = {one.casefold() for one in asked.queries}
             calls = tried.turn.answer is not None and tried.turn.answer.calls
-            enough = tried.score >= self.enough or bool(calls)
-            if enough or late or tried.query.casefold() in {"", *known}:
+            enough = tried.said.score >= self.enough or bool(calls)
+            following = None if late or enough else _again(asked, tried)
+            if following is None or number == self.most:
                 asked = tried.turn
                 break
-            asked = _again(asked, tried)
+            asked = following
         if best is None:
             raise AssertionError("the first round ends with an answer or an error")
         found = replace(best.turn, usage=asked.usage, trace=asked.trace)
@@ -88,17 +88,23 @@ class Rounds(Stage):
             turn = replace(turn, trace=(*turn.trace, _numbered(ended.traced, number)))
             if ended.failure and stage.fails == "closed":
                 raise ended.failure
-        score, query, by, usage = await judgement(turn, kit)
-        return _Tried(replace(turn, usage=turn.usage + usage), score, query, by)
+        said, by, usage = await judgement(turn, kit)
+        return _Tried(replace(turn, usage=turn.usage + usage), said, by)
 
 
-def _again(asked: Turn, tried: _Tried) -> Turn:
-    """The question with one more query, and what has been spent."""
-    queries = (*asked.queries, tried.query)
+def _again(asked: Turn, tried: _Tried) -> Turn | None:
+    """The question with one more query, or with what the next answer should do better, and what
+    has been spent; None if there is nothing new to try."""
+    said = tried.said
+    new = said.query.casefold() not in {"", *(one.casefold() for one in asked.queries)}
+    if not new and not said.advice:
+        return None
     return replace(
         asked,
-        queries=queries,
-        parts=True,
+        queries=(*asked.queries, said.query) if new else asked.queries,
+        parts=asked.parts or new,
+        grades=tried.turn.grades,
+        advice=said.advice,
         usage=tried.turn.usage,
         trace=tried.turn.trace,
         recalled=None,
@@ -114,7 +120,9 @@ async def _sent(turn: Turn, best: _Tried, rounds: int, emit: Emit) -> Step:
     if answer.text:
         await emit(Token(answer.text))
     reason = f"judged by {best.by}"
-    return Step(replace(turn, answer=answer), f"{rounds} rounds, score {best.score:.2f}", reason)
+    return Step(
+        replace(turn, answer=answer), f"{rounds} rounds, score {best.said.score:.2f}", reason
+    )
 
 
 def _numbered(traced: Traced, number: int) -> Traced:

@@ -19,7 +19,7 @@ _ADDRESS = re.compile(
 )
 _START = re.compile(r"(?:(?:https?|ftp)://|www\.)", re.IGNORECASE)
 _STARTS = ("http://", "https://", "ftp://", "www.")
-_ENDS = frozenset(" \t\r\n\f\v<>\"'`|\\^{}[]()，。；！？、（）「」")
+_ENDS = frozenset(" \t\r\n\f\v<>\"'`|\\^{}[]，。；！？、（）「」")
 _AFTER = ".,;:!?*_"
 """What may follow an address and does not belong to it."""
 
@@ -51,8 +51,19 @@ def addresses(passages: Iterable[Passage]) -> Addresses:
         chunk = passage.hit.chunk
         places = (chunk.path, *(v for v in chunk.metadata.values() if isinstance(v, str)))
         sources.update(place for place in places if _ADDRESS.fullmatch(place))
-        said.update(found.rstrip(_AFTER) for found in _ADDRESS.findall(passage.text))
+        found = _ADDRESS.findall(passage.text)
+        said.update(one[: _balanced(one)].rstrip(_AFTER) for one in found)
     return Addresses(frozenset(sources), frozenset(said))
+
+
+def _balanced(text: str, opened: int = 0) -> int:
+    """Where a closing bracket stands that nothing opened, as around an address in brackets;
+    `opened` are the brackets open before."""
+    for place, character in enumerate(text):
+        opened += {"(": 1, ")": -1}.get(character, 0)
+        if opened < 0:
+            return place
+    return len(text)
 
 
 def is_address(text: str) -> bool:
@@ -71,11 +82,14 @@ class BareAddress:
     def __init__(self, allowed: Addresses) -> None:
         self._allowed = allowed.said | allowed.sources
         self._text = ""
+        self._open = 0
 
     def take(self, text: str, final: bool) -> tuple[str, int, bool]:
         """What of `text` can be sent, how much of it belongs to the address, and whether that is
         all."""
         end = next((i for i, one in enumerate(text) if one in _ENDS), len(text))
+        end = _balanced(text[:end], self._open)
+        self._open += text.count("(", 0, end) - text.count(")", 0, end)
         self._text = (self._text + text[:end])[:LONGEST]
         if end == len(text) and not final:
             return "", end, False

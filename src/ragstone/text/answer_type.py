@@ -83,9 +83,14 @@ def things(kind: Kind, sentence: str, question: str) -> list[Span]:
 def fits(kind: Kind, sentence: str, question: str) -> float:
     """1 if the sentence holds a thing of `kind` that the question does not name, 0 if not; ANY if
     any kind will do, or the script does not show it."""
-    if not kind or (kind == "person" and not _CAPITALS.search(sentence)):
-        return 1.0 if kind and things(kind, sentence, question) else ANY
-    return 1.0 if things(kind, sentence, question) else 0.0
+    return fit(kind, sentence, len(things(kind, sentence, question)) if kind else 0)
+
+
+def fit(kind: Kind, sentence: str, number: int) -> float:
+    """`fits`, where the number of such things in the sentence is known."""
+    if number:
+        return 1.0
+    return ANY if not kind or (kind == "person" and not _CAPITALS.search(sentence)) else 0.0
 
 
 def _held(kind: Kind, sentence: str) -> Iterator[re.Match[str]]:

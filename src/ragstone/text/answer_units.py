@@ -156,9 +156,10 @@ def _headers(text: str, spans: Sequence[Span]) -> dict[int, Span | None]:
     header: Span | None = None
     for place, span in enumerate(spans):
         line = text[span.start : span.end]
-        if not _CELLS.search(line) and not (_RULE.fullmatch(line) and "|" in line):
+        barred = "|" in line
+        if not (barred and (_CELLS.search(line) or _RULE.fullmatch(line))):
             header = None
-            if _RECORD.search(line[:LONGEST]):
+            if ";" in line and _RECORD.search(line[:LONGEST]):
                 found[place] = Span(span.start, span.start)
         elif _RULE.fullmatch(line):
             found[place] = None

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 _SHORT = (
     "mr mrs ms dr prof st jr sr vs etc e.g i.e vol approx inc ltd co corp dept est gen col capt lt "
@@ -68,6 +69,9 @@ _ROW = re.compile(r"\||\S: [^;]*; \S[^;:]*: ")
 ROW_CHARS = 1000
 """How far a line is looked at to see whether it is a table's row."""
 
+REMEMBERED_CHARS = 8_000
+"""A text of so many characters is a passage, which several steps of one question divide."""
+
 FULL_LINE = 60
 """A line of so many characters may have been wrapped; a shorter one ended on purpose."""
 
@@ -86,6 +90,15 @@ def sentences(text: str) -> list[Span]:
     Lines are boundaries, so list items and table rows are sentences of their own. The spans do
     not overlap, and cover every character that is not space.
     """
+    return list(_remembered(text)) if len(text) <= REMEMBERED_CHARS else _divided(text)
+
+
+@lru_cache(256)
+def _remembered(text: str) -> tuple[Span, ...]:
+    return tuple(_divided(text))
+
+
+def _divided(text: str) -> list[Span]:
     spans: list[Span] = []
     start = 0
     for match in _END.finditer(text):

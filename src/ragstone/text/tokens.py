@@ -10,11 +10,17 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from typing import Literal
+
+Family = Literal[
+    "cl100k_base", "o200k_base", "llama3", "qwen3", "deepseek_v3", "mistral_v3", "glm4", "gemma3"
+]
+"""Tokenizers that several models have."""
 
 Count = Callable[[str], int]
 """How many tokens a model sees in a text."""
 
-CAUTIOUS = "cl100k_base"
+CAUTIOUS: Family = "cl100k_base"
 """The family that counts most, for models of which nothing is known."""
 
 _KINDS = {
@@ -44,18 +50,21 @@ _RUNS = frozenset(("hangul", "indic", "semitic", "cyrillic", "greek", "signs"))
 FEATURES = (
     "english", "english_long", "latin", "latin_long", "latin_longest",
     "accents", "far_accents", "rare_accents", "farthest_accents", "thousands",
-    *_KINDS, *(f"{kind}_runs" for kind in sorted(_RUNS)),
+    *_KINDS, *(f"{kind}_runs" for kind in sorted(_RUNS)), "kanji",
 )  # fmt: skip
 _ACCENTS = (("\u1e00", "farthest_"), ("\u0200", "rare_"), ("\u0100", "far_"), ("\u00c0", ""))
 _COMMON = "of and to in is was for that with as by on are be from the"
 _ENGLISH = frozenset(_COMMON.split())
+KANA_SHARE = 0.2
+"""Kana for a Chinese character from which a text is Japanese, whose words are others."""
+
 ENGLISH_SHARE = 0.12
 """Share of its commonest words from which a text is English."""
 
 
-def count(text: str, family: str = CAUTIOUS) -> int:
+def count(text: str, family: Family = CAUTIOUS) -> int:
     """About how many tokens a model of this family sees in `text`."""
-    weights = _weights().get(family) or _weights()[CAUTIOUS]
+    weights = _weights()[family]
     made = features(text)
     return round(sum(weights[name] * number for name, number in made.items())) or bool(text.strip())
 
@@ -74,6 +83,8 @@ def features(text: str) -> dict[str, int]:
             made[f"{kind}_runs"] = len(runs)
         if kind == "digits":
             made["thousands"] = sum((len(run) + 2) // 3 for run in runs)
+    if made.get("kana", 0) > KANA_SHARE * made.get("han", 0) > 0:
+        made |= {"kanji": made["han"], "han": 0}
     return made
 
 
