@@ -21,7 +21,7 @@ LAYERS = (
     {"settings"},
     {"stage", "room_queue"},
     {"stages"},
-    {"options"},
+    {"options", "plans"},
     {"recipe"},
     {"registry"},
     {"engine"},

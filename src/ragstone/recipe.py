@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from ragstone.errors import ConfigError
 from ragstone.options import with_options
+from ragstone.plans import plans
 from ragstone.settings import Settings
 from ragstone.stage import Stage
 from ragstone.stages.act import Act
@@ -82,7 +83,7 @@ class Recipe:
 
 def recipes(settings: Settings) -> Mapping[Level, Recipe]:
     """The recipe of every level. Raises ConfigError for an option that a stage cannot have."""
-    made = {level: _recipe(settings, level, plan) for level, plan in _plans(settings).items()}
+    made = {level: _recipe(settings, level, plan) for level, plan in plans(settings).items()}
     return {level: _with_options(recipe, settings) for level, recipe in made.items()}
 
 
@@ -105,7 +106,7 @@ def other_recipes(settings: Settings) -> Mapping[SearchType, Mapping[Level, Reci
     conversation = _with_options(Recipe((*_asked(settings), talk), tail), settings)
     planned = {
         level: _with_options(Recipe(_planned(settings, level, plan), tail), settings)
-        for level, plan in _plans(settings).items()
+        for level, plan in plans(settings).items()
     }
     return {"gpt": dict.fromkeys(planned, conversation), "pa": planned}
 
@@ -127,48 +128,13 @@ def _planned(settings: Settings, level: Level, plan: Plan) -> tuple[Stage, ...]:
     return (*known, act, *answering[searching:])
 
 
-def _plans(settings: Settings) -> Mapping[Level, Plan]:
-    """What each level plans for a question."""
-    rag = settings.rag
-    standard = Plan(
-        candidates=rag.candidates,
-        top_k=rag.top_k,
-        fusion=rag.fusion,
-        strategy="hybrid" if rag.use_hybrid_search else "dense",
-        dense_weight=rag.meaning,
-        feedback=rag.feedback,
-        rerank=rag.rerank,
-        reranked=rag.reranked,
-        min_similarity=rag.similarity_threshold if rag.verification_enabled else 0.0,
-        rewrite=rag.rewrite,
-        rewrites=rag.rewrites,
-    )
-    enhanced = replace(
-        standard,
-        top_k=2 * rag.top_k,
-        reranked=2 * rag.reranked,
-        neighbours=1,
-        edges=True,
-    )
-    return {
-        "basic": replace(standard, strategy="dense", feedback=False, rerank=False),
-        "standard": standard,
-        "enhanced": enhanced,
-        "maximum": replace(
-            enhanced,
-            strategy="iterative" if rag.use_hybrid_search else "dense",
-            top_k=3 * rag.top_k,
-        ),
-    }
-
-
 def search_recipes(settings: Settings) -> Mapping[Level, Recipe]:
     """The same levels, up to the ranked passages: equal passages of two documents are two finds.
 
     A forbidden search is an error, as guidance is no passage.
     """
     searches = {}
-    for level, plan in _plans(settings).items():
+    for level, plan in plans(settings).items():
         stages = (*_understanding(settings, level, plan), *_answering(settings, level))
         names = [stage.name for stage in stages]
         ranked = stages[: names.index(Expand.name) + 1]

@@ -99,9 +99,8 @@ class TopicCollection:
         return opened
 
     async def reload(self) -> None:
-        async with self._editing:
-            self._number = -1
-            await self._read()
+        self._number, self._until = -1, 0.0
+        await self._refresh()
 
     async def listed(self, tenant: str) -> Sequence[Topic]:
         await self._refresh()
