@@ -51,7 +51,9 @@ class Engine:
         self._kit = kit
         self._searching = searching or nullcontext()
         self._rooms = rooms
-        self._chosen: Chosen = recipes if callable(recipes) else lambda ask: recipes[ask.level]
+        self._chosen: Chosen = (
+            recipes if callable(recipes) else lambda ask: recipes[ask.level].of(ask)
+        )
         self._buffer = buffer
         self._tails: set[asyncio.Task[None]] = set()
 

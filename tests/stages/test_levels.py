@@ -20,7 +20,7 @@ from ragstone.recipe import recipes
 from ragstone.records import Collection
 from ragstone.settings import CacheSettings, Settings
 from ragstone.settings.rag import EnsembleSettings
-from ragstone.text import appraisal, judgement
+from ragstone.text import appraisal
 from ragstone.text.judgement import CRITERIA
 from ragstone.turn import Ask, Passage, Turn
 from tests.stages.test_searching import the_chunks
@@ -54,7 +54,7 @@ class Chat:
         self.completed.append(rules)
         if rules == appraisal.RULES:
             said = json.dumps({"grades": {str(n): 9 for n in range(1, 30)}, "overall": 9})
-        elif rules == judgement.RULES:
+        elif rules.startswith("You judge an answer"):
             said = json.dumps({**dict.fromkeys(CRITERIA, 90), "query": ""})
         else:
             said = "hm"
