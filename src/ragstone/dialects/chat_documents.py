@@ -8,6 +8,7 @@ from typing import Any
 
 from fastapi import UploadFile
 
+from ragstone.access.uploads import check_type
 from ragstone.caller import LOCAL, Caller
 from ragstone.errors import RagstoneError, UnknownCollection
 from ragstone.ingest.handed import Spool, plain_name
@@ -23,11 +24,13 @@ PAGE = 100_000
 class ChatDocuments:
     """Only who gave a document, and who has the same user, can read it.
 
-    What is uploaded is kept in the spool below `data` until it is indexed.
+    What is uploaded is kept in the spool below `data` until it is indexed; `types` are the endings
+    that may be, all that can be read if there are none.
     """
 
-    def __init__(self, service: Service, data: Path) -> None:
+    def __init__(self, service: Service, data: Path, types: Sequence[str] = ()) -> None:
         self._service = service
+        self._types = types
         self._spool = Spool(data)
 
     async def add(self, caller: Caller, collection: str, files: Sequence[UploadFile]) -> Object:
@@ -93,7 +96,8 @@ class ChatDocuments:
     async def _handed(
         self, caller: Caller, collection: str, name: str, file: UploadFile
     ) -> Handed | None:
-        """The upload in the spool; None if its type cannot be read."""
+        """The upload in the spool; None if its type cannot be read. Raises WrongType."""
+        check_type(name, self._types)
         if not name.lower().endswith(SUPPORTED):
             return None
         kept = await asyncio.to_thread(self._spool.add, file.file, name)

@@ -100,7 +100,7 @@ class ChatStream:
 def router(service: Service, metrics: Metrics, settings: Settings) -> APIRouter:
     """The routes below /chat."""
     routes = APIRouter(prefix="/chat/{chat_id}", tags=["Chats"])
-    documents = ChatDocuments(service, settings.ragstone_data)
+    documents = ChatDocuments(service, settings.ragstone_data, settings.server.upload_types)
     editor = [Depends(at_least("editor"))]
 
     @routes.post("/stream", response_model=None)
