@@ -16,7 +16,7 @@ from ragstone.dialects.chats import ChatMessage
 from ragstone.errors import UnknownCollection
 from ragstone.ingest.handed import LONGEST_NAME, plain_name
 from ragstone.library import Ragstone
-from ragstone.settings import DialectSettings, Settings
+from ragstone.settings import DialectSettings, ServerSettings, Settings
 from ragstone.turn import Principal
 from tests.dialects.transcripts import replayed, transcripts
 from tests.fake_service import FakeService
