@@ -155,3 +155,14 @@ async def test_five_thousand_topics_are_compared_in_time(
         await topics.alike("default", [f"what is it {n}"], 0.99)
         assert match.topic.term == f"term{n} name{n}"
     assert (time.perf_counter() - started) / 20 < 0.05
+
+
+async def test_given_the_last_topic_was_removed_then_questions_are_still_compared(
+    database: Database, embedder: CountingEmbedder
+) -> None:
+    topics = await opened(database, embedder)
+    only = topic("gone", "salary")
+    await topics.put("gone", [only])
+    await topics.remove("gone", [only.id])
+    assert await topics.alike("gone", ["What is my salary?"], 0.3) == [[]]
+    assert await topics.named("gone", ["salary"]) == [[]]

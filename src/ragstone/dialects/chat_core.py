@@ -19,6 +19,7 @@ from ragstone.dialects.chat_core_events import Conversation, refused
 from ragstone.dialects.chat_core_requests import SessionChatRequest, VisionRequest
 from ragstone.dialects.http import Json, Refusal
 from ragstone.dialects.identity import Who, narrowed
+from ragstone.dialects.openapi import STREAM, documented
 from ragstone.dialects.opening import opened
 from ragstone.dialects.pictures import MOST, MOST_BYTES, picture, pictures
 from ragstone.errors import RagstoneError
@@ -41,6 +42,9 @@ class ChatCoreRoute(APIRoute):
         return Json(refused(refusal.message, refusal.code), refusal.status, refusal.headers)
 
 
+_ANSWERS = documented("application/json", STREAM)
+
+
 def router(service: Service, metrics: Metrics) -> APIRouter:
     """The routes below /v2."""
     routes = APIRouter(prefix="/v2", tags=["chat-core"], route_class=ChatCoreRoute)
@@ -51,22 +55,24 @@ def router(service: Service, metrics: Metrics) -> APIRouter:
         events = metrics.observe(ask, service.ask(ask))
         return sse.EventStream(_stream(Conversation(ask.search_type), events))
 
-    @routes.post("/rag/query", response_model=None)
+    @routes.post("/rag/query", response_model=None, responses=_ANSWERS)
     async def rag(body: SessionChatRequest, caller: Who) -> Response:
         """Answer from documents, as a stream of events."""
         return answered(body.ask("rag", caller, _id()), caller)
 
-    @routes.post("/gpt/query", response_model=None)
+    @routes.post("/gpt/query", response_model=None, responses=_ANSWERS)
     async def gpt(body: SessionChatRequest, caller: Who) -> Response:
         """Answer from the conversation alone; takes a chat model."""
         return answered(body.ask("gpt", caller, _id()), caller)
 
-    @routes.post("/pa/query", response_model=None)
+    @routes.post("/pa/query", response_model=None, responses=_ANSWERS)
     async def pa(body: SessionChatRequest, caller: Who) -> Response:
         """Answer from documents and tools over MCP."""
         return answered(body.ask("pa", caller, _id()), caller)
 
-    @routes.post("/vision/query", response_model=None, openapi_extra=_vision_body())
+    @routes.post(
+        "/vision/query", response_model=None, openapi_extra=_vision_body(), responses=_ANSWERS
+    )
     async def vision(request: Request, caller: Who) -> Response:
         """Answer about images, by a chat model that can look at them; JSON, or a form with the
         images as files."""

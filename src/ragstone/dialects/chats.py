@@ -14,6 +14,7 @@ from ragstone.dialects import sse
 from ragstone.dialects.chat_documents import ChatDocuments
 from ragstone.dialects.http import Json, unless_left, well_formed
 from ragstone.dialects.identity import Who, at_least, narrowed
+from ragstone.dialects.openapi import STREAM, documented
 from ragstone.dialects.streaming import or_refusal, streamed
 from ragstone.errors import RagstoneError
 from ragstone.events import Done, Event, Token
@@ -103,7 +104,7 @@ def router(service: Service, metrics: Metrics, settings: Settings) -> APIRouter:
     documents = ChatDocuments(service, settings.ragstone_data, settings.server.upload_types)
     editor = [Depends(at_least("editor"))]
 
-    @routes.post("/stream", response_model=None)
+    @routes.post("/stream", response_model=None, responses=documented("application/json", STREAM))
     async def stream(chat_id: ChatId, body: ChatMessage, caller: Who) -> Response:
         """Answer a message from the chat's documents as events: token, sources, done."""
         ask = body.ask(chat_id, caller)

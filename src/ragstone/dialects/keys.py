@@ -10,6 +10,7 @@ from ragstone import wire
 from ragstone.caller import Caller, Role
 from ragstone.dialects.http import Json, well_formed
 from ragstone.dialects.identity import Who, tenant_of
+from ragstone.dialects.openapi import documented
 from ragstone.errors import Forbidden, Unauthorized, UnknownKey
 from ragstone.records import ApiKey
 from ragstone.service import Service
@@ -74,7 +75,13 @@ def router(service: Service) -> APIRouter:
         found = await service.keys.listed(whose)
         return Json({"keys": [wire.dump(key) for key in found if _covers(caller, key)]})
 
-    @routes.post("", response_model=None, dependencies=allowed)
+    @routes.post(
+        "",
+        response_model=None,
+        dependencies=allowed,
+        status_code=201,
+        responses=documented("application/json", status=201),
+    )
     async def create(body: CreateKey, caller: Who) -> Response:
         """A new key; its secret is in this answer alone."""
         return Json(_issued(await service.keys.create(_grant(body, caller))), 201)

@@ -1,5 +1,6 @@
 """The OpenAPI document: what FastAPI finds in the routes, and what they all have in common."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -24,6 +25,15 @@ ERRORS: Mapping[str, Any] = {
             }
         },
     },
+    "ChatCoreError": {
+        "type": "object",
+        "required": ["type", "content", "detail"],
+        "properties": {
+            "type": {"const": "error"},
+            "content": {"type": "string"},
+            "detail": {"type": "string"},
+        },
+    },
     "OpenAiError": {
         "type": "object",
         "required": ["error"],
@@ -42,6 +52,10 @@ ERRORS: Mapping[str, Any] = {
     },
 }
 """The shapes of an error, by name."""
+
+
+_SHAPES = ((f"{OPENAI_PREFIX}/", "OpenAiError"), ("/v2/", "ChatCoreError"))
+"""Whose errors look otherwise, by the beginning of their addresses."""
 
 
 def documented(
@@ -68,6 +82,7 @@ def describe(app: FastAPI) -> None:
             for path, operations in schema["paths"].items():
                 for operation in operations.values():
                     _complete(path, operation["responses"])
+                    _place(path, operation)
         return app.openapi_schema or {}
 
     app.openapi = openapi  # type: ignore[method-assign]
@@ -76,8 +91,17 @@ def describe(app: FastAPI) -> None:
 def _complete(path: str, responses: dict[str, Any]) -> None:
     """Errors have one shape: that of the dialect, with any status."""
     responses.pop("422", None)
-    usual = "OpenAiError" if path.startswith(OPENAI_PREFIX + "/") else "Error"
+    usual = next((name for prefix, name in _SHAPES if path.startswith(prefix)), "Error")
     responses.setdefault("default", _error(usual))
+
+
+def _place(path: str, operation: dict[str, Any]) -> None:
+    """Say what the parts of a path are that the route reads by itself."""
+    known = {one["name"] for one in operation.get("parameters", []) if one["in"] == "path"}
+    for name in re.findall(r"{(\w+)}", path):
+        if name not in known:
+            part = {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+            operation.setdefault("parameters", []).append(part)
 
 
 def _error(name: str) -> dict[str, Any]:

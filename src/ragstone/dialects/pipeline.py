@@ -9,6 +9,7 @@ from starlette.responses import Response
 from ragstone.dialects import sse
 from ragstone.dialects.http import Json, unless_left
 from ragstone.dialects.identity import Who, narrowed
+from ragstone.dialects.openapi import STREAM, documented
 from ragstone.dialects.pipeline_answers import RagStream, rag_response
 from ragstone.dialects.pipeline_requests import ChatRequest
 from ragstone.dialects.streaming import finished, streamed
@@ -21,8 +22,10 @@ def router(service: Service, metrics: Metrics) -> APIRouter:
     """The routes below /api."""
     routes = APIRouter(prefix="/api", tags=["Query pipeline"])
 
-    @routes.post("/v1/chat/completions", response_model=None)
-    @routes.post("/chat/completions", response_model=None)
+    answers = documented("application/json", STREAM)
+
+    @routes.post("/v1/chat/completions", response_model=None, responses=answers)
+    @routes.post("/chat/completions", response_model=None, responses=answers)
     async def create_chat_completion(body: ChatRequest, request: Request, caller: Who) -> Response:
         """Answer a message, streamed or in one piece."""
         ask = body.ask(caller, str(uuid.uuid4()))

@@ -17,6 +17,7 @@ from ragstone.dialects import rag_v1_answers as answers
 from ragstone.dialects import sse
 from ragstone.dialects.http import Json, Refusal, unless_left
 from ragstone.dialects.identity import Who
+from ragstone.dialects.openapi import STREAM, documented
 from ragstone.dialects.ops import checks
 from ragstone.dialects.rag_v1_requests import BatchRequest, QueryRequest, RagRequest
 from ragstone.dialects.streaming import finished, or_refusal, streamed
@@ -135,7 +136,9 @@ def router(service: Service, metrics: Metrics) -> APIRouter:
             return engine.generating(body, caller)
         return await unless_left(request, _json(engine.generated(body, caller)))
 
-    @routes.post("/generate/stream", response_model=None)
+    @routes.post(
+        "/generate/stream", response_model=None, responses=documented("application/json", STREAM)
+    )
     async def generate_stream(body: RagRequest, caller: Who) -> Response:
         """Answer a query as events: context, chunk, citations, done."""
         return engine.generating(body, caller)
@@ -150,7 +153,9 @@ def router(service: Service, metrics: Metrics) -> APIRouter:
         """Answer a query of a conversation."""
         return await unless_left(request, _json(engine.queried(body, caller)))
 
-    @routes.post("/query-stream", response_model=None)
+    @routes.post(
+        "/query-stream", response_model=None, responses=documented("application/json", STREAM)
+    )
     async def query_stream(body: QueryRequest, caller: Who) -> Response:
         """The same as events: query_rewritten, documents_retrieved, generation_start, token,
         generation_complete, and a last line [DONE]."""

@@ -148,7 +148,7 @@ class TopicCollection:
     ) -> list[list[TopicMatch]]:
         await self._refresh()
         known = self._lists.get(tenant)
-        if known is None:
+        if known is None or not known.topics:
             return [[] for _ in texts]
         return await asyncio.gather(*(self._alike(known, text, least) for text in texts))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx2
 
-from ragstone.errors import ConfigError, RagstoneError, TooLarge, Unavailable
+from ragstone.errors import ConfigError, Conflict, RagstoneError, TooLarge, Unavailable
 from ragstone.ingest.plone_names import path_in
 from ragstone.settings import PloneSettings
 
@@ -32,7 +32,7 @@ class PloneClient:
 
     def __init__(self, settings: PloneSettings) -> None:
         if not settings.url:
-            raise ConfigError("There is no Plone site: set PLONE__URL to its address.")
+            raise Conflict("There is no Plone site: set PLONE__URL to its address.")
         self.site = settings.url.rstrip("/")
         self._settings = settings
         headers = {"accept": "application/json"}
