@@ -125,7 +125,9 @@ def _planned(settings: Settings, level: Level, plan: Plan) -> tuple[Stage, ...]:
         stages=answering[:searching],
     )
     known = tuple(stage for stage in before if not isinstance(stage, Recall))
-    return (*known, act, *answering[searching:])
+    # What tools give is no document's text, by which it could be foreseen that there is no answer.
+    rest = tuple(stage for stage in answering[searching:] if not isinstance(stage, Foresee))
+    return (*known, act, *rest)
 
 
 def search_recipes(settings: Settings) -> Mapping[Level, Recipe]:

@@ -5,7 +5,6 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,12 @@ from mcp import Client, StdioServerParameters
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ragstone.app import create_app
-from ragstone.caller import Caller
 from ragstone.dialects.mcp_tools import mcp_server
 from ragstone.filters import under
 from ragstone.settings import Settings
 from ragstone.settings.dialects import DialectSettings
 from ragstone.turn import Principal
+from tests.credentials import a_key
 from tests.fake_service import FakeService
 from tests.http_server import running
 
@@ -116,20 +115,21 @@ async def test_given_wrong_arguments_then_the_tool_says_what(
 
 
 class As:
-    """Puts a caller before the routes, as a credential does."""
+    """Gives every request a credential."""
 
-    def __init__(self, app: ASGIApp, caller: Caller) -> None:
+    def __init__(self, app: ASGIApp, secret: str) -> None:
         self._app = app
-        self._caller = caller
+        self._header = (b"authorization", f"Bearer {secret}".encode())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        scope.setdefault("state", {})["caller"] = self._caller
+        if scope["type"] == "http":
+            scope = {**scope, "headers": [*scope["headers"], self._header]}
         await self._app(scope, receive, send)
 
 
 async def test_given_a_credential_then_the_tools_see_what_it_may(service: FakeService) -> None:
-    caller = Caller(Principal("acme", "eva", ("hr",)), "reader", ("hr",))
-    with running(As(create_app(service, Settings(), "token"), caller)) as address:
+    secret = await a_key(service, "reader", "acme", "eva", ("hr",), ("hr",))
+    with running(As(create_app(service, Settings(), "token"), secret)) as address:
         async with Client(f"{address}/mcp") as client:
             assert await called(client, "list_collections") == {"collections": []}
             for name, arguments in (
@@ -139,11 +139,11 @@ async def test_given_a_credential_then_the_tools_see_what_it_may(service: FakeSe
             ):
                 result = await client.call_tool(name, arguments)
                 assert "no collection named 'default'" in str(result.content)
-    wide = replace(caller, collections=None)
+    wide = await a_key(service, "reader", "acme", "eva", ("hr",))
     with running(As(create_app(service, Settings(), "token"), wide)) as address:
         async with Client(f"{address}/mcp") as client:
             await called(client, "ask", **QUESTION)
-    assert [one.principal for one in service.asked] == [caller.principal]
+    assert [one.principal for one in service.asked] == [Principal("acme", "eva", ("hr",))]
 
 
 def test_given_a_client_that_leaves_then_the_answer_ends(url: str, service: FakeService) -> None:
