@@ -10,7 +10,7 @@ from starlette.datastructures import Headers
 from ragstone.access import setup
 from ragstone.access.gate import Gate
 from ragstone.caller import LOCAL, OPERATOR, Caller
-from ragstone.errors import Unauthorized
+from ragstone.errors import StateUnavailable, Unauthorized
 from ragstone.library.keys import LocalKeys
 from ragstone.settings import AuthSettings
 from tests.access.issuer import AUDIENCE, ISSUER, Issuer, issuing, token
@@ -156,3 +156,26 @@ async def test_given_a_key_made_by_another_server_then_this_one_needs_it_within_
     await a_key(service)
     now = 2.0
     assert await gate.required()
+
+
+class Away(MemoryKeys):
+    """A store that can be away."""
+
+    here = True
+
+    async def any(self) -> bool:
+        if not self.here:
+            raise StateUnavailable("The database does not answer.")
+        return await super().any()
+
+
+async def test_given_the_store_is_away_then_it_is_known_whether_there_were_keys() -> None:
+    now = 0.0
+    store = Away()
+    keys = LocalKeys(store, clock=lambda: now)
+    assert not await keys.exist()
+    store.here, now = False, 100.0
+    assert not await keys.exist()
+    unasked = LocalKeys(store, clock=lambda: now)
+    with pytest.raises(StateUnavailable):
+        await unasked.exist()

@@ -10,7 +10,7 @@ from typing import get_args
 
 from ragstone.access.secrets import digest, id_of, new_id, new_secret, same
 from ragstone.caller import Role
-from ragstone.errors import InputError, RagstoneError, Unauthorized, UnknownKey
+from ragstone.errors import InputError, RagstoneError, StateUnavailable, Unauthorized, UnknownKey
 from ragstone.ports import KeyStore, StoredKey
 from ragstone.records import ApiKey
 from ragstone.service.keys import GRACE_SECONDS, IssuedKey, KeyGrant
@@ -42,6 +42,7 @@ class LocalKeys:
         self._clock = clock
         self._seen: OrderedDict[str, _Seen] = OrderedDict()
         self._any = False
+        self._asked = False
         self._any_until = 0.0
         self._writing: set[asyncio.Task[None]] = set()
 
@@ -102,7 +103,13 @@ class LocalKeys:
     async def exist(self) -> bool:
         # Keys are never deleted, so the answer changes once.
         if not self._any and self._clock() >= self._any_until:
-            self._any = await self._store.any()
+            try:
+                self._any = await self._store.any()
+            except StateUnavailable:
+                # While the store is away nobody makes a first key either.
+                if not self._asked:
+                    raise
+            self._asked = True
             self._any_until = self._clock() + FRESH
         return self._any
 
