@@ -26,7 +26,7 @@ from ragstone.evaluation.measures import percentile
 from ragstone.models.scripted import Scripted
 from ragstone.ports import Said
 from ragstone.service import IngestRequest
-from ragstone.settings import Settings
+from ragstone.settings import ServerSettings, Settings
 from ragstone.turn import Ask
 
 STREAMS = int(os.environ.get("BENCH_STREAMS", "500"))
@@ -92,12 +92,14 @@ async def _stream(port: int, number: int) -> _Stream:
     return seen
 
 
-async def _asked(port: int, question: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def _asked(
+    port: int, question: str, stream: bool = True
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     body = json.dumps(
         {
             "model": "ragstone",
-            "stream": True,
+            "stream": stream,
             "cache": False,
             "messages": [{"role": "user", "content": question}],
         }
@@ -137,7 +139,7 @@ async def _overhead(port: int) -> tuple[list[float], list[float]]:
     over_http, inside = [], []
     for number in range(ROUNDS):
         started = time.perf_counter()
-        reader, writer = await _asked(port, f"{QUESTION} {{{number}}}")
+        reader, writer = await _asked(port, f"{QUESTION} {{{number}}}", stream=False)
         await reader.read(-1)
         over_http.append(time.perf_counter() - started)
         writer.close()
@@ -173,7 +175,8 @@ async def _serve(data: Path, port: int, pause: float) -> None:
     import uvicorn
     from starlette.responses import PlainTextResponse
 
-    settings = Settings(ragstone_data=data)
+    server = ServerSettings(max_concurrent_queries=2 * STREAMS)
+    settings = Settings(ragstone_data=data, server=server)
     async with build.open(settings) as service:
         await service.start_jobs()
         async for _ in service.ingest(IngestRequest((str(DOCUMENTS),))):

@@ -24,7 +24,7 @@ class Persist(Stage):
     name: ClassVar[str] = "persist"
     needs: ClassVar[frozenset[str]] = frozenset({"ask"})
 
-    timeout: float = Field(10.0, gt=0, description="Seconds that the stage may take.")
+    timeout: float = Field(60.0, gt=0, description="Seconds that the stage may take.")
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
         if not turn.ask.keeps:

@@ -21,7 +21,7 @@ class Record(Stage):
     needs: ClassVar[frozenset[str]] = frozenset({"ask"})
     fails: ClassVar[Literal["open", "closed"]] = "open"
 
-    timeout: float = 10.0
+    timeout: float = 60.0
     days: int = Field(7, ge=0, description="Days that traces are kept; 0 keeps none.")
     questions: bool = Field(False, description="Whether the question is kept in its trace.")
 

@@ -18,7 +18,7 @@ class Remember(Stage):
     name: ClassVar[str] = "remember"
     needs: ClassVar[frozenset[str]] = frozenset({"recalled"})
 
-    timeout: float = Field(10.0, gt=0, description="Seconds that the stage may take.")
+    timeout: float = Field(60.0, gt=0, description="Seconds that the stage may take.")
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
         recalled, cache = turn.recalled, kit.cache
