@@ -21,7 +21,7 @@ from ragstone.conversation import Entry, Place, entry
 from ragstone.evaluation.measures import percentile
 from ragstone.ports import Conversations, History
 from ragstone.settings import ConversationSettings, Settings
-from ragstone.state.connect import open_conversations
+from ragstone.state.conversation_store import open_conversations
 from ragstone.state.database import Database, open_database
 from ragstone.state.entry_codec import to_row
 from ragstone.state.tables import rooms, statistics, turns

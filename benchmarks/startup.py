@@ -51,5 +51,5 @@ def answers(url: str) -> bool:
     try:
         with urllib.request.urlopen(url, timeout=1) as response:
             return bool(response.status == 200)
-    except (urllib.error.URLError, ConnectionError):
+    except OSError:
         return False
