@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[1] / "src" / "ragstone"
 
 LAYERS = (
     {"errors", "correlation"},
-    {"tool"},
+    {"tool", "redis_client"},
     {"chunk", "intent", "answer", "block"},
     {"turn"},
     {"caller"},

@@ -3,23 +3,17 @@
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from redis.asyncio import Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from ragstone.access.rates import MINUTE, Allowance, LocalRates, allowed
-from ragstone.errors import ConfigError
+from ragstone.redis_client import redis_client
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 PREFIX = "ragstone:rate:"
-SECONDS = 0.25
-"""How long Redis may take to answer before this process counts for itself."""
-
 PAUSE = 5.0
 """Seconds before a Redis that did not answer is tried again."""
 
@@ -47,16 +41,7 @@ class SharedRates:
         pause: float = PAUSE,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        try:
-            self._redis: Any = Redis.from_url(
-                url,
-                password=password or None,
-                socket_timeout=SECONDS,
-                socket_connect_timeout=SECONDS,
-                retry=Retry(NoBackoff(), 0),
-            )
-        except ValueError as error:
-            raise ConfigError(f"CACHE__URL is no address of a Redis: {error}.") from error
+        self._redis = redis_client(url, password)
         self._alone = LocalRates(clock)
         self._pause = pause
         self._clock = clock

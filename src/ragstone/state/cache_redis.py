@@ -14,16 +14,13 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from redis.asyncio import Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-from ragstone.errors import ConfigError
 from ragstone.ports import CacheFigures, Kept, Near, Vectors
+from ragstone.redis_client import redis_client
 from ragstone.state.cache_codec import FORMAT, key, packed, unpacked
 from ragstone.state.cache_shelf import Shelf
 
@@ -32,9 +29,6 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 PREFIX = f"ragstone:cache:{FORMAT}:"
-SECONDS = 0.25
-"""How long Redis may take to answer before the question goes on without it."""
-
 PAUSE = 5.0
 """Seconds before a Redis that did not answer is tried again."""
 
@@ -68,16 +62,7 @@ class RedisCache:
         pause: float = PAUSE,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        try:
-            self._redis: Any = Redis.from_url(
-                url,
-                password=password or None,
-                socket_timeout=SECONDS,
-                socket_connect_timeout=SECONDS,
-                retry=Retry(NoBackoff(), 0),
-            )
-        except ValueError as error:
-            raise ConfigError(f"CACHE__URL is no address of a Redis: {error}.") from error
+        self._redis = redis_client(url, password)
         self._where = url.rpartition("@")[2] if "@" in url else url
         self._max = max_entries
         self._ttl = ttl

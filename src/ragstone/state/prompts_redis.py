@@ -10,10 +10,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import TypeVar
 
-from redis.asyncio import Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
+
+from ragstone.redis_client import redis_client
 
 log = logging.getLogger(__name__)
 
@@ -21,9 +20,6 @@ T = TypeVar("T")
 Texts = Mapping[str, Mapping[str, str]]
 
 PREFIX = "ragstone:prompts:1:"
-SECONDS = 0.25
-"""How long Redis may take to answer before the database is read instead."""
-
 PAUSE = 5.0
 """Seconds before a Redis that did not answer is tried again."""
 
@@ -35,13 +31,7 @@ class RedisTexts:
     """`state.templates.SharedTexts` in Redis."""
 
     def __init__(self, url: str, password: str = "", pause: float = PAUSE) -> None:
-        self._redis = Redis.from_url(
-            url,
-            password=password or None,
-            socket_timeout=SECONDS,
-            socket_connect_timeout=SECONDS,
-            retry=Retry(NoBackoff(), 0),
-        )
+        self._redis = redis_client(url, password)
         self._pause = pause
         self._closed_until = 0.0
 
