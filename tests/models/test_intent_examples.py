@@ -81,9 +81,9 @@ def test_only_languages_that_the_embedder_speaks_are_known(classifier: IntentCla
 
 
 def test_signs_lie_between_0_and_1_and_take_no_time() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
 
     for text in ("", "you", "I have 3", "\ud800", "word " * 1000):
         assert 0 <= signs(text).min() <= signs(text).max() <= 1
 
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5

@@ -300,14 +300,14 @@ async def test_whoever_asks_whatever_filter_the_cache_changes_nothing(tmp_path: 
             await ingested(ragstone, tmp_path / "files" / f"{number}.txt", text, *allowed)
         decisions: set[str] = set()
         for turn in range(150):
-            ask = Ask(r.choice(same), r.choice(principals), where=a_filter(r))
+            ask = Ask(r.choice(same), r.choice(principals), where=a_filter(r), top_k=20)
             found, decision = await searched(ragstone, ask)
             decisions.add(decision.split()[-1])
-            fresh = [
-                (await searched(ragstone, replace(ask, question=question, cache=False)))[0]
+            fresh = [  # as sets: in texts this alike the order is a matter of rounding
+                set((await searched(ragstone, replace(ask, question=question, cache=False)))[0])
                 for question in (same if decision != "unknown" else (ask.question,))
             ]
-            assert found in fresh
+            assert set(found) in fresh
             if turn % 40 == 39:
                 documents = await ragstone.documents(ask.principal, "default")
                 await ragstone.delete(ask.principal, "default", [d.path for d in documents[:1]])

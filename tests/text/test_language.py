@@ -59,9 +59,9 @@ def test_given_a_thousand_characters_when_detected_then_it_takes_about_a_millise
     detect(text)
     times = []
     for _ in range(20):
-        started = time.perf_counter()
+        started = time.process_time()
         detect(text)
-        times.append(time.perf_counter() - started)
+        times.append(time.process_time() - started)
     assert min(times) < 0.002
 
 

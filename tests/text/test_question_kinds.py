@@ -85,8 +85,8 @@ def test_any_text_can_be_read(text: str, language: str, continues: bool) -> None
     "text", ["a" * 5000, "what is " * 700, "的" * 5000, "a b " * 1500, "가한 나의 " * 800]
 )
 def test_long_texts_take_no_time(text: str, language: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
 
     by_rules(text, language, continues=True)
 
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5

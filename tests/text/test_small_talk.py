@@ -100,9 +100,9 @@ def test_any_text_can_be_read(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["hi " * 2000, "好" * 5000, "?" * 5000, "bye,bye;" * 700])
 def test_long_texts_take_no_time(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
 
     matched(text)
     without_opening(text)
 
-    assert time.perf_counter() - started < 0.2
+    assert time.process_time() - started < 0.2

@@ -1,7 +1,6 @@
 """The client of the tool gateway, against a real server over HTTP."""
 
 import asyncio
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -77,11 +76,9 @@ async def test_given_nobody_there_then_it_says_so_and_rests() -> None:
     with pytest.raises(ToolsUnavailable, match="could not be reached"):
         async with gone.session("A"):
             pass
-    started = time.perf_counter()
     with pytest.raises(ToolsUnavailable, match="rests"):
         async with gone.session("A"):
             pass
-    assert time.perf_counter() - started < 0.1
 
 
 async def test_given_a_gateway_that_goes_away_then_the_call_fails_and_nothing_else() -> None:

@@ -24,6 +24,9 @@ COPIES = 3
 NICE = 10
 """Searches go first."""
 
+ZEROS = bytes(64 * 1024)
+"""What is left out of a copy, block by block."""
+
 
 class Builder:
     """Optimizes one shard at a time; `stop` ends the one that is being built."""
@@ -61,7 +64,7 @@ class Builder:
         with held.lock:
             held.shard.flush()
             shutil.rmtree(building, ignore_errors=True)
-            shutil.copytree(held.path, building)
+            shutil.copytree(held.path, building, copy_function=_copy_sparse)
             held.journal = []
             held.unoptimized = 0
 
@@ -94,6 +97,18 @@ class Builder:
                 lock=held.lock,
             )
             self._pool.replace(collection, held, built)
+
+
+def _copy_sparse(source: str, target: str) -> None:
+    """Copy a file without its zeros: Edge sets aside 270 MB for a shard of 2,000 chunks, and
+    writers wait while it is copied."""
+    with Path(source).open("rb") as old, Path(target).open("wb") as new:
+        while block := old.read(len(ZEROS)):
+            if block == ZEROS:
+                new.seek(len(block), os.SEEK_CUR)
+            else:
+                new.write(block)
+        new.truncate(old.tell())
 
 
 def main(path: str, dimensions: str) -> None:
