@@ -81,6 +81,16 @@ def test_a_phrase_without_a_word_is_never_found() -> None:
     assert Phrases(["?!", ""]).find("?!") == []
 
 
+@pytest.mark.parametrize(
+    "phrase",
+    ["一二三四五六七八九十百千万年", "the talk on what the new boss of our firm in Oslo gets paid"],
+)
+def test_a_long_phrase_is_found_by_its_beginning(phrase: str) -> None:
+    assert Phrases([phrase]).find(normal(f"x {phrase}"))
+    assert Phrases([phrase]).find(normal(phrase[:-1]))
+    assert not Phrases([phrase]).find(phrase[:6])
+
+
 @given(st.text(st.characters(codec=None), max_size=200))
 def test_any_text_is_read(text: str) -> None:
     form = normal(text)

@@ -9,6 +9,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import reduce
+from itertools import islice
 
 MOST_UNITS = 12
 """A phrase of more words, or more Chinese characters, is found by its first ones."""
@@ -74,11 +76,7 @@ def normal(text: str) -> str:
 
 def key(phrase: str) -> str:
     """What two spellings of a phrase have in common; empty for a phrase without a word."""
-    joined = ""
-    for unit in _units(normal(phrase)):
-        if unit.kind != "owner" and not (unit.text in _LINKS and joined):
-            joined = _join(joined, _singular(unit))
-    return joined
+    return _form(_said(_units(normal(phrase))))
 
 
 class Phrases:
@@ -88,7 +86,7 @@ class Phrases:
         self._keys: dict[str, list[str]] = {}
         self._heads: set[str] = set()
         for phrase in phrases:
-            for form in {key(phrase), key(phrase.replace("-", ""))} - {""}:
+            for form in {_beginning(phrase), _beginning(phrase.replace("-", ""))} - {""}:
                 self._keys.setdefault(form, []).append(phrase)
                 self._heads.add(_head(form))
         self._longest = max(map(len, self._keys), default=0)
@@ -113,9 +111,7 @@ class Phrases:
     def _candidates(self, units: list[_Unit], first: int) -> Iterator[tuple[str, int, int]]:
         """Forms that begin in the unit `first`, with their places."""
         begun: dict[str, int] | None = None
-        for unit in units[first : first + MOST_UNITS]:
-            if begun is not None and (unit.kind == "owner" or unit.text in _LINKS):
-                continue
+        for unit in islice(_said(units[first : first + 2 * MOST_UNITS]), MOST_UNITS):
             for form, start, end in _ends(unit, begun is None):
                 for joined, at in _joined(begun, form, start, unit.hyphen):
                     yield joined, at, end
@@ -127,6 +123,24 @@ class Phrases:
             if not grown:
                 return
             begun = grown
+
+
+def _said(units: Iterable[_Unit]) -> Iterator[_Unit]:
+    """The units that tell a phrase from another one."""
+    begun = False
+    for unit in units:
+        if unit.kind != "owner" and not (begun and unit.text in _LINKS):
+            begun = True
+            yield unit
+
+
+def _beginning(phrase: str) -> str:
+    """The key of what a phrase is found by."""
+    return _form(islice(_said(_units(normal(phrase))), MOST_UNITS))
+
+
+def _form(units: Iterable[_Unit]) -> str:
+    return reduce(_join, map(_singular, units), "")
 
 
 def bare(word: str) -> list[str]:
