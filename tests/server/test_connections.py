@@ -87,6 +87,18 @@ def test_given_a_head_that_comes_byte_by_byte_then_it_is_ended_all_the_same(
         assert 1 < time.monotonic() - started < 6
 
 
+def test_given_a_head_without_end_then_it_is_refused(server: tuple[str, int]) -> None:
+    with connected(server[0]) as connection:
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\nX-A: ")
+        with contextlib.suppress(OSError):
+            for _ in range(200):
+                connection.sendall(b"b" * 1000)
+                time.sleep(0.002)
+        with contextlib.suppress(ConnectionResetError):
+            assert connection.recv(1000).startswith(b"HTTP/1.1 400")
+        assert ended(connection, 5)
+
+
 def test_given_a_connection_that_was_answered_then_the_next_head_must_come_too(
     server: tuple[str, int],
 ) -> None:

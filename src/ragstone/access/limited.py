@@ -6,6 +6,7 @@ from contextlib import aclosing
 from typing import Any
 
 from ragstone.access.asking import ASKING
+from ragstone.access.deadline import Deadline
 from ragstone.access.rates import Rates
 from ragstone.access.slots import Slots
 from ragstone.caller import Caller
@@ -38,10 +39,10 @@ class Limited:
         key = limited_key(ASKING.get())
         await self._affordable(key)
         async with self._slots.place(key), aclosing(self._service.ask(ask)) as events:
-            end = asyncio.get_running_loop().time() + self._seconds
+            end = Deadline(asyncio.get_running_loop().time() + self._seconds)
             try:
                 while True:
-                    async with asyncio.timeout_at(end):
+                    with end:
                         event = await anext(events, None)
                     if event is None:
                         return
@@ -50,6 +51,8 @@ class Limited:
             except TimeoutError:
                 message = f"The answer took longer than {self._seconds:g} s and was stopped."
                 yield Failed(RequestTimeout(message), Turn(ask))
+            finally:
+                end.close()
 
     async def search(self, ask: Ask) -> Found:
         """As `Service.search`; raises TooManyRequests."""

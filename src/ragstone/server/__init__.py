@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import uvloop
+
 from ragstone.errors import ConfigError, DataDirectoryInUse
 from ragstone.remote import SERVER_FILE, find_server
 from ragstone.server import workers
@@ -26,7 +28,7 @@ def serve(settings: Settings, say: Callable[[str], None] = print) -> None:
     credentials, and for processes that cannot share what they need; DataDirectoryInUse.
     """
     workers.check(settings)
-    asyncio.run(_serve(settings, say))
+    uvloop.run(_serve(settings, say))
 
 
 async def _serve(settings: Settings, say: Callable[[str], None]) -> None:

@@ -5,12 +5,15 @@ import logging
 import resource
 from typing import Any, ClassVar
 
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 log = logging.getLogger(__name__)
 
 FILES_BESIDES = 512
 """Files that a process has open besides its connections: databases, the index, models."""
+
+HEAD_BYTES = 64 * 1024
+"""Bytes of a request's head from which the connection is ended."""
 
 
 def room_for(connections: int) -> int:
@@ -29,14 +32,15 @@ def room_for(connections: int) -> int:
     return room
 
 
-class Connection(H11Protocol):
+class Connection(HttpToolsProtocol):
     """HTTP/1.1 for uvicorn: of `most` connections at a time, each request's head must be there
-    `head_seconds` after the connection began or the head's first byte came."""
+    `head_seconds` after the connection began or the head's first byte came, in `HEAD_BYTES`."""
 
     head_seconds: ClassVar[float]
     most: ClassVar[int]
 
     _head_timer: asyncio.TimerHandle | None = None
+    _head_bytes = 0
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -51,6 +55,9 @@ class Connection(H11Protocol):
             self._unwatch_head()
         elif self.timeout_keep_alive_task is None:
             self._watch_head()
+            self._head_bytes += len(data)
+            if self._head_bytes > HEAD_BYTES:
+                self.send_400_response("The head of the request is too large.")
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
@@ -70,6 +77,7 @@ class Connection(H11Protocol):
             self._head_timer = self.loop.call_later(self.head_seconds, self._give_up)
 
     def _unwatch_head(self) -> None:
+        self._head_bytes = 0
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None

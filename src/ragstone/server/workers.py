@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from multiprocessing.context import SpawnProcess
 from multiprocessing.synchronize import Event
 
+import uvloop
+
 from ragstone.errors import ConfigError, RagstoneError
 from ragstone.server.answering import answer
 from ragstone.settings import Settings
@@ -127,6 +129,6 @@ def _work(settings: Settings, listener: socket.socket, token: str, ready: Event)
     """What a process does: serve until it is told to stop."""
     logging.basicConfig(level=settings.log_level)
     try:
-        asyncio.run(answer(settings, listener, token, ready.set))
+        uvloop.run(answer(settings, listener, token, ready.set))
     except RagstoneError as error:
         sys.exit(f"ragstone: {error.message}")

@@ -12,7 +12,7 @@ from ragstone.stage import Emit, Stage, Step
 from ragstone.stages.citations import citation
 from ragstone.text.markers import cited_sentences
 from ragstone.text.sentences import Span, sentences
-from ragstone.text.words import content_words
+from ragstone.text.words import content_word_set
 from ragstone.turn import Passage, Turn
 
 OFTEN = 3
@@ -62,7 +62,7 @@ def _claims(answer: Answer) -> dict[int, list[str]]:
 
 
 def _citation(passage: Passage, claims: Sequence[str]) -> Citation:
-    known = [(claim, frozenset(content_words(claim))) for claim in claims]
+    known = [(claim, content_word_set(claim)) for claim in claims]
     supports = {
         span: _support(known, passage.text[span.start : span.end]) for span in _spans(passage.text)
     }
@@ -84,7 +84,7 @@ def _spans(text: str) -> Iterator[Span]:
 
 def _support(claims: Sequence[tuple[str, frozenset[str]]], sentence: str) -> float:
     """The sentence's support of the claim, given with its words, that it supports most."""
-    words = frozenset(content_words(sentence))
+    words = content_word_set(sentence)
     return max(_shared(claim, own, sentence, words) for claim, own in claims)
 
 

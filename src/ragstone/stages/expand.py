@@ -11,7 +11,7 @@ from ragstone.records import Collection
 from ragstone.stage import Emit, Stage, Step
 from ragstone.stages.searching import visible
 from ragstone.text.stitching import narrowed, paragraphs, stitched
-from ragstone.text.words import content_words
+from ragstone.text.words import content_word_set
 from ragstone.turn import Hit, Turn
 
 SECTION_CHUNKS = 8
@@ -30,7 +30,7 @@ class Expand(Stage):
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
         plan = turn.plan
         if plan.unit == "paragraph":
-            asked = frozenset(content_words(" ".join(turn.queries)))
+            asked = content_word_set(" ".join(turn.queries))
             hits = tuple(replace(hit, chunk=_paragraph(hit.chunk, asked)) for hit in turn.hits)
             return Step(replace(turn, hits=hits), "paragraphs")
         reach = SECTION_CHUNKS if plan.unit == "section" else plan.neighbours
@@ -93,5 +93,5 @@ def _paragraph(chunk: Chunk, asked: frozenset[str]) -> Chunk:
     spans = list(paragraphs(chunk.text))
     if len(spans) < 2:
         return chunk
-    shares = [len(asked & set(content_words(chunk.text[s.start : s.end]))) for s in spans]
+    shares = [len(asked & content_word_set(chunk.text[s.start : s.end])) for s in spans]
     return narrowed(chunk, spans[shares.index(max(shares))])

@@ -11,7 +11,7 @@ from ragstone.ports import Kit
 from ragstone.stage import Emit, Stage, Step
 from ragstone.stages.searching import weights as base
 from ragstone.text.fusion import Weights, fuse
-from ragstone.text.words import content_words
+from ragstone.text.words import content_word_set
 from ragstone.turn import Hit, RankedList, Turn
 
 PENALTIES: Mapping[str, float] = {"glossary": 0.3, "toc": 0.5, "credits": 0.4}
@@ -48,7 +48,7 @@ class Fuse(Stage):
     def _hits(self, turn: Turn, weights: Weights) -> Iterable[Hit]:
         dense, bm25 = _best(turn.lists, "dense"), _best(turn.lists, "bm25")
         boost = self.title_boost
-        asked = frozenset(content_words(" ".join(turn.queries))) if boost else frozenset[str]()
+        asked = content_word_set(" ".join(turn.queries)) if boost else frozenset[str]()
         for chunk_id, score in fuse(turn.lists, weights).items():
             chunk = turn.chunks.get(chunk_id)
             if chunk is not None and chunk.kind not in HIDDEN:
@@ -60,7 +60,7 @@ class Fuse(Stage):
 
 def _said(asked: frozenset[str], chunk: Chunk) -> float:
     """The share of the question's words that the title holds."""
-    return len(asked & set(content_words(chunk.title))) / len(asked) if asked else 0.0
+    return len(asked & content_word_set(chunk.title)) / len(asked) if asked else 0.0
 
 
 def _best(lists: Iterable[RankedList], source: str) -> dict[str, float]:

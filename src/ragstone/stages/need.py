@@ -18,7 +18,7 @@ from ragstone.text.answer_stream import AnswerStream
 from ragstone.text.claims import answer_sentences
 from ragstone.text.fences import fenced
 from ragstone.text.json_answer import json_answer
-from ragstone.text.words import content_words
+from ragstone.text.words import content_word_set
 from ragstone.turn import Message, Turn
 
 MESSAGES = 20
@@ -125,8 +125,8 @@ def _asked(turn: Turn, said: Sequence[Message]) -> str:
 def _was_said(text: str, said: Sequence[Message]) -> bool:
     """Whether most words of the answer were said before: one of a single word claims nothing that
     could be checked otherwise."""
-    words = set(content_words(text))
-    known = {word for one in said for word in content_words(one.text)}
+    words = content_word_set(text)
+    known = frozenset[str]().union(*(content_word_set(one.text) for one in said))
     return bool(words) and len(words & known) >= SAID * len(words)
 
 

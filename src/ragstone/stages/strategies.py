@@ -7,7 +7,7 @@ from dataclasses import replace
 from ragstone.chunk import Chunk
 from ragstone.stages.searching import LEAST_FEEDBACK, Found, Searching
 from ragstone.text.fusion import fuse
-from ragstone.text.words import STOPWORDS, content_words, words
+from ragstone.text.words import STOPWORDS, content_word_set, words
 from ragstone.turn import RankedList, Scored, Strategy
 
 DOCUMENTS = 5
@@ -131,8 +131,8 @@ def best_documents(search: Searching, found: Found) -> list[str]:
 def hop(question: str, chunks: Sequence[Chunk]) -> str:
     """The question with the names that the best chunks add to it; empty if they add none."""
     known = set(words(question))
-    asked = set(content_words(question))
-    sentences = sorted(chunks, key=lambda c: -len(asked & set(content_words(c.text))))
+    asked = content_word_set(question)
+    sentences = sorted(chunks, key=lambda c: -len(asked & content_word_set(c.text)))
     names = [
         name
         for chunk in sentences

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ragstone.text.sentences import sentences
-from ragstone.text.words import content_words
+from ragstone.text.words import content_word_set
 from ragstone.turn import Passage
 
 HELD = 4
@@ -37,14 +37,14 @@ class Origins:
     """Says which of the passages a sentence comes from."""
 
     def __init__(self, passages: Sequence[Passage]) -> None:
-        self._held = {p.number: frozenset(content_words(p.text)) for p in passages}
+        self._held = {p.number: content_word_set(p.text) for p in passages}
         counts = Counter(word for words in self._held.values() for word in words)
         self._weights = {word: math.log(1 + len(passages) / n) for word, n in counts.items()}
         self._unseen = math.log(1 + len(passages))
 
     def source(self, sentence: str) -> int | None:
         """The number of the passage that holds most of the sentence, None if none holds enough."""
-        words = frozenset(content_words(sentence))
+        words = content_word_set(sentence)
         if len(words) < LEAST_WORDS or not self._held:
             return None
         shares = {number: self._weight(words & held) for number, held in self._held.items()}

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ragstone.text.words import STOPWORDS, content_words, words
+from ragstone.text.words import STOPWORDS, content_word_set, words
 
 ENOUGH = 0.6
 """Share of the question's content words from which passages can be sufficient."""
@@ -13,7 +13,7 @@ MOST_ASPECTS = 5
 def coverage(question: str, texts: Sequence[str]) -> tuple[float, tuple[str, ...]]:
     """The share (0..1) of the question's content words that stand in the texts, and the words that
     do not, as they are asked, neighbours together; 1 for a question without any."""
-    held = {word for text in texts for word in content_words(text)}
+    held = frozenset[str]().union(*map(content_word_set, texts))
     wanted, missing = 0, 0
     aspects: list[list[str]] = [[]]
     for piece in question.split():

@@ -2,6 +2,8 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 _MARKS = (
@@ -15,6 +17,9 @@ _SILENT = re.compile(
     r"[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]+"
 )
 """Vowel points of Hebrew and Arabic, which most texts leave out, and the line that stretches."""
+
+LONG = 40
+"""Letters and digits from which a run is no word of a language: it is compared as it is."""
 
 _UNSPACED = re.compile(
     r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+"
@@ -49,6 +54,12 @@ def words(text: str) -> list[str]:
     return found
 
 
+@lru_cache(1024)
+def content_word_set(text: str) -> frozenset[str]:
+    """The same, each once; kept, because several stages look at the same passages."""
+    return frozenset(content_words(text))
+
+
 def content_words(text: str) -> list[str]:
     """The words that carry meaning; all of them if none does."""
     every = words(text)
@@ -57,7 +68,7 @@ def content_words(text: str) -> list[str]:
 
 def stem(word: str) -> str:
     """The stem of one casefolded word of a script with spaces."""
-    return (_stemmed(word) or [word])[0]
+    return (_stemmed(word) or (word,))[0]
 
 
 def in_pairs(word: str) -> bool:
@@ -65,9 +76,9 @@ def in_pairs(word: str) -> bool:
     return _UNSPACED.search(word) is not None
 
 
-def _split(word: str) -> list[str]:
+def _split(word: str) -> Sequence[str]:
     if word.isascii():
-        return _stemmed(word)
+        return _stemmed(word) if len(word) < LONG else (word,)
     parts: list[str] = []
     position = 0
     for match in _UNSPACED.finditer(word):
@@ -75,16 +86,18 @@ def _split(word: str) -> list[str]:
         run = match.group()
         parts += [a + b for a, b in pairwise(run)] or [run]
         position = match.end()
-    return parts + _stemmed(word[position:])
+    return [*parts, *_stemmed(word[position:])]
 
 
-def _stemmed(word: str) -> list[str]:
+@lru_cache(20_000)
+def _stemmed(word: str) -> tuple[str, ...]:
+    """The stem, or nothing for nothing; kept, because most words come again and again."""
     if not word:
-        return []
+        return ()
     if word in STOPWORDS or not word.isascii() or not word.isalpha():
-        return [word]
+        return (word,)
     for ending, least in (("ies", 5), ("ing", 6), ("ed", 5), ("es", 5), ("s", 4), ("e", 5)):
         if word.endswith(ending) and len(word) >= least and not word.endswith("ss"):
             stem = word[: -len(ending)] + ("y" if ending == "ies" else "")
-            return [stem[:-1] if len(stem) > 3 and stem[-1] == stem[-2] != "l" else stem]
-    return [word]
+            return (stem[:-1] if len(stem) > 3 and stem[-1] == stem[-2] != "l" else stem,)
+    return (word,)
