@@ -18,8 +18,8 @@ def redis(tmp_path: Path) -> Iterator[RedisServer]:
         yield server
 
 
-def a_cache(server: RedisServer, ttl: float = 100.0, pause: float = 0.0) -> RedisCache:
-    return RedisCache(server.url, "", 100, ttl, pause)
+def a_cache(server: RedisServer, ttl: float = 100.0, rest: float = 0.0) -> RedisCache:
+    return RedisCache(server.url, "", 100, ttl, rest)
 
 
 async def test_given_two_servers_then_what_one_keeps_the_other_finds(redis: RedisServer) -> None:
@@ -76,7 +76,7 @@ async def test_given_redis_is_lost_then_it_is_said_once_and_heals(
 
 
 async def test_given_redis_is_lost_then_it_is_left_alone_for_a_while(redis: RedisServer) -> None:
-    cache = a_cache(redis, pause=60)
+    cache = a_cache(redis, rest=60)
     redis.freeze()
     await cache.missed()
     started = time.monotonic()

@@ -116,7 +116,7 @@ async def test_given_redis_then_it_stands_before_the_database_until_it_is_gone(
 ) -> None:
     with redis_server(tmp_path) as server:
         async with open_database(tmp_path / "state.sqlite") as database:
-            shared = RedisTexts(server.url, pause=0.1)
+            shared = RedisTexts(server.url, rest=0.1)
             one, two = SqlTemplates(database, shared), SqlTemplates(database, shared)
             await one.put("mode.simple", "- One.", "", "ann")
             [key] = [key async for key in shared._redis.scan_iter(f"{PREFIX}*")]

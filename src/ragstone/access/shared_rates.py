@@ -1,22 +1,12 @@
 """How much a credential used in the last minute, counted by all servers together in Redis."""
 
-import logging
 import time
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
-
-from redis.exceptions import RedisError
+from collections.abc import Callable
 
 from ragstone.access.rates import MINUTE, Allowance, LocalRates, allowed
-from ragstone.redis_client import redis_client
-
-log = logging.getLogger(__name__)
-T = TypeVar("T")
+from ragstone.redis_client import REST, Attempts, closed, redis_client
 
 PREFIX = "ragstone:rate:"
-PAUSE = 5.0
-"""Seconds before a Redis that did not answer is tried again."""
-
 TAKE = """
 local before = tonumber(redis.call('GET', KEYS[1]) or '0')
 local used = tonumber(redis.call('GET', KEYS[2]) or '0')
@@ -38,21 +28,22 @@ class SharedRates:
         self,
         url: str,
         password: str,
-        pause: float = PAUSE,
+        rest: float = REST,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._redis = redis_client(url, password)
+        self._attempts = Attempts(url, "each server counts requests for itself", rest)
         self._alone = LocalRates(clock)
-        self._pause = pause
         self._clock = clock
-        self._silent_until = 0.0
 
     async def take(self, name: str, limit: int, cost: int = 1) -> Allowance:
         now = self._clock()
         minute, into = divmod(now, MINUTE)
         keys = [_name(name, int(minute) - 1), _name(name, int(minute))]
         share = 1 - into / MINUTE
-        found = await self._try(lambda: self._redis.eval(TAKE, 2, *keys, cost, limit, share))
+        found = await self._attempts.make(
+            lambda: self._redis.eval(TAKE, 2, *keys, cost, limit, share), None
+        )
         if found is None:
             return await self._alone.take(name, limit, cost)
         return allowed(int(found[0]), int(found[1]), limit, cost, now)
@@ -67,22 +58,11 @@ class SharedRates:
                 await pipeline.execute()
             return True
 
-        if await self._try(added) is None:
+        if not await self._attempts.make(added, False):
             await self._alone.add(name, cost)
 
     async def aclose(self) -> None:
-        await self._redis.aclose()
-
-    async def _try(self, work: Callable[[], Awaitable[T]]) -> T | None:
-        """What Redis says, None while it does not answer."""
-        if self._clock() < self._silent_until:
-            return None
-        try:
-            return await work()
-        except (RedisError, OSError) as error:
-            self._silent_until = self._clock() + self._pause
-            log.warning("Redis does not answer (%s); each server counts for itself.", error)
-            return None
+        await closed(self._redis)
 
 
 def _name(name: str, minute: int) -> str:

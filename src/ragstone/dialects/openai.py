@@ -9,15 +9,24 @@ from typing import Any, cast
 
 import numpy as np
 from fastapi import APIRouter, Request
+from fastapi.routing import APIRoute
 from starlette.responses import Response
 
 from ragstone.dialects import sse
-from ragstone.dialects.http import Json, last, openai_error, unless_left
+from ragstone.dialects.http import (
+    OPENAI_PREFIX,
+    Json,
+    Refusal,
+    error_response,
+    last,
+    openai_error,
+    unless_left,
+)
 from ragstone.dialects.identity import Who, narrowed
 from ragstone.dialects.openai_answers import Completion
 from ragstone.dialects.openai_requests import CHAT_MODELS, ChatRequest, EmbeddingRequest
 from ragstone.dialects.openapi import STREAM, documented
-from ragstone.errors import InputError, RagstoneError, UnknownModel
+from ragstone.errors import InputError, NoChatModel, NoVision, RagstoneError, UnknownModel
 from ragstone.events import Done, Event, Failed, Sources, Thinking, Token
 from ragstone.metrics import Metrics
 from ragstone.service import Service
@@ -26,9 +35,27 @@ EMBEDDING_PURPOSE = "embedding"
 CHARACTERS_PER_TOKEN = 4
 
 
+class OpenAiRoute(APIRoute):
+    """A route whose refusals have the status that OpenAI's servers give them."""
+
+    @staticmethod
+    def refused(refusal: Refusal) -> Response:
+        """The refusal of images that no model can look at is 400, as all that is about images."""
+        unseen = isinstance(refusal.error, NoChatModel | NoVision)
+        return error_response(
+            OPENAI_PREFIX,
+            400 if unseen else refusal.status,
+            refusal.message,
+            code=refusal.code,
+            retry=refusal.retry,
+            param=refusal.param,
+            headers=refusal.headers,
+        )
+
+
 def router(service: Service, metrics: Metrics) -> APIRouter:
     """The routes below /v1."""
-    routes = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
+    routes = APIRouter(prefix=OPENAI_PREFIX, tags=["OpenAI-compatible"], route_class=OpenAiRoute)
 
     @routes.post(
         "/chat/completions",
@@ -36,10 +63,12 @@ def router(service: Service, metrics: Metrics) -> APIRouter:
         responses=documented("application/json", STREAM),
     )
     async def chat_completions(body: ChatRequest, request: Request, caller: Who) -> Response:
-        """Answer the last message from the documents, streamed or in one piece."""
+        """Answer the last message from the documents, or from the images that it holds, streamed
+        or in one piece."""
         completion = Completion(body, f"chatcmpl-{uuid.uuid4().hex}")
         ask = replace(body.ask(completion.id), principal=caller.principal)
-        narrowed(caller, ask.collection)
+        if not ask.pictures:
+            narrowed(caller, ask.collection)
         events = metrics.observe(ask, service.ask(ask))
         if body.stream:
             return sse.EventStream(_stream(completion, events))

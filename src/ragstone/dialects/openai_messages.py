@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from ragstone.dialects.http import well_formed
-from ragstone.errors import InputError
-from ragstone.tool import ANY_ARGUMENTS, Tool, ToolCall, ToolResult, ToolStep
+from ragstone.dialects.pictures import of_urls
+from ragstone.errors import InputError, TooLarge
+from ragstone.tool import ANY_ARGUMENTS, Picture, Tool, ToolCall, ToolResult, ToolStep
 from ragstone.turn import Message
 
 Text = Annotated[str, AfterValidator(well_formed)]
@@ -19,11 +20,29 @@ class Lenient(BaseModel):
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
 
 
-class Part(Lenient):
-    """A part of a message's content; only text can be answered."""
+class ImageUrl(Lenient):
+    """Where an image is: in the URL itself."""
 
-    type: str
+    url: str = Field(description="PNG, JPEG, GIF or WebP as a data URL; nothing is fetched.")
+    detail: str | None = Field(None, description="Not used: the model decides.")
+
+
+class Part(Lenient):
+    """A part of a message's content: text, or an image."""
+
+    type: str = Field(description="text or image_url.")
     text: Text | None = None
+    image_url: ImageUrl | None = None
+
+
+def _kind(content: Any) -> str:
+    return "parts" if isinstance(content, list) else "text"
+
+
+# Told apart by hand, as an error in a part would else be reported as "should be a text".
+Content = Annotated[
+    Annotated[Text, Tag("text")] | Annotated[list[Part], Tag("parts")], Discriminator(_kind)
+]
 
 
 class CalledFunction(Lenient):
@@ -44,21 +63,39 @@ class ChatMessage(Lenient):
     """One message of the conversation."""
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
-    content: Text | list[Part] | None = None
+    content: Content | None = None
     tool_calls: list[Call] | None = None
     tool_call_id: Text | None = None
 
     @property
     def text(self) -> str:
-        """The content as text; raises InputError if a part is something else."""
+        """The content's text, without its images; raises InputError for any other part."""
         if not isinstance(self.content, list):
             return self.content or ""
-        other = [part.type for part in self.content if part.type != "text"]
+        other = [part.type for part in self.content if part.type not in ("text", "image_url")]
         if other:
             raise InputError(
-                f"A message holds a part of type {other[0][:50]!r}; only text can be answered."
+                f"A message holds a part of type {other[0][:50]!r}; only the types text and "
+                "image_url can be answered."
             )
-        return "\n".join(part.text or "" for part in self.content)
+        return "\n".join(part.text or "" for part in self.content if part.type == "text")
+
+    @property
+    def images(self) -> list[str]:
+        """The addresses of the content's images, empty where one has none."""
+        parts = self.content if isinstance(self.content, list) else []
+        found = (part.image_url for part in parts if part.type == "image_url")
+        return [image.url if image else "" for image in found]
+
+    @property
+    def only_text(self) -> str:
+        """The content as text; raises InputError if a part is something else."""
+        if self.images:
+            raise InputError(
+                f"A message of the role {self.role} holds an image_url; "
+                "images belong into messages of the role user."
+            )
+        return self.text
 
 
 class Function(Lenient):
@@ -107,7 +144,7 @@ def steps(messages: Sequence[ChatMessage]) -> tuple[ToolStep, ...]:
         if message.tool_calls:
             called = ((one.id, one.function) for one in message.tool_calls)
             calls = tuple(ToolCall(id, what.name, what.arguments) for id, what in called)
-            made.append(ToolStep(calls, text=message.text))
+            made.append(ToolStep(calls, text=message.only_text))
         elif message.role == "tool":
             made[-1:] = [_with_result(made[-1] if made else ToolStep(()), message)]
     for step in made:
@@ -121,12 +158,21 @@ def _with_result(step: ToolStep, message: ChatMessage) -> ToolStep:
     call_id = message.tool_call_id or ""
     if call_id not in names:
         raise InputError("A message of the role tool belongs to no call before it.")
-    result = ToolResult(call_id, names[call_id], message.text)
+    result = ToolResult(call_id, names[call_id], message.only_text)
     return ToolStep(step.calls, (*step.results, result), step.text)
 
 
+def looked_at(question: ChatMessage) -> tuple[Picture, ...]:
+    """The images of the question; raises InputError for what is none, as OpenAI's servers do."""
+    try:
+        return of_urls(question.images)
+    except TooLarge as error:
+        raise InputError(error.message) from error
+
+
 def history(messages: Sequence[ChatMessage]) -> list[Message]:
-    """What was said before; calls of tools for earlier questions are left out."""
+    """What was said before. Calls of tools for earlier questions are left out, and so are their
+    images, which clients send again with every question."""
     roles: dict[str, Literal["user", "assistant", "system"]] = {
         "user": "user",
         "assistant": "assistant",

@@ -12,6 +12,7 @@ from ragstone.dialects.openai_messages import (
     OfferedTool,
     asked,
     history,
+    looked_at,
     steps,
 )
 from ragstone.errors import InputError, InvalidRoom, UnknownModel
@@ -98,9 +99,12 @@ class ChatRequest(Lenient):
         """The question; raises UnknownModel, and InputError for a conversation without one."""
         before, question, after = asked(self.messages)
         stop = [self.stop] if isinstance(self.stop, str) else self.stop or []
+        pictures = looked_at(question)
         return Ask(
             question=question.text,
             collection=self.collection or "default",
+            # What is in an image stands in no document.
+            search_type="gpt" if pictures else "rag",
             level=self.level or _level(self.model),
             top_k=self.top_k,
             prefer=self.prefer,
@@ -115,6 +119,7 @@ class ChatRequest(Lenient):
             cache=self.cache is not False,
             tools=self._offered(),
             tool_choice=self._choice(),
+            pictures=pictures,
             steps=steps(after),
             id=id,
         )

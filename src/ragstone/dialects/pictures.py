@@ -15,6 +15,7 @@ MOST = 8
 MOST_BYTES = 10_000_000
 """Bytes of one image; SERVER__MAX_REQUEST_MB bounds them all."""
 
+_URL = re.compile("(data|https?):", re.IGNORECASE)
 _DATA_URL = re.compile(r"data:[^,]{0,200};base64,")
 
 
@@ -26,6 +27,13 @@ def pictures(given: Sequence[str]) -> tuple[Picture, ...]:
     if len(given) > MOST:
         raise InputError(f"{len(given)} images are too many; send at most {MOST}.")
     return tuple(_decoded(one) for one in given)
+
+
+def of_urls(given: Sequence[str]) -> tuple[Picture, ...]:
+    """The images of data URLs, bare base64 being none; raises InputError and TooLarge."""
+    if not all(_URL.match(url) for url in given):
+        raise InputError("An image_url needs a url that begins like data:image/png;base64,.")
+    return pictures(given)
 
 
 def picture(data: bytes) -> Picture:

@@ -10,28 +10,17 @@ key of its own that ends by itself. A set of all entries by last use tells which
     {PREFIX}figures     hash     hits, misses, saved seconds
 """
 
-import logging
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
-from typing import TypeVar
+from collections.abc import Callable
 
 import numpy as np
-from redis.exceptions import RedisError
 
 from ragstone.ports import CacheFigures, Kept, Near, Vectors
-from ragstone.redis_client import redis_client
+from ragstone.redis_client import REST, Attempts, closed, redis_client
 from ragstone.state.cache_codec import FORMAT, key, packed, unpacked
 from ragstone.state.cache_shelf import Shelf
 
-log = logging.getLogger(__name__)
-
-T = TypeVar("T")
-
 PREFIX = f"ragstone:cache:{FORMAT}:"
-PAUSE = 5.0
-"""Seconds before a Redis that did not answer is tried again."""
-
 IN_ONE_READ = 1000
 STREAMS_KEPT = 2
 """How many times the life of an entry a scope without new ones is kept."""
@@ -59,25 +48,23 @@ class RedisCache:
         password: str,
         max_entries: int,
         ttl: float,
-        pause: float = PAUSE,
+        rest: float = REST,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._redis = redis_client(url, password)
-        self._where = url.rpartition("@")[2] if "@" in url else url
+        self._attempts = Attempts(url, "questions go on without the cache", rest)
         self._max = max_entries
         self._ttl = ttl
-        self._pause = pause
         self._clock = clock
         self._shelves: dict[str, tuple[Shelf, str]] = {}
-        self._closed_until = 0.0
 
     async def open(self) -> None:
         """Say at once if Redis does not answer; the server starts all the same."""
-        await self._tried(self._redis.ping, None)
+        await self._attempts.make(self._redis.ping, None)
 
     async def near(self, scope: str, vector: Vectors, least: float, limit: int) -> list[Near]:
-        await self._tried(lambda: self._refresh(scope, len(vector)), None)
-        if not self._usable or scope not in self._shelves:
+        await self._attempts.make(lambda: self._refresh(scope, len(vector)), None)
+        if not self._attempts.answered or scope not in self._shelves:
             return []
         return self._shelves[scope][0].near(vector, least, limit)
 
@@ -86,28 +73,32 @@ class RedisCache:
 
     async def take(self, scope: str, entry: Near) -> Kept | None:
         name = f"{PREFIX}e:{entry.id}"
-        content = await self._tried(lambda: self._redis.getex(name, px=self._milliseconds), None)
+        content = await self._attempts.make(
+            lambda: self._redis.getex(name, px=self._milliseconds), None
+        )
         kept = unpacked(content) if content else None
         if kept is None:
-            if self._usable and scope in self._shelves:
+            if self._attempts.answered and scope in self._shelves:
                 self._shelves[scope][0].remove(entry.id)
             return None
-        await self._tried(lambda: self._used(scope, entry.id, kept.seconds), None)
+        await self._attempts.make(lambda: self._used(scope, entry.id, kept.seconds), None)
         return kept
 
     async def missed(self) -> None:
-        await self._tried(lambda: self._redis.hincrby(f"{PREFIX}figures", "misses", 1), None)
+        await self._attempts.make(
+            lambda: self._redis.hincrby(f"{PREFIX}figures", "misses", 1), None
+        )
 
     async def keep(self, scope: str, vector: Vectors, kept: Kept) -> None:
-        await self._tried(lambda: self._kept(scope, vector, kept), None)
+        await self._attempts.make(lambda: self._kept(scope, vector, kept), None)
 
     async def figures(self) -> CacheFigures:
-        figures = await self._tried(self._figures, None)
-        return figures or CacheFigures(self._where)
+        figures = await self._attempts.make(self._figures, None)
+        return figures or CacheFigures(self._attempts.where)
 
     async def clear(self) -> int:
         self._shelves.clear()
-        return await self._tried(self._cleared, 0)
+        return await self._attempts.make(self._cleared, 0)
 
     async def rebuild(self) -> int:
         self._shelves.clear()
@@ -118,8 +109,7 @@ class RedisCache:
         self._max, self._ttl = max_entries, ttl
 
     async def aclose(self) -> None:
-        with suppress(RedisError, OSError, TimeoutError):
-            await self._redis.aclose()
+        await closed(self._redis)
 
     async def _refresh(self, scope: str, dimensions: int) -> None:
         """Read what the scope's stream has that is not known here."""
@@ -172,7 +162,7 @@ class RedisCache:
             pipe.hgetall(f"{PREFIX}figures")
             entries, counts = await pipe.execute()
         return CacheFigures(
-            self._where,
+            self._attempts.where,
             True,
             int(entries),
             int(counts.get(b"hits", 0)),
@@ -190,27 +180,3 @@ class RedisCache:
     @property
     def _milliseconds(self) -> int:
         return max(1, int(self._ttl * 1000))
-
-    @property
-    def _usable(self) -> bool:
-        return not self._closed_until
-
-    async def _tried(self, work: Callable[[], Awaitable[T]], otherwise: T) -> T:
-        """What `work` returns, or `otherwise` while Redis does not answer."""
-        if self._closed_until > time.monotonic():
-            return otherwise
-        try:
-            done = await work()
-        except (RedisError, OSError, TimeoutError) as error:
-            if self._usable:
-                log.warning(
-                    "Redis at %s does not answer; questions go on without the cache: %s",
-                    self._where,
-                    error,
-                )
-            self._closed_until = time.monotonic() + self._pause
-            return otherwise
-        if not self._usable:
-            log.info("Redis at %s answers again.", self._where)
-            self._closed_until = 0.0
-        return done

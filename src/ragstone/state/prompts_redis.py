@@ -4,25 +4,13 @@
 """
 
 import json
-import logging
-import time
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
-from typing import TypeVar
+from collections.abc import Mapping
 
-from redis.exceptions import RedisError
+from ragstone.redis_client import REST, Attempts, closed, redis_client
 
-from ragstone.redis_client import redis_client
-
-log = logging.getLogger(__name__)
-
-T = TypeVar("T")
 Texts = Mapping[str, Mapping[str, str]]
 
 PREFIX = "ragstone:prompts:1:"
-PAUSE = 5.0
-"""Seconds before a Redis that did not answer is tried again."""
-
 KEPT = 86_400
 """Seconds that the texts of a mark are kept."""
 
@@ -30,13 +18,12 @@ KEPT = 86_400
 class RedisTexts:
     """`state.templates.SharedTexts` in Redis."""
 
-    def __init__(self, url: str, password: str = "", pause: float = PAUSE) -> None:
+    def __init__(self, url: str, password: str = "", rest: float = REST) -> None:
         self._redis = redis_client(url, password)
-        self._pause = pause
-        self._closed_until = 0.0
+        self._attempts = Attempts(url, "prompts are read from the database", rest)
 
     async def get(self, mark: int) -> Texts | None:
-        said = await self._tried(lambda: self._redis.get(f"{PREFIX}{mark}"))
+        said = await self._attempts.make(lambda: self._redis.get(f"{PREFIX}{mark}"), None)
         try:
             found = json.loads(said) if said else None
         except ValueError:
@@ -45,22 +32,10 @@ class RedisTexts:
 
     async def put(self, mark: int, texts: Texts) -> None:
         said = json.dumps(texts)
-        await self._tried(lambda: self._redis.set(f"{PREFIX}{mark}", said, ex=KEPT))
+        await self._attempts.make(lambda: self._redis.set(f"{PREFIX}{mark}", said, ex=KEPT), None)
 
     async def aclose(self) -> None:
-        with suppress(RedisError, OSError, TimeoutError):
-            await self._redis.aclose()
-
-    async def _tried(self, work: Callable[[], Awaitable[T]]) -> T | None:
-        """What `work` returns, None while Redis does not answer."""
-        if self._closed_until > time.monotonic():
-            return None
-        try:
-            return await work()
-        except (RedisError, OSError, TimeoutError) as error:
-            log.warning("Redis does not answer; prompts are read from the database: %s", error)
-            self._closed_until = time.monotonic() + self._pause
-            return None
+        await closed(self._redis)
 
 
 def _are_texts(found: object) -> bool:
