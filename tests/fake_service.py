@@ -41,7 +41,7 @@ from ragstone.library.configured import Configured
 from ragstone.library.keys import LocalKeys
 from ragstone.library.prompts import LocalPrompts
 from ragstone.library.settings import LocalSettings
-from ragstone.ports import CacheFigures, Function, FunctionCall
+from ragstone.ports import CacheFigures
 from ragstone.records import (
     BlockedQuestion,
     By,
@@ -66,11 +66,11 @@ from ragstone.service import (
     Overview,
     Progress,
 )
-from ragstone.service.functions import FunctionAnswer
 from ragstone.service.maintenance import Maintenance
 from ragstone.service.reading import DocumentText
 from ragstone.service.statistics import Statistics
 from ragstone.settings import Settings
+from ragstone.tool import ToolCall
 from ragstone.turn import Ask, Hit, Passage, Principal, SearchType, Traced, Turn
 from tests.credentials import MemoryKeys
 from tests.fake_jobs import FakeJobs
@@ -164,24 +164,6 @@ BREAKS: dict[str, RagstoneError] = {
 }
 
 
-class FakeFunctions:
-    """Calls the first function that is offered, unless it is asked to answer."""
-
-    def __init__(self) -> None:
-        self.chosen: list[tuple[Ask, Sequence[Function], str]] = []
-
-    async def answer(
-        self, ask: Ask, functions: Sequence[Function], choice: str = "auto"
-    ) -> FunctionAnswer:
-        self.chosen.append((ask, functions, choice))
-        turn = Turn(ask, hits=HITS, passages=PASSAGES, usage=Usage(7, 5, 1))
-        if choice == "none":
-            answer = Answer("The answer is 42 [1].", (CITATION,), "stop", "fake")
-            return FunctionAnswer(replace(turn, answer=answer))
-        call = FunctionCall(functions[0].name, '{"city":"Ost"}')
-        return FunctionAnswer(replace(turn, answer=Answer(model="fake")), call)
-
-
 @dataclass
 class FakeService:
     """Questions choose what happens: ENDINGS, 'broken', 'breaks later', 'endless', 'think'."""
@@ -191,7 +173,6 @@ class FakeService:
     searched: list[Ask] = field(default_factory=list)
     ingested: list[IngestRequest] = field(default_factory=list)
     deleted: list[tuple[str, tuple[str, ...] | None]] = field(default_factory=list)
-    functions: FakeFunctions = field(default_factory=FakeFunctions)
     jobs: Any = field(default_factory=FakeJobs)
     forbidden: dict[str, Topic] = field(default_factory=dict)
     yielded: int = 0
@@ -214,6 +195,16 @@ class FakeService:
     @property
     def maintenance(self) -> Maintenance:
         raise NotImplementedError
+
+    async def function_calling(self, ask: Ask) -> Turn:
+        """Calls the first tool that is offered; answers where there is none."""
+        self.asked.append(ask)
+        turn = Turn(ask, hits=HITS, passages=PASSAGES, usage=Usage(7, 5, 1))
+        if not ask.tools:
+            answer = Answer("The answer is 42 [1].", (CITATION,), "stop", "fake")
+            return replace(turn, answer=answer)
+        call = ToolCall("c1", ask.tools[0].name, '{"city":"Ost"}')
+        return replace(turn, answer=Answer(model="fake", calls=(call,)))
 
     async def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
         self.asked.append(ask)

@@ -17,9 +17,9 @@ from ragstone.caller import LOCAL, Caller
 from ragstone.dialects.rag_v1 import AT_ONCE
 from ragstone.dialects.rag_v1_requests import QueryRequest, RagRequest
 from ragstone.errors import Forbidden, UnknownCollection
-from ragstone.ports import Function
 from ragstone.settings import DialectSettings, Settings
 from ragstone.text.source_markers import SpeltOut, spelt_out
+from ragstone.tool import Tool
 from ragstone.turn import Principal
 from tests.dialects.transcripts import replayed, transcripts
 from tests.fake_service import FakeService
@@ -66,6 +66,7 @@ def test_transcript(url: str, file: Path) -> None:
         ("/generate", {"query": "q", "functions": [{"name": "no name!"}]}),
         ("/generate", {"query": "q", "functions": [{"name": "f", "parameters": []}]}),
         ("/generate/stream", {"query": "x" * 5001}),
+        ("/generate", {"query": "q", "functions": [{"name": "f"}], "function_call": "g"}),
         ("/generate/stream", {"query": "q", "functions": [{"name": "f"}]}),
         ("/batch", {"queries": []}),
         ("/batch", {"queries": ["q"] * 51}),
@@ -224,9 +225,9 @@ async def test_given_functions_then_the_model_is_offered_them(
 ) -> None:
     body = {"query": "q", "functions": [{"name": "f"}], "function_call": {"name": "f"}}
     assert (await http.post("/generate", json=body)).status_code == 200
-    _, offered, choice = service.functions.chosen[-1]
-    assert offered == (Function("f", "", {"type": "object", "properties": {}}),)
-    assert choice == "f"
+    asked = service.asked[-1]
+    assert asked.tools == (Tool("f", "", {"type": "object", "properties": {}}),)
+    assert asked.tool_choice == "f"
 
 
 async def test_given_the_dialect_is_off_then_it_is_not_there() -> None:

@@ -107,6 +107,19 @@ def names(step: Step) -> list[str]:
     return [hit.chunk.chunk_id for hit in step.turn.hits]
 
 
+class Told:
+    """`ports.Templates` with one prompt."""
+
+    async def texts(self, tenant: str = "") -> dict[str, str]:
+        return {"agent": "Gather."}
+
+
+async def test_given_an_own_prompt_then_the_agent_is_told_it() -> None:
+    chat = ScriptedChat([["DONE"]])
+    await ran(Act(stages=(Finds(),)), a_turn(), chat=chat, count=len, templates=Told())
+    assert [rules for _, rules in chat.asked] == ["Gather."]
+
+
 async def test_given_a_gateways_search_then_the_request_decides_all_but_the_query() -> None:
     box = Box()
     given = {"query": "Ost", "collection_name": "secret", "top_k": 9999, "match_values": ["x"]}

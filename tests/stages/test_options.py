@@ -1,18 +1,26 @@
 """Settings of the pipeline document do what they say, and options of stages can be set."""
 
+from dataclasses import replace
+
 import pytest
 
 from ragstone.answer import Answer
 from ragstone.errors import ConfigError, InputError
 from ragstone.intent import Intent
+from ragstone.models.scripted import ScriptedChat
+from ragstone.models.verdict import LocalChecker
 from ragstone.ports import Said
 from ragstone.recipe import Recipe, recipes, search_recipes
 from ragstone.settings import CacheSettings, RagSettings, Settings
 from ragstone.stage import Stage
+from ragstone.stages.appraise import Appraise
 from ragstone.stages.assemble import Assemble
 from ragstone.stages.cite import Cite
 from ragstone.stages.contextualize import Contextualize
+from ragstone.stages.converse import Converse
 from ragstone.stages.instruct import Instruct
+from ragstone.stages.need import Need
+from ragstone.stages.reason import Reason
 from ragstone.stages.rewrite import Rewrite
 from ragstone.stages.route import Route
 from ragstone.text.templates import ROOM
@@ -155,6 +163,33 @@ async def test_given_own_prompts_then_each_work_is_told_by_them_for_that_tenant_
     turn = Turn(Ask("q", ACME), question="What does the lantern weigh?", queries=("q",))
     await ran(Rewrite(expands=True), turn, completer=model, templates=own)
     assert model.rules[2] == "Give 2."
+
+
+async def test_given_own_prompts_then_grades_thoughts_and_needs_are_told_by_them() -> None:
+    own = Own(
+        appraisal="Grade.",
+        thoughts="Think.",
+        need="Is it needed?",
+        need_answer="Or say {documents}.",
+        conversation="Talk {language}.",
+    )
+    model, chat = Says(["no"]), ScriptedChat([["Hm."]])
+    before = (Message("user", "Tell me of the lantern."), Message("assistant", "It is bright."))
+    asked = "What does the lantern weigh?"
+    turn = Turn(
+        Ask(asked, ACME, history=before),
+        question=asked,
+        hits=(a_passage(1, "Two kilograms.").hit,),
+        passages=(a_passage(1, "Two kilograms."),),
+    )
+    again = replace(turn, ask=replace(turn.ask, question="Repeat that."))
+    checker = LocalChecker()
+    for one in (Appraise(), Reason(reasons=True), Need(asks_model=True)):
+        await ran(one, turn, completer=model, checker=checker, templates=own)
+    await ran(Need(), again, completer=model, checker=checker, templates=own)
+    assert model.rules == ["Grade.", "Think.", "Is it needed?", "Or say DOCUMENTS."]
+    await ran(Converse(), turn, chat=chat, templates=own)
+    assert chat.asked[0][1] == "Talk English."
 
 
 async def test_given_a_system_prompt_then_it_stands_before_the_rules() -> None:

@@ -19,7 +19,6 @@ from ragstone.dialects.guards import operator_only
 from ragstone.dialects.http import Json, unless_left
 from ragstone.errors import InputError, RagstoneError
 from ragstone.metrics import Metrics
-from ragstone.ports import Function
 from ragstone.service import IngestRequest, Service
 from ragstone.turn import Ask, Principal
 
@@ -48,8 +47,8 @@ def router(service: Service, metrics: Metrics) -> APIRouter:
 
     @routes.post("/functions", response_model=None)
     async def functions(body: JsonBody, request: Request) -> Response:
-        """An answer, or the call of one of the functions that are offered."""
-        return await unless_left(request, _functions(service, body))
+        """An answer, or calls of the tools that are offered."""
+        return await unless_left(request, _functions(service, wire.load(Ask, body)))
 
     @routes.post("/ingest", response_model=None)
     async def ingest(body: JsonBody) -> Response:
@@ -145,10 +144,8 @@ async def _search(service: Service, ask: Ask) -> Response:
     return Json(wire.dump(await service.search(ask)))
 
 
-async def _functions(service: Service, body: dict[str, Any]) -> Response:
-    offered = wire.load(tuple[Function, ...], body.get("functions"))
-    ask = wire.load(Ask, body.get("ask"))
-    return Json(wire.dump(await service.functions.answer(ask, offered, _text(body, "choice"))))
+async def _functions(service: Service, ask: Ask) -> Response:
+    return Json(wire.dump(await service.function_calling(ask)))
 
 
 async def _embed(service: Service, body: dict[str, Any]) -> Response:

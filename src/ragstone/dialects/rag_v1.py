@@ -62,14 +62,12 @@ class RagEngine:
 
     async def generated(self, body: RagRequest, caller: Caller) -> dict[str, Any]:
         """An answer in one piece, or the call of a function."""
-        started, ask, call = time.perf_counter(), body.ask(caller, _id()), None
+        started, ask = time.perf_counter(), body.ask(caller, _id())
         if body.functions:
-            answer = await self._service.functions.answer(ask, body.offered(), body.choice)
-            turn, call = answer.turn, answer.call
+            turn = await self._service.function_calling(ask)
         else:
             turn = await finished(self._events(ask, body.collection))
-        seconds = time.perf_counter() - started
-        return answers.whole(turn, seconds, body.include_citations, call)
+        return answers.whole(turn, time.perf_counter() - started, body.include_citations)
 
     def generating(self, body: RagRequest, caller: Caller) -> Response:
         """The same as events."""

@@ -11,7 +11,6 @@ from ragstone.dialects.openai_answers import usage
 from ragstone.dialects.rag_v1_requests import QueryRequest
 from ragstone.errors import RagstoneError
 from ragstone.events import Done, Event, Rewritten, Sources, StageStarted, Thinking, Token
-from ragstone.ports import FunctionCall
 from ragstone.text.citation_list import citation_list
 from ragstone.text.source_markers import SpeltOut, spelt_out
 from ragstone.turn import Passage, Turn
@@ -28,19 +27,22 @@ GENERATING = frozenset({"generate"})
 _WEB = re.compile(r"https?://\S+", re.IGNORECASE)
 
 
-def whole(turn: Turn, seconds: float, cites: bool, call: FunctionCall | None = None) -> Object:
-    """The body of /generate; `seconds` is how long it took from outside."""
+def whole(turn: Turn, seconds: float, cites: bool) -> Object:
+    """The body of /generate; `seconds` is how long it took from outside. Where a function is to be
+    called there is no answer yet."""
     answer = turn.answer or Answer()
+    call = next(iter(answer.calls), None)
+    cites = cites and call is None
     cited = citations(turn) if cites else []
     listed = citation_list(_by_file(turn, answer.citations)) if cited else ""
     body: Object = {
-        "answer": spelt_out(text_of(turn)),
+        "answer": "" if call else spelt_out(text_of(turn)),
         "citations": cited,
         "formatted_citations": listed,
         "metadata": metadata(turn, seconds),
     }
     if call:
-        body["function_call"] = {"name": call.name, "arguments": call.arguments}
+        body["function_call"] = {"name": call.name, "arguments": call.arguments or "{}"}
     return body
 
 

@@ -8,7 +8,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from ragstone.caller import Caller
 from ragstone.dialects.http import well_formed
 from ragstone.dialects.identity import narrowed
-from ragstone.ports.functions import AUTO, Function
+from ragstone.errors import InputError
+from ragstone.tool import Tool
 from ragstone.turn import Ask, Mode, Rewriting, Wanted
 
 log = logging.getLogger(__name__)
@@ -73,7 +74,7 @@ class RagRequest(_How):
     def ask(self, caller: Caller, id: str, streamed: bool = False) -> Ask:
         """The question. A stream that names no method is not rewritten, so that it begins sooner.
 
-        Raises Forbidden, UnknownCollection.
+        Raises Forbidden, UnknownCollection, InputError.
         """
         collection = self.collection or DEFAULT
         principal = narrowed(caller, collection, self.tenant_id)
@@ -84,19 +85,26 @@ class RagRequest(_How):
             collection=collection,
             top_k=self.top_k,
             wanted=Wanted(rewrite="none" if plain else _method(self.rewrite_method)),
+            tools=self._offered(),
+            tool_choice=self._choice(),
             id=id,
         )
 
-    def offered(self) -> tuple[Function, ...]:
+    def _offered(self) -> tuple[Tool, ...]:
         """The functions that may be called."""
-        return tuple(Function(f.name, f.description, f.parameters) for f in self.functions or ())
+        if self.function_call == "none":
+            return ()
+        return tuple(Tool(f.name, f.description, f.parameters) for f in self.functions or ())
 
-    @property
-    def choice(self) -> str:
-        """Whether, or which, function is to be called."""
-        if isinstance(self.function_call, FunctionName):
-            return self.function_call.name
-        return self.function_call or AUTO
+    def _choice(self) -> str:
+        """required, the name of a function, or nothing; raises InputError."""
+        given = self.function_call
+        choice = given.name if isinstance(given, FunctionName) else given or "auto"
+        if not self.functions or choice in ("auto", "none"):
+            return ""
+        if choice != "required" and choice not in {one.name for one in self.functions}:
+            raise InputError("function_call names none of the functions.")
+        return choice
 
 
 class BatchRequest(_How):

@@ -5,8 +5,6 @@ makes it, as with the embedded index.
 """
 
 import asyncio
-import math
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
@@ -19,6 +17,7 @@ from ragstone.chunk import Chunk
 from ragstone.errors import InvalidFilter
 from ragstone.filters import EVERYTHING, KEYWORDS, Filter
 from ragstone.index import postgres_table as rows
+from ragstone.index import postgres_words as words
 from ragstone.index.bm25 import tokenizer
 from ragstone.index.postgres_connection import Connection, Database
 from ragstone.index.postgres_filter import LISTS, Sql, translate
@@ -78,7 +77,7 @@ class PostgresIndex:
                     f"INSERT INTO {table} ({', '.join(rows.COLUMNS)}) VALUES ({marks})",
                     [values for values, _ in made],
                 )
-            await _count(connection, table, rows.change((found for _, found in made), gone))
+            await words.count(connection, table, (found for _, found in made), gone)
 
         await self._write(collection, work)
 
@@ -173,8 +172,8 @@ class PostgresIndex:
             gone = await connection.execute(
                 f"DELETE FROM {table} WHERE {condition} RETURNING words", values
             )
-            found = [words for (words,) in await gone.fetchall()]
-            await _count(connection, table, rows.change((), found))
+            found = [row for (row,) in await gone.fetchall()]
+            await words.count(connection, table, (), found)
 
         await self._read(work, None)
 
@@ -234,18 +233,11 @@ class PostgresIndex:
         )
 
     async def _weights(self, collection: Collection, text: str) -> dict[int, float]:
-        """The inverse document frequencies of the question's words, as Qdrant computes them."""
         asked = rows.words(self._words(collection).embed_query(text))
-        query = "SELECT word, chunks FROM @table_words WHERE word = ANY(%s)"
-        found = dict(
-            await self._fetched(collection, query, [[*asked, rows.EVERY_CHUNK]]) if asked else []
-        )
-        every = found.pop(rows.EVERY_CHUNK, 0)
-        return {
-            word: asked[word] * math.log(1 + (every - held + 0.5) / (held + 0.5))
-            for word, held in found.items()
-            if held > 0
-        }
+        if not asked:
+            return {}
+        held = await self._fetched(collection, words.HELD, [[*asked, words.EVERY_CHUNK]])
+        return words.weights(asked, dict(held))
 
     async def _fetched(
         self, collection: Collection, query: str, values: Sequence[Any], exact: bool = False
@@ -295,18 +287,7 @@ async def _removed(connection: Connection, table: str, ids: Sequence[str]) -> li
     gone = await connection.execute(
         f"DELETE FROM {table} WHERE chunk_id = ANY(%s) RETURNING words", [list(ids)]
     )
-    return [words for (words,) in await gone.fetchall()]
-
-
-async def _count(connection: Connection, table: str, counts: Counter[int]) -> None:
-    """Add to the counts; in order, so that two writers never wait for each other in a circle."""
-    if counts:
-        ordered = sorted(counts.items())
-        await connection.execute(
-            f"INSERT INTO {table}_words AS w SELECT * FROM unnest(%s::int4[], %s::int8[]) "
-            "ON CONFLICT (word) DO UPDATE SET chunks = w.chunks + excluded.chunks",
-            [[word for word, _ in ordered], [count for _, count in ordered]],
-        )
+    return [row for (row,) in await gone.fetchall()]
 
 
 def _scored(found: Sequence[Any]) -> tuple[Scored, ...]:

@@ -1,13 +1,11 @@
 """The tables of one collection in PostgreSQL, and how a chunk becomes a row.
 
 Words are the sparse vectors of `bm25`, whose inner product with the rarity of the question's
-words is the BM25 score; an index over the words of each row finds the candidates. How many chunks
-hold a word is counted beside it, in the transaction that writes them.
+words (`postgres_words.py`) is the BM25 score; an index over the words of each row finds the
+candidates.
 """
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -21,9 +19,6 @@ from ragstone.records import Collection
 
 WORDS = 999_999_937
 """Different words; sparse vectors have at most 10^9 dimensions, and the words' hashes have 2^32."""
-
-EVERY_CHUNK = -1
-"""The word that stands for all chunks in the counts."""
 
 KEYWORDS = (
     "tenant",
@@ -109,14 +104,3 @@ def words(sparse: edge.SparseVector) -> dict[int, float]:
 def chunk_of(payload: bytes) -> Chunk:
     """The inverse of `row`."""
     return Chunk.from_payload(json.loads(payload))
-
-
-def change(written: Iterable[Sequence[int]], gone: Iterable[Sequence[int]]) -> Counter[int]:
-    """By how much the counts of words change when some chunks are written and others go."""
-    counts: Counter[int] = Counter()
-    for sign, chunks in ((1, written), (-1, gone)):
-        for found in chunks:
-            counts[EVERY_CHUNK] += sign
-            for word in found:
-                counts[word] += sign
-    return Counter({word: count for word, count in counts.items() if count})

@@ -5,15 +5,15 @@ inside it. BM25 vectors are made here (`bm25.py`), so words rank as they do in Q
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from qdrant_client import AsyncQdrantClient, models
 
 from ragstone.chunk import Chunk
-from ragstone.errors import IndexUnavailable, InvalidFilter, UnknownCollection
+from ragstone.errors import InvalidFilter, UnknownCollection
 from ragstone.filters import EVERYTHING, KEYWORDS, Filter
 from ragstone.index.bm25 import tokenizer
 from ragstone.index.edge_shard import DENSE
@@ -36,14 +36,13 @@ from ragstone.index.qdrant_schema import (
     vector_changes,
     vector_of,
 )
+from ragstone.index.qdrant_writes import Request, delete, index_field, update, upsert
 from ragstone.index.vectors import check_vectors
 from ragstone.ports import Search, Vectors
 from ragstone.records import Collection
 from ragstone.turn import RankedList
 
 T = TypeVar("T")
-Request = Callable[[AsyncQdrantClient], Awaitable[T]]
-
 QUANTIZE_FROM = 100_000
 """Chunks from which dense vectors are searched as bytes: 150 MB as floats of 384 dimensions."""
 
@@ -82,7 +81,7 @@ class QdrantIndex:
         except Missing:
             info = await self._make(name, collection)
         for field in FIELDS.keys() - info.payload_schema.keys():
-            await self._write(partial(_index_field, name, field))
+            await self._qdrant.call(index_field(name, field))
         self._opened.add(name)
 
     async def drop(self, collection: Collection) -> None:
@@ -104,13 +103,13 @@ class QdrantIndex:
             rows = None if vectors is None else vectors[part]
             late = None if tokens is None else tokens[part]
             batch = await asyncio.to_thread(points, chunks[part], rows, late, bm25)
-            write = partial(_upsert, name, batch)
+            write = upsert(name, batch)
             try:
-                await self._write(write)
+                await self._qdrant.call(write)
             except Missing as error:
                 self._refuse_if_opened(collection, error)
                 await self.create(collection)
-                await self._write(write)
+                await self._qdrant.call(write)
 
     async def set_vectors(
         self,
@@ -190,9 +189,9 @@ class QdrantIndex:
             offset = after
 
     async def delete(self, collection: Collection, where: Filter) -> None:
-        name, selector = self._name(collection), models.FilterSelector(filter=translate(where))
+        name = self._name(collection)
         try:
-            await self._write(lambda c: c.delete(name, selector, wait=True))
+            await self._qdrant.call(delete(name, translate(where)))
         except Missing as error:
             self._refuse_if_opened(collection, error)
 
@@ -249,7 +248,7 @@ class QdrantIndex:
             changes = vector_changes({i: rows[i] for i in alive}, late)
             try:
                 if alive:
-                    await self._write(partial(_update, name, changes))
+                    await self._qdrant.call(update(name, changes))
             except Missing:
                 if not left:
                     raise
@@ -289,30 +288,7 @@ class QdrantIndex:
             self._refuse_if_opened(collection, error)
             return None
 
-    async def _write(self, call: Request[models.UpdateResult]) -> None:
-        result = await self._qdrant.call(call)
-        if result.status != models.UpdateStatus.COMPLETED:
-            raise IndexUnavailable("Qdrant took the write but did not finish it. Try again.")
-
     def _refuse_if_opened(self, collection: Collection, error: Missing) -> None:
         """A collection that this process opened is gone: another process dropped it."""
         if self._name(collection) in self._opened:
             raise UnknownCollection(collection.name) from error
-
-
-def _index_field(
-    name: str, field: str, client: AsyncQdrantClient
-) -> Awaitable[models.UpdateResult]:
-    return client.create_payload_index(name, field, FIELDS[field], wait=True)
-
-
-def _upsert(
-    name: str, batch: list[models.PointStruct], client: AsyncQdrantClient
-) -> Awaitable[models.UpdateResult]:
-    return client.upsert(name, batch, wait=True)
-
-
-async def _update(
-    name: str, changes: list[models.UpdateOperation], client: AsyncQdrantClient
-) -> models.UpdateResult:
-    return (await client.batch_update_points(name, changes, wait=True))[-1]

@@ -11,49 +11,29 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ragstone.errors import StateUnavailable
-from ragstone.ports import Embedder, Embedders, TopicStore, Vectors
-from ragstone.records import BlockedQuestion, MatchType, Topic, TopicMatch
+from ragstone.index.topic_matrix import TopicMatrix, match_of, packed, texts_of
+from ragstone.ports import Embedder, Embedders, TopicStore
+from ragstone.records import BlockedQuestion, Topic, TopicMatch
 from ragstone.text.language import detect
-from ragstone.text.likeness import CONTEXTUAL, EXACT, SYNONYM, likeness
 from ragstone.text.phrases import Phrases
-from ragstone.text.sentences import sentences
 from ragstone.text.unicode import whole
 from ragstone.turn import Principal
 
 log = logging.getLogger(__name__)
 
-BATCH = 16
-"""Texts embedded at a time, so that questions come in between."""
-
 FOREIGN = 2000
 """Latin texts that a multilingual model embeds too, so that a question in another language finds
 them; a longer list is found by that language's own terms only."""
 
-LONG = 200
-MOST_PIECES = 16
-"""A text longer than LONG characters is also compared sentence by sentence, the first and the last
-of them: a topic in a long text has little weight in its vector."""
-
 FRESH = 1.0
 """Seconds after which it is asked whether another server has changed a list."""
 
-NEAREST = 10
 INLINE_CHARS = 2000
 
 _BEYOND_LATIN = 0x370
 _ENGLISH, _OTHER = "en", "zh"
 """A language for each of the bundled models."""
-
-_TYPES: tuple[tuple[float, MatchType], ...] = (
-    (EXACT, "exact"),
-    (SYNONYM, "synonym"),
-    (CONTEXTUAL, "contextual"),
-    (0.0, "weak"),
-)
 
 
 @dataclass
@@ -63,18 +43,7 @@ class _List:
     topics: tuple[Topic, ...]
     phrases: Phrases
     owners: Mapping[str, list[TopicMatch]]
-    matrices: dict[str, "asyncio.Task[_Matrix]"] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class _Matrix:
-    """Unit vectors of topics' texts, one row each. Those of the topic at `places[i]` in the list
-    begin at row `starts[i]`."""
-
-    vectors: Vectors
-    places: tuple[int, ...]
-    starts: NDArray[np.int64]
-    embedder: Embedder
+    matrices: dict[str, "asyncio.Task[TopicMatrix]"] = field(default_factory=dict)
 
 
 class TopicCollection:
@@ -199,8 +168,7 @@ class TopicCollection:
             embedder = self._embedders.for_text(language)
             own = [topic for topic in topics if self._suits(topic, embedder)]
             if own and embedder.fingerprint not in made:
-                texts = [text for topic in own for text in _texts(topic)]
-                made[embedder.fingerprint] = _packed(own, await _embed(embedder, texts))
+                made[embedder.fingerprint] = await packed(own, embedder)
         return made
 
     def _suits(self, topic: Topic, embedder: Embedder) -> bool:
@@ -217,11 +185,10 @@ class TopicCollection:
             matrix = await self._matrix(known, self._embedders.for_text(language))
         if not len(matrix.vectors):
             return []
-        asked = await matrix.embedder.embed_queries(_pieces(whole(text)))
-        best = await asyncio.to_thread(_scores, matrix, asked, least)
-        return [_match(known.topics[place], score) for place, score in best]
+        best = await matrix.near(whole(text), least)
+        return [match_of(known.topics[place], score) for place, score in best]
 
-    async def _matrix(self, known: _List, embedder: Embedder) -> _Matrix:
+    async def _matrix(self, known: _List, embedder: Embedder) -> TopicMatrix:
         """The matrix for an embedder, made once; who waits for it may leave."""
         task = known.matrices.get(embedder.fingerprint)
         if task is None or (task.done() and (task.cancelled() or task.exception())):
@@ -229,30 +196,24 @@ class TopicCollection:
             known.matrices[embedder.fingerprint] = task
         return await asyncio.shield(task)
 
-    async def _made(self, known: _List, embedder: Embedder) -> _Matrix:
+    async def _made(self, known: _List, embedder: Embedder) -> TopicMatrix:
         """From the store, and by the model for what is not there."""
         topics, tenant = known.topics, known.topics[0].tenant
         kept = await self._store.vectors(tenant, embedder.fingerprint)
-        foreign = sum(len(_texts(topic)) for topic in topics) <= FOREIGN
+        foreign = sum(len(texts_of(topic)) for topic in topics) <= FOREIGN
         chosen = [
             (place, topic)
             for place, topic in enumerate(topics)
             if self._suits(topic, embedder) or (foreign and embedder.multilingual)
         ]
         missing = [topic for _, topic in chosen if topic.id not in kept]
-        new = await _embed(embedder, [text for topic in missing for text in _texts(topic)])
-        added = _packed(missing, new)
+        added = await packed(missing, embedder)
         if added:
             async with self._editing:
                 # A topic that was changed meanwhile must not get the vectors of what it was.
                 if self._lists.get(tenant) is known:
                     await self._store.keep_vectors(embedder.fingerprint, added)
-        packed = b"".join((added.get(t.id) or kept[t.id]) for _, t in chosen)
-        vectors = np.frombuffer(packed, "<f4").reshape(-1, embedder.dimensions)
-        sizes = [len(_texts(topic)) for _, topic in chosen]
-        starts = np.cumsum([0, *sizes], dtype=np.int64)[:-1]
-        places = tuple(place for place, _ in chosen)
-        return _Matrix(vectors.astype(np.float32), places, starts, embedder)
+        return TopicMatrix.of(chosen, {**kept, **added}, embedder)
 
 
 def _listed(topics: Sequence[Topic]) -> _List:
@@ -272,49 +233,3 @@ def _named(known: _List, text: str) -> list[TopicMatch]:
         for match in known.owners[phrase.phrase]
     ]
     return sorted(found, key=lambda match: -match.score)
-
-
-def _texts(topic: Topic) -> tuple[str, ...]:
-    return (topic.term, *topic.synonyms, *topic.examples)
-
-
-async def _embed(embedder: Embedder, texts: Sequence[str]) -> Vectors:
-    # All as queries: what is compared are questions with questions.
-    parts = [np.zeros((0, embedder.dimensions), np.float32)]
-    for start in range(0, len(texts), BATCH):
-        parts.append(await embedder.embed_queries(texts[start : start + BATCH]))
-    return np.concatenate(parts)
-
-
-def _packed(topics: Sequence[Topic], vectors: Vectors) -> dict[str, bytes]:
-    packed: dict[str, bytes] = {}
-    at = 0
-    for topic in topics:
-        packed[topic.id] = vectors[at : at + len(_texts(topic))].astype("<f4").tobytes()
-        at += len(_texts(topic))
-    return packed
-
-
-def _pieces(text: str) -> list[str]:
-    if len(text) <= LONG:
-        return [text]
-    parts = [text[span.start : span.end] for span in sentences(text)]
-    half = MOST_PIECES // 2
-    chosen = parts if len(parts) <= MOST_PIECES else parts[:half] + parts[-half:]
-    return [text[:INLINE_CHARS], *(part[:INLINE_CHARS] for part in chosen)]
-
-
-def _scores(matrix: _Matrix, asked: Vectors, least: float) -> list[tuple[int, float]]:
-    """The topics from a score of `least`, best first: their places, and their best score over
-    their texts and the question's pieces."""
-    # One by one: the product with a vector is half again as fast as with a matrix of one.
-    cosines = np.max([matrix.vectors @ piece for piece in asked], axis=0)
-    scores = likeness(np.maximum.reduceat(cosines, matrix.starts), matrix.embedder.cosines)
-    near = np.flatnonzero(scores >= least)
-    best = near[np.argsort(-scores[near], kind="stable")][:NEAREST]
-    return [(matrix.places[i], float(scores[i])) for i in best]
-
-
-def _match(topic: Topic, score: float) -> TopicMatch:
-    kind = next(name for least, name in _TYPES if score >= least)
-    return TopicMatch(topic, kind, score)

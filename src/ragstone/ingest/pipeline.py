@@ -13,13 +13,13 @@ from pathlib import Path
 
 from ragstone.errors import DocumentError, PathTaken
 from ragstone.filters import eq
-from ragstone.ingest import handed
+from ragstone.ingest import changes, handed
 from ragstone.ingest.embedding import embed_pending
 from ragstone.ingest.files import Found, Refused, discover
 from ragstone.ingest.progress import Tracker
 from ragstone.ingest.rebuild import rebuild
 from ragstone.ingest.vocabulary import VocabularyReader
-from ragstone.ingest.write import Writer, document_id
+from ragstone.ingest.write import Writer
 from ragstone.ports import Catalog, ChunkIndex, Embedders
 from ragstone.records import Collection, Document
 from ragstone.service import IngestRequest, Progress
@@ -212,7 +212,7 @@ class Pipeline:
     async def _read_one(
         self, collection: Collection, request: IngestRequest, item: Found, tracker: Tracker
     ) -> None:
-        document = _document(collection, request, item)
+        document = changes.described(collection, request, item)
         try:
             known = await self._catalog.document(document.id)
             if item.handed is not None and await asyncio.to_thread(handed.taken_in, item):
@@ -221,12 +221,12 @@ class Pipeline:
             document = replace(
                 document, content_hash=await asyncio.to_thread(handed.fingerprint, item)
             )
-            if known and _unchanged(known, document):
+            if known and changes.unchanged(known, document):
                 tracker.unchanged(item.size)
                 await asyncio.to_thread(handed.forget, item)
                 return
             if known:
-                await asyncio.to_thread(_refuse_if_taken, known, document)
+                await asyncio.to_thread(changes.refuse_if_taken, known, document)
             written = await self._writer.write(collection, document, item.source)
         except PathTaken as error:
             tracker.failed(item.path, error.message, item.size)
@@ -250,7 +250,7 @@ class Pipeline:
     ) -> None:
         """Forget documents whose file was under the given paths and is gone."""
         known = await self._catalog.documents(request.tenant, request.collection)
-        gone = await asyncio.to_thread(_gone, known, request, found)
+        gone = await asyncio.to_thread(changes.gone, known, request, found)
         await self._catalog.retire(gone)
         tracker.pruned(len(gone))
 
@@ -263,53 +263,6 @@ class Pipeline:
         await self._catalog.purged([name for _, name in retired])
 
 
-def _document(collection: Collection, request: IngestRequest, item: Found) -> Document:
-    """What is known of a file before it is read."""
-    document = Document(
-        id=document_id(collection.tenant, collection.name, item.path),
-        tenant=collection.tenant,
-        collection=collection.name,
-        path=item.path,
-        allowed=request.allowed,
-        source=str(item.source),
-        size=item.size,
-        modified=item.modified,
-    )
-    return handed.described(document, item.handed) if item.handed else document
-
-
-def _unchanged(known: Document, document: Document) -> bool:
-    return (
-        known.version > 0
-        and known.source == document.source
-        and known.status in ("text", "ready")
-        and known.content_hash == document.content_hash
-        and known.allowed == document.allowed
-    )
-
-
-def _refuse_if_taken(known: Document, document: Document) -> None:
-    """Raise if a file elsewhere, still there, already has this path in the collection."""
-    elsewhere = known.version > 0 and known.source != document.source
-    if elsewhere and Path(known.source).exists():
-        raise PathTaken(
-            f"{known.path} is already the document of {known.source}. "
-            "Use another collection, or rename the folder."
-        )
-
-
 def _shown(path: str | Path) -> str:
     """The path with what is not valid Unicode replaced, so that it can be stored and printed."""
     return os.fsencode(path).decode("utf-8", "replace")
-
-
-def _gone(known: Sequence[Document], request: IngestRequest, found: Sequence[Found]) -> list[str]:
-    roots = [Path(path).resolve() for path in request.paths]
-    here = {str(item.source) for item in found}
-    return [
-        document.id
-        for document in known
-        if document.source not in here
-        and any(Path(document.source).is_relative_to(root) for root in roots)
-        and not Path(document.source).exists()
-    ]

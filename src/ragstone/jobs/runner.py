@@ -8,11 +8,10 @@ import random
 import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 from uuid import uuid4
 
 from ragstone.errors import RagstoneError
+from ragstone.jobs.attempt import Attempt, Progress, Result, attempt_id
 from ragstone.jobs.ending import DAY, Ending
 from ragstone.jobs.workers import Others
 from ragstone.jobs.workflows import Workflows
@@ -21,9 +20,8 @@ from ragstone.settings import JobSettings
 
 log = logging.getLogger(__name__)
 
-Progress = Mapping[str, Any]
 Report = Callable[[Progress], None]
-Work = Callable[[Job, Report], Awaitable[dict[str, Any] | None]]
+Work = Callable[[Job, Report], Awaitable[Result]]
 """Does a job and returns its result. It may be run again after any step, and is cancelled to stop
 it; what it reports may hold `share` (0..1) and `eta` (seconds)."""
 
@@ -32,23 +30,6 @@ WATCH_SECONDS = 0.5
 SWEEP_SECONDS = 10.0
 RECOVERY_SECONDS = 1.0
 """Pause after the database did not answer."""
-
-
-@dataclass(slots=True)
-class _Running:
-    """A job that goes on in this process. `taken`: it is another's now, or nobody's."""
-
-    job: Job
-    began: float
-    task: "asyncio.Task[dict[str, Any] | None] | None" = None
-    progress: Progress | None = None
-    stored: Progress | None = None
-    taken: bool = False
-
-    def take_away(self) -> None:
-        self.taken = True
-        if self.task:
-            self.task.cancel()
 
 
 class Runner:
@@ -74,7 +55,7 @@ class Runner:
         self._ending = Ending(store, settings)
         self._workflows = Workflows(url, self.id)
         self._others = Others(beats, settings.worker_timeout)
-        self._running: dict[str, _Running] = {}
+        self._running: dict[str, Attempt] = {}
         self._places = {kind: settings.concurrency(kind) for kind in work}
         self._wake = asyncio.Event()
         self._changed = asyncio.Event()
@@ -122,7 +103,7 @@ class Runner:
         """Drop the records of the attempts at forgotten jobs."""
         await self._workflows.forget(
             [
-                _attempt_id(job.id, job.created_at, number)
+                attempt_id(job.id, job.created_at, number)
                 for job in ended
                 for number in range(1, job.attempts + 1)
             ]
@@ -167,10 +148,10 @@ class Runner:
         if due is None or due > time.time():
             return False
         jobs = await self._store.claim(self.id, free)
-        self._running.update({job.id: _Running(job, time.monotonic()) for job in jobs})
+        self._running.update({job.id: Attempt(job) for job in jobs})
         for job in jobs:
             try:
-                await self._workflows.begin(_attempt_id(job.id, job.created_at, job.attempts))
+                await self._workflows.begin(attempt_id(job.id, job.created_at, job.attempts))
             except Exception as error:
                 self._running.pop(job.id, None)
                 await self._ending.broken(job, error)
@@ -195,9 +176,7 @@ class Runner:
     async def _attempt(self, id: str) -> None:
         """One attempt at a job, as the workflow of this id."""
         running = self._running.get(id.rsplit(".", 2)[0])
-        if running is None or id != _attempt_id(
-            running.job.id, running.job.created_at, running.job.attempts
-        ):
+        if running is None or id != running.id:
             return
         try:
             running.task = asyncio.create_task(self._do(running))
@@ -210,14 +189,14 @@ class Runner:
             self._publish()
             self.wake()
 
-    async def _do(self, running: _Running) -> dict[str, Any] | None:
+    async def _do(self, running: Attempt) -> Result:
         def report(progress: Progress) -> None:
-            running.progress = _with_eta(progress, time.monotonic() - running.began)
+            running.report(progress)
             self._publish()
 
         return await self._work[running.job.kind](running.job, report)
 
-    async def _end(self, running: _Running, task: "asyncio.Task[dict[str, Any] | None]") -> None:
+    async def _end(self, running: Attempt, task: asyncio.Task[Result]) -> None:
         """Record what came of an attempt, unless the job was taken away."""
         if running.taken:
             return
@@ -294,16 +273,3 @@ class Runner:
     def _publish(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
-
-
-def _attempt_id(job: str, created_at: float, number: int) -> str:
-    """Names an attempt: a job that was forgotten and submitted again has other ones."""
-    return f"{job}.{round(created_at * 1e6):x}.{number}"
-
-
-def _with_eta(progress: Progress, seconds: float) -> Progress:
-    """Progress with the time to go, at the rate so far, where the work does not say itself."""
-    share = progress.get("share")
-    if progress.get("eta") is not None or not isinstance(share, float) or share <= 0:
-        return progress
-    return {**progress, "eta": seconds * (1 - min(1.0, share)) / share}

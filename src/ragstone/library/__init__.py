@@ -22,7 +22,7 @@ from ragstone.ingest.topics import MOST_TOPICS, topic
 from ragstone.jobs.runner import Runner
 from ragstone.library.configured import Configured
 from ragstone.library.conversations import LocalConversations
-from ragstone.library.functions import LocalFunctions
+from ragstone.library.function_calling import function_calling
 from ragstone.library.jobs import LocalJobs
 from ragstone.library.keys import LocalKeys
 from ragstone.library.prompts import LocalPrompts
@@ -37,7 +37,7 @@ from ragstone.records import BlockedQuestion, Collection, Document, Report, Ruli
 from ragstone.service import CollectionSummary, Found, IngestRequest, Overview, Progress
 from ragstone.service.maintenance import Maintenance
 from ragstone.text.phrases import key
-from ragstone.turn import Ask, Principal
+from ragstone.turn import Ask, Principal, Turn
 
 
 class Ragstone:
@@ -74,7 +74,6 @@ class Ragstone:
         self.statistics = LocalStatistics(kit)
         self.conversations = LocalConversations(kit)
         self.reading = LocalReading(kit)
-        self.functions = LocalFunctions(kit, searches)
         self._configured = configured
         self.settings = LocalSettings(store, configured, kit.cache)
         self.prompts = LocalPrompts(templates, configured.base.prompts)
@@ -89,6 +88,9 @@ class Ragstone:
     async def search(self, ask: Ask) -> Found:
         turn = await self._searches.answered(ask)
         return Found(turn.hits, turn.trace, turn.question if turn.original else "")
+
+    async def function_calling(self, ask: Ask) -> Turn:
+        return await function_calling(ask, self._kit, self._searches)
 
     async def ingest(self, request: IngestRequest) -> AsyncGenerator[Progress, None]:
         whose = Principal(request.tenant)

@@ -21,7 +21,7 @@ from ragstone.models.breaker import Breaker, Call, Resting
 from ragstone.models.reply import ReplyReader
 from ragstone.models.trouble import Place, Trouble
 from ragstone.models.turns import Turns
-from ragstone.ports import Chosen, Said
+from ragstone.ports import Said
 from ragstone.settings import LlmSettings
 
 STANDBY_SECONDS = 0.5
@@ -79,20 +79,13 @@ class Calls:
 
     async def whole(self, messages: Messages, options: ModelSettings) -> Said:
         """The reply in one piece, with the usage of failed calls; raises ModelUnavailable, Busy."""
-        return (await self.choosing(messages, options, ())).said
-
-    async def choosing(
-        self, messages: Messages, options: ModelSettings, tools: Sequence[ToolDefinition]
-    ) -> Chosen:
-        """The same where the reply may be a call of one of `tools`."""
         lost: list[Usage] = []
         async with self._turns.turn():
             try:
-                chosen: Chosen = await self._retrying(lost)(self._asked, messages, options, tools)
+                said: Said = await self._retrying(lost)(self._asked, messages, options)
             except Trouble as trouble:
                 raise trouble.error from trouble
-        said = replace(chosen.said, usage=sum(lost, chosen.said.usage))
-        return replace(chosen, said=said)
+        return replace(said, usage=sum(lost, said.usage))
 
     def _retrying(self, lost: list[Usage]) -> AsyncRetrying:
         pause = wait_random_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE)
@@ -132,24 +125,21 @@ class Calls:
             except Exception as error:
                 raise self._judged(error, call) from error
 
-    async def _asked(
-        self, messages: Messages, options: ModelSettings, tools: Sequence[ToolDefinition]
-    ) -> Chosen:
+    async def _asked(self, messages: Messages, options: ModelSettings) -> Said:
         with self._calling() as call:
             try:
                 asking = model_request(
                     self._model,
                     messages,
                     model_settings=options,
-                    model_request_parameters=ModelRequestParameters(function_tools=list(tools)),
+                    model_request_parameters=ModelRequestParameters(),
                 )
                 reply = await _Wait(self._settings, self._place).of(asking)
-                read = self._reader
-                chosen = read.choice(reply) if tools else Chosen(read.whole(reply))
+                said = self._reader.whole(reply)
                 call.succeeded()
             except Exception as error:
                 raise self._judged(error, call) from error
-        return chosen
+        return said
 
     @contextmanager
     def _calling(self) -> Iterator[Call]:

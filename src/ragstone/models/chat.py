@@ -4,12 +4,10 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from typing import cast
 
 from pydantic_ai.messages import ModelRequest, SystemPromptPart, UserPromptPart
 from pydantic_ai.models.openai import OpenAIChatModel
-from pydantic_ai.settings import ModelSettings, ThinkingLevel, ToolChoice
-from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.settings import ModelSettings, ThinkingLevel
 
 from ragstone.answer import Instructions
 from ragstone.errors import ModelUnavailable
@@ -21,8 +19,7 @@ from ragstone.models.profiles import profile
 from ragstone.models.reply import ReplyReader
 from ragstone.models.token_counter import token_counter
 from ragstone.models.trouble import Place
-from ragstone.ports import Chosen, Function, Profile, Said
-from ragstone.ports.functions import AUTO, NONE, REQUIRED
+from ragstone.ports import Profile, Said
 from ragstone.settings import LlmSettings
 from ragstone.text.budget import budget
 from ragstone.turn import Ask, Message, Passage
@@ -38,7 +35,7 @@ REFUSAL_SLACK = 40
 
 
 class ChatModel:
-    """`ports.Answerer`, `Completer`, `Conversing` and `FunctionCaller` on one chat model.
+    """`ports.Answerer`, `Completer` and `Conversing` on one chat model.
 
     `section` names its settings in messages; `standby` says that another model answers when this
     one does not, so that it is not waited for long. Raises ConfigError.
@@ -67,29 +64,28 @@ class ChatModel:
         if not passages and not ask.tools:
             yield Said(instructions.no_answer, finish="refused", confidence=0.0)
             return
-        options, rules = self._options(ask, instructions.thinks), instructions.text
+        rules = f"{instructions.text}\n{prompt.TOOLS}" if ask.tools else instructions.text
         ask = replace(ask, question=prompt.question(ask.question, instructions.notes))
-        if ask.tools:
-            rules = f"{rules}\n{prompt.TOOLS}"
-        before, sent = self._fitting(ask, passages, rules, options["max_tokens"])
         text = ""
-        told = messages(ask, before, prompt.system(sent, rules))
-        stream = self._calls.stream(told, options, definitions(ask.tools))
-        async with aclosing(stream):
+        async with aclosing(self._said(ask, passages, rules, instructions.thinks)) as stream:
             async for said in stream:
                 if len(text) < len(instructions.no_answer) + REFUSAL_SLACK:
                     text += said.text
                 refuses = said.finish == "stop" and _refuses(text, instructions.no_answer)
                 yield replace(said, finish="refused") if refuses else said
 
-    async def converse(self, ask: Ask, rules: str) -> AsyncGenerator[Said, None]:
+    def converse(self, ask: Ask, rules: str) -> AsyncGenerator[Said, None]:
         """`ports.Conversing`."""
-        options = self._options(ask)
-        before, _ = self._fitting(ask, (), rules, options["max_tokens"])
-        stream = self._calls.stream(messages(ask, before, rules), options, definitions(ask.tools))
-        async with aclosing(stream):
-            async for said in stream:
-                yield said
+        return self._said(ask, (), rules)
+
+    def _said(
+        self, ask: Ask, passages: Sequence[Passage], rules: str, thinks: bool = False
+    ) -> AsyncGenerator[Said, None]:
+        """What the model says next, or which of `ask.tools` it calls."""
+        options = self._options(ask, thinks)
+        before, sent = self._fitting(ask, passages, rules, options["max_tokens"])
+        told = messages(ask, before, prompt.system(sent, rules))
+        return self._calls.stream(told, options, definitions(ask.tools))
 
     async def complete(
         self, rules: str, text: str, max_tokens: int, temperature: float = 0.0
@@ -97,31 +93,6 @@ class ChatModel:
         """`ports.Completer`."""
         told = [ModelRequest(parts=[SystemPromptPart(rules), UserPromptPart(text)])]
         return await self._calls.whole(told, self._sampling(max_tokens, temperature))
-
-    async def choose(
-        self,
-        ask: Ask,
-        passages: Sequence[Passage],
-        instructions: Instructions,
-        functions: Sequence[Function],
-        choice: str = AUTO,
-    ) -> Chosen:
-        """`ports.FunctionCaller`."""
-        options = self._options(ask)
-        # A list of one name is how pydantic-ai spells that this function must be called.
-        free = choice in (AUTO, NONE, REQUIRED)
-        options["tool_choice"] = cast(ToolChoice, choice if free else [choice])
-        before, sent = self._fitting(ask, passages, instructions.text, options["max_tokens"])
-        told = messages(ask, before, prompt.system(sent, instructions.text))
-        tools = [
-            ToolDefinition(
-                name=one.name,
-                description=one.description,
-                parameters_json_schema=dict(one.parameters),
-            )
-            for one in functions
-        ]
-        return await self._calls.choosing(told, options, tools)
 
     async def ready(self) -> str:
         """Ask an OpenAI-compatible server for its models; other providers are not asked."""

@@ -7,18 +7,14 @@ from functools import partial
 from typing import Protocol
 
 from ragstone.answer import Instructions
-from ragstone.errors import InputError, ModelUnavailable, Unavailable
+from ragstone.errors import ModelUnavailable, Unavailable
 from ragstone.ports import (
     Answerer,
-    Chosen,
     Completer,
     Conversing,
-    Function,
-    FunctionCaller,
     Profile,
     Said,
 )
-from ragstone.ports.functions import AUTO, NO_FUNCTIONS
 from ragstone.turn import Ask, Passage
 
 NOTE = "The chat model does not answer; these are the documents' own sentences."
@@ -93,28 +89,6 @@ class WithFallback:
             why = self._why(error)
         said = await self._second.complete(rules, text, max_tokens, temperature)
         return replace(said, model=said.model or self._second.name, reason=why)
-
-    async def choose(
-        self,
-        ask: Ask,
-        passages: Sequence[Passage],
-        instructions: Instructions,
-        functions: Sequence[Function],
-        choice: str = AUTO,
-    ) -> Chosen:
-        """`ports.FunctionCaller`; raises InputError where neither model calls functions."""
-        able = [one for one in (self._first, self._second) if isinstance(one, FunctionCaller)]
-        if not able:
-            raise InputError(NO_FUNCTIONS)
-        try:
-            return await able[0].choose(ask, passages, instructions, functions, choice)
-        except Unavailable as error:
-            if len(able) == 1:
-                raise
-            why = self._why(error)
-        chosen = await able[1].choose(ask, passages, instructions, functions, choice)
-        said = replace(chosen.said, model=chosen.said.model or self._second.name, reason=why)
-        return replace(chosen, said=said)
 
     async def ready(self) -> str:
         """What is known of both; raises ModelUnavailable when neither is ready."""

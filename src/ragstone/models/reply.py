@@ -21,7 +21,7 @@ from pydantic_ai.usage import RequestUsage
 from ragstone.answer import Finish, Usage
 from ragstone.models.prices import Prices
 from ragstone.models.trouble import Place
-from ragstone.ports import Chosen, FunctionCall, Said
+from ragstone.ports import Said
 from ragstone.text.repetition import Repetition
 from ragstone.text.thoughts import Piece, Thoughts, without_thoughts
 from ragstone.tool import ToolCall
@@ -55,14 +55,6 @@ class ReplyReader:
         if not text.strip():
             raise self._empty(response.finish_reason, usage)
         return Said(text, finish=_finish(response.finish_reason), usage=usage)
-
-    def choice(self, response: ModelResponse) -> Chosen:
-        """A reply that may be the call of a function; raises Trouble."""
-        call = next((part for part in response.parts if isinstance(part, ToolCallPart)), None)
-        if call is None:
-            return Chosen(self.whole(response))
-        said = Said(without_thoughts(response.text or ""), usage=self.usage(response.usage))
-        return Chosen(said, FunctionCall(call.tool_name, call.args_as_json_str()))
 
     async def streamed(
         self,

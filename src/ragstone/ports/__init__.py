@@ -18,7 +18,6 @@ from ragstone.ports.checking import Checker, Claim, Source, Support
 from ragstone.ports.conversations import Conversations, Lease
 from ragstone.ports.dump import Row, Rows, StateDump
 from ragstone.ports.embedding import Embedder, Embedders, LateEmbedder, Vectors
-from ragstone.ports.functions import Chosen, Function, FunctionCall, FunctionCaller
 from ragstone.ports.guarding import Topics, TopicStore
 from ragstone.ports.index import ChunkIndex, Retriever, Search
 from ragstone.ports.intents import IntentExamples, Likeness
@@ -38,7 +37,6 @@ __all__ = [
     "CacheFigures",
     "Catalog",
     "Checker",
-    "Chosen",
     "ChunkIndex",
     "Claim",
     "Completer",
@@ -47,9 +45,6 @@ __all__ = [
     "Edition",
     "Embedder",
     "Embedders",
-    "Function",
-    "FunctionCall",
-    "FunctionCaller",
     "History",
     "IntentExamples",
     "Judgement",

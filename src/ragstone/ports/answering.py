@@ -53,6 +53,7 @@ class Said:
     calls: tuple[ToolCall, ...] = ()
 
 
+@runtime_checkable
 class Answerer(Protocol):
     """Answers from numbered passages, with `[n]` markers in the text."""
 

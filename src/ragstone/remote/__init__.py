@@ -20,7 +20,6 @@ from ragstone.events import Done, Event, Failed
 from ragstone.ports import CacheFigures
 from ragstone.records import BlockedQuestion, Document, Report, Ruling, Topic
 from ragstone.remote.conversations import RemoteConversations
-from ragstone.remote.functions import RemoteFunctions
 from ragstone.remote.jobs import RemoteJobs
 from ragstone.remote.keys import RemoteKeys
 from ragstone.remote.maintenance import RemoteMaintenance
@@ -32,7 +31,7 @@ from ragstone.service import CollectionSummary, Found, IngestRequest, Overview, 
 from ragstone.service.maintenance import Maintenance
 from ragstone.service.statistics import Statistics
 from ragstone.settings import Settings
-from ragstone.turn import Ask, Principal
+from ragstone.turn import Ask, Principal, Turn
 from ragstone.wire import INSTANCE_HEADER, instance
 
 TOPICS = "/api/v1/topics"
@@ -125,7 +124,6 @@ class RemoteRagstone:
         self.jobs = RemoteJobs(self._post, self._events)
         self.keys = RemoteKeys(self._send)
         self.reading = RemoteReading(self._post)
-        self.functions = RemoteFunctions(self._post)
 
     async def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
         async with aclosing(self._events("/local/ask", wire.dump(ask))) as items:
@@ -138,6 +136,9 @@ class RemoteRagstone:
 
     async def search(self, ask: Ask) -> Found:
         return wire.load(Found, await self._post("/local/search", wire.dump(ask)))
+
+    async def function_calling(self, ask: Ask) -> Turn:
+        return wire.load(Turn, await self._post("/local/functions", wire.dump(ask)))
 
     async def ingest(self, request: IngestRequest) -> AsyncGenerator[Progress, None]:
         async with aclosing(self._progress("/local/ingest", wire.dump(request))) as progress:

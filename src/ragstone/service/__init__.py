@@ -13,7 +13,6 @@ from ragstone.events import Event
 from ragstone.ports import CacheFigures
 from ragstone.records import BlockedQuestion, Collection, Document, Report, Ruling, Topic
 from ragstone.service.conversations import ConversationService
-from ragstone.service.functions import Functions
 from ragstone.service.jobs import JobsService
 from ragstone.service.keys import Keys
 from ragstone.service.maintenance import Maintenance
@@ -21,7 +20,7 @@ from ragstone.service.prompts import Prompts
 from ragstone.service.reading import Reading
 from ragstone.service.settings import RuntimeSettings
 from ragstone.service.statistics import Statistics
-from ragstone.turn import Ask, Hit, Principal, Traced
+from ragstone.turn import Ask, Hit, Principal, Traced, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,15 +176,17 @@ class Service(Protocol):
         """API keys."""
         ...
 
-    @property
-    def functions(self) -> Functions: ...
-
     def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
         """Answer a question; see `events`. Close the iterator to cancel."""
         ...
 
     async def search(self, ask: Ask) -> Found:
         """The passages that `ask` would be answered from, without answering."""
+        ...
+
+    async def function_calling(self, ask: Ask) -> Turn:
+        """The chat model's one reply to what a search finds: an answer, or calls of `ask.tools`,
+        which the client makes. Raises InputError without a chat model, ModelUnavailable, Busy."""
         ...
 
     def ingest(self, request: IngestRequest) -> AsyncGenerator[Progress, None]:

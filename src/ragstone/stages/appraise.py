@@ -10,7 +10,8 @@ from ragstone.answer import Usage
 from ragstone.errors import RagstoneError
 from ragstone.ports import Completer, Kit
 from ragstone.stage import Emit, Stage, Step, attempt
-from ragstone.text.appraisal import RULES, Appraisal, appraisal
+from ragstone.stages.prompts import prompt
+from ragstone.text.appraisal import Appraisal, appraisal
 from ragstone.text.fences import fenced
 from ragstone.turn import Hit, Turn
 
@@ -60,7 +61,7 @@ class Appraise(Stage):
             why = "there is no chat model" if model is None else "there is nothing to choose from"
             return Step(turn, "skipped", why)
         searched = bool(turn.grades)
-        graded = await self._graded(turn, model)
+        graded = await self._graded(turn, kit, model)
         turn = _with(turn, graded, self.most)
         if not turn.grades:
             return Step(turn, "skipped", graded.failure)
@@ -71,7 +72,7 @@ class Appraise(Stage):
             again = await self._searched(turn, query, kit, emit)
             searched = again is not None
             turn = again or turn
-            turn = _with(turn, await self._graded(turn, model), self.most)
+            turn = _with(turn, await self._graded(turn, kit, model), self.most)
         hits = self._kept(turn, searched)
         decision = f"{len(hits)} of {len(turn.hits)} passages kept, overall {overall:g}"
         known = [turn.grades.get(hit.chunk.chunk_id) for hit in hits]
@@ -79,16 +80,17 @@ class Appraise(Stage):
         also = f"; also searched: {query}" if query else ""
         return Step(replace(turn, hits=hits), decision, f"{model.name} gave {grades}{also}")
 
-    async def _graded(self, turn: Turn, model: Completer) -> _Graded:
+    async def _graded(self, turn: Turn, kit: Kit, model: Completer) -> _Graded:
         """The grades of the first passages that have none yet, in one call."""
         asked = _ungraded(turn, self.most)
         if not asked:
             return _Graded(failure="all are graded")
         texts = [f"[{n}] {h.chunk.searchable[:PASSAGE_CHARS]}" for n, h in enumerate(asked, 1)]
         text = f"{fenced('question', turn.question)}\n{fenced('passages', chr(10).join(texts))}"
+        rules = await prompt(turn, kit, "appraisal")
         try:
             async with asyncio.timeout(self.model_timeout):
-                said = await model.complete(RULES, text, REPLY_TOKENS)
+                said = await model.complete(rules, text, REPLY_TOKENS)
         except (RagstoneError, TimeoutError) as error:
             return _Graded(
                 failure=f"{model.name} did not grade: {str(error) or 'it took too long'}"

@@ -11,15 +11,10 @@ from ragstone.errors import NoChatModel, NoVision
 from ragstone.events import Note, Thinking, Token
 from ragstone.ports import Conversing, Kit, Said
 from ragstone.stage import Emit, Stage, Step
+from ragstone.stages.prompts import prompt
 from ragstone.text.language import detect
 from ragstone.text.language_names import language_name
 from ragstone.turn import Turn
-
-RULES = (
-    "You are a helpful assistant. Answer the user's message from the conversation and from what "
-    "you know. You have no documents here: do not name any as a source. Say so when you do not "
-    "know. Answer in {language}."
-)
 
 
 class Converse(Stage):
@@ -34,7 +29,8 @@ class Converse(Stage):
 
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
         chat = able(turn, kit)
-        rules = RULES.format(language=language_name(detect(turn.question)))
+        language = language_name(detect(turn.question))
+        rules = await prompt(turn, kit, "conversation", language=language)
         text, answer = list[str](), Answer(model=chat.name)
         # Not `turn.question`: the model reads the conversation itself.
         async with aclosing(chat.converse(turn.ask, rules)) as stream:

@@ -61,6 +61,16 @@ PROMPTS: Mapping[str, Prompt] = {
     "judge_answer": Prompt(
         "How an answer is judged before a further round.", frozenset({"criteria"})
     ),
+    "appraisal": Prompt("How the chat model grades what was found."),
+    "thoughts": Prompt("How the chat model thinks about the sources before it answers."),
+    "need": Prompt("How a request that needs no documents is recognised."),
+    "need_answer": Prompt(
+        "How a request about the conversation is answered from it.", frozenset({"documents"})
+    ),
+    "conversation": Prompt(
+        "How a conversation without documents is answered.", allowed=frozenset({"language"})
+    ),
+    "agent": Prompt("How tools are called to gather what an answer is made from."),
 }
 """Every prompt of the pipeline, in the order of `ragstone prompts list`."""
 

@@ -1,0 +1,60 @@
+"""What an ingest finds against what is known: the same, changed, somebody else's, or gone."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ragstone.errors import PathTaken
+from ragstone.ingest import handed
+from ragstone.ingest.files import Found
+from ragstone.ingest.write import document_id
+from ragstone.records import Collection, Document
+from ragstone.service import IngestRequest
+
+
+def described(collection: Collection, request: IngestRequest, item: Found) -> Document:
+    """What is known of a file before it is read."""
+    document = Document(
+        id=document_id(collection.tenant, collection.name, item.path),
+        tenant=collection.tenant,
+        collection=collection.name,
+        path=item.path,
+        allowed=request.allowed,
+        source=str(item.source),
+        size=item.size,
+        modified=item.modified,
+    )
+    return handed.described(document, item.handed) if item.handed else document
+
+
+def unchanged(known: Document, document: Document) -> bool:
+    """Whether nothing is to be done."""
+    return (
+        known.version > 0
+        and known.source == document.source
+        and known.status in ("text", "ready")
+        and known.content_hash == document.content_hash
+        and known.allowed == document.allowed
+    )
+
+
+def refuse_if_taken(known: Document, document: Document) -> None:
+    """Raise if a file elsewhere, still there, already has this path in the collection."""
+    elsewhere = known.version > 0 and known.source != document.source
+    if elsewhere and Path(known.source).exists():
+        raise PathTaken(
+            f"{known.path} is already the document of {known.source}. "
+            "Use another collection, or rename the folder."
+        )
+
+
+def gone(known: Sequence[Document], request: IngestRequest, found: Sequence[Found]) -> list[str]:
+    """The ids of documents whose file was under the given paths and is there no more."""
+    roots = [Path(path).resolve() for path in request.paths]
+    here = {str(item.source) for item in found}
+    return [
+        document.id
+        for document in known
+        if document.source not in here
+        and any(Path(document.source).is_relative_to(root) for root in roots)
+        and not Path(document.source).exists()
+    ]
