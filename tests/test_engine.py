@@ -178,6 +178,30 @@ async def test_given_a_failing_tail_then_the_answer_is_unharmed() -> None:
     assert isinstance(events[-1], Done)
 
 
+class Meet(Stage):
+    """A part of the tail that waits for the others."""
+
+    name: ClassVar[str] = "meet"
+    barrier: Any = None
+    seen: Any = None
+
+    async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
+        await self.barrier.wait()
+        self.seen.append(turn)
+        return Step(turn)
+
+
+async def test_given_a_tail_of_several_stages_then_they_run_at_once_on_the_turn_as_it_ended() -> (
+    None
+):
+    seen: list[Turn] = []
+    meet = Meet(barrier=asyncio.Barrier(2), seen=seen)
+    engine = an_engine(Say(), tail=(meet, Break(error=ModelUnavailable("x")), meet))
+    turn = await engine.answered(Ask("q"))
+    await engine.aclose()
+    assert seen == [turn, turn]
+
+
 class NeedsHits(Say):
     name: ClassVar[str] = "needs"
     needs: ClassVar[frozenset[str]] = frozenset({"hits"})

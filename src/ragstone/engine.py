@@ -164,16 +164,22 @@ class _Run:
     async def tail(self) -> None:
         """Run the tail; nobody listens any more, and nothing may stop it but its own timeout.
 
-        Then the room is free. A question that never came in has no tail.
+        Its stages run at once, so that what they keep can go into one transaction. Then the room
+        is free. A question that never came in has no tail.
         """
         async with self._held:
-            for stage in self._recipe.tail if self._began else ():
-                try:
-                    await self._stage(stage, _nowhere)
-                except RagstoneError as error:
-                    log.warning("The %s stage failed after the answer: %s", stage.name, error)
-                except Exception:
-                    log.exception("The %s stage broke after the answer", stage.name)
+            stages = self._recipe.tail if self._began else ()
+            await asyncio.gather(*(self._after(stage) for stage in stages))
+
+    async def _after(self, stage: Stage) -> None:
+        """Run one stage of the tail on the turn as it ended."""
+        try:
+            ended = await attempt(stage, self.turn, self._kit, _nowhere)
+        except Exception:
+            log.exception("The %s stage broke after the answer", stage.name)
+            return
+        if ended.failure:
+            log.warning("The %s stage failed after the answer: %s", stage.name, ended.failure)
 
     async def _stage(self, stage: Stage, emit: Emit) -> bool:
         """Run one stage; whether it was the last one."""

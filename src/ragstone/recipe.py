@@ -53,7 +53,7 @@ ROUNDS: tuple[Level, ...] = ("enhanced", "maximum")
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Stages that a client waits for, and a tail that runs after the last event.
+    """Stages that a client waits for, and a tail that runs after the last event, all at once.
 
     `judges` says whether the answer is judged and tried again; `other` is the recipe of the same
     level that does the opposite, for requests that want it.

@@ -1,5 +1,6 @@
 """Keeps what was asked and answered."""
 
+import asyncio
 import logging
 import time
 import uuid
@@ -29,15 +30,12 @@ class Persist(Stage):
     async def run(self, turn: Turn, kit: Kit, emit: Emit) -> Step:
         if not turn.ask.keeps:
             return Step(turn, "skipped", "the request wants nothing kept")
-        failure: RagstoneError | None = None
-        try:
-            await self._converse(turn, kit)
-        except RagstoneError as error:
-            log.warning("A turn of a conversation could not be kept: %s", error)
-            failure = error
-        await kit.history.save(turn)
-        if failure:
-            raise failure
+        # At once, so that a store that holds both can keep them in one transaction.
+        both = (self._converse(turn, kit), kit.history.save(turn))
+        ended = await asyncio.gather(*both, return_exceptions=True)
+        for failure in ended:
+            if failure is not None:
+                raise failure
         return Step(turn)
 
     async def _converse(self, turn: Turn, kit: Kit) -> None:
@@ -47,4 +45,8 @@ class Persist(Stage):
             return
         named = turn if ask.id else replace(turn, ask=replace(ask, id=uuid.uuid4().hex))
         here = place(ask.principal, ask.room, ask.user_id)
-        await kit.conversations.append(here, entry(named, time.time()))
+        try:
+            await kit.conversations.append(here, entry(named, time.time()))
+        except RagstoneError as error:
+            log.warning("A turn of a conversation could not be kept: %s", error)
+            raise

@@ -2,16 +2,27 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, delete, func, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    Table,
+    bindparam,
+    delete,
+    func,
+    select,
+    update,
+)
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.conversation import Entry, Place, Room, Rooms, title
 from ragstone.ports.conversations import Lease
 from ragstone.state.database import Database
 from ragstone.state.entry_codec import messages, text, to_entry, to_row
-from ragstone.state.rows import insert
+from ragstone.state.rows import adding, insert
 from ragstone.state.tables import room_leases, rooms, turn_classes, turns
 from ragstone.text.unicode import storable
 from ragstone.turn import Message, Principal, SearchType
@@ -28,7 +39,7 @@ class SqlConversations:
         return self._database.engine.dialect.name != "sqlite"
 
     async def append(self, place: Place, entry: Entry) -> None:
-        await self._database.write(lambda connection: _append(connection, place, entry))
+        await self._database.keep(lambda connection: _append(connection, place, entry))
 
     async def history(
         self,
@@ -38,25 +49,17 @@ class SqlConversations:
         most: int,
         since: float = 0.0,
     ) -> list[Message]:
-        wanted = [
-            *_in(turns, place),
-            turns.c.is_error.is_(False),
-            turns.c.search_type == search_type,
-        ]
-        if since:
-            wanted.append(turns.c.at > since)
-        if classes:
-            values = turn_classes.c.value.in_([storable(value) for value in classes])
-            shares = select(turn_classes.c.turn_id).where(*_in(turn_classes, place), values)
-            wanted.append(turns.c.id.in_(shares))
-        newest = (
-            select(turns.c.id, turns.c.conversations)
-            .where(*wanted)
-            .order_by(turns.c.id.desc())
-            .limit(most)
+        asked = {
+            **_place(place),
+            "search_type": search_type,
+            "most": most,
+            "since": since,
+            "classes": [storable(value) for value in classes],
+        }
+        newest = _newest(bool(since), bool(classes))
+        found = await self._database.read(
+            lambda connection: connection.execute(newest, asked).all()
         )
-        async with self._database.reading() as connection:
-            found = (await connection.execute(newest)).all()
         return messages([(turn, said) for turn, said in reversed(found)])
 
     async def entries(self, place: Place, limit: int, offset: int = 0) -> list[Entry]:
@@ -178,52 +181,76 @@ def _of(table: Table, principal: Principal, user_id: str | None) -> list[ColumnE
     return whose if user_id is None else [*whose, table.c.user_id == user_id]
 
 
-async def _append(connection: AsyncConnection, place: Place, entry: Entry) -> None:
-    block = entry.block
-    await _count(connection, place, entry)
+_PLACE = ("tenant", "user", "user_id", "room")
+
+
+def _here(table: Table) -> list[ColumnElement[bool]]:
+    """Like `_in`, of a place that is given when the statement is executed."""
+    return [table.c[name] == bindparam(name) for name in _PLACE]
+
+
+@cache
+def _newest(since: bool, classes: bool) -> Select[int, str]:
+    """The last turns of a room, made once: that takes longer than to run it."""
+    wanted = [
+        *_here(turns),
+        turns.c.is_error.is_(False),
+        turns.c.search_type == bindparam("search_type"),
+    ]
+    if since:
+        wanted.append(turns.c.at > bindparam("since"))
+    if classes:
+        values = turn_classes.c.value.in_(bindparam("classes", expanding=True))
+        shares = select(turn_classes.c.turn_id).where(*_here(turn_classes), values)
+        wanted.append(turns.c.id.in_(shares))
+    newest = select(turns.c.id, turns.c.conversations).where(*wanted)
+    return newest.order_by(turns.c.id.desc()).limit(bindparam("most"))
+
+
+_TOOLS = (*_here(turns), turns.c.is_tool_block.is_(True), turns.c.status == "idle")
+_WITH_TOOLS = select(turns.c.id, turns.c.conversations).where(*_TOOLS)
+_ADDED = turns.insert().returning(turns.c.id)
+_REPLACED = delete(turns).where(*_TOOLS, turns.c.chat_id == bindparam("same"))
+
+
+def _append(connection: Connection, place: Place, entry: Entry) -> None:
+    block, here = entry.block, _place(place)
+    _count(connection, place, entry)
     if not block.working:
-        await _prune(connection, place)
+        _prune(connection, here)
         entry = Entry(block.pruned(), entry.notes, entry.at)
-    unfinished = (turns.c.is_tool_block.is_(True), turns.c.status == "idle")
-    same = (*_in(turns, place), turns.c.chat_id == storable(block.chat_id), *unfinished)
-    await connection.execute(delete(turns).where(*same))
-    row = insert(connection, turns).values(**_place(place), **to_row(entry))
-    turn = (await connection.execute(row.returning(turns.c.id))).scalar_one()
+    connection.execute(_REPLACED, {**here, "same": storable(block.chat_id)})
+    turn = connection.execute(_ADDED, {**here, **to_row(entry)}).scalar_one()
     if block.block_classes:
         classes = sorted({storable(value) for value in block.block_classes})
-        values = [{**_place(place), "turn_id": turn, "value": value} for value in classes]
-        await connection.execute(insert(connection, turn_classes), values)
+        values = [{**here, "turn_id": turn, "value": value} for value in classes]
+        connection.execute(turn_classes.insert(), values)
 
 
-async def _count(connection: AsyncConnection, place: Place, entry: Entry) -> None:
+def _count(connection: Connection, place: Place, entry: Entry) -> None:
     """Note the turn in its room, which begins with its first turn."""
     block = entry.block
-    new: Mapping[str, Any] = {
+    row = {
+        **_place(place),
         "title": title(entry.question),
         "turns": int(not block.working),
         "errors": int(block.is_error),
         "created_at": entry.at,
         "updated_at": entry.at,
     }
-    row = insert(connection, rooms).values(**_place(place), **new)
-    changed = {name: rooms.c[name] + row.excluded[name] for name in ("turns", "errors")}
-    changed["updated_at"] = row.excluded.updated_at
-    await connection.execute(
-        row.on_conflict_do_update(index_elements=list(_place(place)), set_=changed)
-    )
+    counting = adding(connection.dialect.name, rooms, ("turns", "errors"), ("updated_at",))
+    connection.execute(counting, row)
 
 
-async def _prune(connection: AsyncConnection, place: Place) -> None:
+def _prune(connection: Connection, here: Mapping[str, str]) -> None:
     """Remove calls of tools, and what they said, from unfinished turns of the room."""
-    tools = (*_in(turns, place), turns.c.is_tool_block.is_(True), turns.c.status == "idle")
-    rows = await connection.execute(select(turns.c.id, turns.c.conversations).where(*tools))
-    for turn, stored in rows.all():
+    for turn, stored in connection.execute(_WITH_TOOLS, here).all():
         try:
             kept = [one for one in json.loads(stored) if not _works(one)]
         except (ValueError, TypeError, AttributeError):
             continue
         changed = update(turns).where(turns.c.id == turn)
-        await connection.execute(changed.values(conversations=text(kept)))
+        connection.execute(changed.values(conversations=text(kept)))
 
 
 def _works(message: Mapping[str, Any]) -> bool:

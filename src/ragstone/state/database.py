@@ -6,12 +6,11 @@ from contextlib import (
     AbstractAsyncContextManager,
     asynccontextmanager,
     contextmanager,
-    nullcontext,
 )
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -19,6 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from ragstone.errors import RagstoneError, StateUnavailable
 from ragstone.state.migrations import behind, upgrade
 from ragstone.state.sqlite import Sqlite
+from ragstone.state.together import Together
 
 T = TypeVar("T")
 
@@ -46,8 +46,16 @@ class Backend(Protocol):
         """What follows on `connection` sees one state of the data."""
         ...
 
-    async def begin_writing(self, connection: AsyncConnection, alone: bool) -> None:
-        """Begin a transaction; if `alone`, wait until no other such one goes on anywhere."""
+    async def begin_writing(self, connection: AsyncConnection) -> None:
+        """Begin a transaction once no other that writes goes on anywhere."""
+        ...
+
+    async def whole(self, engine: AsyncEngine, work: Callable[[Connection], T], writing: bool) -> T:
+        """Run `work` in one transaction of `engine`'s database, which is kept if it writes."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close what the backend itself has opened."""
         ...
 
     async def check(self, connection: AsyncConnection) -> None:
@@ -71,6 +79,7 @@ class Database:
         self.engine = backend.engine()
         self._turn = asyncio.Lock()
         self._writes: set[asyncio.Task[Any]] = set()
+        self._together = Together(self._kept)
         self._closed = False
         self.closing: list[Callable[[], Awaitable[None]]] = []
         """What is to be closed before the last connection."""
@@ -89,22 +98,35 @@ class Database:
                 await self.backend.begin_reading(connection)
                 yield connection
 
+    async def read(self, work: Callable[[Connection], T]) -> T:
+        """What `work` reads in one consistent view. For what is read often: on SQLite all of it
+        is one trip to a thread, where `reading` takes several for every statement."""
+        self._check_open()
+        with translated(self.backend):
+            return await self.backend.whole(self.engine, work, writing=False)
+
+    async def keep(self, work: Callable[[Connection], T]) -> T:
+        """Run `work` in a transaction that it shares with whatever else is to be kept just then.
+
+        For what is written often. It is committed when this returns, or nothing of it is kept. It
+        may be run a second time, if another one's work failed.
+        """
+        self._check_open()
+        return await self._together.run(work)
+
     async def write(
         self,
         work: Callable[[AsyncConnection], Awaitable[T]],
         committed: Callable[[T], None] | None = None,
-        *,
-        alone: bool = True,
     ) -> T:
         """Run `work` in one transaction, then `committed` before another of this process.
 
-        No two transactions go on at once, in all processes, except those that need not be
-        `alone`: they read nothing that decides what they write, and leave no `committed`.
+        No two transactions that write go on at once, in all processes.
         A caller that is cancelled stops waiting, but the transaction and `committed` still run
         to their end: what is in memory cannot fall behind what is on the disk.
         """
         self._check_open()
-        task = asyncio.create_task(self._write(work, committed, alone))
+        task = asyncio.create_task(self._write(work, committed))
         self._writes.add(task)
         task.add_done_callback(self._writes.discard)
         return await asyncio.shield(task)
@@ -113,17 +135,21 @@ class Database:
         self,
         work: Callable[[AsyncConnection], Awaitable[T]],
         committed: Callable[[T], None] | None,
-        alone: bool,
     ) -> T:
-        async with self._turn if alone or not self.shared else nullcontext():
+        async with self._turn:
             with translated(self.backend):
                 async with self.engine.connect() as connection:
-                    await self.backend.begin_writing(connection, alone)
+                    await self.backend.begin_writing(connection)
                     result = await work(connection)
                     await connection.commit()
             if committed is not None:
                 committed(result)
             return result
+
+    async def _kept(self, work: Callable[[Connection], T]) -> T:
+        async with self._turn:
+            with translated(self.backend):
+                return await self.backend.whole(self.engine, work, writing=True)
 
     async def ready(self) -> None:
         """Raise StateUnavailable unless the database answers."""
@@ -135,9 +161,11 @@ class Database:
         self._closed = True
         if self._writes:
             await asyncio.wait(self._writes)
+        await self._together.aclose()
         for close in self.closing:
             await close()
         await self.engine.dispose()
+        await self.backend.aclose()
 
     def _check_open(self) -> None:
         if self._closed:

@@ -21,17 +21,17 @@ class SqlHistory:
     async def save(self, turn: Turn) -> None:
         """Count the turn. Saving a turn twice counts it twice."""
         now = time.time()
-        await self._database.write(lambda connection: count(connection, turn, now), alone=False)
+        await self._database.keep(lambda connection: count(connection, turn, now))
 
     async def report(self, tenant: str, days: int) -> Report:
         """`ports.History`."""
-        async with self._database.reading() as connection:
-            return await report(connection, tenant, days, time.time())
+        now = time.time()
+        return await self._database.read(lambda c: report(c, tenant, days, now))
 
     async def use(self, tenant: str, days: int, by: By, user: str | None = None) -> list[Use]:
         """`ports.History`."""
-        async with self._database.reading() as connection:
-            return await use(connection, tenant, days, by, user, time.time())
+        now = time.time()
+        return await self._database.read(lambda c: use(c, tenant, days, by, user, now))
 
     async def forget(self, principal: Principal, user_id: str | None) -> int:
         """`ports.History`."""

@@ -1,15 +1,18 @@
 """The state store in a PostgreSQL database, which several servers may share."""
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
-from sqlalchemy import Engine, create_engine, event, text
+from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from ragstone.errors import ConfigError, RagstoneError, StateUnavailable, StorageFull
+
+T = TypeVar("T")
 
 CONNECTIONS = 8
 """Connections of one server at most, besides the one that holds its leases."""
@@ -24,7 +27,7 @@ IDLE_SECONDS = 60
 that it does not keep the others from writing."""
 
 WRITERS = 1_918_989_424
-"""The advisory lock of those who write alone."""
+"""The advisory lock of whoever writes."""
 
 _DRIVER = "postgresql+psycopg://"
 
@@ -76,10 +79,20 @@ class Postgres:
     async def begin_reading(self, connection: AsyncConnection) -> None:
         await connection.execution_options(isolation_level="REPEATABLE READ")
 
-    async def begin_writing(self, connection: AsyncConnection, alone: bool) -> None:
+    async def begin_writing(self, connection: AsyncConnection) -> None:
         await connection.begin()
-        if alone:
-            await connection.execute(text(f"SELECT pg_advisory_xact_lock({WRITERS})"))
+        await connection.execute(text(f"SELECT pg_advisory_xact_lock({WRITERS})"))
+
+    async def whole(self, engine: AsyncEngine, work: Callable[[Connection], T], writing: bool) -> T:
+        async with engine.connect() as connection:
+            await (self.begin_writing if writing else self.begin_reading)(connection)
+            result = await connection.run_sync(work)
+            if writing:
+                await connection.commit()
+            return result
+
+    async def aclose(self) -> None:
+        """Nothing but the engine was opened."""
 
     async def check(self, connection: AsyncConnection) -> None:
         await connection.execute(text("SELECT version_num FROM alembic_version"))

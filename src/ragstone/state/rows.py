@@ -3,9 +3,10 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Select, Table, func, literal, select
+from sqlalchemy import Connection, Select, Table, func, literal, select
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -20,9 +21,15 @@ IN_ONE_STATEMENT = 500
 """Values in one IN list; old SQLite builds allow 999."""
 
 
-def insert(connection: AsyncConnection, table: Table) -> "sqlite.Insert | postgresql.Insert":
+def insert(
+    connection: AsyncConnection | Connection, table: Table
+) -> "sqlite.Insert | postgresql.Insert":
     """An INSERT that knows `on_conflict_do_update`, which both dialects write the same way."""
-    if connection.dialect.name == "postgresql":
+    return _insert(connection.dialect.name, table)
+
+
+def _insert(dialect: str, table: Table) -> "sqlite.Insert | postgresql.Insert":
+    if dialect == "postgresql":
         from sqlalchemy.dialects import postgresql  # 20 ms that SQLite need not pay
 
         return postgresql.insert(table)
@@ -31,10 +38,30 @@ def insert(connection: AsyncConnection, table: Table) -> "sqlite.Insert | postgr
 
 async def put(connection: AsyncConnection, table: Table, row: Mapping[str, Any]) -> None:
     """Insert `row`, or replace the one with its primary key."""
-    statement = insert(connection, table).values(**row)
+    await connection.execute(putting(connection.dialect.name, table, tuple(row)), row)
+
+
+@cache
+def putting(
+    dialect: str, table: Table, names: tuple[str, ...]
+) -> "sqlite.Insert | postgresql.Insert":
+    """What `put` executes with a row of these `names`. To make it takes longer than to run it."""
+    statement = _insert(dialect, table)
     keys = [column.name for column in table.primary_key]
-    changed = {name: statement.excluded[name] for name in row if name not in keys}
-    await connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changed))
+    changed = {name: statement.excluded[name] for name in names if name not in keys}
+    return statement.on_conflict_do_update(index_elements=keys, set_=changed)
+
+
+@cache
+def adding(
+    dialect: str, table: Table, sums: tuple[str, ...], newest: tuple[str, ...] = ()
+) -> "sqlite.Insert | postgresql.Insert":
+    """Inserts a row, or adds its `sums` to the one with its primary key and replaces `newest`."""
+    statement = _insert(dialect, table)
+    keys = [column.name for column in table.primary_key]
+    changed: dict[str, Any] = {name: table.c[name] + statement.excluded[name] for name in sums}
+    changed |= {name: statement.excluded[name] for name in newest}
+    return statement.on_conflict_do_update(index_elements=keys, set_=changed)
 
 
 def one_value(connection: AsyncConnection, texts: Sequence[str]) -> Select[tuple[Any]]:

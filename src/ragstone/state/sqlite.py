@@ -1,14 +1,19 @@
 """The state store in a SQLite file."""
 
 import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from ragstone.errors import RagstoneError, StateUnavailable, StorageFull
+
+T = TypeVar("T")
 
 BUSY_SECONDS = 10.0
 """How long to wait for another process that is writing."""
@@ -28,6 +33,7 @@ class Sqlite:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.name = str(path)
+        self._threads = ThreadPoolExecutor(_CONNECTIONS, thread_name_prefix="state")
 
     def engine(self) -> AsyncEngine:
         made = create_async_engine(
@@ -41,21 +47,53 @@ class Sqlite:
         return made
 
     def migrating(self) -> Engine:
+        return self._direct().execution_options(**_WRITING)
+
+    def _direct(self) -> Engine:
+        """An engine for threads."""
         made = create_engine(
             URL.create("sqlite", database=str(self.path)),
             connect_args={"timeout": BUSY_SECONDS, "isolation_level": None},
-            execution_options=_WRITING,
+            pool_size=_CONNECTIONS,
+            pool_use_lifo=True,
         )
         _configure(made)
         return made
 
+    @cached_property
+    def _reader(self) -> Engine:
+        return self._direct()
+
+    @cached_property
+    def _writer(self) -> Engine:
+        return self._reader.execution_options(**_WRITING)
+
     async def begin_reading(self, connection: AsyncConnection) -> None:
         """Every transaction of SQLite reads one state of the data."""
 
-    async def begin_writing(self, connection: AsyncConnection, alone: bool) -> None:
+    async def begin_writing(self, connection: AsyncConnection) -> None:
         # Tasks of this process take turns, so SQLite's lock is only ever held by another.
         await connection.execution_options(**_WRITING)
         await connection.begin()
+
+    async def whole(self, engine: AsyncEngine, work: Callable[[Connection], T], writing: bool) -> T:
+        """All in one trip to a thread: a statement of aiosqlite is four, each of which waits for
+        the processor, and an answer keeps a dozen statements."""
+        direct = self._writer if writing else self._reader
+
+        def ran() -> T:
+            with direct.connect() as connection:
+                result = work(connection)
+                if writing:
+                    connection.commit()
+                return result
+
+        return await asyncio.get_running_loop().run_in_executor(self._threads, ran)
+
+    async def aclose(self) -> None:
+        await asyncio.to_thread(self._threads.shutdown)
+        if "_reader" in vars(self):
+            self._reader.dispose()
 
     async def check(self, connection: AsyncConnection) -> None:
         if not await asyncio.to_thread(self.path.exists):

@@ -1,15 +1,13 @@
 """Sums per day: what was asked and what it cost, and how each strategy did."""
 
-from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Table, cast, func, select
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection, Table, cast, func, select
 
 from ragstone.records import By, DayUse, Report, StrategyUse, Use
-from ragstone.state.rows import insert
+from ragstone.state.rows import adding
 from ragstone.state.tables import statistics, strategies
 from ragstone.text.unicode import storable
 from ragstone.turn import Turn
@@ -18,7 +16,7 @@ _ASKED = ("questions", "refused", "blocked", "prompt_tokens", "completion_tokens
 _SEARCHED = ("executions", "seconds", "rated", "confidence")
 
 
-async def count(connection: AsyncConnection, turn: Turn, now: float) -> None:
+def count(connection: Connection, turn: Turn, now: float) -> None:
     """Add the turn to the sums of its day (UTC), place and model, and of its strategy."""
     answer, usage, ask = turn.answer, turn.usage, turn.ask
     place = {
@@ -33,20 +31,22 @@ async def count(connection: AsyncConnection, turn: Turn, now: float) -> None:
     tokens = (usage.prompt_tokens, usage.completion_tokens)
     key = {"day": _day(now), **place, "model": answer.model if answer else ""}
     amounts = (1, refused, blocked, *tokens, usage.cost or 0.0)
-    await _add(connection, statistics, key, dict(zip(_ASKED, amounts, strict=True)))
+    row = {**key, **dict(zip(_ASKED, amounts, strict=True))}
+    connection.execute(adding(connection.dialect.name, statistics, _ASKED), row)
     if turn.lists:
         sure = answer.confidence if answer else None
         seconds = turn.seconds
         searched = (1, seconds, int(sure is not None), sure or 0.0)
         by = {"day": _day(now), "tenant": place["tenant"], "strategy": turn.plan.strategy}
-        await _add(connection, strategies, by, dict(zip(_SEARCHED, searched, strict=True)))
+        row = {**by, **dict(zip(_SEARCHED, searched, strict=True))}
+        connection.execute(adding(connection.dialect.name, strategies, _SEARCHED), row)
 
 
-async def report(connection: AsyncConnection, tenant: str, days: int, now: float) -> Report:
+def report(connection: Connection, tenant: str, days: int, now: float) -> Report:
     """The sums of a tenant for today (UTC) and the days before it, `days` in all."""
     since = _day(now) - timedelta(days=days - 1)
-    asked = await _sums(connection, statistics, "day", _ASKED, tenant, since)
-    searched = await _sums(connection, strategies, "strategy", _SEARCHED, tenant, since)
+    asked = _sums(connection, statistics, "day", _ASKED, tenant, since)
+    searched = _sums(connection, strategies, "strategy", _SEARCHED, tenant, since)
     return Report(
         tuple(DayUse(str(day), *amounts) for day, *amounts in asked),
         tuple(
@@ -56,17 +56,17 @@ async def report(connection: AsyncConnection, tenant: str, days: int, now: float
     )
 
 
-async def use(
-    connection: AsyncConnection, tenant: str, days: int, by: By, user: str | None, now: float
+def use(
+    connection: Connection, tenant: str, days: int, by: By, user: str | None, now: float
 ) -> list[Use]:
     """The sums of a tenant, or one user of it, by day, user, room or model."""
     since = _day(now) - timedelta(days=days - 1)
-    found = await _sums(connection, statistics, by, _ASKED, tenant, since, user)
+    found = _sums(connection, statistics, by, _ASKED, tenant, since, user)
     return [Use(str(name), *amounts) for name, *amounts in found]
 
 
-async def _sums(
-    connection: AsyncConnection,
+def _sums(
+    connection: Connection,
     table: Table,
     by: str,
     names: tuple[str, ...],
@@ -80,17 +80,9 @@ async def _sums(
     rows = select(table.c[by], *sums).where(table.c.tenant == tenant, table.c.day >= since)
     if user is not None:
         rows = rows.where(table.c.user == user)
-    found = await connection.execute(rows.group_by(table.c[by]).order_by(table.c[by]))
+    found = connection.execute(rows.group_by(table.c[by]).order_by(table.c[by]))
     # PostgreSQL adds whole numbers up to decimals.
     return [[int(a) if isinstance(a, Decimal) else a for a in row] for row in found.all()]
-
-
-async def _add(
-    connection: AsyncConnection, table: Table, key: Mapping[str, Any], amounts: Mapping[str, Any]
-) -> None:
-    row = insert(connection, table).values(**key, **amounts)
-    sums = {name: table.c[name] + row.excluded[name] for name in amounts}
-    await connection.execute(row.on_conflict_do_update(index_elements=list(key), set_=sums))
 
 
 def _day(now: float) -> date:

@@ -3,18 +3,20 @@
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import Connection, delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.records import QuestionTrace, StageTrace, StageUse
 from ragstone.state.database import Database
-from ragstone.state.rows import put
+from ragstone.state.rows import putting
 from ragstone.state.tables import traces
 from ragstone.turn import Principal
 
+_COLUMNS = tuple(field.name for field in fields(QuestionTrace))
+_OF_A_STAGE = tuple(field.name for field in fields(StageTrace))
 DAY = 86_400.0
 SWEEP_SECONDS = 600.0
 """How often old traces are looked for."""
@@ -32,16 +34,17 @@ class SqlTraces:
 
     async def keep(self, trace: QuestionTrace, days: int) -> None:
         """`ports.Traces`."""
-        row = {**asdict(trace), "stages": [asdict(stage) for stage in trace.stages]}
+        row = {name: getattr(trace, name) for name in _COLUMNS}
+        row["stages"] = [{name: getattr(one, name) for name in _OF_A_STAGE} for one in trace.stages]
         now = time.time()
         sweeps = now - self._swept > SWEEP_SECONDS
 
-        async def work(connection: AsyncConnection) -> None:
-            await put(connection, traces, row)
+        def work(connection: Connection) -> None:
+            connection.execute(putting(connection.dialect.name, traces, _COLUMNS), row)
             if sweeps:
-                await connection.execute(delete(traces).where(traces.c.at < now - days * DAY))
+                connection.execute(delete(traces).where(traces.c.at < now - days * DAY))
 
-        await self._database.write(work)
+        await self._database.keep(work)
         if sweeps:
             self._swept = now
 
@@ -97,5 +100,5 @@ def _use(stage: str, times: list[float], failed: int) -> StageUse:
 
 
 def _trace(row: Mapping[Any, Any]) -> QuestionTrace:
-    known: dict[str, Any] = {field.name: row[field.name] for field in fields(QuestionTrace)}
+    known: dict[str, Any] = {name: row[name] for name in _COLUMNS}
     return QuestionTrace(**{**known, "stages": tuple(StageTrace(**one) for one in row["stages"])})
