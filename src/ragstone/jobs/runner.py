@@ -73,7 +73,9 @@ class Runner:
         """Begin to run jobs, also those that died with an earlier process. Once is enough."""
         async with self._starting:
             if not self._loops and not self._stopping:
-                await self._workflows.launch(self._attempt)
+                self._workflows.hold(self._attempt)
+                if self._shared:
+                    await self._workflows.launch()  # Finds a wrong address now, not with a job.
                 await self._beats.enter(self.id, socket.gethostname())
                 await self._take_over()
                 loops = (self._dispatch(), self._watch(), self._look_after())

@@ -11,11 +11,13 @@ import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import CancelledError
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ragstone.errors import Conflict
 
 Body = Callable[[str], Awaitable[None]]
+
+_TAKEN = "This process already runs the jobs of another data directory. Close that one first."
 
 
 class _Interrupted(BaseException):
@@ -23,34 +25,56 @@ class _Interrupted(BaseException):
 
 
 class Workflows:
-    """Begins attempts. `url` is a database of SQLAlchemy's, PostgreSQL or SQLite."""
+    """Begins attempts. `url` is a database of SQLAlchemy's, PostgreSQL or SQLite.
+
+    DBOS is launched with the first attempt, or by `launch`: a process without jobs needs neither
+    its 200 modules nor its connections.
+    """
+
+    _held: "ClassVar[Workflows | None]" = None
+    """Who has the one place of this process."""
 
     def __init__(self, url: str, executor: str) -> None:
         self._url = url
         self._executor = executor
         self._loop: asyncio.AbstractEventLoop | None = None
         self._body: Body | None = None
-        self._workflow: Any = None
+        self._launching: asyncio.Task[Any] | None = None
 
-    async def launch(self, body: Body) -> None:
-        """Get ready; `body` does the attempt of an id. Raises Conflict, StateUnavailable."""
+    def hold(self, body: Body) -> None:
+        """Take the one place of this process; `body` does the attempt of an id. Raises Conflict."""
+        if Workflows._held not in (None, self):
+            raise Conflict(_TAKEN)
+        Workflows._held = self
         self._loop, self._body = asyncio.get_running_loop(), body
-        self._workflow = await asyncio.to_thread(_launch, self._url, self._executor, self._run)
+
+    async def launch(self) -> Any:
+        """The workflow of DBOS, which is launched unless it was. Raises Conflict."""
+        if self._launching is None or _failed(self._launching):
+            launching = asyncio.to_thread(_launch, self._url, self._executor, self._run)
+            self._launching = asyncio.create_task(launching)
+        # A caller that stops waiting leaves the launch to `destroy`.
+        return await asyncio.shield(self._launching)
 
     async def begin(self, id: str) -> None:
         """Run the body for this id on a thread, unless that was ever begun."""
-        await asyncio.to_thread(_begin, self._workflow, id)
+        await asyncio.to_thread(_begin, await self.launch(), id)
 
     async def forget(self, ids: Sequence[str]) -> None:
         """Drop the records of ended attempts."""
-        if self._workflow is not None and ids:
+        if Workflows._held is self and ids:
+            await self.launch()
             await asyncio.to_thread(_forget, ids)
 
     async def destroy(self) -> None:
-        """Stop DBOS; the bodies must have ended."""
-        if self._workflow is not None:
-            self._workflow = None
-            await asyncio.to_thread(_destroy)
+        """Stop DBOS and leave the place to another; the bodies must have ended."""
+        launching, self._launching = self._launching, None
+        if launching is not None:
+            await asyncio.wait([launching])
+            if not _failed(launching):
+                await asyncio.to_thread(_destroy)
+        if Workflows._held is self:
+            Workflows._held = None
 
     def _run(self, id: str) -> None:
         """The workflow, on a thread of DBOS."""
@@ -63,14 +87,16 @@ class Workflows:
             raise _Interrupted from error
 
 
+def _failed(task: "asyncio.Task[Any]") -> bool:
+    return task.done() and (task.cancelled() or task.exception() is not None)
+
+
 def _launch(url: str, executor: str, body: Callable[[str], None]) -> Any:
     import dbos._dbos as module
     from dbos import DBOS
 
     if module._dbos_global_instance is not None:
-        raise Conflict(
-            "This process already runs the jobs of another data directory. Close that one first."
-        )
+        raise Conflict(_TAKEN)
     logging.getLogger("dbos").addHandler(logging.NullHandler())
     if url.startswith("sqlite:///"):
         _write_ahead(Path(url.removeprefix("sqlite:///")))
@@ -93,7 +119,11 @@ def _launch(url: str, executor: str, body: Callable[[str], None]) -> Any:
 
     # Its own queues would be polled even though nothing is in them.
     DBOS.listen_queues([])
-    DBOS.launch()
+    try:
+        DBOS.launch()
+    except BaseException:
+        _destroy()  # Otherwise what is half launched would be in the way of the next try.
+        raise
     return workflow
 
 

@@ -30,6 +30,7 @@ from ragstone.library.reading import LocalReading
 from ragstone.library.removal import Removal
 from ragstone.library.settings import LocalSettings
 from ragstone.library.statistics import LocalStatistics
+from ragstone.library.warming import warm
 from ragstone.library.watching import Watch
 from ragstone.library.work import DELETE, INGEST, REBUILD, progress_of
 from ragstone.ports import CacheFigures, Embedder, Kit, Topics
@@ -242,6 +243,10 @@ class Ragstone:
     async def watch(self) -> None:
         """Read what was set at run time, and from now on what any process sets."""
         await self._watch.start()
+
+    async def warm(self) -> None:
+        """Load what the first question would wait for."""
+        await warm(self._kit)
 
     async def start_jobs(self) -> None:
         """Continue what an earlier process left unfinished."""

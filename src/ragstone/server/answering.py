@@ -1,6 +1,7 @@
 """One process that answers at a socket."""
 
 import asyncio
+import logging
 import math
 import signal
 import socket
@@ -14,10 +15,13 @@ from ragstone.app import create_app
 from ragstone.dialects.guards import is_loopback
 from ragstone.errors import ConfigError
 from ragstone.evaluation.job import evaluations
+from ragstone.library import Ragstone
 from ragstone.server.connections import protocol, room_for
 from ragstone.service import Service
 from ragstone.settings import Settings
 from ragstone.telemetry import Telemetry, tracer
+
+log = logging.getLogger(__name__)
 
 BACKLOG = 2048
 """Connections that may wait to be accepted."""
@@ -48,11 +52,27 @@ async def answer(
             timeout_keep_alive=math.ceil(server.keep_alive_seconds),
             timeout_graceful_shutdown=math.ceil(server.grace_seconds),
         )
+        warming: list[asyncio.Task[None]] = []
+
+        def listens() -> None:
+            ready()
+            warming.append(asyncio.create_task(_warm(service)))
+
         try:
-            await _Server(config, ready).serve([listener])
+            await _Server(config, listens).serve([listener])
         finally:
+            for task in warming:
+                task.cancel()
+            await asyncio.gather(*warming, return_exceptions=True)
             if provider is not None:
                 await asyncio.to_thread(provider.shutdown)
+
+
+async def _warm(service: Ragstone) -> None:
+    try:
+        await service.warm()
+    except Exception:
+        log.warning("Loading beforehand failed; the first question will load.", exc_info=True)
 
 
 async def _check_credentials(settings: Settings, service: Service) -> None:

@@ -1,6 +1,7 @@
 """Brings a database to the schema of this program, with Alembic.
 
-Importing Alembic takes 0.4 s, so `behind` needs only SQLAlchemy and only `upgrade` imports it.
+Importing Alembic takes 0.4 s, so `behind` needs only SQLAlchemy, an empty file is given the newest
+schema as it is kept (`newest.py`), and only `migrate` imports Alembic.
 """
 
 from pathlib import Path
@@ -9,6 +10,7 @@ from threading import Lock
 from sqlalchemy import Connection, Engine, inspect, text
 
 from ragstone.errors import ConfigError
+from ragstone.state.migrations import newest
 from ragstone.state.tables import metadata
 
 REVISIONS = ("0001", "0002", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011")
@@ -41,20 +43,29 @@ def upgrade(engine: Engine, schema: str = "head") -> None:
 
     Raises ConfigError, with nothing changed, if the database is newer than this program.
     """
+    with engine.begin() as connection:
+        if schema in ("head", REVISIONS[-1]) and newest.fits(connection):
+            newest.make(connection, REVISIONS[-1])
+            return
+        shared = connection.dialect.name == "postgresql"
+        if shared:
+            connection.execute(text(f"SELECT pg_advisory_xact_lock({MIGRATING})"))
+        if behind(connection):
+            migrate(connection, schema)
+            if shared:
+                _order_by_code_points(connection)
+
+
+def migrate(connection: Connection, schema: str = "head") -> None:
+    """Run the missing migrations up to `schema` in the transaction of `connection`."""
     from alembic import command
     from alembic.config import Config
 
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
-    with _ONE_AT_A_TIME, engine.begin() as connection:
-        shared = connection.dialect.name == "postgresql"
-        if shared:
-            connection.execute(text(f"SELECT pg_advisory_xact_lock({MIGRATING})"))
-        if behind(connection):
-            config.attributes["connection"] = connection
-            command.upgrade(config, schema)
-            if shared:
-                _order_by_code_points(connection)
+    with _ONE_AT_A_TIME:
+        config.attributes["connection"] = connection
+        command.upgrade(config, schema)
 
 
 def _order_by_code_points(connection: Connection) -> None:

@@ -1,0 +1,316 @@
+CREATE TABLE alembic_version (
+	version_num VARCHAR(32) NOT NULL, 
+	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
+);
+CREATE TABLE collections (
+	tenant TEXT NOT NULL, 
+	name TEXT NOT NULL, 
+	model TEXT NOT NULL, 
+	fingerprint TEXT NOT NULL, 
+	dimensions INTEGER NOT NULL, 
+	language TEXT NOT NULL, 
+	build INTEGER NOT NULL, 
+	CONSTRAINT pk_collections PRIMARY KEY (tenant, name)
+);
+CREATE TABLE documents (
+	id TEXT NOT NULL, 
+	tenant TEXT NOT NULL, 
+	collection TEXT NOT NULL, 
+	path TEXT NOT NULL, 
+	title TEXT NOT NULL, 
+	media_type TEXT NOT NULL, 
+	content_hash TEXT NOT NULL, 
+	version INTEGER NOT NULL, 
+	allowed JSON NOT NULL, 
+	metadata JSON, 
+	status TEXT NOT NULL, 
+	error TEXT NOT NULL, 
+	source TEXT NOT NULL, 
+	size BIGINT NOT NULL, 
+	modified DOUBLE NOT NULL, 
+	chunks INTEGER NOT NULL, 
+	pages INTEGER NOT NULL, 
+	CONSTRAINT pk_documents PRIMARY KEY (id), 
+	CONSTRAINT fk_documents_collections FOREIGN KEY(tenant, collection) REFERENCES collections (tenant, name) ON DELETE CASCADE
+);
+CREATE INDEX ix_documents_tenant_collection_path ON documents (tenant, collection, path);
+CREATE TABLE revisions (
+	name TEXT NOT NULL, 
+	document_id TEXT NOT NULL, 
+	version INTEGER NOT NULL, 
+	tenant TEXT NOT NULL, 
+	collection TEXT NOT NULL, 
+	state TEXT NOT NULL, 
+	CONSTRAINT pk_revisions PRIMARY KEY (name), 
+	CONSTRAINT fk_revisions_collections FOREIGN KEY(tenant, collection) REFERENCES collections (tenant, name) ON DELETE CASCADE
+);
+CREATE INDEX ix_revisions_document_id ON revisions (document_id);
+CREATE INDEX ix_revisions_state ON revisions (state);
+CREATE INDEX ix_revisions_tenant_collection ON revisions (tenant, collection);
+CREATE TABLE versions (
+	document_id TEXT NOT NULL, 
+	last INTEGER NOT NULL, 
+	CONSTRAINT pk_versions PRIMARY KEY (document_id)
+);
+CREATE TABLE settings (
+	scope TEXT NOT NULL, 
+	"key" TEXT NOT NULL, 
+	value JSON NOT NULL, 
+	updated_at DOUBLE NOT NULL, 
+	CONSTRAINT pk_settings PRIMARY KEY (scope, "key")
+);
+CREATE TABLE jobs (
+	id TEXT NOT NULL, 
+	kind TEXT NOT NULL, 
+	request JSON NOT NULL, 
+	progress JSON NOT NULL, 
+	state TEXT NOT NULL, 
+	error TEXT NOT NULL, 
+	created_at DOUBLE NOT NULL, 
+	updated_at DOUBLE NOT NULL, tenant TEXT DEFAULT 'default' NOT NULL, user TEXT DEFAULT 'local' NOT NULL, groups JSON DEFAULT '[]' NOT NULL, collection TEXT DEFAULT '' NOT NULL, priority INTEGER DEFAULT '0' NOT NULL, attempts INTEGER DEFAULT '0' NOT NULL, failures INTEGER DEFAULT '0' NOT NULL, deaths INTEGER DEFAULT '0' NOT NULL, worker TEXT DEFAULT '' NOT NULL, due_at DOUBLE DEFAULT '0' NOT NULL, code TEXT DEFAULT '' NOT NULL, result JSON, expires_at DOUBLE, 
+	CONSTRAINT pk_jobs PRIMARY KEY (id)
+);
+CREATE INDEX ix_jobs_state ON jobs (state);
+CREATE TABLE vocabulary (
+	tenant TEXT NOT NULL, 
+	collection TEXT NOT NULL, 
+	word TEXT NOT NULL, 
+	CONSTRAINT pk_vocabulary PRIMARY KEY (tenant, collection, word), 
+	CONSTRAINT fk_vocabulary_collections FOREIGN KEY(tenant, collection) REFERENCES collections (tenant, name) ON DELETE CASCADE
+)
+ WITHOUT ROWID
+
+;
+CREATE TABLE vocabulary_read (
+	tenant TEXT NOT NULL, 
+	collection TEXT NOT NULL, 
+	revision TEXT NOT NULL, 
+	CONSTRAINT pk_vocabulary_read PRIMARY KEY (tenant, collection, revision), 
+	CONSTRAINT fk_vocabulary_read_collections FOREIGN KEY(tenant, collection) REFERENCES collections (tenant, name) ON DELETE CASCADE
+)
+ WITHOUT ROWID
+
+;
+CREATE TABLE topics (
+	id TEXT NOT NULL, 
+	tenant TEXT NOT NULL, 
+	term TEXT NOT NULL, 
+	synonyms JSON NOT NULL, 
+	examples JSON NOT NULL, 
+	language TEXT NOT NULL, 
+	note TEXT NOT NULL, 
+	CONSTRAINT pk_topics PRIMARY KEY (id)
+);
+CREATE INDEX ix_topics_tenant ON topics (tenant);
+CREATE TABLE topic_vectors (
+	topic_id TEXT NOT NULL, 
+	fingerprint TEXT NOT NULL, 
+	vectors BLOB NOT NULL, 
+	CONSTRAINT pk_topic_vectors PRIMARY KEY (topic_id, fingerprint), 
+	CONSTRAINT fk_topic_vectors_topics FOREIGN KEY(topic_id) REFERENCES topics (id) ON DELETE CASCADE
+);
+CREATE TABLE blocked_questions (
+	id INTEGER NOT NULL, 
+	at DOUBLE NOT NULL, 
+	tenant TEXT NOT NULL, 
+	user TEXT NOT NULL, 
+	question TEXT NOT NULL, 
+	topic_id TEXT NOT NULL, 
+	term TEXT NOT NULL, 
+	"match" TEXT NOT NULL, 
+	score DOUBLE NOT NULL, 
+	decided_by TEXT NOT NULL, user_id TEXT DEFAULT '' NOT NULL, 
+	CONSTRAINT pk_blocked_questions PRIMARY KEY (id)
+);
+CREATE INDEX ix_blocked_questions_tenant_id ON blocked_questions (tenant, id);
+CREATE INDEX ix_blocked_questions_at ON blocked_questions (at);
+CREATE TABLE strategies (
+	day DATE NOT NULL, 
+	tenant TEXT NOT NULL, 
+	strategy TEXT NOT NULL, 
+	executions BIGINT NOT NULL, 
+	seconds DOUBLE NOT NULL, 
+	rated BIGINT NOT NULL, 
+	confidence DOUBLE NOT NULL, 
+	CONSTRAINT pk_strategies PRIMARY KEY (day, tenant, strategy)
+);
+CREATE TABLE rooms (
+	tenant TEXT NOT NULL, 
+	user TEXT NOT NULL, 
+	user_id TEXT NOT NULL, 
+	room TEXT NOT NULL, 
+	title TEXT NOT NULL, 
+	turns INTEGER NOT NULL, 
+	errors INTEGER NOT NULL, 
+	created_at DOUBLE NOT NULL, 
+	updated_at DOUBLE NOT NULL, 
+	CONSTRAINT pk_rooms PRIMARY KEY (tenant, user, user_id, room)
+);
+CREATE INDEX ix_rooms_tenant_user_updated_at ON rooms (tenant, user, updated_at);
+CREATE TABLE room_leases (
+	tenant TEXT NOT NULL, 
+	user TEXT NOT NULL, 
+	user_id TEXT NOT NULL, 
+	room TEXT NOT NULL, 
+	holder TEXT NOT NULL, 
+	beat BIGINT NOT NULL, 
+	CONSTRAINT pk_room_leases PRIMARY KEY (tenant, user, user_id, room)
+);
+CREATE TABLE turns (
+	id INTEGER NOT NULL, 
+	tenant TEXT NOT NULL, 
+	user TEXT NOT NULL, 
+	user_id TEXT NOT NULL, 
+	room TEXT NOT NULL, 
+	chat_id TEXT NOT NULL, 
+	search_type TEXT NOT NULL, 
+	status TEXT NOT NULL, 
+	is_tool_block BOOLEAN NOT NULL, 
+	is_error BOOLEAN NOT NULL, 
+	tokens BIGINT NOT NULL, 
+	at DOUBLE NOT NULL, 
+	conversations TEXT NOT NULL, 
+	block_classes TEXT NOT NULL, 
+	result TEXT NOT NULL, 
+	notes TEXT NOT NULL, 
+	CONSTRAINT pk_turns PRIMARY KEY (id), 
+	CONSTRAINT fk_turns_rooms FOREIGN KEY(tenant, user, user_id, room) REFERENCES rooms (tenant, user, user_id, room) ON DELETE CASCADE
+);
+CREATE INDEX ix_turns_tenant_user_user_id_room_id ON turns (tenant, user, user_id, room, id);
+CREATE INDEX ix_turns_tenant_user_user_id_room_status ON turns (tenant, user, user_id, room, status);
+CREATE TABLE turn_classes (
+	tenant TEXT NOT NULL, 
+	user TEXT NOT NULL, 
+	user_id TEXT NOT NULL, 
+	room TEXT NOT NULL, 
+	value TEXT NOT NULL, 
+	turn_id BIGINT NOT NULL, 
+	CONSTRAINT pk_turn_classes PRIMARY KEY (tenant, user, user_id, room, value, turn_id), 
+	CONSTRAINT fk_turn_classes_turns FOREIGN KEY(turn_id) REFERENCES turns (id) ON DELETE CASCADE
+)
+ WITHOUT ROWID
+
+;
+CREATE INDEX ix_turn_classes_turn_id ON turn_classes (turn_id);
+CREATE TABLE "statistics" (
+	day DATE NOT NULL, 
+	tenant TEXT NOT NULL, 
+	user TEXT NOT NULL, 
+	room TEXT NOT NULL, 
+	model TEXT NOT NULL, 
+	questions BIGINT NOT NULL, 
+	refused BIGINT NOT NULL, 
+	prompt_tokens BIGINT NOT NULL, 
+	completion_tokens BIGINT NOT NULL, 
+	cost DOUBLE NOT NULL, 
+	blocked BIGINT DEFAULT '0' NOT NULL, 
+	user_id TEXT DEFAULT '' NOT NULL, 
+	search_type TEXT DEFAULT 'rag' NOT NULL, 
+	CONSTRAINT pk_statistics PRIMARY KEY (day, tenant, user, user_id, room, search_type, model)
+);
+CREATE TABLE settings_log (
+	id INTEGER NOT NULL, 
+	at DOUBLE NOT NULL, 
+	who TEXT NOT NULL, 
+	scope TEXT NOT NULL, 
+	"key" TEXT NOT NULL, 
+	action TEXT NOT NULL, 
+	old JSON, 
+	new JSON, 
+	CONSTRAINT pk_settings_log PRIMARY KEY (id)
+);
+CREATE INDEX ix_settings_log_key ON settings_log ("key");
+CREATE TABLE marks (
+	name TEXT NOT NULL, 
+	mark BIGINT NOT NULL, 
+	CONSTRAINT pk_marks PRIMARY KEY (name)
+);
+CREATE TABLE prompts (
+	tenant TEXT NOT NULL, 
+	name TEXT NOT NULL, 
+	version INTEGER NOT NULL, 
+	text TEXT NOT NULL, 
+	updated_at DOUBLE NOT NULL, 
+	who TEXT DEFAULT '' NOT NULL, 
+	CONSTRAINT pk_prompts PRIMARY KEY (tenant, name, version)
+);
+CREATE INDEX ix_jobs_kind_state_priority_created_at ON jobs (kind, state, priority, created_at);
+CREATE INDEX ix_jobs_tenant_created_at ON jobs (tenant, created_at);
+CREATE INDEX ix_jobs_expires_at ON jobs (expires_at);
+CREATE TABLE job_workers (
+	id TEXT NOT NULL, 
+	host TEXT NOT NULL, 
+	beat BIGINT NOT NULL, 
+	CONSTRAINT pk_job_workers PRIMARY KEY (id)
+);
+CREATE TABLE job_kinds (
+	kind TEXT NOT NULL, 
+	paused BOOLEAN NOT NULL, 
+	CONSTRAINT pk_job_kinds PRIMARY KEY (kind)
+);
+CREATE TABLE editions (
+	tenant TEXT NOT NULL, 
+	collection TEXT NOT NULL, 
+	number BIGINT NOT NULL, 
+	CONSTRAINT pk_editions PRIMARY KEY (tenant, collection), 
+	CONSTRAINT fk_editions_collections FOREIGN KEY(tenant, collection) REFERENCES collections (tenant, name) ON DELETE CASCADE
+);
+CREATE TABLE readers (
+	tenant TEXT NOT NULL, 
+	collection TEXT NOT NULL, 
+	name TEXT NOT NULL, 
+	since BIGINT NOT NULL, 
+	CONSTRAINT pk_readers PRIMARY KEY (tenant, collection, name), 
+	CONSTRAINT fk_readers_collections FOREIGN KEY(tenant, collection) REFERENCES collections (tenant, name) ON DELETE CASCADE
+);
+CREATE TABLE counters (
+	name TEXT NOT NULL, 
+	value BIGINT NOT NULL, 
+	CONSTRAINT pk_counters PRIMARY KEY (name)
+);
+CREATE TABLE api_keys (
+	id TEXT NOT NULL, 
+	name TEXT NOT NULL, 
+	tenant TEXT NOT NULL, 
+	user TEXT NOT NULL, 
+	groups JSON NOT NULL, 
+	collections JSON, 
+	role TEXT NOT NULL, 
+	digest TEXT NOT NULL, 
+	old_digest TEXT NOT NULL, 
+	old_until DOUBLE NOT NULL, 
+	created_at DOUBLE NOT NULL, 
+	expires_at DOUBLE, 
+	used_at DOUBLE, 
+	revoked_at DOUBLE, 
+	CONSTRAINT pk_api_keys PRIMARY KEY (id)
+);
+CREATE INDEX ix_api_keys_tenant ON api_keys (tenant);
+CREATE TABLE traces (
+	id TEXT NOT NULL, 
+	at DOUBLE NOT NULL, 
+	tenant TEXT NOT NULL, 
+	user TEXT NOT NULL, 
+	request TEXT NOT NULL, 
+	trace TEXT NOT NULL, 
+	user_id TEXT NOT NULL, 
+	room TEXT NOT NULL, 
+	collection TEXT NOT NULL, 
+	level TEXT NOT NULL, 
+	strategy TEXT NOT NULL, 
+	intent TEXT NOT NULL, 
+	question TEXT NOT NULL, 
+	model TEXT NOT NULL, 
+	finish TEXT NOT NULL, 
+	error TEXT NOT NULL, 
+	cached TEXT NOT NULL, 
+	seconds DOUBLE NOT NULL, 
+	prompt_tokens BIGINT NOT NULL, 
+	completion_tokens BIGINT NOT NULL, 
+	cost DOUBLE, 
+	confidence DOUBLE, 
+	stages JSON NOT NULL, 
+	CONSTRAINT pk_traces PRIMARY KEY (id)
+);
+CREATE INDEX ix_traces_tenant_at ON traces (tenant, at);
+CREATE INDEX ix_traces_at ON traces (at);
