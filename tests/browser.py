@@ -3,7 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -45,12 +45,8 @@ def programs() -> tuple[str, str]:
 def chromium() -> Iterator[Chrome]:
     """A browser that knows nothing yet. To it, all names below .example are this machine."""
     browser, driver = programs()
-    with TemporaryDirectory(prefix="ragstone-chromium-", ignore_cleanup_errors=True) as profile:
-        options = ChromeOptions()
-        options.binary_location = browser
-        for flag in (*FLAGS, f"--user-data-dir={Path(profile) / 'new'}"):
-            options.add_argument(flag)
-        chrome = _started(options, driver)
+    with TemporaryDirectory(prefix="ragstone-chromium-", ignore_cleanup_errors=True) as folder:
+        chrome = _started(browser, driver, Path(folder))
         try:
             chrome.set_script_timeout(SECONDS)
             yield chrome
@@ -58,8 +54,14 @@ def chromium() -> Iterator[Chrome]:
             chrome.quit()
 
 
-def _started(options: ChromeOptions, driver: str) -> Chrome:
-    for _ in range(TRIES - 1):
-        with suppress(WebDriverException):
+def _started(browser: str, driver: str, folder: Path) -> Chrome:
+    for number in range(TRIES):
+        options = ChromeOptions()
+        options.binary_location = browser
+        for flag in (*FLAGS, f"--user-data-dir={folder / str(number)}"):
+            options.add_argument(flag)
+        try:
             return Chrome(options, ChromeService(driver))
-    return Chrome(options, ChromeService(driver))
+        except WebDriverException as error:
+            failed = error
+    raise failed
