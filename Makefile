@@ -7,7 +7,7 @@ EVAL_DATA := $(wildcard ../shared/data)
 export RAGSTONE_EVAL_DATA ?= $(if $(EVAL_DATA),$(abspath $(EVAL_DATA)))
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo serve test test-fast test-permissions test-requests lint format bench bench-peers docs clean size
+.PHONY: demo serve browser test test-fast test-permissions test-requests lint format bench bench-peers docs clean size
 
 demo: $(VENV)/.ragstone
 	@$(BIN)/python examples/demo.py
@@ -15,8 +15,17 @@ demo: $(VENV)/.ragstone
 serve: $(VENV)/.ragstone
 	$(BIN)/ragstone serve
 
-test: lint
+test: lint browser
 	$(BIN)/pytest
+
+# Chromium reads the streams in the tests. Without it those are skipped, but fail in CI.
+browser:
+	@if command -v chromedriver >/dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get update -q && \
+	  apt-get install -yq --no-install-recommends chromium chromium-driver; \
+	else echo "The tests in a browser need chromium and chromedriver, which only root can install:"; \
+	  echo "  apt-get install chromium chromium-driver"; fi
 
 test-fast: $(VENV)/.ragstone-dev
 	$(BIN)/pytest -m "not slow"

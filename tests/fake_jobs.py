@@ -155,3 +155,47 @@ class FakeJobs:
         owner, known = self.known[id]
         self.known[id] = owner, replace(known, state=state)
         return replace(view, state=state)
+
+
+TOLD = tuple(
+    JobView(
+        "told",
+        "ask",
+        state,
+        {"share": share},
+        1.5 if share < 1 else None,
+        {"question": "Größe?", "answer": "北京 42.", "sources": []} if share == 1 else None,
+        "",
+        1,
+        1.0,
+        2.0,
+        collection="default",
+        user="local",
+    )
+    for state, share in (("queued", 0.0), ("running", 0.5), ("done", 1.0))
+)
+
+
+@dataclass
+class ToldJobs(FakeJobs):
+    """Knows a job 'told' with a history, and one 'running' without end; who watches no more is
+    noted."""
+
+    closed: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        running = replace(TOLD[1], id="running")
+        self.known |= {one.id: (Principal(), one) for one in (TOLD[-1], running)}
+
+    async def watch(
+        self, principal: Principal, id: str, *, admin: bool = False
+    ) -> AsyncGenerator[JobView, None]:
+        try:
+            if id == "told":
+                for view in TOLD:
+                    yield view
+                return
+            async for view in FakeJobs.watch(self, principal, id, admin=admin):
+                yield view
+        finally:
+            self.closed.append(id)

@@ -112,6 +112,7 @@ TRACE = (Traced("retrieve", 0.012, "done", "hybrid", "the default"), Traced("fus
 ENDINGS = {
     "refuse": Answer("The documents do not say.", finish="refused"),
     "forbidden": Answer("Ask HR.", finish="blocked"),
+    "languages": Answer("Größe 北京 مرحبا नमस्ते 👩‍🚀 e\u0301 \u2028 end.", finish="stop"),
 }
 
 

@@ -4,15 +4,16 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
 
 
 @contextmanager
-def running(app: ASGIApp) -> Iterator[str]:
-    """Serve `app` on a free port; yields its address."""
-    config = uvicorn.Config(app, port=0, log_config=None, timeout_graceful_shutdown=1)
+def running(app: ASGIApp, http: Any = "auto") -> Iterator[str]:
+    """Serve `app` on a free port, by uvicorn's connections or these; yields its address."""
+    config = uvicorn.Config(app, port=0, http=http, log_config=None, timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()

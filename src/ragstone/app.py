@@ -35,8 +35,8 @@ from ragstone.dialects import (
 )
 from ragstone.dialects import settings as runtime
 from ragstone.dialects.admission import ALWAYS_OPEN, Authenticate, Deadline, RateLimit
-from ragstone.dialects.correlate import Correlate
-from ragstone.dialects.guards import BodyLimit, Observe, OnlyFromHere
+from ragstone.dialects.correlate import REQUEST_ID, Correlate
+from ragstone.dialects.guards import BodyLimit, Observe, OnlyFromHere, Unforeseen
 from ragstone.dialects.http import handle_errors
 from ragstone.dialects.openapi import describe
 from ragstone.dialects.security_headers import SecurityHeaders
@@ -46,6 +46,8 @@ from ragstone.settings import Settings
 from ragstone.telemetry import Telemetry
 
 MEGABYTE = 1_000_000
+READABLE = ("ratelimit-limit", "ratelimit-remaining", "ratelimit-reset", "retry-after", REQUEST_ID)
+"""Headers of an answer that web pages elsewhere may read, besides what browsers always let them."""
 
 
 def create_app(
@@ -133,15 +135,18 @@ def _guard(app: FastAPI, settings: Settings, gate: Gate, rates: Rates, metrics: 
     app.add_middleware(RateLimit, rates=rates, limit=settings.limits.requests_per_minute)
     opened = ALWAYS_OPEN | ({"/docs", "/openapi.json"} if server.open_docs else set())
     app.add_middleware(Authenticate, gate=gate, open_to_all=opened)
+    # Twice: a web page elsewhere may read a 500 only if it passes the permission for that.
+    app.add_middleware(Unforeseen)
     if server.cors_origins:
         app.add_middleware(
             CORSMiddleware,
             allow_origins=server.cors_origins,
             allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
             allow_headers=["authorization", "x-api-key", "api-key", "content-type"],
-            expose_headers=["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"],
+            expose_headers=READABLE,
         )
     hosts = (*server.allowed_hosts, server.host) if server.allowed_hosts else ()
     app.add_middleware(OnlyFromHere, gate=gate, hosts=hosts, origins=server.cors_origins)
     app.add_middleware(SecurityHeaders, policies={"/docs": docs.POLICY}, hsts=server.hsts_seconds)
+    app.add_middleware(Unforeseen)
     app.add_middleware(Observe, metrics=metrics)

@@ -4,6 +4,7 @@ import base64
 import re
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -15,6 +16,7 @@ from ragstone.settings import Settings
 from ragstone.settings.dialects import DialectSettings
 from ragstone.turn import Principal
 from tests.dialects.sse_client import UUID, heard
+from tests.dialects.transcripts import replayed, transcripts
 from tests.fake_service import FakeService
 from tests.http_server import running
 
@@ -43,6 +45,12 @@ def service() -> FakeService:
 def url(service: FakeService) -> Iterator[str]:
     with running(create_app(service, Settings(), "token")) as address:
         yield f"{address}/v2"
+
+
+@pytest.mark.parametrize("file", transcripts("chat_core"), ids=lambda file: file.stem)
+def test_transcript(service: FakeService, file: Path) -> None:
+    with running(create_app(service, Settings(), "token")) as address:
+        replayed(address, file)
 
 
 def ask(query: str = "What is the answer?", **fields: Any) -> dict[str, Any]:

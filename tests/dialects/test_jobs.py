@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -15,6 +16,8 @@ from ragstone.service.jobs import JobView
 from ragstone.settings import Settings
 from ragstone.turn import Ask, Principal
 from tests.credentials import a_key, bearer
+from tests.dialects.transcripts import replayed, transcripts
+from tests.fake_jobs import ToldJobs
 from tests.fake_service import FakeService
 from tests.http_server import running
 
@@ -56,6 +59,12 @@ async def http(service: FakeService) -> AsyncIterator[httpx2.AsyncClient]:
 @pytest.fixture
 async def job(service: FakeService) -> JobView:
     return await service.jobs.ask(Ask("Open?", EVA))
+
+
+@pytest.mark.parametrize("file", transcripts("jobs"), ids=lambda file: file.stem)
+def test_transcript(file: Path) -> None:
+    with running(create_app(FakeService(jobs=ToldJobs()), Settings(), "token")) as url:
+        replayed(url, file)
 
 
 def by(name: str) -> dict[str, str]:

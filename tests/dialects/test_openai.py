@@ -6,6 +6,7 @@ import struct
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -16,6 +17,7 @@ from openai import AsyncOpenAI
 from ragstone.app import create_app
 from ragstone.dialects.openai_requests import CHAT_MODELS
 from ragstone.settings import Settings
+from tests.dialects.transcripts import replayed, transcripts
 from tests.fake_service import EVIL, MODEL, WORDS, FakeService
 from tests.http_server import running
 
@@ -46,6 +48,12 @@ async def http(service: FakeService) -> AsyncIterator[httpx2.AsyncClient]:
     transport = httpx2.ASGITransport(create_app(service, Settings(), "token"))
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         yield client
+
+
+@pytest.mark.parametrize("file", transcripts("openai"), ids=lambda file: file.stem)
+def test_transcript(service: FakeService, file: Path) -> None:
+    with running(create_app(service, Settings(), "token")) as address:
+        replayed(address, file)
 
 
 def chat(*messages: Any, **fields: Any) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import base64
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -16,6 +17,7 @@ from ragstone.settings import Settings
 from ragstone.settings.dialects import DialectSettings
 from ragstone.turn import Ask, Turn
 from tests.dialects.sse_client import heard
+from tests.dialects.transcripts import replayed, transcripts
 from tests.fake_service import FakeService
 from tests.http_server import running
 from tests.stages.samples import a_passage
@@ -41,6 +43,12 @@ def service() -> FakeService:
 def url(service: FakeService) -> Iterator[str]:
     with running(create_app(service, Settings(), "token")) as address:
         yield f"{address}/api/v1/chat/completions"
+
+
+@pytest.mark.parametrize("file", transcripts("pipeline"), ids=lambda file: file.stem)
+def test_transcript(service: FakeService, file: Path) -> None:
+    with running(create_app(service, Settings(), "token")) as address:
+        replayed(address, file)
 
 
 def chat(message: str = "What is the answer?", **fields: Any) -> dict[str, Any]:

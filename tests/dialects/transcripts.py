@@ -1,8 +1,9 @@
 """Golden transcripts: requests as the documents print them, and all that must come back.
 
 A file holds `request` (method, path, json, headers) and, besides `status`, either `json` or
-`events`. Texts in angle brackets stand for what cannot be known before: `<seconds>` and `<number>`
-for a number, `<id>` for a text, `<any>` for anything.
+`events`, whose names are `message` unless `names` has them. Texts in angle brackets stand for what
+cannot be known before: `<seconds>` and `<number>` for a number, `<id>` for a text, `<any>` for
+anything.
 """
 
 import json
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from httpx_sse import ServerSentEvent, connect_sse
+from httpx_sse import connect_sse
 
 HERE = Path(__file__).parent / "transcripts"
 
@@ -31,11 +32,13 @@ def replayed(url: str, file: Path) -> None:
             with connect_sse(client, method, path, **request) as source:
                 assert source.response.status_code == golden["status"]
                 assert source.response.headers["content-type"].startswith("text/event-stream")
-                same([_data(event) for event in source.iter_sse()], golden["events"], file.stem)
+                found = list(source.iter_sse())
+                same([data(event.data) for event in found], golden["events"], file.stem)
+                assert [event.event for event in found] == names(golden)
         else:
             response = client.request(url=path, **request)
             assert response.status_code == golden["status"], response.text
-            same(response.json(), _here(golden["json"], url), file.stem)
+            same(response.json(), here(golden["json"], url), file.stem)
 
 
 def same(found: Any, golden: Any, place: str) -> None:
@@ -60,10 +63,16 @@ def same(found: Any, golden: Any, place: str) -> None:
         assert found == golden, place
 
 
-def _data(event: ServerSentEvent) -> Any:
-    assert event.event == "message"
-    return event.data if event.data == "[DONE]" else event.json()
+def names(golden: Any) -> list[str]:
+    """The names of the events."""
+    return golden.get("names", ["message"] * len(golden["events"]))
 
 
-def _here(golden: Any, url: str) -> Any:
+def data(text: str) -> Any:
+    """What an event's text says."""
+    return text if text == "[DONE]" else json.loads(text)
+
+
+def here(golden: Any, url: str) -> Any:
+    """The same with the address of the server."""
     return json.loads(json.dumps(golden).replace("http://here", url))

@@ -43,7 +43,7 @@ PROBES = ("/health", "/ready")
 
 
 class Observe:
-    """Records every request, and turns an unforeseen exception into a plain 500."""
+    """Records every request."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
@@ -64,18 +64,39 @@ class Observe:
         started = time.perf_counter()
         try:
             await self._app(scope, receive, sending)
+        finally:
+            seconds = time.perf_counter() - started
+            self._metrics.request(_method(scope), _route(scope), status or CLIENT_LEFT, seconds)
+
+
+class Unforeseen:
+    """Turns an exception that nothing foresaw into a plain 500."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = False
+
+        async def sending(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sending)
         except asyncio.CancelledError:
             # The server stops, and has waited long enough; its log need not hold a traceback.
             log.warning("%s %s was cut off", scope["method"], scope["path"])
         except Exception:
-            if status:
+            if started:
                 raise  # Only a broken connection can tell the client now.
             log.exception("%s %s broke", scope["method"], scope["path"])
             message = "Something broke inside Ragstone; the log says what."
             await error_response(scope["path"], 500, message)(scope, receive, sending)
-        finally:
-            seconds = time.perf_counter() - started
-            self._metrics.request(_method(scope), _route(scope), status or CLIENT_LEFT, seconds)
 
 
 class OnlyFromHere:

@@ -41,7 +41,9 @@ async def answer(
         spans, provider = await asyncio.to_thread(tracer, settings.telemetry)
         config = uvicorn.Config(
             create_app(service, settings, token, Telemetry(spans)),
-            http=protocol(server.header_seconds, room_for(server.max_connections)),
+            http=protocol(
+                server.header_seconds, server.send_seconds, room_for(server.max_connections)
+            ),
             ws="none",
             log_config=None,
             access_log=False,

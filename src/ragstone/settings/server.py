@@ -37,6 +37,12 @@ class ServerSettings(Section):
     header_seconds: float = Field(
         20.0, gt=0, description="Until a connection has sent a whole request head, else it ends."
     )
+    send_seconds: float = Field(
+        60.0,
+        gt=0,
+        description="How long a client may read nothing of what is sent to it; then its connection "
+        "ends, and the question with it.",
+    )
     keep_alive_seconds: float = Field(
         5.0, gt=0, description="How long a connection may wait for its next request."
     )
