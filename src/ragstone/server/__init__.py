@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.errors import ConfigError, DataDirectoryInUse
-from ragstone.remote import SERVER_FILE, find_server
 from ragstone.server import workers
 from ragstone.server.answering import BACKLOG, answer
+from ragstone.server_file import SERVER_FILE, find_server
 from ragstone.settings import Settings
 
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
