@@ -17,6 +17,7 @@ LAYERS = (
     {"text"},
     {"events", "records", "conversation"},
     {"wire"},
+    {"server_file"},
     {"ports"},
     {"settings"},
     {"stage", "room_queue"},

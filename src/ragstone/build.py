@@ -11,7 +11,6 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from ragstone.engine import Engine
 from ragstone.errors import ConfigError
 from ragstone.index.connect import ELSEWHERE, connect
-from ragstone.index.elsewhere import Elsewhere, KnowledgeBase, RetrievalService
 from ragstone.index.topics import TopicCollection
 from ragstone.ingest.handed import Spool
 from ragstone.ingest.pipeline import Pipeline
@@ -267,11 +266,11 @@ async def _warn_if_lost(collection: Collection, catalog: Catalog, index: ChunkIn
 def _elsewhere(settings: Settings) -> Retriever | None:
     """The retrieval service of the settings, if the index is one."""
     scheme = settings.index.url.split("+", 1)[0]
-    if scheme == "kdb":
-        return Elsewhere(settings.index, KnowledgeBase())
-    if scheme == "retrieval":
-        return Elsewhere(settings.index, RetrievalService())
-    return None
+    if scheme not in ELSEWHERE:
+        return None
+    from ragstone.index.elsewhere import Elsewhere, KnowledgeBase, RetrievalService
+
+    return Elsewhere(settings.index, KnowledgeBase() if scheme == "kdb" else RetrievalService())
 
 
 def _reranker(settings: Settings, chat: Completer | None, templates: Templates) -> Reranker | None:

@@ -18,10 +18,10 @@ server.serve(load(None, ragstone_data=Path(sys.argv[1]), **{"server.port": 0}), 
 """
 
 OTHER_SETTINGS = {
-    "anthropic", "jwt", "openai", "opentelemetry.sdk", "psycopg", "pydantic_ai", "pymongo",
-    "qdrant_client", "redis", "xllamacpp",
+    "anthropic", "httpx2", "jwt", "openai", "opentelemetry.sdk", "psycopg", "pydantic_ai",
+    "pymongo", "qdrant_client", "redis", "xllamacpp",
 }  # fmt: skip
-FIRST_FILE = {"kreuzberg", "lxml", "pypdfium2", "trafilatura"}
+FIRST_FILE = {"charset_normalizer", "kreuzberg", "lxml", "pypdfium2", "trafilatura"}
 FIRST_JOB = {"dbos"}
 FIRST_QUESTION = {"onnxruntime", "tokenizers"}
 FIRST_CLIENT = {"mcp"}

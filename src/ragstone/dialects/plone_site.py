@@ -9,15 +9,17 @@ import re
 import time
 from collections.abc import Mapping
 from contextlib import aclosing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragstone.caller import Caller
 from ragstone.dialects.identity import narrowed
 from ragstone.errors import InputError, RagstoneError, Unauthorized, Unavailable
-from ragstone.ingest.plone_client import PloneClient
-from ragstone.ingest.plone_sync import PloneSync
 from ragstone.service import Service
 from ragstone.settings import Settings
+
+if TYPE_CHECKING:
+    from ragstone.ingest.plone_client import PloneClient
+    from ragstone.ingest.plone_sync import PloneSync
 
 log = logging.getLogger(__name__)
 
@@ -90,10 +92,14 @@ class PloneSite:
         except Exception:
             log.exception("The run over the Plone site broke")
 
-    def _client(self) -> PloneClient:
+    def _client(self) -> "PloneClient":
+        from ragstone.ingest.plone_client import PloneClient
+
         return PloneClient(self._settings.plone)
 
-    def _sync(self, client: PloneClient) -> PloneSync:
+    def _sync(self, client: "PloneClient") -> "PloneSync":
+        from ragstone.ingest.plone_sync import PloneSync
+
         settings = self._settings
         return PloneSync(self._service, client, settings.plone, settings.ragstone_data)
 

@@ -5,7 +5,6 @@ from typing import Protocol
 
 from ragstone.errors import ConfigError
 from ragstone.index.edge import EdgeIndex
-from ragstone.index.elasticsearch import ElasticsearchIndex
 from ragstone.ports import ChunkIndex
 from ragstone.settings import IndexSettings
 
@@ -30,6 +29,8 @@ def connect(settings: IndexSettings, data: Path) -> OpenIndex:
     if not url or scheme.split("+", 1)[0] in ELSEWHERE:
         return EdgeIndex(data)
     if scheme in ("elasticsearch+http", "elasticsearch+https"):
+        from ragstone.index.elasticsearch import ElasticsearchIndex
+
         return ElasticsearchIndex(url[len(ELASTICSEARCH) :], key, settings.timeout)
     if scheme in ("postgresql", "postgres"):
         return _postgres(url, settings.timeout)

@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from charset_normalizer import from_bytes
-
 from ragstone.errors import UnreadableDocument
 
 _SAMPLE_BYTES = 1 << 16
@@ -65,6 +63,8 @@ def _encoding(sample: bytes) -> str:
     bad = _bad_utf8(sample)
     if bad == 0:
         return "utf-8"
+    from charset_normalizer import from_bytes  # Few files are not UTF-8.
+
     match = from_bytes(sample[:_DETECT_BYTES]).best()
     if bad <= _MAX_BAD_UTF8 * len(sample) and not sample[:_DETECT_BYTES].isascii():
         return "utf-8"

@@ -1,12 +1,16 @@
 """Which embedder a collection uses: the bundled ones by language, or the configured one."""
 
+from typing import TYPE_CHECKING
+
 from ragstone.errors import ConfigError, EmbeddingMismatch
 from ragstone.models.minilm import MiniLm
 from ragstone.models.multilingual import MultilingualE5
-from ragstone.models.remote_embedder import RemoteEmbedder
 from ragstone.ports import Embedder
 from ragstone.records import Collection
 from ragstone.settings import EmbeddingSettings
+
+if TYPE_CHECKING:
+    from ragstone.models.remote_embedder import RemoteEmbedder
 
 BUNDLED = ("minilm", "multilingual")
 
@@ -20,7 +24,7 @@ class ConfiguredEmbedders:
         self._bundled: dict[str, Embedder] = {}
         self._english = MiniLm(settings.threads)
         if settings.base_url:
-            self._remote = RemoteEmbedder(settings)
+            self._remote = _remote(settings)
             return
         if settings.model not in ("auto", *BUNDLED):
             raise ConfigError(
@@ -68,3 +72,9 @@ class ConfiguredEmbedders:
     async def aclose(self) -> None:
         if self._remote:
             await self._remote.aclose()
+
+
+def _remote(settings: EmbeddingSettings) -> "RemoteEmbedder":
+    from ragstone.models.remote_embedder import RemoteEmbedder
+
+    return RemoteEmbedder(settings)

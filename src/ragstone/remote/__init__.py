@@ -2,14 +2,12 @@
 
 import asyncio
 import base64
-import http.client
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
-from urllib.parse import urlsplit
 
 import httpx2
 import numpy as np
@@ -27,44 +25,17 @@ from ragstone.remote.prompts import RemotePrompts
 from ragstone.remote.reading import RemoteReading
 from ragstone.remote.settings import RemoteSettings
 from ragstone.remote.statistics import RemoteStatistics
+from ragstone.server_file import find_server
 from ragstone.service import CollectionSummary, Found, IngestRequest, Overview, Progress, Service
 from ragstone.service.maintenance import Maintenance
 from ragstone.service.statistics import Statistics
 from ragstone.settings import Settings
 from ragstone.turn import Ask, Principal, Turn
-from ragstone.wire import INSTANCE_HEADER, instance
 
 TOPICS = "/api/v1/topics"
-SERVER_FILE = "server.json"
-HEALTH_SECONDS = 5.0
 CONNECT_SECONDS = 10.0
 START_SECONDS, START_CHECKS = 3.0, 15
 """How long a server may take to start, and how often it is looked for."""
-
-
-def find_server(data: Path) -> tuple[str, str] | None:
-    """Address and token of the server that holds this data directory, if one runs.
-
-    The file that a killed server left behind is ignored, also when another program or another
-    Ragstone has its port now: only the server that holds the token knows its instance name.
-    """
-    try:
-        server = json.loads((data / SERVER_FILE).read_text())
-        url, token = str(server["url"]), str(server["token"])
-        place = urlsplit(url)
-        host, port = place.hostname or "", place.port
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    connection = http.client.HTTPConnection(host, port, timeout=HEALTH_SECONDS)
-    try:
-        connection.request("GET", "/health")
-        response = connection.getresponse()
-        found = response.status == 200 and response.getheader(INSTANCE_HEADER) == instance(token)
-    except (OSError, http.client.HTTPException):
-        return None
-    finally:
-        connection.close()
-    return (url, token) if found else None
 
 
 @asynccontextmanager

@@ -12,9 +12,9 @@ from typing import Any
 import uvloop
 
 from ragstone.errors import ConfigError, DataDirectoryInUse
-from ragstone.remote import SERVER_FILE, find_server
 from ragstone.server import workers
 from ragstone.server.answering import BACKLOG, answer
+from ragstone.server_file import SERVER_FILE, find_server
 from ragstone.settings import Settings
 
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
