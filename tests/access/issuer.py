@@ -58,7 +58,7 @@ def pem(key: Any) -> bytes:
 def claims(**changes: Any) -> dict[str, Any]:
     """Those of a good token; None leaves one out."""
     now = time.time()
-    good = {"iss": ISSUER, "aud": AUDIENCE, "sub": "eva", "iat": now, "exp": now + 300}
+    good = {"iss": ISSUER, "aud": AUDIENCE, "sub": "eva", "iat": now, "exp": now + 36_000}
     return {name: value for name, value in {**good, **changes}.items() if value is not None}
 
 
