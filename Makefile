@@ -15,8 +15,12 @@ demo: $(VENV)/.ragstone
 serve: $(VENV)/.ragstone
 	$(BIN)/ragstone serve
 
+# A file's tests stay together: they share servers. One process more than there are processors,
+# because tests wait for servers.
+TOGETHER = -n $(shell $(PYTHON) -c 'import os; print(os.cpu_count() + 1)') --dist loadfile
+
 test: lint browser
-	$(BIN)/pytest
+	$(BIN)/pytest $(TOGETHER)
 
 # Chromium reads the streams in the tests. Without it those are skipped, but fail in CI.
 browser:
@@ -28,7 +32,7 @@ browser:
 	  echo "  apt-get install chromium chromium-driver"; fi
 
 test-fast: $(VENV)/.ragstone-dev
-	$(BIN)/pytest -m "not slow"
+	$(BIN)/pytest $(TOGETHER) -m "not slow"
 
 test-permissions: $(VENV)/.ragstone-dev
 	RAGSTONE_PERMISSION_CASES=10000 $(BIN)/pytest tests/conformance/test_permissions.py
@@ -66,9 +70,11 @@ $(VENV)/bin/python:
 	  || { echo "Ragstone needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-# --no-compile: 95 MB would be of what is never used. What a server loads is compiled once, here;
+# --no-compile: 95 MB would be of what is never used. What a server loads is compiled once, here:
 # where PYTHONDONTWRITEBYTECODE is set, every command would do that again, for seconds.
-COMPILE = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -c "import ragstone.cli, ragstone.server"
+COMPILE = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -c "import ragstone.cli, ragstone.server, \
+  ragstone.ingest.parse_html, ragstone.ingest.parse_office, ragstone.ingest.parse_pdf, dbos, \
+  alembic.command"
 
 $(VENV)/.ragstone: $(VENV)/bin/python pyproject.toml
 	$(BIN)/pip install -q --no-compile -e .

@@ -47,7 +47,7 @@ class Together:
 
     async def aclose(self) -> None:
         """Wait until all that came is written."""
-        if self._writer is not None:
+        if self._writer is not None and not self._writer.done():
             await asyncio.wait([self._writer])
 
     async def _write(self) -> None:
