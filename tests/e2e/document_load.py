@@ -53,11 +53,27 @@ class Shelf:
         return self._folder / lamp.path.strip("/")
 
     def new(self) -> Lamp:
-        number = next(self._numbers)
         places = [name for name in COLLECTIONS if name != self.dropping]
-        lamp = Lamp(number, random.choice(places) if number > 1 else COLLECTIONS[0])
+        lamp = Lamp(next(self._numbers), random.choice(places))
         self.lamps[lamp.number] = lamp
         return lamp
+
+    def write(self, lamp: Lamp) -> Path:
+        """The lamp's file, with new content."""
+        lamp.wanted = random.randrange(10**6, 10**7)
+        text = f"# Lamp {lamp.number}\n\nThe lamp {lamp.number} burns for {lamp.wanted} hours.\n"
+        file = self.file(lamp)
+        file.write_text(text * 3)
+        return file
+
+    def first(self, count: int) -> list[Path]:
+        """Files that somebody else indexes in the first collection."""
+        lamps = [Lamp(next(self._numbers), COLLECTIONS[0]) for _ in range(count)]
+        self.lamps |= {lamp.number: lamp for lamp in lamps}
+        files = [self.write(lamp) for lamp in lamps]
+        for lamp in lamps:
+            lamp.content = lamp.wanted
+        return files
 
     def there(self, collection: str = "") -> list[Lamp]:
         """Documents that nobody is changing."""
@@ -74,6 +90,8 @@ class Shelf:
 class Ingesting:
     """Indexes new documents, and new content of those that are there."""
 
+    weight = 4
+
     def __init__(self, shelf: Shelf) -> None:
         self.told: Counter[str] = Counter()
         self._shelf = shelf
@@ -81,10 +99,7 @@ class Ingesting:
     async def work(self, service: RemoteRagstone) -> None:
         there = self._shelf.there()
         lamp = random.choice(there) if there and random.random() < 0.3 else self._shelf.new()
-        lamp.busy, lamp.wanted = True, random.randrange(10**6, 10**7)
-        text = f"# Lamp {lamp.number}\n\nThe lamp {lamp.number} burns for {lamp.wanted} hours.\n"
-        file = self._shelf.file(lamp)
-        file.write_text(text * 3)
+        lamp.busy, file = True, self._shelf.write(lamp)
         async for step in service.ingest(IngestRequest((str(file),), lamp.collection)):
             self.told["ingests taken on"] += not lamp.job
             lamp.job = step.job
@@ -106,6 +121,8 @@ class Ingesting:
 
 class Deleting:
     """Deletes single documents, and now and then a whole collection."""
+
+    weight = 4
 
     def __init__(self, shelf: Shelf) -> None:
         self.told: Counter[str] = Counter()

@@ -26,6 +26,8 @@ ROOM_TURNS = 5
 class Load(Protocol):
     """One client, which does one thing after the other."""
 
+    weight: int
+    """How often a kill waits for it."""
     told: Counter[str]
     """What was acknowledged, by its kind."""
 
@@ -60,6 +62,8 @@ class Ledger:
 
 class SettingsOf:
     """Two settings of one scope, which change together, and the log of them."""
+
+    weight = 1
 
     keys = ("rag.no_answer", "self_rag.max_tokens")
 
@@ -100,6 +104,8 @@ class SettingsOf:
 class PromptOf:
     """The versions of one prompt, of all tenants ("") or of one."""
 
+    weight = 1
+
     name = "quote_first"
 
     def __init__(self, tenant: str) -> None:
@@ -131,6 +137,8 @@ class PromptOf:
 class Topics:
     """Forbidden topics, one after the other."""
 
+    weight = 1
+
     def __init__(self) -> None:
         self.told: Counter[str] = Counter()
         self._terms: set[str] = set()
@@ -148,6 +156,8 @@ class Topics:
 
 class Conversation:
     """Questions in rooms. That a turn is kept is certain when the next one of its room is asked."""
+
+    weight = 1
 
     def __init__(self, name: str) -> None:
         self.told: Counter[str] = Counter()
@@ -184,6 +194,8 @@ class Conversation:
 
 class Jobs:
     """Questions that are answered in the background."""
+
+    weight = 1
 
     def __init__(self) -> None:
         self.told: Counter[str] = Counter()

@@ -26,6 +26,10 @@ from tests.e2e.processes import RAGSTONE, environment, run
 
 KILLS = int(os.environ.get("RAGSTONE_KILLS", "8"))
 START_SECONDS = 60.0
+FIRST = 12
+"""Documents that are there before the first kill."""
+MEAN_SECONDS = 1.5
+"""How long a server works on, in the mean, when something was acknowledged."""
 AT_START = 0.2
 """The share of kills that hit a server while it starts, so while it recovers from the last one."""
 
@@ -64,11 +68,11 @@ class Lives:
             await self._check(service, everything=False)
             self.killed = False
             clients = [asyncio.create_task(self._client(load, service)) for load in self.loads]
-            awaited = random.choice(self.loads)
+            [awaited] = random.choices(self.loads, [load.weight for load in self.loads])
             told = awaited.told.total()
             while awaited.told.total() == told and not any(task.done() for task in clients):
                 await asyncio.sleep(0.02)
-            await asyncio.sleep(random.uniform(0.01, 1.5))
+            await asyncio.sleep(min(10.0, random.expovariate(1 / MEAN_SECONDS)))
             self.killed = True
             process.kill()
             await asyncio.gather(*clients)
@@ -141,9 +145,7 @@ async def findings(service: RemoteRagstone) -> tuple[str, ...]:
     return notes
 
 
-def clients(folder: Path) -> list[Load]:
-    folder.mkdir()
-    shelf = Shelf(folder)
+def clients(shelf: Shelf) -> list[Load]:
     changing = [SettingsOf(scope) for scope in ("global", "tenant:default")]
     changing.append(SettingsOf("collection:default/attic"))
     asking = (Conversation("hall"), Conversation("yard"))
@@ -155,8 +157,9 @@ async def test_given_kills_at_random_instants_then_no_acknowledged_write_is_miss
     tmp_path: Path,
 ) -> None:
     began = time.monotonic()
-    lives = Lives(tmp_path / "data", clients(tmp_path / "documents"))
-    assert run(lives.data, "ingest", str(first(tmp_path))).returncode == 0
+    shelf = Shelf(tmp_path)
+    lives = Lives(tmp_path / "data", clients(shelf))
+    assert run(lives.data, "ingest", *map(str, shelf.first(FIRST))).returncode == 0
     at_start = 0
     for number in range(KILLS):
         if number and random.random() < AT_START:
@@ -177,10 +180,3 @@ async def test_given_kills_at_random_instants_then_no_acknowledged_write_is_miss
         f"{max(lives.settled):.1f}); {time.monotonic() - began:.0f} s in all"
     )
     assert lives.told.total() >= KILLS - at_start
-
-
-def first(folder: Path) -> Path:
-    """A document that nobody deletes: its collection is asked all the time."""
-    file = folder / "house.md"
-    file.write_text("# House\n\nThe house has fifty lamps.\n")
-    return file
