@@ -31,6 +31,10 @@ class KilledAt:
         raise Killed
 
 
+def killed(*_: object) -> None:
+    raise Killed
+
+
 def opened(base: Path) -> set[str]:
     """The fields with an index of the shard, as a process finds it at its start."""
     shard = open_shard(newest_generation(base), 8)
@@ -40,14 +44,18 @@ def opened(base: Path) -> set[str]:
     return fields
 
 
-def test_given_a_kill_while_it_is_made_then_the_next_process_makes_it(
+def test_given_a_kill_while_it_is_made_then_the_next_process_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base = tmp_path / "0"
     with monkeypatch.context() as patch:
-        patch.setattr(edge_shard, "INTEGER_FIELDS", KilledAt())
+        patch.setattr(Path, "rename", killed)
         with pytest.raises(Killed):
             open_shard(base, 8)
+    with monkeypatch.context() as patch:
+        patch.setattr(edge_shard, "INTEGER_FIELDS", KilledAt())
+        with pytest.raises(Killed):
+            opened(base)
     assert opened(base) == FIELDS
     assert opened(base) == FIELDS
     assert list(tmp_path.iterdir()) == [base]

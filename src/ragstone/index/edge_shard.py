@@ -112,26 +112,33 @@ def open_shard(path: Path, dimensions: int) -> edge.EdgeShard:
     )
     if not any(path.glob("segments/*")):
         _create(path, config)
-    return edge.EdgeShard.load(str(path), config)
+    shard = edge.EdgeShard.load(str(path), config)
+    _index_fields(shard)
+    return shard
 
 
 def _create(path: Path, config: edge.EdgeConfig) -> None:
-    """Make an empty shard beside its place and put it there when it is whole: one without an index
-    of its payload would load, and never be asked for the revisions that it holds."""
+    """Make an empty shard beside its place and put it there when it is whole: half a shard would
+    not load."""
     making = _aside(path)
     making.mkdir(parents=True)
-    shard = edge.EdgeShard.create(str(making), config)
+    edge.EdgeShard.create(str(making), config).close()
+    shutil.rmtree(path, ignore_errors=True)
+    making.rename(path)
+
+
+def _index_fields(shard: edge.EdgeShard) -> None:
+    """Make the payload indexes that a shard lacks: all of a new one, or what a kill left out."""
+    known = shard.info().payload_schema.keys()
     for fields, params in (
         (KEYWORD_FIELDS, edge.KeywordIndexParams),
         (INTEGER_FIELDS, edge.IntegerIndexParams),
         (FLOAT_FIELDS, edge.FloatIndexParams),
     ):
         for field in fields:
-            memory = None if field in ALWAYS_FIELDS else edge.Memory.Cold
-            shard.update(edge.UpdateOperation.create_field_index(field, params(memory=memory)))
-    shard.close()
-    shutil.rmtree(path, ignore_errors=True)
-    making.rename(path)
+            if field not in known:
+                memory = None if field in ALWAYS_FIELDS else edge.Memory.Cold
+                shard.update(edge.UpdateOperation.create_field_index(field, params(memory=memory)))
 
 
 def optimize_shard(path: Path, dimensions: int) -> None:
