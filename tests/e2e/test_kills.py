@@ -24,7 +24,7 @@ from tests.e2e.document_load import Deleting, Ingesting, Shelf
 from tests.e2e.mixed_load import Conversation, Jobs, Load, PromptOf, SettingsOf, Topics
 from tests.e2e.processes import RAGSTONE, environment, run
 
-KILLS = int(os.environ.get("RAGSTONE_KILLS", "8"))
+KILLS = int(os.environ.get("RAGSTONE_KILLS", "5"))
 START_SECONDS = 60.0
 FIRST = 12
 """Documents that are there before the first kill."""
