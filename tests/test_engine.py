@@ -171,6 +171,31 @@ async def test_given_a_slow_reader_then_the_stage_waits() -> None:
     assert isinstance(rest[-1], Done)
 
 
+async def test_given_a_turn_that_is_kept_once_then_it_comes_when_it_is_kept() -> None:
+    ask, kept = Ask("q", once=True), list[Turn]()
+    turn = await an_engine(Say(), tail=(Keep(kept=kept),)).answered(ask)
+    assert [one.answer for one in kept] == [turn.answer]
+    with pytest.raises(ModelUnavailable):
+        broken = an_engine(Break(error=ModelUnavailable("x")), tail=(Keep(kept=kept),))
+        await broken.answered(ask)
+    assert len(kept) == 2
+
+
+@pytest.mark.parametrize("once", [True, False])
+async def test_given_a_turn_that_is_cut_off_then_it_is_kept_unless_it_is_repeated(
+    once: bool,
+) -> None:
+    kept: list[Turn] = []
+    engine = an_engine(Say(pause=9, log=[]), tail=(Keep(kept=kept),))
+    asked = asyncio.create_task(engine.answered(Ask("q", once=once)))
+    await asyncio.sleep(0.02)
+    asked.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asked
+    await engine.aclose()
+    assert [turn.ask.keeps for turn in kept] == [not once]
+
+
 async def test_given_a_failing_tail_then_the_answer_is_unharmed() -> None:
     engine = an_engine(Say(), tail=(Break(error=ValueError("x")),))
     events = await everything(engine.events(Ask("q")))

@@ -57,40 +57,55 @@ class Engine:
         self._buffer = buffer
         self._tails: set[asyncio.Task[None]] = set()
 
-    async def events(self, ask: Ask) -> AsyncGenerator[Event, None]:
+    def events(self, ask: Ask) -> AsyncGenerator[Event, None]:
         """Answer `ask`. Close the iterator (`contextlib.aclosing`) to cancel."""
+        return self._events(ask, [])
+
+    async def _events(
+        self, ask: Ask, tails: "list[asyncio.Task[None]]"
+    ) -> AsyncGenerator[Event, None]:
+        """Answer `ask`; the tail is in `tails` when it has begun."""
         events: asyncio.Queue[Event] = asyncio.Queue(self._buffer)
         run = _Run(
             self._kit, self._chosen(ask), Turn(ask), events.put, self._searching, self._rooms
         )
         worker = asyncio.create_task(run.stages())
+        ended = False
         try:
-            while True:
+            while not ended:
                 event = await events.get()
+                ended = isinstance(event, Done | Failed)
                 yield event
-                if isinstance(event, Done | Failed):
-                    return
         finally:
             worker.cancel()
             try:
                 await asyncio.wait([worker])
             finally:
-                self._spawn_tail(run)
+                if ask.once and not ended:
+                    run.turn = replace(run.turn, ask=replace(run.turn.ask, keeps=False))
+                tails.append(self._spawn_tail(run))
 
     async def answered(self, ask: Ask) -> Turn:
-        """The finished turn of `ask`; raises what it failed with."""
-        async with aclosing(self.events(ask)) as events:
-            async for event in events:
-                if isinstance(event, Failed):
-                    raise event.error
-                if isinstance(event, Done):
-                    return event.turn
-        raise AssertionError("a stream of events ends with Done or Failed")
+        """The finished turn of `ask`; raises what it failed with. One that is kept `once` has been
+        kept then."""
+        tails: list[asyncio.Task[None]] = []
+        try:
+            async with aclosing(self._events(ask, tails)) as events:
+                async for event in events:
+                    if isinstance(event, Failed):
+                        raise event.error
+                    if isinstance(event, Done):
+                        return event.turn
+            raise AssertionError("a stream of events ends with Done or Failed")
+        finally:
+            if ask.once and tails:
+                await asyncio.wait(tails)
 
-    def _spawn_tail(self, run: "_Run") -> None:
+    def _spawn_tail(self, run: "_Run") -> "asyncio.Task[None]":
         task = asyncio.create_task(run.tail())
         self._tails.add(task)
         task.add_done_callback(self._tails.discard)
+        return task
 
     async def aclose(self) -> None:
         """Wait for the tails of ended questions."""

@@ -391,7 +391,7 @@ filters = st.recursive(
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", INDEXES)
 @settings(
-    max_examples=60,
+    max_examples=25,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

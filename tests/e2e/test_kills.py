@@ -9,191 +9,174 @@ import random
 import signal
 import subprocess
 import time
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 
 import pytest
 
 from ragstone.errors import RagstoneError
-from ragstone.ingest.topics import topic
 from ragstone.remote import RemoteRagstone, find_server
-from ragstone.service import IngestRequest
-from ragstone.turn import Ask, Principal
-from tests.e2e.processes import RAGSTONE, environment
+from tests.e2e.document_load import Deleting, Ingesting, Shelf
+from tests.e2e.mixed_load import Conversation, Jobs, Load, PromptOf, SettingsOf, Topics
+from tests.e2e.processes import RAGSTONE, environment, run
 
-KILLS = int(os.environ.get("RAGSTONE_KILLS", "8"))
+KILLS = int(os.environ.get("RAGSTONE_KILLS", "5"))
 START_SECONDS = 60.0
+FIRST = 12
+"""Documents that are there before the first kill."""
+MEAN_SECONDS = 1.5
+"""How long a server works on, in the mean, when something was acknowledged."""
+AT_START = 0.2
+"""The share of kills that hit a server while it starts, so while it recovers from the last one."""
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300 + 60 * KILLS)]
 
 
 @dataclass
-class Known:
-    """What a client was told: which documents there are and are not, and which topics."""
+class Lives:
+    """One data directory, its clients, and what was seen of the servers that held it."""
 
-    folder: Path
-    there: dict[int, int] = field(default_factory=dict)
-    gone: set[int] = field(default_factory=set)
-    open: set[int] = field(default_factory=set)
-    topics: set[str] = field(default_factory=set)
-    told: int = 0
-    next: int = 0
-    server_runs: bool = True
+    data: Path
+    loads: list[Load]
+    starts: list[float] = field(default_factory=list)
+    settled: list[float] = field(default_factory=list)
+    killed: bool = False
 
-    def write(self, number: int, content: int) -> Path:
-        file = self.folder / f"lamp{number}.md"
-        file.write_text(f"# Lamp {number}\n\nThe lamp {number} burns for {content} hours.\n" * 3)
-        return file
+    @property
+    def log(self) -> Path:
+        return self.data.with_name("server.log")
 
+    @property
+    def told(self) -> Counter[str]:
+        return sum((load.told for load in self.loads), Counter[str]())
 
-async def ingesting(service: RemoteRagstone, known: Known) -> None:
-    """A new document, or new content of one that is there."""
-    again = [number for number in known.there if number not in known.open]
-    if again and random.random() < 0.3:
-        number = random.choice(again)
-    else:
-        known.next += 1
-        number = known.next
-    known.open.add(number)
-    content = random.randrange(10**6, 10**7)
-    file = known.write(number, content)
-    async for step in service.ingest(IngestRequest((str(file),))):
-        last = step
-    if last.finished and not last.error and not last.failed:
-        known.there[number] = content
-        known.open.discard(number)
-        known.told += 1
-
-
-async def deleting(service: RemoteRagstone, known: Known) -> None:
-    some = [number for number in known.there if number not in known.open]
-    if len(some) < 3:
-        return
-    number = random.choice(some)
-    known.open.add(number)
-    (known.folder / f"lamp{number}.md").unlink()
-    if await service.delete(Principal(), "default", [f"/lamp{number}.md"]) == 1:
-        del known.there[number]
-        known.gone.add(number)
-        known.open.discard(number)
-        known.told += 1
-
-
-async def asking(service: RemoteRagstone, known: Known) -> None:
-    some = [number for number in known.there if number not in known.open]
-    if not some:
-        return
-    number = random.choice(some)
-    question = f"How many hours does the lamp {number} burn?"
-    async for _ in service.ask(Ask(question, room=f"r{number}")):
-        pass
-
-
-async def setting(service: RemoteRagstone, known: Known) -> None:
-    name = f"secret{random.randrange(10**6)}"
-    await service.put_topics("default", [topic("default", name)])
-    known.topics.add(name)
-    known.told += 1
-    await asyncio.sleep(0.2)
-
-
-async def forever(
-    work: Callable[[RemoteRagstone, Known], Awaitable[None]], service: RemoteRagstone, known: Known
-) -> None:
-    """Again and again, until the server is gone."""
-    while known.server_runs:
-        await asyncio.sleep(0.02)
-        try:
-            await work(service, known)
-        except RagstoneError as error:
-            if error.retry:
-                return
-            raise
-
-
-async def check(service: RemoteRagstone, known: Known) -> None:
-    """What was acknowledged is as it was said, once the jobs of before have ended."""
-    deadline = time.monotonic() + START_SECONDS
-    while (await service.overview()).jobs:
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.1)
-    listed = await service.documents(Principal(), "default", limit=10_000)
-    names = {int(d.path.removeprefix("/lamp").removesuffix(".md")): d for d in listed}
-    assert set(known.there) - known.open <= names.keys(), "an acknowledged document is missing"
-    assert not (known.gone - known.open) & names.keys(), "a deleted document is back"
-    settled = sorted(set(known.there) - known.open)
-    for number in random.sample(settled, k=min(8, len(settled))):
-        found = await service.search(Ask(f"lamp {number} hours", cache=False, top_k=50))
-        texts = [hit.chunk.text for hit in found.hits if hit.chunk.path == f"/lamp{number}.md"]
-        assert texts, "an acknowledged document is not found"
-        assert all(str(known.there[number]) in text for text in texts), "an old version answers"
-    for number in sorted(known.gone - known.open)[-5:]:
-        found = await service.search(Ask(f"lamp {number} hours", cache=False, top_k=50))
-        assert f"/lamp{number}.md" not in {hit.chunk.path for hit in found.hits}
-    [summary] = await service.collections(Principal())
-    assert summary.chunks == sum(d.chunks for d in listed), "chunks and documents disagree"
-    assert known.topics <= {one.term for one in await service.topics("default")}
-    # What was under way when the server was killed may have been done or not: now it is known.
-    for number in list(known.open):
-        known.there.pop(number, None)
-        (known.folder / f"lamp{number}.md").unlink(missing_ok=True)
-        if number in names:
-            await service.delete(Principal(), "default", [f"/lamp{number}.md"])
-        known.gone.add(number)
-    known.open.clear()
-
-
-async def one_life(data: Path, known: Known, seconds: float) -> None:
-    """Start, check, work, and kill so many seconds after some writes were acknowledged; 0 for a
-    calm end after the check."""
-    process = subprocess.Popen(
-        [RAGSTONE, "serve", "--port", "0"], env=environment(data), stdout=subprocess.DEVNULL
-    )
-    try:
-        service = await started(data, process)
-        if known.next:
-            await check(service, known)
-        works = (ingesting, deleting, asking, asking, setting)
-        known.server_runs = True
-        load = [asyncio.create_task(forever(work, service, known)) for work in works]
-        if not seconds:
-            for task in load:
-                task.cancel()
-        told = known.told
-        while seconds and known.told < told + 2:
-            assert not all(task.done() for task in load)
-            await asyncio.sleep(0.02)
-        await asyncio.sleep(seconds)
-    finally:
-        process.send_signal(signal.SIGKILL if seconds else signal.SIGTERM)
+    async def killed_at_start(self) -> None:
+        """Start, and kill at some instant before it is ready or soon after."""
+        process = self._spawn()
+        await asyncio.sleep(random.uniform(0, 1.2 * median(self.starts)))
+        process.kill()
         await asyncio.to_thread(process.wait)
-        known.server_runs = False
-    for result in await asyncio.gather(*load, return_exceptions=True):
-        if not isinstance(result, asyncio.CancelledError | None):
-            raise result
-    await service.aclose()
+
+    async def killed_at_work(self) -> None:
+        """Start, check, work, and kill some time after one of the clients was acknowledged
+        something."""
+        async with self._started() as (process, service):
+            await self._check(service, everything=False)
+            self.killed = False
+            clients = [asyncio.create_task(self._client(load, service)) for load in self.loads]
+            [awaited] = random.choices(self.loads, [load.weight for load in self.loads])
+            told = awaited.told.total()
+            while awaited.told.total() == told and not any(task.done() for task in clients):
+                await asyncio.sleep(0.02)
+            await asyncio.sleep(min(10.0, random.expovariate(1 / MEAN_SECONDS)))
+            self.killed = True
+            process.kill()
+            await asyncio.gather(*clients)
+
+    async def calm(self) -> None:
+        """Start, check, and end as one should."""
+        async with self._started() as (process, service):
+            await self._check(service, everything=True)
+            process.send_signal(signal.SIGTERM)
+            assert await asyncio.to_thread(process.wait) == 0
+
+    async def _client(self, load: Load, service: RemoteRagstone) -> None:
+        """Do one thing after the other until the server is gone."""
+        while not self.killed:
+            await asyncio.sleep(0.02)
+            try:
+                await load.work(service)
+            except RagstoneError as error:
+                if not (self.killed and error.retry):
+                    raise
+
+    async def _check(self, service: RemoteRagstone, everything: bool) -> None:
+        """What was acknowledged is as it was said, once the jobs of before have ended."""
+        began = time.monotonic()
+        while any(kind.jobs.keys() & {"queued", "running"} for kind in await service.jobs.kinds()):
+            assert time.monotonic() - began < START_SECONDS, "the jobs of before do not end"
+            await asyncio.sleep(0.05)
+        while notes := await findings(service):
+            assert time.monotonic() - began < START_SECONDS, notes
+            await asyncio.sleep(0.05)
+        self.settled.append(time.monotonic() - began)
+        for load in self.loads:
+            await load.check(service, everything)
+
+    @asynccontextmanager
+    async def _started(self) -> AsyncIterator[tuple["subprocess.Popen[bytes]", RemoteRagstone]]:
+        began = time.monotonic()
+        process = self._spawn()
+        try:
+            while not (server := await asyncio.to_thread(find_server, self.data)):
+                assert process.poll() is None, "the server ended at its start"
+                assert time.monotonic() - began < START_SECONDS, "the server did not start"
+                await asyncio.sleep(0.05)
+            self.starts.append(time.monotonic() - began)
+            service = RemoteRagstone(*server)
+            yield process, service
+            await service.aclose()
+        finally:
+            process.kill()
+            await asyncio.to_thread(process.wait)
+        assert "Traceback" not in self.log.read_text(), self.log.read_text()
+
+    def _spawn(self) -> "subprocess.Popen[bytes]":
+        at_once = random.choice(("0", "500"))
+        variables = {"JOBS__ANSWER_TTL_SECONDS": "86400", "JOBS__DELETE_AT_ONCE": at_once}
+        with self.log.open("wb") as log:
+            return subprocess.Popen(
+                [RAGSTONE, "serve", "--port", "0"],
+                env=environment(self.data, **variables),
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
 
 
-async def started(data: Path, process: "subprocess.Popen[bytes]") -> RemoteRagstone:
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
-        assert process.poll() is None, "the server ended at its start"
-        server = await asyncio.to_thread(find_server, data)
-        if server:
-            return RemoteRagstone(*server)
-        await asyncio.sleep(0.1)
-    raise AssertionError("the server did not start")
+async def findings(service: RemoteRagstone) -> tuple[str, ...]:
+    """What `ragstone doctor --check` finds."""
+    notes: tuple[str, ...] = ()
+    async for step in service.maintenance.examine(mend=False):
+        notes = step.notes
+    return notes
+
+
+def clients(shelf: Shelf) -> list[Load]:
+    changing = [SettingsOf(scope) for scope in ("global", "tenant:default")]
+    changing.append(SettingsOf("collection:default/attic"))
+    asking = (Conversation("hall"), Conversation("yard"))
+    prompts = (PromptOf(""), PromptOf("default"))
+    return [Ingesting(shelf), Deleting(shelf), *changing, *prompts, *asking, Jobs(), Topics()]
 
 
 async def test_given_kills_at_random_instants_then_no_acknowledged_write_is_missing(
     tmp_path: Path,
 ) -> None:
-    folder = tmp_path / "documents"
-    folder.mkdir()
-    known = Known(folder)
-    for _ in range(KILLS):
-        await one_life(tmp_path / "data", known, random.uniform(0.01, 1.0))
-    await one_life(tmp_path / "data", known, 0)
-    print(f"{KILLS} kills, {known.told} acknowledged writes, none missing")
-    assert known.told >= 2 * KILLS
+    began = time.monotonic()
+    shelf = Shelf(tmp_path)
+    lives = Lives(tmp_path / "data", clients(shelf))
+    assert run(lives.data, "ingest", *map(str, shelf.first(FIRST))).returncode == 0
+    at_start = 0
+    for number in range(KILLS):
+        if number and random.random() < AT_START:
+            at_start += 1
+            await lives.killed_at_start()
+        else:
+            await lives.killed_at_work()
+        if number % 10 == 9:
+            print(f"\n{number + 1} kills after {time.monotonic() - began:.0f} s: {lives.told}")
+    await lives.calm()
+    doctor = run(lives.data, "doctor", "--check")
+    assert doctor.returncode == 0, doctor.stdout
+    told = ", ".join(f"{count} {kind}" for kind, count in sorted(lives.told.items()))
+    print(
+        f"\n{KILLS} kills, {at_start} of them during a start; acknowledged: {told}; none missing, "
+        f"none twice, doctor found nothing; ready after {median(lives.starts):.1f} s (most "
+        f"{max(lives.starts):.1f}), jobs of before done after {median(lives.settled):.1f} s (most "
+        f"{max(lives.settled):.1f}); {time.monotonic() - began:.0f} s in all"
+    )
+    assert lives.told.total() >= KILLS - at_start

@@ -68,9 +68,19 @@ def next_generation(path: Path) -> Path:
 
 
 def remove_generations(base: Path) -> None:
-    """Delete the shard in all its generations."""
+    """Delete the shard in all its generations, each of them at once: a half deleted one would not
+    open when the collection is made again."""
     for path in (base, *_generations(base)):
+        if BUILDING not in path.name and path.exists():
+            path = path.rename(_aside(path))
         shutil.rmtree(path, ignore_errors=True)
+
+
+def _aside(path: Path) -> Path:
+    """A free place beside `path`; what a kill leaves there goes when the shard is opened."""
+    generation = path.with_name(f"{path.name.partition('.')[0]}.{_number(path)}{BUILDING}")
+    shutil.rmtree(generation, ignore_errors=True)
+    return generation
 
 
 def _generations(base: Path) -> list[Path]:
@@ -100,19 +110,35 @@ def open_shard(path: Path, dimensions: int) -> edge.EdgeShard:
         sparse_vectors={BM25: sparse},
         optimizers=edge.EdgeOptimizersConfig(default_segment_number=SEGMENTS),
     )
-    if any(path.glob("segments/*")):
-        return edge.EdgeShard.load(str(path), config)
-    path.mkdir(parents=True, exist_ok=True)
-    shard = edge.EdgeShard.create(str(path), config)
+    if not any(path.glob("segments/*")):
+        _create(path, config)
+    shard = edge.EdgeShard.load(str(path), config)
+    _index_fields(shard)
+    return shard
+
+
+def _create(path: Path, config: edge.EdgeConfig) -> None:
+    """Make an empty shard beside its place and put it there when it is whole: half a shard would
+    not load."""
+    making = _aside(path)
+    making.mkdir(parents=True)
+    edge.EdgeShard.create(str(making), config).close()
+    shutil.rmtree(path, ignore_errors=True)
+    making.rename(path)
+
+
+def _index_fields(shard: edge.EdgeShard) -> None:
+    """Make the payload indexes that a shard lacks: all of a new one, or what a kill left out."""
+    known = shard.info().payload_schema.keys()
     for fields, params in (
         (KEYWORD_FIELDS, edge.KeywordIndexParams),
         (INTEGER_FIELDS, edge.IntegerIndexParams),
         (FLOAT_FIELDS, edge.FloatIndexParams),
     ):
         for field in fields:
-            memory = None if field in ALWAYS_FIELDS else edge.Memory.Cold
-            shard.update(edge.UpdateOperation.create_field_index(field, params(memory=memory)))
-    return shard
+            if field not in known:
+                memory = None if field in ALWAYS_FIELDS else edge.Memory.Cold
+                shard.update(edge.UpdateOperation.create_field_index(field, params(memory=memory)))
 
 
 def optimize_shard(path: Path, dimensions: int) -> None:

@@ -26,6 +26,7 @@ def question_id(ask: Ask) -> str:
     """`ragask_` and a hash of the question, of who may read what, and of all that the answer
     depends on: collection, filter (which holds the path), level, history and options."""
     said = wire.dump(replace(ask, id="", question=" ".join(ask.question.split())))
+    del said["once"]
     said["principal"]["groups"] = sorted(set(ask.principal.groups))
     text = json.dumps(said, sort_keys=True, separators=(",", ":"))
     return PREFIX + hashlib.sha256(text.encode()).hexdigest()[:ID_DIGITS]
@@ -37,10 +38,11 @@ def request_of(ask: Ask) -> dict[str, Any]:
 
 
 async def answer(answers: Answers, job: Job) -> dict[str, Any]:
-    """Answer the question of a job. All attempts have one ask id, by which what is kept of a
-    question can be told from what is already there."""
+    """Answer the question of a job. Attempts that died with their process have the ask id of the
+    one that repeats them, so what they kept is not kept twice."""
     ask = wire.load(Ask, job.request[ASK])
-    return result_of(await answers.answered(replace(ask, id=f"{job.id}.{job.created_at:.6f}")))
+    id = f"{job.id}.{job.created_at:.6f}.{job.attempts - job.deaths}"
+    return result_of(await answers.answered(replace(ask, id=id, once=True)))
 
 
 def result_of(turn: Turn) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Ragstone in this process: the service behind `ragstone serve`, the command line and programs."""
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import asdict
@@ -39,6 +40,8 @@ from ragstone.service import CollectionSummary, Found, IngestRequest, Overview, 
 from ragstone.service.maintenance import Maintenance
 from ragstone.text.phrases import key
 from ragstone.turn import Ask, Principal, Turn
+
+log = logging.getLogger(__name__)
 
 
 class Ragstone:
@@ -80,6 +83,7 @@ class Ragstone:
         self.prompts = LocalPrompts(templates, configured.base.prompts)
         refreshes = {"settings": self.settings.refresh, "prompts": templates.refresh}
         self._watch = Watch(store, refreshes)
+        self._purging: asyncio.Task[None] | None = None
         assert kit.keys is not None  # noqa: S101  build.py always makes them
         self.keys = LocalKeys(kit.keys)
 
@@ -251,10 +255,21 @@ class Ragstone:
     async def start_jobs(self) -> None:
         """Continue what an earlier process left unfinished."""
         await self._runner.start()
+        self._purging = self._purging or asyncio.create_task(self._purge())
+
+    async def _purge(self) -> None:
+        """Delete the chunks of what an earlier process forgot without coming to that."""
+        try:
+            await self._pipeline.purge()
+        except RagstoneError as error:
+            log.warning("Chunks of old versions wait for the next ingest: %s", error)
 
     async def aclose(self) -> None:
         """Stop jobs (the next start continues them) and wait for what is being stored."""
         await self._watch.aclose()
+        if self._purging is not None:
+            self._purging.cancel()
+            await asyncio.gather(self._purging, return_exceptions=True)
         await self._runner.stop()
         await self.keys.aclose()
         await self._answers.aclose()

@@ -9,13 +9,16 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from ragstone.conversation import entry, place
+from ragstone.conversation import Place, entry, place
 from ragstone.errors import RagstoneError
-from ragstone.ports import Kit
+from ragstone.ports import Conversations, Kit
 from ragstone.stage import Emit, Stage, Step
 from ragstone.turn import Turn
 
 log = logging.getLogger(__name__)
+
+LOOKED_THROUGH = 100
+"""Turns of a room in which an earlier attempt is looked for: what came in between is in them."""
 
 
 class Persist(Stage):
@@ -46,7 +49,14 @@ class Persist(Stage):
         named = turn if ask.id else replace(turn, ask=replace(ask, id=uuid.uuid4().hex))
         here = place(ask.principal, ask.room, ask.user_id)
         try:
-            await kit.conversations.append(here, entry(named, time.time()))
+            if not (ask.once and await _kept(kit.conversations, here, ask.id)):
+                await kit.conversations.append(here, entry(named, time.time()))
         except RagstoneError as error:
             log.warning("A turn of a conversation could not be kept: %s", error)
             raise
+
+
+async def _kept(conversations: Conversations, here: Place, id: str) -> bool:
+    """Whether the room has the turn; nobody else adds to it meanwhile."""
+    newest = await conversations.entries(here, LOOKED_THROUGH)
+    return any(one.block.chat_id == id for one in newest)

@@ -20,7 +20,7 @@ from ragstone.records import Collection
 from ragstone.state.catalog import SqlCatalog
 from ragstone.state.database import Database
 from ragstone.state.migrations import REVISIONS, upgrade
-from ragstone.state.move import number_on
+from ragstone.state.move import BATCH, every_row, number_on
 from ragstone.state.tables import (
     collections,
     documents,
@@ -30,7 +30,6 @@ from ragstone.state.tables import (
     revisions,
 )
 
-BATCH = 500
 UNREAD = "This was being indexed when the backup was made. Ingest it again."
 UNENDED = "This had not ended when the backup was made. 'ragstone jobs retry' begins it again."
 ENDED = ("done", "failed", "cancelled")
@@ -48,16 +47,12 @@ class SqlDump:
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[AsyncIterator[Rows]]:
         """`ports.StateDump`."""
+        written = {revisions: revisions.c.state == "live"}
         async with self._database.reading() as connection:
 
             async def tables() -> AsyncIterator[Rows]:
-                for table in metadata.sorted_tables:
-                    wanted = select(table)
-                    if table is revisions:
-                        wanted = wanted.where(revisions.c.state == "live")
-                    result = await connection.stream(wanted)
-                    async for some in result.mappings().partitions(BATCH):
-                        yield table.name, [_dumped(table, dict(row)) for row in some]
+                async for table, some in every_row(connection, written):
+                    yield table.name, [_dumped(row) for row in some]
 
             yield tables()
 
@@ -90,8 +85,7 @@ class SqlDump:
         async def work(connection: AsyncConnection) -> Any:
             await connection.run_sync(lambda sync: _put(sync, metadata, rows))
             await connection.run_sync(lambda sync: _settle(sync, those))
-            for table in metadata.sorted_tables:
-                await number_on(connection, table)
+            await number_on(connection)
             return await self._catalog.replacing(connection)
 
         await self._database.write(work, self._catalog.replaced)
@@ -158,14 +152,14 @@ class _brought_up:  # noqa: N801  a context manager that reads like a function
             for table in metadata.sorted_tables:
                 result = connection.execute(select(table))
                 for some in result.mappings().partitions(BATCH):
-                    yield table.name, [_dumped(table, dict(row)) for row in some]
+                    yield table.name, [_dumped(dict(row)) for row in some]
 
     def __exit__(self, *_: object) -> None:
         self._engine.dispose()
         self._folder.cleanup()
 
 
-def _dumped(table: Table, row: Row) -> Row:
+def _dumped(row: Row) -> Row:
     return {name: _json(value) for name, value in row.items()}
 
 

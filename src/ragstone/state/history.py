@@ -2,11 +2,12 @@
 
 import time
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import Connection, delete, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.records import By, Report, Use
 from ragstone.state.database import Database
+from ragstone.state.once import first_time
 from ragstone.state.statistics import count, report, use
 from ragstone.state.tables import statistics
 from ragstone.turn import Principal, Turn
@@ -19,9 +20,14 @@ class SqlHistory:
         self._database = database
 
     async def save(self, turn: Turn) -> None:
-        """Count the turn. Saving a turn twice counts it twice."""
+        """Count the turn: twice if it is saved twice, unless its ask wants to be kept `once`."""
         now = time.time()
-        await self._database.keep(lambda connection: count(connection, turn, now))
+
+        def work(connection: Connection) -> None:
+            if not turn.ask.once or first_time(connection, turn.ask.id, now):
+                count(connection, turn, now)
+
+        await self._database.keep(work)
 
     async def report(self, tenant: str, days: int) -> Report:
         """`ports.History`."""

@@ -1,9 +1,10 @@
 """Moves the whole state from one database to another: all of it, or nothing."""
 
+from collections import Counter
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 
-from sqlalchemy import Integer, Table, func, select, text
+from sqlalchemy import ColumnElement, Integer, Table, func, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.errors import Conflict
@@ -12,6 +13,9 @@ from ragstone.state.tables import metadata
 
 BATCH = 500
 """Rows in memory at once."""
+
+Some = tuple[Table, list[dict[str, object]]]
+"""Some rows of a table."""
 
 
 async def move(source: Database, target: Database) -> Mapping[str, int]:
@@ -25,43 +29,38 @@ async def move(source: Database, target: Database) -> Mapping[str, int]:
 
     async def work(connection: AsyncConnection) -> Mapping[str, int]:
         await _refuse_if_full(connection, target)
-        counts = {}
-        # Rows that others refer to come first.
-        for table in metadata.sorted_tables:
-            counts[table.name] = await _copy(source, connection, table)
+        counts = Counter({table.name: 0 for table in metadata.sorted_tables})
+        async with source.reading() as reading, aclosing(every_row(reading)) as batches:
+            async for table, rows in batches:
+                await connection.execute(table.insert(), rows)
+                counts[table.name] += len(rows)
+        await number_on(connection)
         return counts
 
     return await target.write(work)
 
 
-async def _copy(source: Database, target: AsyncConnection, table: Table) -> int:
-    copied = 0
-    async with aclosing(_rows(source, table)) as batches:
-        async for batch in batches:
-            await target.execute(table.insert(), batch)
-            copied += len(batch)
-    if copied:
-        await number_on(target, table)
-    return copied
-
-
-async def _rows(source: Database, table: Table) -> AsyncGenerator[list[dict[str, object]], None]:
-    async with source.reading() as connection:
-        result = await connection.stream(select(table).execution_options(yield_per=BATCH))
+async def every_row(
+    connection: AsyncConnection, only: Mapping[Table, ColumnElement[bool]] = {}
+) -> AsyncGenerator[Some, None]:
+    """All rows of all tables, those that others refer to first; of those in `only` some."""
+    for table in metadata.sorted_tables:
+        wanted = select(table).where(*([only[table]] if table in only else []))
+        result = await connection.stream(wanted.execution_options(yield_per=BATCH))
         async for rows in result.mappings().partitions():
-            yield [dict(row) for row in rows]
+            yield table, [dict(row) for row in rows]
 
 
-async def number_on(connection: AsyncConnection, table: Table) -> None:
+async def number_on(connection: AsyncConnection) -> None:
     """PostgreSQL's own numbers begin behind the ones that were copied."""
-    column = table.autoincrement_column
-    if connection.dialect.name != "postgresql" or column is None:
-        return
-    if not isinstance(column.type, Integer) or column.autoincrement is not True:
-        return
-    newest = select(func.max(column)).scalar_subquery()
-    sequence = func.pg_get_serial_sequence(f'"{table.name}"', column.name)
-    await connection.execute(select(func.setval(sequence, newest)))
+    for table in metadata.sorted_tables if connection.dialect.name == "postgresql" else ():
+        column = table.autoincrement_column
+        if column is None or not isinstance(column.type, Integer):
+            continue
+        if column.autoincrement is True:
+            newest = select(func.max(column)).scalar_subquery()
+            sequence = func.pg_get_serial_sequence(f'"{table.name}"', column.name)
+            await connection.execute(select(func.setval(sequence, newest)))
 
 
 async def _refuse_if_full(connection: AsyncConnection, target: Database) -> None:

@@ -13,7 +13,7 @@ from ragstone.errors import ConfigError
 from ragstone.state.migrations import newest
 from ragstone.state.tables import metadata
 
-REVISIONS = ("0001", "0002", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011")
+REVISIONS = ("0001", "0002", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011", "0012")
 """Every migration, oldest first; a test compares this with the files in `versions`."""
 
 MIGRATING = 1_918_989_425

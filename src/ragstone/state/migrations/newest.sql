@@ -314,3 +314,9 @@ CREATE TABLE traces (
 );
 CREATE INDEX ix_traces_tenant_at ON traces (tenant, at);
 CREATE INDEX ix_traces_at ON traces (at);
+CREATE TABLE done_once (
+	"key" TEXT NOT NULL, 
+	at DOUBLE NOT NULL, 
+	CONSTRAINT pk_done_once PRIMARY KEY ("key")
+);
+CREATE INDEX ix_done_once_at ON done_once (at);

@@ -110,6 +110,15 @@ job_kinds = Table(
     Column("paused", Boolean, nullable=False),
 )
 
+done_once = Table(
+    "done_once",
+    metadata,
+    Column("key", Text, primary_key=True),
+    Column("at", Double, nullable=False),
+    Index(None, "at"),
+)
+"""What must not be done a second time by whoever repeats a work that was cut off."""
+
 topics = Table(
     "topics",
     metadata,
