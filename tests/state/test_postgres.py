@@ -16,7 +16,7 @@ from ragstone.errors import ConfigError, StateUnavailable
 from ragstone.settings import StateSettings
 from ragstone.state.connect import open_state
 from ragstone.state.database import Database, open_backend
-from ragstone.state.postgres import Postgres
+from ragstone.state.postgres import WRITING_IDLE_SECONDS, Postgres
 from ragstone.state.tables import jobs, metadata, settings
 from ragstone.state.templates import SqlTemplates
 from tests.databases import Databases
@@ -172,6 +172,27 @@ async def test_given_a_lock_that_is_held_too_long_then_a_clear_error(url: str) -
             with pytest.raises(StateUnavailable, match="longer than STATE__TIMEOUT"):
                 await add(database, "a")
         await add(database, "a")
+
+
+async def test_given_a_server_that_stands_still_while_it_writes_then_others_write_soon(
+    url: str,
+) -> None:
+    held = asyncio.Event()
+
+    async def stand_still(connection: AsyncConnection) -> None:
+        held.set()
+        await asyncio.sleep(WRITING_IDLE_SECONDS + 2)
+        await connection.execute(text("SELECT 1"))
+
+    async with open_backend(Postgres(url)) as one, open_backend(Postgres(url)) as other:
+        standing = asyncio.create_task(one.write(stand_still))
+        await held.wait()
+        async with asyncio.timeout(WRITING_IDLE_SECONDS + 30):
+            await add(other, "written")
+        with pytest.raises(StateUnavailable):
+            await standing
+        await add(one, "goes on")
+        assert await keys(one) == ["goes on", "written"]
 
 
 async def test_given_text_with_a_zero_character_then_it_comes_back(url: str) -> None:

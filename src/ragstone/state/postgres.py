@@ -23,11 +23,18 @@ KEEP_SECONDS = 1800
 """Connections are made anew after that time: what stands between may have forgotten them."""
 
 IDLE_SECONDS = 60
-"""A server that stops in a transaction (not one that ends) is thrown out of it after that time, so
-that it does not keep the others from writing."""
+"""A server that stops in a transaction (not one that ends) is thrown out of it after that time."""
+
+WRITING_IDLE_SECONDS = 5
+"""The same while it writes, since it keeps all others from writing."""
 
 WRITERS = 1_918_989_424
 """The advisory lock of whoever writes."""
+
+_WRITING = text(
+    f"SELECT set_config('idle_in_transaction_session_timeout', '{WRITING_IDLE_SECONDS}s', true), "
+    f"pg_advisory_xact_lock({WRITERS})"
+)
 
 _DRIVER = "postgresql+psycopg://"
 
@@ -81,7 +88,7 @@ class Postgres:
 
     async def begin_writing(self, connection: AsyncConnection) -> None:
         await connection.begin()
-        await connection.execute(text(f"SELECT pg_advisory_xact_lock({WRITERS})"))
+        await connection.execute(_WRITING)
 
     async def whole(self, engine: AsyncEngine, work: Callable[[Connection], T], writing: bool) -> T:
         async with engine.connect() as connection:
