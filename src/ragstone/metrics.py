@@ -66,10 +66,11 @@ class Metrics:
         try:
             async with aclosing(self._telemetry.observe(ask, events)) as stream:
                 async for event in stream:
-                    if isinstance(event, Token) and not spoken:
+                    if not isinstance(event, Token):
+                        finish = self._event(ask, event) or finish
+                    elif not spoken:
                         spoken = True
                         self._first.labels(ask.level).observe(time.perf_counter() - started)
-                    finish = self._event(ask, event) or finish
                     yield event
         except Exception:
             finish = "error"

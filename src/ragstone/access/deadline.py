@@ -21,7 +21,6 @@ class Deadline:
         if self._passed:
             raise TimeoutError
         self._waiting = asyncio.current_task()
-        self._cancelling = self._waiting.cancelling() if self._waiting else 0
 
     def __exit__(
         self,
@@ -41,4 +40,5 @@ class Deadline:
     def _end(self) -> None:
         self._passed = True
         if self._waiting is not None:
+            self._cancelling = self._waiting.cancelling()
             self._waiting.cancel()

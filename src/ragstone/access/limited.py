@@ -46,7 +46,8 @@ class Limited:
                         event = await anext(events, None)
                     if event is None:
                         return
-                    await self._count(key, event)
+                    if isinstance(event, Done | Failed):
+                        await self._count(key, event)
                     yield event
             except TimeoutError:
                 message = f"The answer took longer than {self._seconds:g} s and was stopped."
@@ -70,8 +71,8 @@ class Limited:
                 f"This credential has used its {self._tokens:,} tokens of this minute.", left.wait
             )
 
-    async def _count(self, key: str, event: Event) -> None:
-        if not key or not self._tokens or not isinstance(event, Done | Failed):
+    async def _count(self, key: str, event: Done | Failed) -> None:
+        if not key or not self._tokens:
             return
         usage = event.turn.usage
         spent = usage.prompt_tokens + usage.completion_tokens

@@ -5,7 +5,7 @@ import hmac
 import ipaddress
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 
@@ -233,14 +233,14 @@ def _route(scope: Scope) -> str:
     return str(getattr(scope.get("route"), "path", "unmatched"))
 
 
-def only_with(token: str) -> Callable[[Request, Caller], None]:
+def only_with(token: str) -> Callable[[Request, Caller], Awaitable[None]]:
     """What lets a request pass only with `token`, or from an admin with a credential.
 
     The local user has none: whoever else works on this machine can send requests to it too.
     """
     expected = f"Bearer {token}".encode()
 
-    def check(request: Request, caller: Who) -> None:
+    async def check(request: Request, caller: Who) -> None:
         given = request.headers.get("authorization", "").encode()
         if hmac.compare_digest(given, expected):
             return
@@ -252,7 +252,7 @@ def only_with(token: str) -> Callable[[Request, Caller], None]:
     return check
 
 
-def operator_only(caller: Who) -> None:
+async def operator_only(caller: Who) -> None:
     """Lets a request pass only from who can read the data directory."""
     if caller.operator:
         return

@@ -1,6 +1,9 @@
-"""Who sends a request: what the routes know of it, and how a route asks for a role."""
+"""Who sends a request: what the routes know of it, and how a route asks for a role.
 
-from collections.abc import Callable
+What routes depend on is `async`, here and elsewhere, because FastAPI runs the rest on threads.
+"""
+
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Annotated
 
@@ -22,14 +25,18 @@ def caller_of(request: Request) -> Caller:
     return caller
 
 
-Who = Annotated[Caller, Depends(caller_of)]
+async def _who(request: Request) -> Caller:
+    return caller_of(request)
+
+
+Who = Annotated[Caller, Depends(_who)]
 """The parameter of a route that answers for the caller."""
 
 
-def at_least(role: Role) -> Callable[[Caller], None]:
+def at_least(role: Role) -> Callable[[Caller], Awaitable[None]]:
     """What lets a request pass only if its caller has `role`."""
 
-    def check(caller: Who) -> None:
+    async def check(caller: Who) -> None:
         if not caller.may(role):
             raise Forbidden(f"This needs the role {role}; your credential has {caller.role}.")
 

@@ -47,7 +47,7 @@ class RotateKey(BaseModel):
     )
 
 
-def admin(caller: Who) -> None:
+async def admin(caller: Who) -> None:
     """Lets a request pass only from an admin with a credential, or the operator.
 
     The local user could make a key that outlives him, so he needs the operator's token for it.

@@ -171,7 +171,7 @@ async def stream(items: AsyncIterator[T], dump: Callable[[T], Any]) -> AsyncGene
         yield sse.encode(wire.dump_error(error), "error")
 
 
-def _principal(
+async def _principal(
     tenant: str = "default",
     user: str = "local",
     group: Annotated[list[str] | None, Query()] = None,

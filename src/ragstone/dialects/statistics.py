@@ -13,7 +13,7 @@ from ragstone.records import By
 from ragstone.service import Service
 
 
-def _tenant(
+async def _tenant(
     caller: Who,
     tenant: Annotated[str | None, Query(max_length=255, description="Whose figures.")] = None,
 ) -> str:

@@ -21,7 +21,7 @@ from ragstone.records import Topic
 from ragstone.service import Service
 
 
-def _tenant(
+async def _tenant(
     caller: Who,
     tenant: Annotated[
         str | None, Query(max_length=255, description="Whose topics; the own ones if absent.")
