@@ -14,7 +14,7 @@ from ragstone.errors import Forbidden, Unauthorized, UnknownCollection
 from ragstone.turn import Principal
 
 
-def caller_of(request: Request) -> Caller:
+def caller_in(request: Request) -> Caller:
     """Who sends this request, as `guards.Authenticate` found out.
 
     Raises Unauthorized where it did not: a route that nothing stands before answers nobody.
@@ -25,11 +25,12 @@ def caller_of(request: Request) -> Caller:
     return caller
 
 
-async def _who(request: Request) -> Caller:
-    return caller_of(request)
+async def caller_of(request: Request) -> Caller:
+    """The same, for routes to depend on."""
+    return caller_in(request)
 
 
-Who = Annotated[Caller, Depends(_who)]
+Who = Annotated[Caller, Depends(caller_of)]
 """The parameter of a route that answers for the caller."""
 
 

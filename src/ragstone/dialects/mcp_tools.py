@@ -14,7 +14,7 @@ from ragstone import __version__, wire
 from ragstone.answer import Answer
 from ragstone.caller import LOCAL, Caller
 from ragstone.dialects.http import well_formed
-from ragstone.dialects.identity import caller_of, narrowed
+from ragstone.dialects.identity import caller_in, narrowed
 from ragstone.dialects.streaming import finished
 from ragstone.errors import RagstoneError
 from ragstone.filters import under
@@ -136,7 +136,7 @@ class _Tools:
 def _caller(context: AnyContext, collection: str | None = None) -> Caller:
     """Who calls; raises ToolError for a collection out of reach."""
     request = context.request_context.request
-    caller = LOCAL if request is None else caller_of(request)
+    caller = LOCAL if request is None else caller_in(request)
     try:
         if collection is not None:
             narrowed(caller, collection)
