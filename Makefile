@@ -6,6 +6,8 @@ PEERS := .venv-peers
 EVAL_DATA := $(wildcard ../shared/data)
 export RAGSTONE_EVAL_DATA ?= $(if $(EVAL_DATA),$(abspath $(EVAL_DATA)))
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+# Compiled modules and tests are kept: where they may not be, every process makes them anew.
+export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: demo serve browser test test-fast test-permissions test-requests lint format bench bench-peers docs clean size
 
@@ -31,8 +33,11 @@ browser:
 	else echo "The tests in a browser need chromium and chromedriver, which only root can install:"; \
 	  echo "  apt-get install chromium chromium-driver"; fi
 
+# Folders whose tests start servers or whole Ragstones. Slow tests elsewhere are marked.
+WITH_SERVERS = backup conformance dialects e2e server state terminal
+
 test-fast: $(VENV)/.ragstone-dev
-	$(BIN)/pytest $(TOGETHER) -m "not slow"
+	$(BIN)/pytest $(TOGETHER) -m "not slow" $(WITH_SERVERS:%=--ignore=tests/%)
 
 test-permissions: $(VENV)/.ragstone-dev
 	RAGSTONE_PERMISSION_CASES=10000 $(BIN)/pytest tests/conformance/test_permissions.py
@@ -71,8 +76,8 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 # --no-compile: 95 MB would be of what is never used. What a server loads is compiled once, here:
-# where PYTHONDONTWRITEBYTECODE is set, every command would do that again, for seconds.
-COMPILE = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -c "import ragstone.cli, ragstone.server, \
+# where PYTHONDONTWRITEBYTECODE is set, every command by hand would do that again, for seconds.
+COMPILE = $(BIN)/python -c "import ragstone.cli, ragstone.server, \
   ragstone.ingest.parse_html, ragstone.ingest.parse_office, ragstone.ingest.parse_pdf, dbos, \
   alembic.command"
 

@@ -24,6 +24,8 @@ from ragstone.turn import Ask, Message, Principal, Turn
 from tests.http_server import running
 from tests.mongo_server import mongo_server
 
+pytestmark = pytest.mark.slow
+
 TEXT = "Frank Zappa was an American musician. Frank Zappa was born in Baltimore in 1940."
 HERE = place(Principal(), "r1")
 

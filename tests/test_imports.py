@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[1] / "src" / "ragstone"
 
 LAYERS = (
-    {"errors", "correlation"},
+    {"errors", "correlation", "task"},
     {"tool", "redis_client"},
     {"chunk", "intent", "answer", "block"},
     {"turn"},

@@ -31,6 +31,8 @@ from tests.dialects.test_openai import wait_for
 from tests.fake_service import FakeService
 from tests.http_server import running
 
+pytestmark = pytest.mark.slow
+
 USER = Principal("default", "ann", ("staff", "ops"))
 
 

@@ -135,14 +135,15 @@ def _guard(app: FastAPI, settings: Settings, gate: Gate, rates: Rates, metrics: 
     app.add_middleware(RateLimit, rates=rates, limit=settings.limits.requests_per_minute)
     opened = ALWAYS_OPEN | ({"/docs", "/openapi.json"} if server.open_docs else set())
     app.add_middleware(Authenticate, gate=gate, open_to_all=opened)
-    # Twice: a web page elsewhere may read a 500 only if it passes the permission for that.
-    app.add_middleware(Unforeseen)
     if server.cors_origins:
+        # Twice: a web page elsewhere may read a 500 only if it passes the permission for that.
+        app.add_middleware(Unforeseen)
         app.add_middleware(
             CORSMiddleware,
             allow_origins=server.cors_origins,
             allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
-            allow_headers=["authorization", "x-api-key", "api-key", "content-type"],
+            # Clients in browsers send headers of their own, such as OpenAI's x-stainless-lang.
+            allow_headers=["*"],
             expose_headers=READABLE,
         )
     hosts = (*server.allowed_hosts, server.host) if server.allowed_hosts else ()

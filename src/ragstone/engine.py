@@ -15,7 +15,7 @@ from ragstone.events import Done, Event, Failed, StageEnded, StageStarted, Token
 from ragstone.ports import Kit
 from ragstone.recipe import Recipe
 from ragstone.room_queue import RoomQueue
-from ragstone.stage import Emit, Stage, attempt
+from ragstone.stage import Emit, Stage, attempt, nowhere
 from ragstone.turn import Ask, Level, Traced, Turn
 
 log = logging.getLogger(__name__)
@@ -57,14 +57,11 @@ class Engine:
         self._buffer = buffer
         self._tails: set[asyncio.Task[None]] = set()
 
-    def events(self, ask: Ask) -> AsyncGenerator[Event, None]:
-        """Answer `ask`. Close the iterator (`contextlib.aclosing`) to cancel."""
-        return self._events(ask, [])
+    async def events(self, ask: Ask) -> AsyncGenerator[Event, None]:
+        """Answer `ask`. Close the iterator (`contextlib.aclosing`) to cancel.
 
-    async def _events(
-        self, ask: Ask, tails: "list[asyncio.Task[None]]"
-    ) -> AsyncGenerator[Event, None]:
-        """Answer `ask`; the tail is in `tails` when it has begun."""
+        A question that is kept `once` has been kept when the iterator is closed.
+        """
         events: asyncio.Queue[Event] = asyncio.Queue(self._buffer)
         run = _Run(
             self._kit, self._chosen(ask), Turn(ask), events.put, self._searching, self._rooms
@@ -83,23 +80,19 @@ class Engine:
             finally:
                 if ask.once and not ended:
                     run.turn = replace(run.turn, ask=replace(run.turn.ask, keeps=False))
-                tails.append(self._spawn_tail(run))
+                tail = self._spawn_tail(run)
+            if ask.once:
+                await asyncio.wait([tail])
 
     async def answered(self, ask: Ask) -> Turn:
-        """The finished turn of `ask`; raises what it failed with. One that is kept `once` has been
-        kept then."""
-        tails: list[asyncio.Task[None]] = []
-        try:
-            async with aclosing(self._events(ask, tails)) as events:
-                async for event in events:
-                    if isinstance(event, Failed):
-                        raise event.error
-                    if isinstance(event, Done):
-                        return event.turn
-            raise AssertionError("a stream of events ends with Done or Failed")
-        finally:
-            if ask.once and tails:
-                await asyncio.wait(tails)
+        """The finished turn of `ask`; raises what it failed with."""
+        async with aclosing(self.events(ask)) as events:
+            async for event in events:
+                if isinstance(event, Failed):
+                    raise event.error
+                if isinstance(event, Done):
+                    return event.turn
+        raise AssertionError("a stream of events ends with Done or Failed")
 
     def _spawn_tail(self, run: "_Run") -> "asyncio.Task[None]":
         task = asyncio.create_task(run.tail())
@@ -189,7 +182,7 @@ class _Run:
     async def _after(self, stage: Stage) -> None:
         """Run one stage of the tail on the turn as it ended."""
         try:
-            ended = await attempt(stage, self.turn, self._kit, _nowhere)
+            ended = await attempt(stage, self.turn, self._kit, nowhere)
         except Exception:
             log.exception("The %s stage broke after the answer", stage.name)
             return
@@ -228,7 +221,3 @@ def heard(turn: Turn, said: Sequence[str]) -> Turn:
     answer = turn.answer or Answer()
     text = "" if answer.held else answer.text
     return replace(turn, answer=replace(answer, text=text + "".join(said), held=False))
-
-
-async def _nowhere(event: Event) -> None:
-    """Drop an event that nobody reads."""

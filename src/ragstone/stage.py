@@ -19,6 +19,10 @@ log = logging.getLogger(__name__)
 Emit = Callable[[Event], Awaitable[None]]
 
 
+async def nowhere(event: Event) -> None:
+    """Drop an event that nobody reads."""
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """What a stage returns: the new turn, and for the trace what it decided and why.

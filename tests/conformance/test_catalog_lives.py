@@ -7,7 +7,6 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
@@ -158,7 +157,6 @@ async def _reopened(opener: Opener, folder: Path) -> frozenset[str]:
         return await _hidden(catalog)
 
 
-@pytest.mark.slow
 def test_any_order_of_steps(opener: Opener) -> None:
     machine = type("Machine", (Lives,), {"opener": staticmethod(opener)})
     run_state_machine_as_test(

@@ -388,7 +388,6 @@ filters = st.recursive(
 )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", INDEXES)
 @settings(
     max_examples=25,

@@ -14,8 +14,6 @@ from ragstone.ports import Search
 from ragstone.records import Collection
 from tests.conformance.test_chunk_index import a_chunk, a_collection, vectors
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def index(tmp_path: Path) -> EdgeIndex:

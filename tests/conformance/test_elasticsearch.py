@@ -225,7 +225,6 @@ async def test_given_a_question_of_many_words_or_none_then_searched_all_the_same
     assert not any(one.found for one in none)
 
 
-@pytest.mark.slow
 async def test_given_more_than_one_request_holds_then_all_is_written_scanned_and_deleted(
     index: ElasticsearchIndex,
 ) -> None:

@@ -22,8 +22,6 @@ from ragstone.settings import JobSettings
 from tests.conformance.postgres_server import PostgresServer
 from tests.jobs.kit import EVA, Counting, Queue, fresh_database, shared_queue
 
-pytestmark = pytest.mark.slow
-
 KILLS = int(os.environ.get("RAGSTONE_TEST_KILLS", "10"))
 ROOT = Path(__file__).parents[2]
 

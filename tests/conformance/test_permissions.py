@@ -115,7 +115,6 @@ async def check(index: ChunkIndex, collection: Collection, chunks: list[Chunk], 
     assert await index.count(collection, case.where) == len(meant), case
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", INDEXES)
 @pytest.mark.parametrize("seed", range(CASES // PER_CORPUS))
 async def test_given_any_principal_filter_and_query_then_exactly_what_may_be_read_is_found(

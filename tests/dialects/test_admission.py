@@ -247,12 +247,13 @@ async def test_given_cors_origins_then_their_pages_may_ask_and_no_others(
     preflight = {
         "origin": page,
         "access-control-request-method": "POST",
-        "access-control-request-headers": "authorization,content-type",
+        "access-control-request-headers": "authorization,content-type,x-stainless-lang",
     }
     async with serving(service, server={"cors_origins": (page,)}) as http:
         allowed = await http.options(CHAT, headers=preflight)
         assert allowed.status_code == 200
         assert allowed.headers["access-control-allow-origin"] == page
+        assert "x-stainless-lang" in allowed.headers["access-control-allow-headers"]
         answer = await http.post(CHAT, json=body(), headers={**bearer(secret), "origin": page})
         assert answer.status_code == 200
         assert answer.headers["access-control-allow-origin"] == page

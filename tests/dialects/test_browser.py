@@ -18,8 +18,6 @@ from tests.fake_jobs import ToldJobs
 from tests.fake_service import FakeService
 from tests.http_server import running
 
-pytestmark = pytest.mark.slow
-
 DIALECTS = ("chat_core", "rag_v1", "chats", "pipeline", "openai", "jobs")
 FILES = [file for dialect in DIALECTS for file in transcripts(dialect)]
 STREAMS = [file for file in FILES if '"events": [' in file.read_text(encoding="utf-8")]

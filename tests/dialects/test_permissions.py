@@ -30,7 +30,6 @@ from ragstone.settings import LimitSettings, Settings
 from tests.credentials import a_key, bearer
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.timeout(3600),
     pytest.mark.asyncio(loop_scope="module"),
 ]

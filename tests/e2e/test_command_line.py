@@ -11,8 +11,6 @@ import pytest
 
 from tests.e2e.processes import DOCUMENTS, run, run_json, serving
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:

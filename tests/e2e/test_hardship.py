@@ -12,8 +12,6 @@ from benchmarks import kill9
 
 from tests.e2e.processes import DOCUMENTS, RAGSTONE, environment, run, run_json, serving
 
-pytestmark = pytest.mark.slow
-
 
 def test_given_kills_at_any_instant_then_the_index_is_as_if_nothing_had_happened(
     tmp_path: Path,

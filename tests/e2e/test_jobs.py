@@ -15,8 +15,6 @@ from ragstone.service.jobs import JobView
 from ragstone.turn import Ask, Principal
 from tests.e2e.processes import DOCUMENTS, run, run_json, serving
 
-pytestmark = pytest.mark.slow
-
 EVA = Principal("default", "eva", ("staff",))
 QUESTIONS = tuple(f"How long does a full charge last, attempt {n}?" for n in range(8))
 

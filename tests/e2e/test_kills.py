@@ -33,7 +33,7 @@ MEAN_SECONDS = 1.5
 AT_START = 0.2
 """The share of kills that hit a server while it starts, so while it recovers from the last one."""
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300 + 60 * KILLS)]
+pytestmark = pytest.mark.timeout(300 + 60 * KILLS)
 
 
 @dataclass

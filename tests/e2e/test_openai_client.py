@@ -10,8 +10,6 @@ import pytest
 
 from tests.e2e.processes import DOCUMENTS, run, serving
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:

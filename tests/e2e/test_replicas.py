@@ -20,8 +20,6 @@ from tests.conformance.postgres_server import PostgresServer, postgres_server
 from tests.e2e.processes import serving
 from tests.redis_server import RedisServer, redis_server
 
-pytestmark = pytest.mark.slow
-
 HR = Principal(groups=("hr",))
 AWAY_SECONDS = 10.0
 

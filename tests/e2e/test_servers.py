@@ -11,8 +11,6 @@ import pytest
 from tests.conformance.postgres_server import PostgresServer
 from tests.e2e.processes import DOCUMENTS, RAGSTONE, environment, run, run_json
 
-pytestmark = pytest.mark.slow
-
 QUESTION = "How long does a full charge last without sun?"
 
 

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from ragstone.ingest.chunk import chunk, document_text
 from ragstone.ingest.document import Block
 
+pytestmark = pytest.mark.slow
+
 _TEXT = st.text(
     alphabet=st.sampled_from("abc de. fg! \n\n 。中文อัก\u0301é👩🏽\u200d💻|x-"), max_size=300
 )
@@ -176,7 +178,6 @@ def test_given_a_section_of_a_known_kind_when_cut_then_its_pieces_say_so(
     assert piece.kind == kind
 
 
-@pytest.mark.slow
 def test_given_an_endless_document_when_cut_then_memory_stays_bounded() -> None:
     def blocks() -> Iterator[Block]:
         for number in range(8_000):

@@ -18,6 +18,8 @@ from ragstone.service import Handed, IngestRequest, Progress
 from ragstone.settings import Settings
 from ragstone.turn import Principal
 
+pytestmark = pytest.mark.slow
+
 TEXT = b"<html><title>From the page</title><body><p>Bees make honey.</p></body></html>"
 
 

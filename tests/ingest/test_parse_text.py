@@ -19,6 +19,8 @@ from ragstone.ingest.document import Block
 from ragstone.ingest.parse import SUPPORTED, parse
 from ragstone.settings import IngestSettings
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = IngestSettings()
 UNZIPPED = [e for e in SUPPORTED if e not in (".pdf", ".docx", ".pptx", ".xlsx", ".eml")]
 
@@ -233,7 +235,6 @@ def test_given_any_json_when_read_then_no_value_is_lost(
     assert all(leaf in text for leaf in _leaves(value))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "line"),
     [

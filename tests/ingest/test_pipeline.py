@@ -21,6 +21,8 @@ from ragstone.state.catalog import SqlCatalog
 from ragstone.state.database import open_database
 from tests.hashing import HashingEmbedder, OneEmbedder
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass
 class House:

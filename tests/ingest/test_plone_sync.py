@@ -20,6 +20,8 @@ from ragstone.settings import PloneSettings, Settings
 from ragstone.turn import Ask, Principal, Turn
 from tests.plone_server import TOKEN, PloneServer, plone_server
 
+pytestmark = pytest.mark.slow
+
 MANAGER = Principal("default", "ann", ("Manager",))
 
 

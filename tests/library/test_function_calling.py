@@ -18,6 +18,8 @@ from ragstone.tool import Tool, ToolCall
 from ragstone.turn import Ask, Turn
 from tests.model_server import closed_port, model_server
 
+pytestmark = pytest.mark.slow
+
 SEARCH = Tool("search", "Finds things.", {"type": "object", "properties": {"q": {}}})
 CALL = 'call search {"q": "Ost"}'
 QUESTION = Ask("When was the lighthouse of Ost built?", tools=(SEARCH,))

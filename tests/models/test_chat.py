@@ -27,6 +27,8 @@ from tests.llama import llama_server, model_file
 from tests.model_server import model_server
 from tests.stages.samples import a_passage
 
+pytestmark = pytest.mark.slow
+
 NO_ANSWER = "The documents do not hold an answer to this question."
 TOLD = Instructions("Answer from the sources.", NO_ANSWER)
 KEY = "secret"
@@ -66,7 +68,6 @@ async def chat() -> AsyncIterator[Callable[..., ChatModel]]:
 Make = Callable[..., ChatModel]
 
 
-@pytest.mark.slow
 async def test_given_a_real_model_then_it_streams_text_and_tells_its_usage(
     llama: str,
     chat: Make,
@@ -80,7 +81,6 @@ async def test_given_a_real_model_then_it_streams_text_and_tells_its_usage(
     assert last.usage.calls == 1
 
 
-@pytest.mark.slow
 async def test_given_a_limit_of_tokens_then_the_end_says_length(llama: str, chat: Make) -> None:
     model = chat(llama)
     last = (await said(model, Ask("Tell me all about it.", max_tokens=3)))[-1]
@@ -88,7 +88,6 @@ async def test_given_a_limit_of_tokens_then_the_end_says_length(llama: str, chat
     assert last.usage.completion_tokens == 3
 
 
-@pytest.mark.slow
 async def test_given_a_reader_who_leaves_then_the_model_is_free_at_once(
     llama: str, chat: Make
 ) -> None:
@@ -102,7 +101,6 @@ async def test_given_a_reader_who_leaves_then_the_model_is_free_at_once(
     assert again[-1].usage.completion_tokens <= 2
 
 
-@pytest.mark.slow
 async def test_given_a_real_model_then_it_is_ready_and_a_wrong_key_is_not(
     llama: str, chat: Make
 ) -> None:
@@ -112,7 +110,6 @@ async def test_given_a_real_model_then_it_is_ready_and_a_wrong_key_is_not(
         await said(wrong, Ask("Hello?"))
 
 
-@pytest.mark.slow
 async def test_given_the_real_server_then_it_can_be_held_to_json(llama: str) -> None:
     async with AsyncOpenAI(base_url=f"{llama}/v1", api_key=KEY) as client:
         done = await client.chat.completions.create(
@@ -134,7 +131,6 @@ async def test_given_the_real_server_then_it_can_be_held_to_json(llama: str) -> 
     assert json.loads(done.choices[0].message.content or "")["colour"] in ("red", "blue")
 
 
-@pytest.mark.slow
 async def test_given_a_gguf_file_then_it_answers_in_this_process() -> None:
     model = GgufModel(LlmSettings(model_path=str(model_file()), max_tokens=8, context_window=2048))
     try:

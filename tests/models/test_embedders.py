@@ -24,6 +24,8 @@ from ragstone.records import Collection
 from ragstone.settings import EmbeddingSettings
 from ragstone.text.late_interaction import maxsim, unpacked
 
+pytestmark = pytest.mark.slow
+
 TEXTS = ["A whale is a mammal.", "The stock market fell.", "", "x" * 5000, "Wale singen."]
 
 

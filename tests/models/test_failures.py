@@ -22,6 +22,8 @@ from tests.model_server import CIRCLE, ModelServer, closed_port, model_server
 from tests.stages.kit import a_kit
 from tests.stages.samples import a_passage
 
+pytestmark = pytest.mark.slow
+
 NO_ANSWER = "The documents do not hold an answer to this question."
 TOLD = Instructions("Answer from the sources.", NO_ANSWER)
 PASSAGES = (a_passage(1, "The lighthouse of Ost was built in 1871."),)

@@ -19,6 +19,8 @@ from ragstone.turn import Ask
 from tests.llama import model_file
 from tests.stages.samples import a_passage
 
+pytestmark = pytest.mark.slow
+
 NO_ANSWER = "The documents are silent."
 TOLD = Instructions("Answer from the sources.", NO_ANSWER)
 PASSAGES = [a_passage(1, "The lighthouse of Ost was built in 1871.")]
@@ -45,7 +47,6 @@ class Slow(GgufModel):
         return super()._load()
 
 
-@pytest.mark.slow
 async def test_given_a_reader_who_leaves_while_it_loads_then_it_is_not_loaded_twice() -> None:
     settings = LlmSettings(model_path=str(model_file()), max_tokens=4, context_window=2048)
     model = Slow(settings)
@@ -59,7 +60,6 @@ async def test_given_a_reader_who_leaves_while_it_loads_then_it_is_not_loaded_tw
         await model.aclose()
 
 
-@pytest.mark.slow
 async def test_given_more_passages_than_the_window_holds_then_it_still_answers() -> None:
     many = [a_passage(i, f"Lighthouse {i} is fine. " * 60) for i in range(1, 12)]
     model = a_model()
@@ -70,7 +70,6 @@ async def test_given_more_passages_than_the_window_holds_then_it_still_answers()
         await model.aclose()
 
 
-@pytest.mark.slow
 async def test_given_a_proxy_in_the_environment_then_it_is_not_asked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -84,7 +83,6 @@ async def test_given_a_proxy_in_the_environment_then_it_is_not_asked(
         await model.aclose()
 
 
-@pytest.mark.slow
 async def test_given_a_broken_gguf_file_then_a_clear_error_each_time(tmp_path: Path) -> None:
     file = tmp_path / "broken.gguf"
     file.write_bytes(b"GGUF" + b"\0" * 5000)

@@ -18,6 +18,8 @@ from ragstone.settings import LlmSettings, Settings
 from ragstone.turn import Ask
 from tests.model_server import ModelServer, closed_port, model_server
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "When was the lighthouse of Ost built?"
 
 

@@ -35,9 +35,6 @@ ONE = {"max_concurrent_queries": 1, "max_queued_queries": 0}
 QUESTIONS = [name for name in STREAMS if name != "jobs"]
 
 
-pytestmark = pytest.mark.slow
-
-
 @contextmanager
 def serving(service: LongService, send_seconds: float = 60, **server: Any) -> Iterator[str]:
     """The application behind connections as `ragstone serve` has them."""

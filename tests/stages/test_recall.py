@@ -19,6 +19,8 @@ from ragstone.stages.caching import depends_on_history
 from ragstone.turn import Ask, Message, Principal, Turn, Wanted
 from tests.redis_server import redis_server
 
+pytestmark = pytest.mark.slow
+
 WHALES = "Whales sing songs that travel for hundreds of kilometres through the ocean."
 SHIP = "The ship Meridian was built in Glasgow in 1871 for the trade in tea."
 SALARY = "The salary of the director is 90,000 dollars in the year 2020."

@@ -87,7 +87,7 @@ async def kit(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Kit]:
         yield kit
 
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
 
 async def searched(kit: Kit, question: str, level: str = "standard", **changes: Any) -> Turn:

@@ -25,6 +25,8 @@ from ragstone.turn import Ask, Principal, Turn
 from tests.conformance.test_catalog import DOC, LAW, publish
 from tests.databases import Databases
 
+pytestmark = pytest.mark.slow
+
 EVA = Principal("acme", "e\0va")
 ROOM = place(EVA, "r")
 

@@ -106,7 +106,6 @@ def test_given_a_file_on_the_command_line_then_its_settings_hold(
     assert "line 2: there is no setting 'rag.topk'" in done.output
 
 
-@pytest.mark.slow
 def test_given_a_server_then_a_change_holds_for_the_next_question(tmp_path: Path) -> None:
     data = tmp_path / "data"
     assert run(data, "ingest", str(DOCUMENTS)).returncode == 0

@@ -19,6 +19,11 @@ def test_given_a_question_then_the_sentences_that_speak_of_it_stay_in_order() ->
     )
 
 
+def test_given_neighbours_that_stay_then_they_stand_as_in_the_text() -> None:
+    text = "塔は高い。1871年に建てられた。島は小さい。魚がいる。"
+    assert compressed("塔は1871年に高いか", [text], 0.7) == ["塔は高い。1871年に建てられた。"]
+
+
 def test_given_the_whole_ratio_or_one_sentence_then_nothing_changes() -> None:
     assert compressed("How high?", [PASSAGE], 1) == [PASSAGE]
     assert compressed("How high?", ["One long sentence alone"], 0.1) == ["One long sentence alone"]

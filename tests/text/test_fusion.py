@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragstone.text.fusion import Weights, fuse, scaled
@@ -84,6 +84,7 @@ def test_fused_scores_lie_in_0_to_1_and_fall(
 
 
 @given(lists, st.floats(0, 1), st.floats(0, 1), st.sampled_from(["scores", "ranks"]))
+@example([a_list("dense", a=0.0)], 5e-324, 0.0, "scores")
 def test_a_list_given_twice_changes_nothing(
     ranked: list[RankedList], weight: float, feedback: float, method: Fusion
 ) -> None:

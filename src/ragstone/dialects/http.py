@@ -180,8 +180,13 @@ def _refused(request: Request, refusal: Refusal) -> Response:
     own = getattr(request.scope.get("route"), "refused", None)
     if own is not None:
         return cast(Response, own(refusal))
+    return refusal_response(request.url.path, refusal)
+
+
+def refusal_response(path: str, refusal: Refusal) -> Json:
+    """The refusal of a request to `path` in OpenAI's shape below /v1, in ours elsewhere."""
     return error_response(
-        request.url.path,
+        path,
         refusal.status,
         refusal.message,
         code=refusal.code,

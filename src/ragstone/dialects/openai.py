@@ -17,9 +17,9 @@ from ragstone.dialects.http import (
     OPENAI_PREFIX,
     Json,
     Refusal,
-    error_response,
     last,
     openai_error,
+    refusal_response,
     unless_left,
 )
 from ragstone.dialects.identity import Who, narrowed
@@ -42,15 +42,7 @@ class OpenAiRoute(APIRoute):
     def refused(refusal: Refusal) -> Response:
         """The refusal of images that no model can look at is 400, as all that is about images."""
         unseen = isinstance(refusal.error, NoChatModel | NoVision)
-        return error_response(
-            OPENAI_PREFIX,
-            400 if unseen else refusal.status,
-            refusal.message,
-            code=refusal.code,
-            retry=refusal.retry,
-            param=refusal.param,
-            headers=refusal.headers,
-        )
+        return refusal_response(OPENAI_PREFIX, replace(refusal, status=400) if unseen else refusal)
 
 
 def router(service: Service, metrics: Metrics) -> APIRouter:

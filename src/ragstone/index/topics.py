@@ -15,6 +15,7 @@ from ragstone.errors import StateUnavailable
 from ragstone.index.topic_matrix import TopicMatrix, match_of, packed, texts_of
 from ragstone.ports import Embedder, Embedders, TopicStore
 from ragstone.records import BlockedQuestion, Topic, TopicMatch
+from ragstone.task import failed
 from ragstone.text.language import detect
 from ragstone.text.phrases import Phrases
 from ragstone.text.unicode import whole
@@ -191,7 +192,7 @@ class TopicCollection:
     async def _matrix(self, known: _List, embedder: Embedder) -> TopicMatrix:
         """The matrix for an embedder, made once; who waits for it may leave."""
         task = known.matrices.get(embedder.fingerprint)
-        if task is None or (task.done() and (task.cancelled() or task.exception())):
+        if task is None or failed(task):
             task = asyncio.create_task(self._made(known, embedder))
             known.matrices[embedder.fingerprint] = task
         return await asyncio.shield(task)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ragstone.errors import Conflict
+from ragstone.task import failed
 
 Body = Callable[[str], Awaitable[None]]
 
@@ -50,7 +51,7 @@ class Workflows:
 
     async def launch(self) -> Any:
         """The workflow of DBOS, which is launched unless it was. Raises Conflict."""
-        if self._launching is None or _failed(self._launching):
+        if self._launching is None or failed(self._launching):
             launching = asyncio.to_thread(_launch, self._url, self._executor, self._run)
             self._launching = asyncio.create_task(launching)
         # A caller that stops waiting leaves the launch to `destroy`.
@@ -71,7 +72,7 @@ class Workflows:
         launching, self._launching = self._launching, None
         if launching is not None:
             await asyncio.wait([launching])
-            if not _failed(launching):
+            if not failed(launching):
                 await asyncio.to_thread(_destroy)
         if Workflows._held is self:
             Workflows._held = None
@@ -85,10 +86,6 @@ class Workflows:
             asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
         except CancelledError as error:
             raise _Interrupted from error
-
-
-def _failed(task: "asyncio.Task[Any]") -> bool:
-    return task.done() and (task.cancelled() or task.exception() is not None)
 
 
 def _launch(url: str, executor: str, body: Callable[[str], None]) -> Any:

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from ragstone.engine import Engine
 from ragstone.errors import InputError
-from ragstone.events import Event
 from ragstone.ports import Answerer, Kit
+from ragstone.stage import nowhere
 from ragstone.stages.assemble import Assemble
 from ragstone.stages.cite import Cite
 from ragstone.stages.generate import Generate
@@ -26,9 +26,5 @@ async def function_calling(ask: Ask, kit: Kit, searches: Engine) -> Turn:
     calling = replace(kit, answerer=kit.chat)
     turn = await searches.answered(ask)
     for stage in (Assemble(), Instruct(), Generate(), Cite()):
-        turn = (await stage.run(turn, calling, _nowhere)).turn
+        turn = (await stage.run(turn, calling, nowhere)).turn
     return turn
-
-
-async def _nowhere(event: Event) -> None:
-    """Drop an event that nobody reads."""

@@ -19,6 +19,7 @@ from ragstone.errors import ConfigError
 from ragstone.models.profiles import profile
 from ragstone.ports import Profile, Said
 from ragstone.settings import LlmSettings
+from ragstone.task import failed
 from ragstone.turn import Ask, Passage
 
 if TYPE_CHECKING:
@@ -80,14 +81,14 @@ class GgufModel:
         loading, self._loading = self._loading, None
         if loading:
             await asyncio.wait([loading])
-            if not _failed(loading):
+            if not failed(loading):
                 await loading.result().aclose()
         server, self._server = self._server, None
         del server
 
     async def _loaded(self) -> "ChatModel":
         """The model, loaded once: who leaves while it loads does not make it load again."""
-        if self._loading is None or _failed(self._loading):
+        if self._loading is None or failed(self._loading):
             self._loading = asyncio.create_task(asyncio.to_thread(self._load))
         return await asyncio.shield(self._loading)
 
@@ -119,10 +120,6 @@ class GgufModel:
         }
         settings = self._settings.model_copy(update=changes)
         return ChatModel(settings, self._section, self._standby)
-
-
-def _failed(task: "asyncio.Task[ChatModel]") -> bool:
-    return task.done() and (task.cancelled() or task.exception() is not None)
 
 
 def _check(path: Path, section: str) -> None:

@@ -15,8 +15,8 @@ from statistics import fmean
 
 from ragstone.answer import Answer, Usage
 from ragstone.errors import ModelUnavailable, RagstoneError
-from ragstone.events import Event
 from ragstone.ports import Answerer, Checker, Claim, Kit, Source
+from ragstone.stage import nowhere
 from ragstone.stages.reply import Reply
 from ragstone.text.claims import answer_sentences
 from ragstone.turn import Turn
@@ -112,7 +112,7 @@ async def _answer(
     turn: Turn, member: Answerer, temperature: float | None, seconds: float
 ) -> _Member:
     """One member's answer; its failure is its own."""
-    reply = Reply(turn, member.name, True, _nowhere)
+    reply = Reply(turn, member.name, True, nowhere)
     ask = replace(turn.ask, question=turn.question)
     if temperature is not None:
         ask = replace(ask, temperature=max(temperature, ask.temperature or 0.0))
@@ -184,7 +184,3 @@ def _claims(answer: Answer) -> list[Claim]:
 
 def _source(claims: Sequence[Claim]) -> Source:
     return Source("\n".join(claim.text for claim in claims))
-
-
-async def _nowhere(event: Event) -> None:
-    """Drop what a member shows: only the chosen answer leaves."""

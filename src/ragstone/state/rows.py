@@ -46,10 +46,8 @@ def putting(
     dialect: str, table: Table, names: tuple[str, ...]
 ) -> "sqlite.Insert | postgresql.Insert":
     """What `put` executes with a row of these `names`. To make it takes longer than to run it."""
-    statement = _insert(dialect, table)
-    keys = [column.name for column in table.primary_key]
-    changed = {name: statement.excluded[name] for name in names if name not in keys}
-    return statement.on_conflict_do_update(index_elements=keys, set_=changed)
+    keys = table.primary_key.columns
+    return adding(dialect, table, (), tuple(name for name in names if name not in keys))
 
 
 @cache

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from ragstone.text.sentences import sentences
+from ragstone.text.sentences import Span, sentences
 from ragstone.text.tokens import Count, count
 from ragstone.text.words import content_words
 
@@ -13,12 +13,16 @@ def compressed(
     question: str, texts: Sequence[str], ratio: float, counted: Count = count
 ) -> list[str]:
     """Each text with the sentences that hold most of the question's words, by rarity, in their
-    order, in about `ratio` (0..1) of its tokens; its best sentence always stays, whole.
+    order, in about `ratio` (0..1) of its tokens; its best sentence always stays, whole. A line ends
+    where sentences are left out.
 
     Where the question's words say nothing, a text's first sentences stay.
     """
-    split = [[text[s.start : s.end] for s in sentences(text)] for text in texts]
-    words = [[frozenset(content_words(one)) for one in said] for said in split]
+    split = [sentences(text) for text in texts]
+    words = [
+        [frozenset(content_words(text[s.start : s.end])) for s in said]
+        for text, said in zip(texts, split, strict=True)
+    ]
     held = Counter(word for said in words for one in said for word in one)
     most = max(held.values(), default=1)
     asked = held.keys() & set(content_words(question))
@@ -31,7 +35,7 @@ def compressed(
 
 
 def _shortened(
-    text: str, said: Sequence[str], worth: Sequence[float], ratio: float, counted: Count
+    text: str, said: Sequence[Span], worth: Sequence[float], ratio: float, counted: Count
 ) -> str:
     if ratio >= 1 or len(said) < 2:
         return text
@@ -39,9 +43,13 @@ def _shortened(
     telling = any(worth)
     kept: set[int] = set()
     for place in sorted(range(len(said)), key=lambda i: (-worth[i], i)):
-        needed = counted(said[place])
+        needed = counted(text[said[place].start : said[place].end])
         if kept and (needed > left or (telling and not worth[place])):
             continue
         kept.add(place)
         left -= needed
-    return "\n".join(said[place] for place in sorted(kept))
+    runs: list[tuple[int, int]] = []
+    for place in sorted(kept):
+        begin = runs.pop()[0] if place - 1 in kept else said[place].start
+        runs.append((begin, said[place].end))
+    return "\n".join(text[begin:end] for begin, end in runs)

@@ -92,4 +92,4 @@ def _shares(lists: Sequence[RankedList], weights: Weights) -> list[float]:
     whole = sum(weights.share(source) for source in counts)
     if whole <= 0:
         return [1 / len(lists) for _ in lists]
-    return [weights.share(r.source) / counts[r.source] / whole for r in lists]
+    return [weights.share(r.source) / whole / counts[r.source] for r in lists]

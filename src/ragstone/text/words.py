@@ -54,16 +54,16 @@ def words(text: str) -> list[str]:
     return found
 
 
-@lru_cache(1024)
-def content_word_set(text: str) -> frozenset[str]:
-    """The same, each once; kept, because several stages look at the same passages."""
-    return frozenset(content_words(text))
-
-
 def content_words(text: str) -> list[str]:
     """The words that carry meaning; all of them if none does."""
     every = words(text)
     return [word for word in every if word not in STOPWORDS] or every
+
+
+@lru_cache(1024)
+def content_word_set(text: str) -> frozenset[str]:
+    """The same, each once; kept, because several stages look at the same passages."""
+    return frozenset(content_words(text))
 
 
 def stem(word: str) -> str:
