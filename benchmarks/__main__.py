@@ -63,10 +63,15 @@ def main(names: list[str]) -> int:
 
 
 def write_tables(stored: dict[str, list[dict[str, object]]]) -> None:
-    """All rows into results.md, and those that are no details into the README."""
+    """All rows into results.md, and into the README those with a bound that are no details."""
     (HERE / "results.md").write_text(table(stored), encoding="utf-8")
-    short = {name: [row for row in rows if not row["detail"]] for name, rows in stored.items()}
+    short = {name: [row for row in rows if _short(row)] for name, rows in stored.items()}
     _into_readme(table(short))
+
+
+def _short(row: dict[str, object]) -> bool:
+    bounded = row["least"] is not None or row["most"] is not None
+    return bounded and not row["detail"]
 
 
 def _into_readme(shown: str) -> None:

@@ -92,24 +92,26 @@ async def _stream(port: int, number: int) -> _Stream:
     return seen
 
 
-async def _asked(
-    port: int, question: str, stream: bool = True
-) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def _asked(port: int, question: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    body = json.dumps(
-        {
-            "model": "ragstone",
-            "stream": stream,
-            "cache": False,
-            "messages": [{"role": "user", "content": question}],
-        }
-    ).encode()
-    writer.write(
-        b"POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n"
-        b"content-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(body) + body
-    )
+    writer.write(_request(question, stream=True, connection="close"))
     await writer.drain()
     return reader, writer
+
+
+def _request(question: str, stream: bool, connection: str) -> bytes:
+    asked = {
+        "model": "ragstone",
+        "stream": stream,
+        "cache": False,
+        "messages": [{"role": "user", "content": question}],
+    }
+    body = json.dumps(asked).encode()
+    return (
+        b"POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: %s\r\n"
+        b"content-type: application/json\r\ncontent-length: %d\r\n\r\n"
+        % (connection.encode(), len(body))
+    ) + body
 
 
 async def _leave(port: int) -> int:
@@ -135,20 +137,28 @@ async def _running(port: int) -> float:
 
 
 async def _overhead(port: int) -> tuple[list[float], list[float]]:
-    """Seconds of a whole answer over HTTP, and as the server measures the engine itself."""
+    """Seconds of a whole answer over HTTP, and as the server measures the engine itself.
+
+    On one connection that is kept, as the clients of every chat API keep theirs.
+    """
     over_http, inside = [], []
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
     for number in range(ROUNDS):
         started = time.perf_counter()
-        reader, writer = await _asked(port, f"{QUESTION} {{{number}}}", stream=False)
-        await reader.read(-1)
+        writer.write(_request(f"{QUESTION} {{{number}}}", stream=False, connection="keep-alive"))
+        await _whole(reader)
         over_http.append(time.perf_counter() - started)
-        writer.close()
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(b"GET /bench HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n")
-        answer = (await reader.read(-1)).decode()
-        writer.close()
-        inside.append(float(answer.rsplit("\r\n\r\n", 1)[1]))
+        writer.write(b"GET /bench HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
+        inside.append(float(await _whole(reader)))
+    writer.close()
     return over_http[5:], inside[5:]
+
+
+async def _whole(reader: asyncio.StreamReader) -> bytes:
+    """The body of one response."""
+    head = await reader.readuntil(b"\r\n\r\n")
+    [length] = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length")]
+    return await reader.readexactly(int(length.split(b":")[1]))
 
 
 @asynccontextmanager

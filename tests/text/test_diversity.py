@@ -35,18 +35,20 @@ def test_given_the_same_text_twice_then_it_is_said_once_even_without_vectors() -
     assert names(distinct(hits, {}, 1.0)) == ["a", "b", "c"]
 
 
-def test_given_a_share_for_variety_then_a_different_passage_comes_before_a_like_one() -> None:
+def test_given_a_share_for_variety_then_a_different_passage_is_chosen_before_a_like_one() -> None:
     hits, vectors = some(0, 1, 80)
-    assert names(diverse(hits, vectors, 0.0)) == ["c0", "c1", "c2"]
-    assert names(diverse(hits, vectors, 0.5)) == ["c0", "c2", "c1"]
+    assert names(diverse(hits, vectors, 0.0, 2)) == ["c0", "c1"]
+    assert names(diverse(hits, vectors, 0.5, 2)) == ["c0", "c2"]
 
 
 def test_given_a_ranking_then_the_best_stand_at_the_edges() -> None:
     assert best_at_the_edges([1, 2, 3, 4, 5]) == [1, 3, 5, 4, 2]
 
 
-@given(st.lists(st.floats(0, 360), max_size=8), st.floats(0, 1))
-def test_variety_only_reorders(degrees: list[float], share: float) -> None:
+@given(st.lists(st.floats(0, 360), max_size=8), st.floats(0, 1), st.integers(0, 9))
+def test_variety_only_chooses(degrees: list[float], share: float, most: int) -> None:
     hits, vectors = some(*degrees)
-    assert sorted(names(diverse(hits, vectors, share))) == sorted(names(hits))
+    chosen = names(diverse(hits, vectors, share, most))
+    assert chosen == [name for name in names(hits) if name in chosen]
+    assert len(chosen) == min(most, len(hits))
     assert sorted(best_at_the_edges(degrees)) == sorted(degrees)

@@ -35,7 +35,9 @@ class Clean(BaseModel):
     state: Literal["done", "failed", "cancelled"] | None = Field(
         None, description="Only jobs that ended so."
     )
-    age: float = Field(0.0, ge=0, le=1e9, description="Seconds since they ended, at least.")
+    age: float = Field(
+        0.0, strict=True, ge=0, le=1e9, description="Seconds since they ended, at least."
+    )
 
 
 def router(service: Service) -> APIRouter:

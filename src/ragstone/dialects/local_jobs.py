@@ -66,7 +66,7 @@ class Old(_Body):
 
     tenant: str
     state: JobState | None = None
-    age: float = 0.0
+    age: float = Field(0.0, strict=True, ge=0, le=1e9)
 
 
 def router(service: Service) -> APIRouter:

@@ -39,10 +39,12 @@ class RetrieveRequest(_Request):
     top_k: int = Field(10, ge=1, le=1000, description="Passages to return.")
     mode: Literal["hybrid", "vector", "dense", "bm25"] = Field("hybrid")
     tenant_id: Name | None = Field(None, description="Narrows; never widens what may be read.")
-    rerank: bool = Field(True, description="Whether the best candidates are compared again.")
+    rerank: bool = Field(
+        True, strict=True, description="Whether the best candidates are compared again."
+    )
     filters: dict[str, Value | list[Value]] | None = None
     collection: Name = Field("default", description="Which documents to search.")
-    cache: bool = Field(True, description="Whether an equal query's passages will do.")
+    cache: bool = Field(True, strict=True, description="Whether an equal query's passages will do.")
 
     def ask(self) -> Ask:
         """The search."""

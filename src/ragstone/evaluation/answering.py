@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import aclosing
 from pathlib import Path
 
 from ragstone.answer import Answer
@@ -37,9 +38,11 @@ async def evaluate(
     strangers = dataset.questions(off_corpus, split, limit) if off_corpus else []
     if not asked and not strangers:
         raise InputError(f"No question of {directory}/{split} has an accepted answer.")
-    async with indexed(dataset.corpus(directory), settings) as index:
-        stages = recipes(settings)["standard"].stages
-        engine = Engine(index.kit, {"standard": Recipe(stages)})
+    tailless = Recipe(recipes(settings)["standard"].stages)
+    async with (
+        indexed(dataset.corpus(directory), settings) as index,
+        aclosing(Engine(index.kit, {"standard": tailless})) as engine,
+    ):
         records = [await _record(engine, one, strategy, history) for one in asked]
         for question in strangers:
             records.append(await _record(engine, question, strategy, stranger=True))

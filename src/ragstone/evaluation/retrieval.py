@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -49,8 +50,10 @@ async def compare(
     asked = [question for question in asked if question.answerable and question.relevant]
     if not asked:
         raise InputError(f"No question of {directory}/{split} has a relevant document.")
-    async with indexed(dataset.corpus(directory), settings) as index:
-        engine = Engine(index.kit, search_recipes(settings))
+    async with (
+        indexed(dataset.corpus(directory), settings) as index,
+        aclosing(Engine(index.kit, search_recipes(settings))) as engine,
+    ):
         speed = {"passages_per_second": index.chunks / index.seconds}
         return [{**await measured(engine, asked, one), **speed} for one in strategies]
 

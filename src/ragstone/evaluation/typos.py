@@ -1,6 +1,7 @@
 """`ragstone eval typos`: what one misspelling a question costs, and what correcting it recovers."""
 
 from collections.abc import Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -43,7 +44,8 @@ async def evaluate(
         async def recall(questions: Sequence[Question], corrected: bool) -> dict[str, float]:
             spelling = SpellingSettings(enabled=corrected)
             recipes = search_recipes(settings.model_copy(update={"spelling": spelling}))
-            return await measured(Engine(index.kit, recipes), questions)
+            async with aclosing(Engine(index.kit, recipes)) as engine:
+                return await measured(engine, questions)
 
         clean, kept = await recall(asked, False), await recall(asked, True)
         typos, found = await recall(wrong, False), await recall(wrong, True)

@@ -20,8 +20,8 @@ numbers and names have no meaning that an embedder knows."""
 
 
 class Grade(Stage):
-    """Says how alike each hit and the question are, drops the unlike and the near-duplicates, lets
-    different passages come first where the plan asks for it, and keeps the plan's number."""
+    """Says how alike each hit and the question are, drops the unlike and the near-duplicates, and
+    keeps the plan's number: the best, or different ones where the plan asks for those."""
 
     name: ClassVar[str] = "grade"
     needs: ClassVar[frozenset[str]] = frozenset({"hits", "plan"})
@@ -47,7 +47,7 @@ class Grade(Stage):
         near = _near_enough(measured, plan.min_similarity)
         kept = distinct(near, held, self.near_duplicate)
         if plan.diversity:
-            kept = diverse(kept, held, plan.diversity)
+            kept = diverse(kept, held, plan.diversity, plan.top_k)
         chosen = tuple(kept[: plan.top_k])
         return Step(
             replace(turn, hits=chosen),

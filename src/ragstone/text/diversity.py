@@ -32,16 +32,19 @@ def distinct(hits: Sequence[Hit], vectors: Mapping[str, Floats], most: float) ->
     return kept
 
 
-def diverse(hits: Sequence[Hit], vectors: Mapping[str, Floats], share: float) -> list[Hit]:
-    """The hits by maximal marginal relevance (Carbonell and Goldstein, 1998): each next one has
-    the best score less its likeness to those before it; `share` (0..1) weighs the likeness."""
+def diverse(
+    hits: Sequence[Hit], vectors: Mapping[str, Floats], share: float, most: int
+) -> list[Hit]:
+    """At most `most` hits by maximal marginal relevance (Carbonell and Goldstein, 1998): each next
+    one has the best score less its likeness to those before it; `share` (0..1) weighs the likeness.
+
+    They stay in their order: variety decides what is read, not what is best.
+    """
     left = list(hits)
-    chosen: list[Hit] = []
     nearest = dict.fromkeys((hit.chunk.chunk_id for hit in hits), 0.0)
-    while left:
+    while left and len(hits) - len(left) < most:
         best = max(left, key=lambda h: (1 - share) * h.score - share * nearest[h.chunk.chunk_id])
         left.remove(best)
-        chosen.append(best)
         vector = vectors.get(best.chunk.chunk_id)
         if vector is None:
             continue
@@ -50,7 +53,8 @@ def diverse(hits: Sequence[Hit], vectors: Mapping[str, Floats], share: float) ->
             if other is not None:
                 one = hit.chunk.chunk_id
                 nearest[one] = max(nearest[one], float(np.dot(vector, other)))
-    return chosen
+    unread = {hit.chunk.chunk_id for hit in left}
+    return [hit for hit in hits if hit.chunk.chunk_id not in unread]
 
 
 def best_at_the_edges(items: Sequence[T]) -> list[T]:
