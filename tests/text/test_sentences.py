@@ -17,6 +17,10 @@ def split(text: str) -> list[str]:
         ("One. Two! Three?", ["One.", "Two!", "Three?"]),
         ("It cost 3.50 euros. Fine.", ["It cost 3.50 euros.", "Fine."]),
         ("Dr. Smith met J. K. Rowling. They talked.", None),
+        (
+            "Brown v. Board of Education ended it. Schools changed.",
+            ["Brown v. Board of Education ended it.", "Schools changed."],
+        ),
         ('He said "No." Then he left.', ['He said "No."', "Then he left."]),
         ("Er kam z.B. am 3. Mai an. Dann ging er.", None),
         ("Wirklich? Ja.", ["Wirklich?", "Ja."]),
