@@ -111,6 +111,20 @@ async def test_docs_need_no_network(http: httpx2.AsyncClient) -> None:
     assert {"/v1/chat/completions", "/v1/models", "/health"} <= set(schema["paths"])
 
 
+async def test_what_may_be_asked_to_stream_says_that_it_may(http: httpx2.AsyncClient) -> None:
+    schema = (await http.get("/openapi.json")).json()
+    models = schema["components"]["schemas"]
+    found = 0
+    for operations in schema["paths"].values():
+        for operation in operations.values():
+            content = operation.get("requestBody", {}).get("content", {})
+            name = content.get("application/json", {}).get("schema", {}).get("$ref", "")
+            if "stream" in models.get(name.rpartition("/")[2], {}).get("properties", {}):
+                assert "text/event-stream" in operation["responses"]["200"]["content"]
+                found += 1
+    assert found >= 3
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "LOCALHOST"])
 def test_loopback(host: str) -> None:
     assert is_loopback(host)

@@ -127,7 +127,7 @@ def router(service: Service, metrics: Metrics) -> APIRouter:
     routes = APIRouter(prefix="/api/v1/rag", tags=["RAG engine (rag_v1)"], route_class=RagRoute)
     engine = RagEngine(service, metrics)
 
-    @routes.post("/generate", response_model=None)
+    @routes.post("/generate", response_model=None, responses=documented("application/json", STREAM))
     async def generate(body: RagRequest, request: Request, caller: Who) -> Response:
         """Answer a query in one piece, or let the chat model call a function."""
         if body.stream:
