@@ -5,8 +5,8 @@ read from RAGSTONE_EVAL_DATA. The scores: listwise softmax over the units of the
 recipe finds, where those that hold an accepted answer are right. The sureness: logistic regression
 of the question being one of this corpus', against another set's questions, which it cannot answer;
 for English in both directions, questions over articles and claims over abstracts, so that it is not
-the style of asking that is told. With `--halves`, trains on one half of the documents and prints the
-figures of the other.
+the style of asking that is told. With `--halves`, trains on one half of the documents and prints
+the figures of the other.
 """
 
 import asyncio

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 _SHORT = (
-    "mr mrs ms dr prof st jr sr v vs etc e.g i.e vol approx inc ltd co corp dept est gen col capt lt "
-    "sgt rev hon pres gov sen rep mt ave blvd bros al cf viz pharm ed eds ibid et "
+    "mr mrs ms dr prof st jr sr v vs etc e.g i.e vol approx inc ltd co corp dept est gen col capt "
+    "lt sgt rev hon pres gov sen rep mt ave blvd bros al cf viz pharm ed eds ibid et "
     "jan feb mar apr jun jul aug sep sept oct nov dec bzw z.b z d.h u.a u.u ca usw evtl geb gest "
     "bspw ggf inkl exkl zzgl vgl sog jh jhdt mio mrd str tel hr fr dipl ing hrsg max "
     "mme mlle p.ex p.ej ej env av éd "
