@@ -89,7 +89,8 @@ def table(stored: dict[str, list[dict[str, object]]]) -> str:
         command = APART.get(name, f"python -m benchmarks {name}")
         for data in stored.get(name, []):
             row = Row(**data)  # type: ignore[arg-type]
-            lines.append(f"| {row.what} | {row.shown} | {row.bound_shown} | `{command}` |")
+            bound = row.bound_shown + ("" if row.met else ", missed")
+            lines.append(f"| {row.what} | {row.shown} | {bound} | `{command}` |")
     return "\n".join(lines) + "\n"
 
 

@@ -75,7 +75,7 @@ async def measure(data: Path) -> list[Row]:
         ),
         Row("A hybrid search without reranking, p50", 1000 * p50["hybrid"], "ms"),
         Row(
-            "The same, relative to embedding + index query",
+            "A hybrid search without reranking, relative to embedding + index query",
             p50["hybrid"] / p50["floor"],
             "x",
             most=2,

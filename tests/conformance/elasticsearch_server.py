@@ -13,6 +13,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from tests.stand_still import stand_still
+
 SECONDS_TO_START = 20
 
 
@@ -63,7 +65,7 @@ class ElasticsearchServer:
     def pause(self) -> None:
         """Go on listening, but answer nothing."""
         assert self._process
-        os.kill(self._process.pid, signal.SIGSTOP)
+        stand_still(self._process.pid)
 
     def resume(self) -> None:
         assert self._process
@@ -71,6 +73,7 @@ class ElasticsearchServer:
 
     def stop(self) -> None:
         if self._process:
+            self.resume()
             self._process.send_signal(signal.SIGINT)
             self._process.wait(10)
             self._process = None

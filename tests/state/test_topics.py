@@ -1,12 +1,15 @@
 """Topics, their vectors and blocked questions in the state store."""
 
+import asyncio
 import time
+from contextlib import AsyncExitStack
+from pathlib import Path
 
 import pytest
 
 from ragstone.ingest.topics import topic
 from ragstone.records import BlockedQuestion
-from ragstone.state.database import Database
+from ragstone.state.database import Database, open_database
 from ragstone.state.topics import SqlTopics
 
 SALARY = topic("acme", "salary", ("wage",), ("How much?",))
@@ -27,6 +30,16 @@ async def test_topics_come_back_by_tenant_and_term(store: SqlTopics) -> None:
     other = topic("other", "salary")
     await store.put([SALARY, BOSS, other])
     assert await store.tenants() == {"acme": [BOSS, SALARY], "other": [other]}
+
+
+async def test_given_every_connection_is_in_use_then_it_is_known_whether_a_list_changed(
+    tmp_path: Path,
+) -> None:
+    async with open_database(tmp_path / "state.sqlite") as database, AsyncExitStack() as held:
+        for _ in range(4):
+            await held.enter_async_context(database.reading())
+        async with asyncio.timeout(5):
+            assert await SqlTopics(database).number() == 0
 
 
 async def test_a_changed_topic_replaces_and_loses_its_vectors(store: SqlTopics) -> None:

@@ -30,9 +30,8 @@ class SqlKeys:
         await self._database.write(lambda connection: put(connection, api_keys, row))
 
     async def find(self, id: str) -> StoredKey | None:
-        async with self._database.reading() as connection:
-            found = await connection.execute(select(api_keys).where(api_keys.c.id == id))
-            row = found.mappings().first()
+        wanted = select(api_keys).where(api_keys.c.id == id)
+        row = await self._database.read(lambda c: c.execute(wanted).mappings().first())
         return StoredKey(_key(dict(row)), *(row[name] for name in _DIGESTS)) if row else None
 
     async def listed(self, tenant: str | None) -> list[ApiKey]:
@@ -47,9 +46,8 @@ class SqlKeys:
         await self._database.write(lambda connection: connection.execute(used))
 
     async def any(self) -> bool:
-        async with self._database.reading() as connection:
-            found = await connection.execute(select(api_keys.c.id).limit(1))
-            return found.first() is not None
+        wanted = select(api_keys.c.id).limit(1)
+        return await self._database.read(lambda c: c.execute(wanted).first()) is not None
 
 
 def _key(row: Mapping[str, Any]) -> ApiKey:

@@ -15,8 +15,8 @@ SETTINGS, PROMPTS = "settings", "prompts"
 
 async def marks(database: Database) -> Mapping[str, int]:
     """The mark of each thing that ever changed."""
-    async with database.reading() as connection:
-        rows = (await connection.execute(select(table.c.name, table.c.mark))).all()
+    wanted = select(table.c.name, table.c.mark)
+    rows = await database.read(lambda connection: connection.execute(wanted).all())
     return {str(name): int(mark) for name, mark in rows}
 
 

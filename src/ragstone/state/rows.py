@@ -80,10 +80,10 @@ async def count_up(connection: AsyncConnection, name: str) -> None:
     await connection.execute(row.on_conflict_do_update(index_elements=["name"], set_=more))
 
 
-async def counted(connection: AsyncConnection, name: str) -> int:
+def counted(connection: Connection, name: str) -> int:
     """How often `count_up` was called."""
     value = select(counters.c.value).where(counters.c.name == name)
-    return (await connection.execute(value)).scalar() or 0
+    return connection.execute(value).scalar() or 0
 
 
 def batches(values: Sequence[str]) -> Iterator[Sequence[str]]:

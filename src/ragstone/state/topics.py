@@ -38,8 +38,7 @@ class SqlTopics:
         return found
 
     async def number(self) -> int:
-        async with self._database.reading() as connection:
-            return await counted(connection, COUNTER)
+        return await self._database.read(lambda connection: counted(connection, COUNTER))
 
     async def put(self, topics_: Sequence[Topic]) -> None:
         async def work(connection: AsyncConnection) -> None:
