@@ -32,7 +32,7 @@ from ragstone.turn import Ask
 STREAMS = int(os.environ.get("BENCH_STREAMS", "500"))
 WORDS, PAUSE = 100, 0.02
 LEAVING = 64
-ROUNDS = 60
+ROUNDS = 300
 DOCUMENTS = Path(__file__).parents[1] / "examples" / "documents"
 QUESTION = "How many days of leave are there?"
 
