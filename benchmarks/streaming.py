@@ -6,6 +6,7 @@ pieces as they come. A gap is the time between two events of one stream.
 """
 
 import asyncio
+import gc
 import json
 import os
 import signal
@@ -208,6 +209,7 @@ async def _serve(data: Path, port: int, pause: float) -> None:
         config = uvicorn.Config(
             app, host="127.0.0.1", port=port, log_level="error", access_log=False, backlog=2048
         )
+        gc.freeze()  # as `ragstone serve` does when it has started
         await uvicorn.Server(config).serve()
 
 
