@@ -227,6 +227,17 @@ async def test_given_a_tail_of_several_stages_then_they_run_at_once_on_the_turn_
     assert seen == [turn, turn]
 
 
+async def test_given_an_answer_that_has_ended_then_it_goes_out_before_the_tail_begins() -> None:
+    log: list[str] = []
+    engine = an_engine(Say(), tail=(Say(log=log),))
+    await engine.answered(Ask("q"))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert log == []
+    await engine.aclose()
+    assert log == ["a", "b"]
+
+
 class NeedsHits(Say):
     name: ClassVar[str] = "needs"
     needs: ClassVar[frozenset[str]] = frozenset({"hits"})

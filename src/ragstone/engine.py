@@ -21,6 +21,10 @@ from ragstone.turn import Ask, Level, Traced, Turn
 log = logging.getLogger(__name__)
 
 TAIL_SECONDS = 10.0
+AFTERWARDS = 0.005
+"""Seconds until a tail begins, in which the end of the answer goes out: a millisecond of work would
+otherwise come before it."""
+
 WORTH_TELLING = 0.001
 """Seconds of waiting for a room from which the trace has them."""
 
@@ -176,6 +180,8 @@ class _Run:
         is free. A question that never came in has no tail.
         """
         async with self._held:
+            if not self.turn.ask.once:
+                await asyncio.sleep(AFTERWARDS)
             stages = self._recipe.tail if self._began else ()
             await asyncio.gather(*(self._after(stage) for stage in stages))
 

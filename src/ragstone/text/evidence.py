@@ -72,7 +72,8 @@ class Evidence:
             self._mark(matrix[:, column], term)
         for column, quantity in enumerate(claim.quantities, start=len(claim.words)):
             for row, one in enumerate(self.terms):
-                matrix[row, column] = _stated(one, quantity)
+                if one.quantities or quantity.counted:
+                    matrix[row, column] = _stated(one, quantity)
         self._add_titles(matrix, claim)
         weights = [term.weight for term in claim.words]
         weights += [QUANTITY_WEIGHT] * len(claim.quantities)
@@ -107,6 +108,6 @@ class Evidence:
 def _stated(source: Terms, quantity: Quantity) -> float:
     """A count that a sentence does not state may still be of what it lists, if it counts nothing
     else."""
-    if source.quantities and states(source.quantities, quantity):
+    if states(source.quantities, quantity):
         return SAME
     return COUNT if quantity.counted and not any(q.counted for q in source.quantities) else 0.0

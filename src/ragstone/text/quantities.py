@@ -36,8 +36,8 @@ MOST = 200
 COUNTED = 10
 """A number in words up to this may be the count of what a text lists."""
 
-NEAR = 0.005
-"""The share by which a large number may differ from the same one rounded."""
+LARGE, NEAR = 9999, 0.005
+"""From where a number is no year, and may be rounded; the share by which it may then differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +71,27 @@ def quantities(text: str) -> list[Quantity]:
 
 def states(source: Sequence[Quantity], one: Quantity) -> bool:
     """Whether `source` states a quantity, in the same unit or in none."""
-    return any(_equal(one, other) for other in source)
+    large = any(value > LARGE for value in one.values)
+    return any(
+        (not one.values.isdisjoint(other.values) or (large and _near(one, other)))
+        and _comparable(one.unit, other.unit)
+        for other in source
+    )
 
 
-def _equal(one: Quantity, other: Quantity) -> bool:
-    if one.unit != other.unit and one.unit and other.unit:
-        return False
-    if "month" in (one.unit, other.unit) and one.unit != other.unit:
-        return False
-    if one.values & other.values:
-        return True
+def _comparable(unit: str, other: str) -> bool:
+    if "month" in (unit, other):
+        return unit == other
+    return not (unit and other) or unit == other
+
+
+def _near(one: Quantity, other: Quantity) -> bool:
     return any(_rounded(a, b) for a in one.values for b in other.values)
 
 
 def _rounded(claimed: float, stated: float) -> bool:
     """Whether the first is the second with fewer digits, where it is large enough to be no year."""
-    near = min(claimed, stated) > 9999 and abs(claimed - stated) <= NEAR * max(claimed, stated)
+    near = min(claimed, stated) > LARGE and abs(claimed - stated) <= NEAR * max(claimed, stated)
     return near and _digits(claimed) < _digits(stated)
 
 
