@@ -3,13 +3,14 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PEERS := .venv-peers
+FUZZ := .venv-fuzz
 EVAL_DATA := $(wildcard ../shared/data)
 export RAGSTONE_EVAL_DATA ?= $(if $(EVAL_DATA),$(abspath $(EVAL_DATA)))
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # Compiled modules and tests are kept: where they may not be, every process makes them anew.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo serve browser test test-fast test-permissions test-requests lint format bench bench-peers docs clean size
+.PHONY: demo serve browser test test-fast test-permissions test-requests lint format bench bench-peers fuzz docs clean size
 
 demo: $(VENV)/.ragstone
 	@$(BIN)/python examples/demo.py
@@ -61,6 +62,10 @@ bench: $(VENV)/.ragstone-dev
 bench-peers: $(VENV)/.ragstone-dev $(PEERS)/.installed
 	$(BIN)/python -m benchmarks.peers $(if $(LIMIT),--limit $(LIMIT))
 
+# FUZZ_EXAMPLES=100 sends so many random requests to each operation instead of 2,000.
+fuzz: $(VENV)/.ragstone-dev $(FUZZ)/.installed
+	$(BIN)/python -m benchmarks fuzz
+
 docs: $(VENV)/.ragstone-dev
 	$(BIN)/python -m ragstone.reference docs
 
@@ -68,7 +73,7 @@ size:
 	$(PYTHON) benchmarks/installed_size.py
 
 clean:
-	rm -rf $(VENV) $(PEERS) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) $(FUZZ) .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -96,4 +101,10 @@ $(VENV)/.ragstone-dev: $(VENV)/bin/python pyproject.toml
 $(PEERS)/.installed: benchmarks/peers/requirements.txt
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/pip install -q --no-compile -r $<
+	@touch $@
+
+# Apart, because it would load itself into every run of pytest.
+$(FUZZ)/.installed:
+	$(PYTHON) -m venv $(FUZZ)
+	$(FUZZ)/bin/pip install -q --no-compile "schemathesis>=4.32,<5"
 	@touch $@

@@ -38,7 +38,11 @@ NAMES = (
     "token_counts",
     "markers",
 )
-APART = {"million": "python -m benchmarks million", "peers": "make bench-peers"}
+APART = {
+    "million": "python -m benchmarks million",
+    "peers": "make bench-peers",
+    "fuzz": "make fuzz",
+}
 """Benchmarks that run only when they are named (an hour each), and the command that does it."""
 
 HERE = Path(__file__).parent
