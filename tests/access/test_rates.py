@@ -72,7 +72,7 @@ async def test_given_more_was_used_than_the_limit_then_the_next_waits_for_it(
     assert not (await rates.take(name, 100, 0)).wait
 
 
-@with_settings(max_examples=100, deadline=None)
+@with_settings(max_examples=100)
 @given(st.integers(1, 20), st.lists(st.tuples(st.floats(0, 30), st.integers(1, 3)), max_size=60))
 def test_given_any_requests_then_never_twice_the_limit_in_a_minute_and_waiting_helps(
     limit: int, requests: list[tuple[float, int]]

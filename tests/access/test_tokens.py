@@ -317,9 +317,7 @@ def test_given_settings_that_would_trust_anyone_then_they_are_refused(wrong: Any
         auth(**wrong)
 
 
-@with_settings(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@with_settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(max_size=300) | st.lists(st.binary(), min_size=3, max_size=3))
 async def test_given_any_text_then_it_is_refused(tokens: Tokens, said: Any) -> None:
     if isinstance(said, list):

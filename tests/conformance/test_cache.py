@@ -227,9 +227,7 @@ async def test_many_at_once_do_not_disturb_each_other(cache: Cache) -> None:
     assert 0 < (await cache.figures()).entries <= MOST
 
 
-@settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9)), max_size=15))
 async def test_whatever_is_kept_a_scope_only_ever_shows_its_own(
     cache: Cache, kept: list[tuple[int, int]]

@@ -164,7 +164,6 @@ def test_any_order_of_steps(opener: Opener) -> None:
         settings=settings(
             max_examples=10,
             stateful_step_count=20,
-            deadline=None,
             suppress_health_check=list(HealthCheck),
         ),
     )

@@ -391,7 +391,6 @@ filters = st.recursive(
 @pytest.mark.parametrize("kind", INDEXES)
 @settings(
     max_examples=25,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.lists(fields, min_size=1, max_size=12), st.lists(filters, min_size=1, max_size=12))

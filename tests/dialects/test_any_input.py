@@ -104,7 +104,6 @@ def client() -> Iterator[TestClient]:
 )
 @with_settings(
     max_examples=60,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(body=fields | values)
@@ -115,7 +114,7 @@ def test_any_json(client: TestClient, path: str, body: Any) -> None:
         assert len(response.json()["error"]["message"]) < 500
 
 
-@with_settings(max_examples=60, deadline=None)
+@with_settings(max_examples=60)
 @given(content=st.binary(max_size=50))
 def test_any_bytes(client: TestClient, content: bytes) -> None:
     assert client.post("/v1/chat/completions", content=content).status_code in (400, 404)

@@ -1,5 +1,6 @@
 """Cutting documents into pieces."""
 
+import textwrap
 import tracemalloc
 from collections.abc import Iterator
 from itertools import pairwise
@@ -30,7 +31,7 @@ _SIZES = st.tuples(st.integers(20, 120), st.integers(0, 10))
 
 
 @given(_BLOCKS, _SIZES)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_given_any_blocks_when_cut_then_each_piece_is_its_span_of_the_document(
     blocks: list[Block], sizes: tuple[int, int]
 ) -> None:
@@ -41,7 +42,7 @@ def test_given_any_blocks_when_cut_then_each_piece_is_its_span_of_the_document(
 
 
 @given(_BLOCKS, _SIZES)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_given_any_blocks_when_cut_then_pieces_cover_everything_but_white_space(
     blocks: list[Block], sizes: tuple[int, int]
 ) -> None:
@@ -53,7 +54,7 @@ def test_given_any_blocks_when_cut_then_pieces_cover_everything_but_white_space(
 
 
 @given(_BLOCKS, _SIZES)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_given_any_blocks_when_cut_then_pieces_keep_the_size_and_never_contain_another(
     blocks: list[Block], sizes: tuple[int, int]
 ) -> None:
@@ -68,7 +69,7 @@ def test_given_any_blocks_when_cut_then_pieces_keep_the_size_and_never_contain_a
 
 
 @given(_BLOCKS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_given_another_measure_when_cut_then_it_is_what_counts(blocks: list[Block]) -> None:
     def tokens(text: str) -> int:
         return (len(text.encode()) + 2) // 3
@@ -126,6 +127,19 @@ def test_given_long_text_when_cut_then_pieces_end_at_sentences_and_overlap() -> 
     assert all(p.text.endswith(".") and p.text.startswith("Sentence") for p in pieces)
     overlaps = [a.end - b.start for a, b in pairwise(pieces)]
     assert all(0 < overlap <= 100 for overlap in overlaps)
+
+
+def test_given_wrapped_lines_when_cut_then_pieces_end_at_sentences_all_the_same() -> None:
+    sentences = [f"Sentence number {n} says that something of its own is so." for n in range(100)]
+    wrapped = textwrap.fill(" ".join(sentences), 70)
+    pieces = list(chunk([Block(wrapped)], 500, 100))
+    assert all(p.text.endswith(".") and p.text.startswith("Sentence") for p in pieces)
+
+
+def test_given_a_list_of_wrapped_items_when_cut_then_no_item_is_torn() -> None:
+    items = [f"- item {n} says\n  something about itself" for n in range(50)]
+    pieces = list(chunk([Block("\n".join(items), "list")], 200, 0))
+    assert all(p.text.startswith("- item") and p.text.endswith("itself") for p in pieces)
 
 
 def test_given_paragraphs_when_cut_then_pieces_prefer_to_end_with_one() -> None:

@@ -96,7 +96,7 @@ def test_given_too_large_a_file_when_read_then_it_is_refused(tmp_path: Path, end
 
 
 @given(st.sampled_from(UNZIPPED), st.binary(min_size=1, max_size=400))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_given_any_bytes_when_read_then_only_document_errors_come(
     tmp_path_factory: pytest.TempPathFactory, ending: str, data: bytes
 ) -> None:
@@ -222,7 +222,7 @@ def _leaves(value: object) -> list[str]:
 
 
 @given(_JSON)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_given_any_json_when_read_then_no_value_is_lost(
     tmp_path_factory: pytest.TempPathFactory, value: object
 ) -> None:

@@ -121,6 +121,26 @@ async def test_given_the_same_sentence_twice_then_it_is_said_once() -> None:
     assert text(await answer("When was the mill built?", MILL, twin)).count("1871") == 1
 
 
+async def test_asked_what_something_is_the_sentence_that_says_so_comes_first() -> None:
+    license = a_passage(
+        1,
+        "You may not convey a covered work, or propagate a covered work, if your covered work is "
+        'sold. To "propagate" a work is to copy it. A "covered work" means the program.',
+    )
+    said = text(await answer("What is a covered work?", license))
+    assert said.startswith('A "covered work" means the program. [1]')
+
+
+async def test_a_numbered_title_or_half_a_sentence_is_no_answer_where_there_is_another() -> None:
+    license = a_passage(
+        1,
+        "patent license to the Work, as far as it goes.\n\n3. Grant of Patent License.\n\n"
+        "Each author grants you a perpetual patent license.",
+    )
+    said = text(await answer("Who grants a patent license?", license))
+    assert said.startswith("Each author grants you a perpetual patent license. [1]")
+
+
 async def test_a_sentence_that_leans_on_the_one_before_brings_it_along() -> None:
     passage = a_passage(1, "The mill stands on a hill. It was built in 1871 by monks. Cats sleep.")
     said = text(await answer("In which year was it built by monks?", passage))

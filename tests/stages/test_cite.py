@@ -27,6 +27,15 @@ async def test_given_a_marker_then_the_sentence_of_the_source_that_supports_it()
     assert PASSAGES[0].text[citation.start : citation.end] == citation.snippet
 
 
+async def test_given_a_sentence_over_several_lines_then_it_is_the_span_and_no_shorter_one() -> None:
+    text = "4. Opening Hours.\n\nThe opening hours of the shop\nare from nine to five."
+    answer = Answer("The opening hours of the shop are from nine to five. [1]")
+    turn = Turn(Ask("When?"), passages=(a_passage(1, text),), answer=answer)
+    step, _ = await ran(Cite(), turn)
+    [citation] = step.turn.answer.citations
+    assert citation.snippet == "The opening hours of the shop\nare from nine to five."
+
+
 async def test_given_a_source_that_is_only_said_to_be_used_then_it_is_cited_for_what_it_holds() -> (
     None
 ):

@@ -78,8 +78,30 @@ def test_a_line_that_says_nothing_is_a_heading() -> None:
     assert [form for form, *_ in found] == ["heading", "sentence"]
 
 
+@pytest.mark.parametrize(
+    ("text", "forms"),
+    [
+        ("3. Grant of Patent License. Each author grants one.", ["heading", "sentence"]),
+        ("2.1 Kündigung und Fristen.\n\nEs sind drei Monate.", ["heading", "sentence"]),
+        ("3. It is granted to You. Each author grants one.", ["sentence", "sentence"]),
+        ("1. Mount Everest.\n2. Monte Rosa.\n3. Mont Blanc.", ["sentence", "sentence", "sentence"]),
+        ("5. Conveying Modified Versions.", ["sentence"]),
+    ],
+)
+def test_a_numbered_title_is_a_heading_though_it_has_a_full_stop(
+    text: str, forms: list[str]
+) -> None:
+    assert [form for form, *_ in shown(text)] == forms
+
+
+def test_a_first_sentence_without_its_beginning_is_a_fragment() -> None:
+    found = shown("of the work in any country. You may sue.")
+    assert [form for form, *_ in found] == ["fragment", "sentence"]
+    assert [form for form, *_ in shown("nothing is torn here.")] == ["sentence"]
+
+
 def test_a_line_without_end_is_divided_where_words_or_clauses_end() -> None:
-    pieces = [text for _, text, _ in shown("the mill, built in 1871; " * 200)]
+    pieces = [text for _, text, _ in shown("the mill, built in 1871; " * 400)]
     assert len(pieces) > 5
     assert all(len(piece) <= LONGEST and piece.endswith((";", ",")) for piece in pieces)
 

@@ -16,7 +16,7 @@ from ragstone.text.word_forms import form, inflected
 WORD = st.text(ascii_lowercase, min_size=1, max_size=12)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(WORD, min_size=1, max_size=20, unique=True), st.data())
 def test_given_a_word_two_edits_from_a_listed_one_then_that_is_a_candidate(
     words: list[str], data: st.DataObject
@@ -28,7 +28,7 @@ def test_given_a_word_two_edits_from_a_listed_one_then_that_is_a_candidate(
     assert place in DeleteIndex(rows(words)).near(typed)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(WORD, WORD)
 def test_given_two_words_then_the_cost_is_0_for_the_same_one_only(one: str, other: str) -> None:
     [same, different] = costs(one, rows([one, other]))

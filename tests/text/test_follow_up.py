@@ -160,7 +160,7 @@ ANY = st.text(max_size=300) | st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(ANY, st.lists(st.builds(Exchange, ANY, ANY), max_size=3), st.sampled_from(["", "INXS", "?"]))
 def test_given_anything_then_there_is_a_question_no_longer_than_what_was_said(
     question: str, before: list[Exchange], subject: str

@@ -34,6 +34,7 @@ def split(text: str) -> list[str]:
         ("a | b\n1 | 2", ["a | b", "1 | 2"]),
         ("a: 1; b: two\na: 2; b: three", ["a: 1; b: two", "a: 2; b: three"]),
         ("A line that was wrapped because\nit was full.", None),
+        ("Open to the\nQueen of Spain.", ["Open to the\nQueen of Spain."]),
         ("Title\n\nText follows.", ["Title", "Text follows."]),
         (
             "The U.S. Army won. He is in the U.S. He likes it.",

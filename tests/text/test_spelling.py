@@ -113,7 +113,7 @@ def test_given_two_texts_then_words_and_characters_decide_whether_they_are_alike
     assert alike(one, other) is similar
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(max_size=200) | st.text("what is teh goverment's 'x`\"-_ \ud800é", max_size=80))
 def test_given_anything_then_nothing_breaks_and_what_is_not_a_word_stays(question: str) -> None:
     text = corrected(question)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from ragstone.ingest.document import Block
+from ragstone.text.sentences import is_wrap
 
 _SENTENCE_END = re.compile(
     r"(?:[.!?…]+[\"'”’»)\]]*(?=\s)|[。！？；｡]+[\"'”’」』）]*|[।॥؟۔]+)\s*|\n\s*"
@@ -72,22 +73,25 @@ def units_of(block: Block, position: int, lead: str, size: int, length: Length) 
 
 
 def _spans(block: Block, limit: int, length: Length) -> Iterator[Span]:
-    by_line = block.kind in ("table", "code", "list")
-    for start, end in _cut_at(_LINE_END if by_line else _SENTENCE_END, block.text):
+    start = 0
+    for end in _ends(block):
         if length(block.text[start:end].strip()) <= limit:
             yield start, end, SENTENCE
         else:
             yield from _parts(block.text, start, end, limit, length)
+        start = end
 
 
-def _cut_at(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
-    start = 0
+def _ends(block: Block) -> Iterator[int]:
+    """Where sentences end; in a table and in code lines, in a list items. A line that is wrapped
+    ends neither a sentence nor an item."""
+    text, by_line, end = block.text, block.kind in ("table", "code"), 0
+    pattern = _LINE_END if by_line or block.kind == "list" else _SENTENCE_END
     for match in pattern.finditer(text):
-        if match.end() > start:
-            yield start, match.end()
-            start = match.end()
-    if start < len(text):
-        yield start, len(text)
+        if match.end() > end and (by_line or not is_wrap(text, match)):
+            yield (end := match.end())
+    if end < len(text):
+        yield len(text)
 
 
 def _parts(text: str, start: int, end: int, limit: int, length: Length) -> Iterator[Span]:

@@ -17,6 +17,7 @@ from ragstone.ports import Vectors
 from ragstone.text import unit_words
 from ragstone.text.answer_type import Kind, fit, kind_of, things
 from ragstone.text.answer_units import Unit
+from ragstone.text.definition import defined_term, defines
 from ragstone.text.late_interaction import Floats
 from ragstone.text.unit_words import UnitText, read
 from ragstone.text.words import content_words, in_pairs
@@ -39,6 +40,12 @@ MANY = 3
 
 HEADING = -4.0
 """What is added to the score of a line that is mostly a heading."""
+
+FRAGMENT = -2.0
+"""What is added to that of a sentence without its beginning."""
+
+DEFINITION = 1.5
+"""What is added to that of a sentence that says what something is, where that is asked."""
 
 QUESTION, SAME_QUESTION = -1.0, 4.0
 """What is added to that of a question: few are asked to be answered, but in a list of questions the
@@ -86,6 +93,8 @@ def ranked(
     same = [_same(asked, unit, text) for (_, _, unit), text in zip(places, texts, strict=True)]
     scores = rows @ ranker.scores
     scores += [_form(unit, one) for (_, _, unit), one in zip(places, same, strict=True)]
+    if term := defined_term(question):
+        scores += [DEFINITION * defines(text.text, term) for text in texts]
     closer = np.argsort(-scores, kind="stable")[:CLOSER]
     rows[closer, KINDS] = kind_features(question, [texts[i] for i in closer])
     scores[closer] += rows[closer, KINDS] @ ranker.scores[KINDS]
@@ -184,6 +193,8 @@ def _form(unit: Unit, same: bool) -> float:
     """What the form of a unit adds to its score."""
     if unit.form == "heading":
         return HEADING
+    if unit.form == "fragment":
+        return FRAGMENT
     if unit.form == "answer":
         return SAME_QUESTION if same else QUESTION
     return 0.0

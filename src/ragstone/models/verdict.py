@@ -1,8 +1,9 @@
 """Whether sources support a claim: a logistic regression over `text.support`, and a few rules.
 
 Its weights are `data/verdict.json`, made by `python -m benchmarks.verdict_weights`. A sentence
-quoted as it stands needs no weighing. Between languages words cannot be compared; there the
-meanings of sentences are, if the embedder knows both languages.
+quoted as it stands needs no weighing, and one that is quoted up to some place is not in conflict
+with what comes after it. Between languages words cannot be compared; there the meanings of
+sentences are, if the embedder knows both languages.
 """
 
 import asyncio
@@ -20,8 +21,9 @@ from ragstone.text import support as features
 from ragstone.text.claims import plain
 from ragstone.text.evidence import Evidence, Floats
 from ragstone.text.language import detect
+from ragstone.text.polarity import negation_moved
 from ragstone.text.sentences import Span, sentences
-from ragstone.text.terms import Terms, terms
+from ragstone.text.terms import terms
 
 WEIGHTS = "verdict.json"
 
@@ -97,7 +99,7 @@ def _title(source: Source) -> str:
 
 def _said(text: str) -> str:
     """A sentence as it is compared with a quotation: in one line, without layout."""
-    return " ".join(plain(text).split()).strip(" .。")
+    return " ".join(plain(text).split()).strip(" .。,，;；")
 
 
 def _weighed(claims: Sequence[Claim], sources: Sequence[Source]) -> tuple[Sentences, list[Support]]:
@@ -114,7 +116,7 @@ def _support(claim: Claim, evidence: Sentences) -> Support:
     found = features.support(claim.text, own, evidence.sentences, cited)
     if found is None:
         return Support(0.0)
-    conflict = _conflict(found, own)
+    conflict = _conflict(found, claim.text, evidence.sentences.texts[found.best])
     likely = _probability(found)
     if conflict:
         likely = min(likely, IN_CONFLICT)
@@ -130,14 +132,16 @@ def _at(evidence: Sentences, row: int, probability: float) -> Support:
     return Support(probability, number, span.start, span.end)
 
 
-def _conflict(found: features.Support, claim: Terms) -> str:
+def _conflict(found: features.Support, claim: str, source: str) -> str:
     """What the best sentence says otherwise, where it says the rest in the same order."""
     near = found["order"] >= NEAR_QUOTE
+    if _said(source).startswith(_said(claim)):
+        return ""
     if found["quantity_replaced"] and (near or found["quantities_missing"]):
         return "number"
     if not near:
         return ""
-    if found["negated"]:
+    if found["negated"] or negation_moved(claim, source):
         return "negation"
     if found["opposed"]:
         return "opposite"

@@ -7,9 +7,9 @@ from typing import Literal
 
 from ragstone.text.sentences import Span, sentences
 
-Form = Literal["sentence", "list", "row", "answer", "heading"]
+Form = Literal["sentence", "list", "row", "answer", "heading", "fragment"]
 
-LONGEST = 600
+LONGEST = 1000
 """Characters of a sentence that are said; what is longer is divided."""
 
 LIST_ITEMS, LIST_CHARS = 20, 2000
@@ -32,6 +32,10 @@ _CELLS = re.compile(r"[^\s|][^|]*\||\|[^|]*[^\s|]")
 _RECORD = re.compile(r"[^\s:;|][^:;|]{0,60}: [^;]*; [^;:]{1,60}: ")
 _BREAK = re.compile(r"[;；。,，、](?=\s|[^\x00-\x7f])|\s")
 _FIGURE = re.compile(r"\d")
+_NUMBERED = re.compile(r"(?:§\s?)?\d{1,3}(?:\.\d{1,3})*[.)]?\s+(?=\S)")
+TITLE_WORDS = 12
+LITTLE = 3
+"""Letters of a word that has no capital in a heading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,8 @@ def units(text: str) -> list[Unit]:
     """The units of a passage in order; those that are compared do not overlap.
 
     A line that leads in a list stands for the list, a row of a table brings its header along, and
-    a question stands for its answer.
+    a question stands for its answer. A numbered heading is one also where it ends with a full stop,
+    and a first sentence without its beginning is a fragment.
     """
     spans = _divided(text, sentences(text))
     headers = _headers(text, spans)
@@ -77,9 +82,34 @@ def _unit(text: str, spans: Sequence[Span], position: int, line: str) -> Unit:
     last = _list_end(text, spans, position, line)
     if last is not None:
         return Unit(span.start, span.end, (Span(span.start, last),), "list")
-    if not _SAYS.search(line) and _alone(text, span):
+    if (not _SAYS.search(line) and _alone(text, span)) or _is_title(text, spans, position):
         return Unit(span.start, span.end, (span,), "heading")
+    if not position and _is_torn(text, spans):
+        return Unit(span.start, span.end, (span,), "fragment")
     return Unit(span.start, span.end, (span,))
+
+
+def _is_title(text: str, spans: Sequence[Span], position: int) -> bool:
+    """Whether a span is "3. Grant of License.": numbered, all but its little words in capitals, and
+    not one of several such items."""
+    line = text[spans[position].start : spans[position].end]
+    number = _NUMBERED.match(line)
+    if number is None or position + 1 == len(spans):
+        return False
+    words = line[number.end() :].split()
+    following = spans[position + 1]
+    return (
+        1 < len(words) <= TITLE_WORDS
+        and not any(_FIGURE.search(word) for word in words)
+        and all(word[0].isupper() for word in words if len(word) > LITTLE and word[0].isalpha())
+        and not _NUMBERED.match(text, following.start, following.end)
+    )
+
+
+def _is_torn(text: str, spans: Sequence[Span]) -> bool:
+    """Whether the text begins inside a sentence: small, where a later one begins with a capital."""
+    first, *later = (text[span.start] for span in spans)
+    return first.islower() and any(letter.isupper() for letter in later)
 
 
 def _alone(text: str, span: Span) -> bool:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection
 from functools import cache
+from itertools import pairwise
 
 from ragstone.text.word_lists import word_lists
 
@@ -19,6 +20,20 @@ def negations(text: str) -> int:
     known = _negations()
     signs = sum(len(one.findall(text)) for one in (_CHINESE, _JAPANESE, _KOREAN, _CONTRACTED))
     return signs + sum(word in known for word in words)
+
+
+def negation_moved(claim: str, source: str) -> bool:
+    """Whether each text has a word right after a negation that the other has without one: "you may
+    not copy it, but sell it" and "you may copy it, but not sell it"."""
+    (denied, said), (denied_there, said_there) = _denied(claim), _denied(source)
+    return bool(denied & said_there - denied_there) and bool(denied_there & said - denied)
+
+
+def _denied(text: str) -> tuple[set[str], set[str]]:
+    """The words right after negations, and all the others, casefolded."""
+    words = [word.casefold() for word in _WORD.findall(text)]
+    after = {b for a, b in pairwise(words) if a in _negations() or a.endswith(("n't", "n’t"))}
+    return after, set(words) - after
 
 
 def opposed(claim: Collection[str], source: Collection[str]) -> bool:

@@ -76,6 +76,13 @@ FULL_LINE = 60
 """A line of so many characters may have been wrapped; a shorter one ended on purpose."""
 
 
+_UNENDED = re.compile(
+    r"[,，、]$|\b(?:an?|the|of|to|in|for|by|with|from|and|or|der|die|das|den|des|dem|und|oder|von|mit"
+    r"|le|la|les|de|des|du|et|ou|el|los|las|del|y|e|o)$"
+)
+"""What stands at the end of a line that something goes on after."""
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
     """A stretch of a text, from `start` to before `end`."""
@@ -102,7 +109,7 @@ def _divided(text: str) -> list[Span]:
     spans: list[Span] = []
     start = 0
     for match in _END.finditer(text):
-        if _goes_on(text, start, match) or _is_wrap(text, match):
+        if _goes_on(text, start, match) or is_wrap(text, match):
             continue
         _append(spans, text, start, match.end())
         start = match.end()
@@ -158,8 +165,9 @@ def _abbreviates(text: str, start: int, match: re.Match[str], after: str) -> boo
     return after[:1].islower()
 
 
-def _is_wrap(text: str, match: re.Match[str]) -> bool:
-    """Whether a line end is only where the line was full, not where something ended."""
+def is_wrap(text: str, match: re.Match[str]) -> bool:
+    """Whether the match is the end of a line (and the space after it) that is only there because
+    the line was full, not because something ended."""
     if not match.group().startswith("\n") or match.group().count("\n") > 1:
         return False
     before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()].rstrip()
@@ -170,4 +178,4 @@ def _is_wrap(text: str, match: re.Match[str]) -> bool:
         or before.endswith((":", ";", "：", "；"))
     ):
         return False
-    return after[:1].islower() or len(before) >= FULL_LINE
+    return after[:1].islower() or len(before) >= FULL_LINE or bool(_UNENDED.search(before[-8:]))
