@@ -19,6 +19,7 @@ from ragstone.text.definition import defined_term, defines
         ("¿Qué es un contrato?", "contrato"),
         ("什么是合同？", "合同"),
         ("合同是什么？", "合同"),
+        ("合同是什么法的对象？", ""),
         ("What is it?", ""),
         ("Who is Bob?", ""),
         ("What does the court decide?", ""),
