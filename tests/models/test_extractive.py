@@ -141,6 +141,13 @@ async def test_a_numbered_title_or_half_a_sentence_is_no_answer_where_there_is_a
     assert said.startswith("Each author grants you a perpetual patent license. [1]")
 
 
+async def test_a_heading_adds_nothing_and_a_bullet_is_not_said() -> None:
+    readme = a_passage(1, "License\n\n- The mill is dual-licensed under BSD and GPL.\n\nLicense")
+    assert text(await answer("Which license does the mill have?", readme)) == (
+        "The mill is dual-licensed under BSD and GPL. [1]"
+    )
+
+
 async def test_a_sentence_that_leans_on_the_one_before_brings_it_along() -> None:
     passage = a_passage(1, "The mill stands on a hill. It was built in 1871 by monks. Cats sleep.")
     said = text(await answer("In which year was it built by monks?", passage))

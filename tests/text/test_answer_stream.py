@@ -174,6 +174,12 @@ def test_given_sentences_without_markers_then_those_that_a_source_supports_get_o
     )
 
 
+def test_given_an_abbreviation_inside_a_sentence_then_no_marker_is_put_behind_it() -> None:
+    passages = [a_passage(1, "Send comments, bug reports, patches, etc.\nto the mailing list.")]
+    said = "Send comments, bug reports, patches, etc. to the mailing list. [1]"
+    assert Client(passages).saw([said]) == said
+
+
 def test_given_marked_sentences_code_tables_and_headings_then_no_marker_is_added() -> None:
     passages = [a_passage(1, "Marie Curie discovered radium in Paris.")]
     said = (

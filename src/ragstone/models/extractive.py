@@ -38,6 +38,11 @@ one in case the first does not, a third one only if it seems nearly as good."""
 WHOLE: frozenset[Form] = frozenset({"list", "answer"})
 """Forms that are an answer by themselves."""
 
+ALONE: frozenset[Form] = WHOLE | {"heading", "fragment"}
+"""Forms that add nothing to another one."""
+
+_BULLET = re.compile(r"^[-*+•·▪‣–○●]\s+")
+
 
 _Ranked = tuple[list[Passage], list[list[Unit]], list[Candidate], float]
 """The passages that are read, their units, the best of them, and the confidence."""
@@ -112,7 +117,7 @@ def _chosen(
         least = SECOND if len(chosen) == 1 else THIRD
         if len(chosen) == most or candidate.score < first.score + math.log(least):
             break
-        if candidate.unit.form not in WHOLE and not any(_same(candidate, one) for one in chosen):
+        if candidate.unit.form not in ALONE and not any(_same(candidate, one) for one in chosen):
             chosen.append(candidate)
     if before is not None and not any(_same(before, one) for one in chosen):
         chosen.append(before)
@@ -149,7 +154,7 @@ def _lines(chosen: Sequence[Candidate]) -> list[Line]:
         apart = candidate.unit.form in ("list", "row")
         for span in candidate.unit.said:
             said = candidate.passage.text[span.start : span.end]
-            for text in said.split("\n") if apart else [said]:
+            for text in said.split("\n") if apart else [_BULLET.sub("", said, count=1)]:
                 line = Line(_shown(text), candidate.passage.number, apart)
                 if line.text and line not in lines:
                     lines.append(line)

@@ -66,7 +66,7 @@ def _citation(passage: Passage, claims: Sequence[str]) -> Citation:
     supports = {
         span: _support(known, passage.text[span.start : span.end]) for span in _spans(passage.text)
     }
-    span = max(supports, key=lambda one: supports[one])
+    span = max(supports, key=lambda one: (supports[one], one.end - one.start))
     similarity = min(1.0, supports[span])
     confidence = _confidence(passage.hit.score, similarity, len(claims))
     return citation(passage, span.start, span.end, similarity, confidence)

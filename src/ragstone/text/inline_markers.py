@@ -87,7 +87,7 @@ class InlineMarkers:
             self._space += token
             return self._flushed() if len(self._space) > HELD else ""
         lead = ""
-        if self._sentence and not _MARKER.match(token) and self._ended():
+        if self._sentence and not _MARKER.match(token) and self._ended(token[0]):
             lead = self._marker()
             self._code ^= self._sentence.count(_FENCE) % 2 == 1
             self._sentence = ""
@@ -100,8 +100,9 @@ class InlineMarkers:
         self._sentence += space
         return space
 
-    def _ended(self) -> bool:
-        """Whether what has been said is a whole sentence, or a line."""
+    def _ended(self, following: str) -> bool:
+        """Whether what has been said is a whole sentence, or a line, if something comes next
+        that begins so: the rest of its first word may not be there yet."""
         last = self._sentence[-LOOKED_AT:]
         said = last.rstrip()
         if "\n" in self._space or "\n" in last[len(said) :]:
@@ -112,7 +113,7 @@ class InlineMarkers:
             return True
         spaced = self._space or last != said
         bare = _MARKER.sub("", said).rstrip()
-        return bool(spaced and _ENDS.search(bare) and len(sentences(f"{bare} Xx")) > 1)
+        return bool(spaced and _ENDS.search(bare) and len(sentences(f"{bare} {following}x")) > 1)
 
     def _marker(self) -> str:
         """The marker that the sentence lacks."""
