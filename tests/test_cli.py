@@ -210,6 +210,7 @@ def test_ingest_and_watch(
     assert {request.paths for request in service.ingested} == {(str(tmp_path),)}
 
 
+@pytest.mark.slow
 async def test_changes(tmp_path: Path) -> None:
     import asyncio
     from contextlib import aclosing

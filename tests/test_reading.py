@@ -22,6 +22,7 @@ def test_given_overlapping_chunks_then_the_text_comes_once(text: str, size: int,
     assert joined(reversed(chunks)) == text
 
 
+@pytest.mark.slow
 async def test_given_a_document_then_it_is_read_in_parts(tmp_path: Path) -> None:
     text = "\n\n".join(f"Paragraph {n} says that {n} is a number." for n in range(200))
     file = tmp_path / "numbers.txt"

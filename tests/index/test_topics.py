@@ -142,6 +142,7 @@ async def test_questions_may_come_while_the_list_is_edited(
     assert len(await topics.listed("default")) == 6
 
 
+@pytest.mark.slow
 async def test_five_thousand_topics_are_compared_in_time(
     database: Database, embedder: CountingEmbedder
 ) -> None:

@@ -137,6 +137,7 @@ def test_given_an_unknown_option_of_a_stage_at_the_start_then_an_error() -> None
     st.text(max_size=50),
     st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists),
 )
+@pytest.mark.slow
 def test_given_anything_then_a_setting_or_an_error_of_ours(name: str, value: Any) -> None:
     for key in (name, "rag.top_k", "rag.no_answer", "plone.content_types"):
         try:

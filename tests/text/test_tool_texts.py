@@ -3,6 +3,7 @@
 from contextlib import suppress
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,6 +37,7 @@ def test_given_any_output_then_it_cannot_close_its_fence(text: str) -> None:
 
 
 @given(SCHEMA, st.dictionaries(st.text(max_size=12), JSON))
+@pytest.mark.slow
 def test_given_any_schema_then_what_the_request_decides_is_not_the_models(
     schema: dict[str, Any], asked: dict[str, Any]
 ) -> None:
