@@ -54,23 +54,25 @@ async def answer(
             timeout_keep_alive=math.ceil(server.keep_alive_seconds),
             timeout_graceful_shutdown=math.ceil(server.grace_seconds),
         )
-        warming: list[asyncio.Task[None]] = []
+        listening = asyncio.Event()
+        warming = asyncio.create_task(_warm(service, listening))
 
         def listens() -> None:
             ready()
-            warming.append(asyncio.create_task(_warm(service)))
+            listening.set()
 
         try:
             await _Server(config, listens).serve([listener])
         finally:
-            for task in warming:
-                task.cancel()
-            await asyncio.gather(*warming, return_exceptions=True)
+            warming.cancel()
+            await asyncio.gather(warming, return_exceptions=True)
             if provider is not None:
                 await asyncio.to_thread(provider.shutdown)
 
 
-async def _warm(service: Ragstone) -> None:
+async def _warm(service: Ragstone, listening: asyncio.Event) -> None:
+    """Load what the first question needs as soon as somebody can ask it."""
+    await listening.wait()
     try:
         await service.warm()
     except Exception:
