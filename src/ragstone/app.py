@@ -34,7 +34,7 @@ from ragstone.dialects import (
     topics,
 )
 from ragstone.dialects import settings as runtime
-from ragstone.dialects.admission import ALWAYS_OPEN, Authenticate, RateLimit, RequestDeadline
+from ragstone.dialects.admission import ALWAYS_OPEN, Authenticate, RateLimit, TimeLimit
 from ragstone.dialects.correlate import REQUEST_ID, Correlate
 from ragstone.dialects.guards import BodyLimit, Observe, OnlyFromHere, Unforeseen
 from ragstone.dialects.http import handle_errors
@@ -131,9 +131,7 @@ def _guard(app: FastAPI, settings: Settings, gate: Gate, rates: Rates, metrics: 
     app.add_middleware(
         BodyLimit, limit=server.max_request_mb * MEGABYTE, upload=server.max_upload_mb * MEGABYTE
     )
-    app.add_middleware(
-        RequestDeadline, seconds=server.request_seconds, upload=server.stream_seconds
-    )
+    app.add_middleware(TimeLimit, seconds=server.request_seconds, upload=server.stream_seconds)
     app.add_middleware(RateLimit, rates=rates, limit=settings.limits.requests_per_minute)
     opened = ALWAYS_OPEN | ({"/docs", "/openapi.json"} if server.open_docs else set())
     app.add_middleware(Authenticate, gate=gate, open_to_all=opened)

@@ -103,7 +103,7 @@ def _shown(allowance: Allowance) -> dict[str, str]:
     }
 
 
-class RequestDeadline:
+class TimeLimit:
     """Cancels what is not answered after `seconds`, with all it called, and answers 504.
 
     A stream must have begun by then; from there its own limit counts. A request with files may
