@@ -45,6 +45,30 @@ def test_given_a_gap_when_read_then_a_paragraph_ends(tmp_path: Path) -> None:
     assert [b.text for b in blocks] == [f"{PROSE} {PROSE}", PROSE]
 
 
+def test_given_a_gap_inside_a_sentence_when_read_then_the_paragraph_goes_on(tmp_path: Path) -> None:
+    page: list[Line] = [("It belongs to the company or", 14), "", ("any subsidiary of it.", 14)]
+    (block,) = blocks_of(pdf(tmp_path / "a.pdf", [page]))
+    assert block.text == "It belongs to the company or any subsidiary of it."
+
+
+def test_given_a_page_that_ends_inside_a_sentence_when_read_then_the_paragraph_goes_on(
+    tmp_path: Path,
+) -> None:
+    pages = [
+        ["It belongs to the"],
+        ["company or any", "subsidiary of it.", "", "The end"],
+        ["3"],
+        ["x"],
+    ]
+    blocks = blocks_of(pdf(tmp_path / "a.pdf", pages))
+    assert [(b.text, b.page) for b in blocks] == [
+        ("It belongs to the company or any subsidiary of it.", 1),
+        ("The end", 2),
+        ("3", 3),
+        ("x", 4),
+    ]
+
+
 def test_given_a_word_cut_at_the_end_of_a_line_when_read_then_it_is_whole(tmp_path: Path) -> None:
     page = ["The cloud is enabled. We sell com-", "puters that are cloud-", "enabled by design."]
     (block,) = blocks_of(pdf(tmp_path / "a.pdf", [page]))

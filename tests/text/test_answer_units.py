@@ -100,6 +100,14 @@ def test_a_first_sentence_without_its_beginning_is_a_fragment() -> None:
     assert [form for form, *_ in shown("nothing is torn here.")] == ["sentence"]
 
 
+def test_a_line_with_a_colon_brings_the_paragraph_it_leads_to() -> None:
+    text = "The proposal was defeated:\n\nFor 19 Against 97.\nAbstain 2.\n\nSignatures."
+    said = [said for _, _, said in shown(text)]
+    assert said[0] == ["The proposal was defeated:", "For 19 Against 97.", "Abstain 2."]
+    assert said[1] == ["For 19 Against 97."]
+    assert shown("He said: go. Then he left.")[0][2] == ["He said: go."]
+
+
 def test_a_line_without_end_is_divided_where_words_or_clauses_end() -> None:
     pieces = [text for _, text, _ in shown("the mill, built in 1871; " * 400)]
     assert len(pieces) > 5

@@ -16,6 +16,7 @@ from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.pdf_lines import (
     HYPHEN,
     Line,
+    across_pages,
     clean,
     learn_words,
     page_blocks,
@@ -51,7 +52,7 @@ def parse_pdf(path: Path, ending: str) -> Parsed:
     if not pages:
         raise UnreadableDocument(f"{path.name} is damaged: it has no pages.")
     metadata = {new: clean(facts[old]) for old, new in _METADATA.items() if old in facts}
-    blocks = _blocks(path, document, pages)
+    blocks = across_pages(_blocks(path, document, pages))
     return Parsed(clean(facts.get("Title", "")), MEDIA_TYPES[ending], blocks, pages, metadata)
 
 

@@ -2,8 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from ragstone.ingest.document import Block
 
@@ -26,6 +26,7 @@ _CONTROL = re.compile(r"[\x00-\x01\x03-\x08\x0b-\x1f\x7f\ufffe\uffff]")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _HALVES = re.compile(rf"\w*\s?(?:{HYPHEN}|\u00ad)\s?\w*")
 _MAX_WORDS = 100_000
+_MAX_CHARS = 8_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +136,27 @@ def page_blocks(lines: Sequence[Line], page: int, words: set[str]) -> Iterator[B
         start = i
 
 
+def across_pages(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Join a paragraph that a page's end divides with its rest; it counts to the page on which it
+    begins."""
+    held: Block | None = None
+    for block in blocks:
+        if held is not None and _divided(held, block):
+            held = replace(held, text=f"{held.text} {block.text}")
+            continue
+        if held is not None:
+            yield held
+        held = block
+    if held is not None:
+        yield held
+
+
+def _divided(block: Block, rest: Block) -> bool:
+    prose = block.kind in ("paragraph", "list") and rest.kind == "paragraph"
+    short = len(block.text) + len(rest.text) < _MAX_CHARS
+    return prose and short and block.page != rest.page and _goes_on(block.text, rest.text)
+
+
 def _body_size(lines: Sequence[Line]) -> float:
     sizes: Counter[float] = Counter()
     for line in lines:
@@ -194,11 +216,22 @@ def _breaks(lines: Sequence[Line], kinds: Sequence[str], i: int) -> bool:
         )
     if kinds[i] == "row":
         return _far(before, line, 3.0)
-    if _BULLET.match(line.text) or _far(before, line):
+    if _BULLET.match(line.text):
+        return True
+    if _goes_on(before.text, line.text):
+        return _far(before, line, 3.0) and line.bottom < before.bottom
+    if _far(before, line):
         return True
     indented = line.left > before.left + line.size and bool(_ENDED.search(before.text))
     short = len(before.text) < 40 and bool(_ENDED.search(before.text)) and not line.size
     return indented or short
+
+
+def _goes_on(before: str, text: str) -> bool:
+    """Whether a text is the rest of a sentence, whatever space or page's end stands between; no
+    sentence is only a page's number."""
+    begun = not _ENDED.search(before) and _LOWER_WORD.search(before) is not None
+    return begun and text[:1].islower()
 
 
 def _far(before: Line, line: Line, lines: float = 1.65) -> bool:

@@ -15,6 +15,9 @@ LONGEST = 1000
 LIST_ITEMS, LIST_CHARS = 20, 2000
 """How much of a list is said."""
 
+LED_CHARS = 400
+"""Characters that are said of what a line with a colon leads to, where that is no list."""
+
 ANSWER_SENTENCES = 3
 """Sentences of a FAQ answer that are said."""
 
@@ -86,7 +89,20 @@ def _unit(text: str, spans: Sequence[Span], position: int, line: str) -> Unit:
         return Unit(span.start, span.end, (span,), "heading")
     if not position and _is_torn(text, spans):
         return Unit(span.start, span.end, (span,), "fragment")
-    return Unit(span.start, span.end, (span,))
+    led = _led(text, spans, position) if _LEADS.search(line) else []
+    return Unit(span.start, span.end, (span, *led))
+
+
+def _led(text: str, spans: Sequence[Span], position: int) -> list[Span]:
+    """What a line leads to that ends with a colon: the rest of its paragraph, or the next one."""
+    found: list[Span] = []
+    for span in spans[position + 1 :]:
+        before = found[-1] if found else spans[position]
+        lines = text[before.end : span.start].count("\n")
+        if lines > (1 if found else 2) or span.end - spans[position].end > LED_CHARS:
+            break
+        found.append(span)
+    return found
 
 
 def _is_title(text: str, spans: Sequence[Span], position: int) -> bool:
