@@ -27,7 +27,11 @@ SLOW = "ST112"
 
 
 def run() -> list[Row]:
-    report = _report()
+    return rows(_report())
+
+
+def rows(report: dict[str, Any]) -> list[Row]:
+    """What a report of schemathesis says."""
     if not report["complete"]:
         raise RuntimeError(f"schemathesis did not end as it should: {report['stop_reason']}")
     found = Counter[str]()
