@@ -100,6 +100,16 @@ def test_given_the_beginning_of_a_sentence_then_what_it_negates_later_is_no_conf
     assert not other.probability >= SUPPORTED
 
 
+def test_given_the_beginning_of_a_sentence_then_its_number_must_be_whole() -> None:
+    source = Source("The bridge over the old river near the town cost 5 million francs.")
+    [found] = asyncio.run(
+        LocalChecker().support(
+            [Claim("The bridge over the old river near the town cost 5")], [source], None
+        )
+    )
+    assert found.conflict == "number"
+
+
 def test_given_equal_sentences_then_the_cited_source_is_the_one() -> None:
     twice = [Source("The market near the river opens early."), Source("The market opens early.")]
     claim = Claim("The market opens very early.", (1,))

@@ -86,6 +86,7 @@ def test_a_line_that_says_nothing_is_a_heading() -> None:
         ("3. It is granted to You. Each author grants one.", ["sentence", "sentence"]),
         ("1. Mount Everest.\n2. Monte Rosa.\n3. Mont Blanc.", ["sentence", "sentence", "sentence"]),
         ("5. Conveying Modified Versions.", ["sentence"]),
+        ("2. Yes, it is.\nWe are sure.", ["sentence", "sentence"]),
     ],
 )
 def test_a_numbered_title_is_a_heading_though_it_has_a_full_stop(

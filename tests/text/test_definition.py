@@ -22,6 +22,8 @@ from ragstone.text.definition import defined_term, defines
         ("合同是什么法的对象？", ""),
         ("What is it?", ""),
         ("Who is Bob?", ""),
+        ("What island is the largest?", ""),
+        ("Defined benefits and their cost?", ""),
         ("What does the court decide?", ""),
         ("", ""),
     ],

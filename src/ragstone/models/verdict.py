@@ -135,17 +135,21 @@ def _at(evidence: Sentences, row: int, probability: float) -> Support:
 def _conflict(found: features.Support, claim: str, source: str) -> str:
     """What the best sentence says otherwise, where it says the rest in the same order."""
     near = found["order"] >= NEAR_QUOTE
-    if _said(source).startswith(_said(claim)):
-        return ""
     if found["quantity_replaced"] and (near or found["quantities_missing"]):
         return "number"
-    if not near:
+    if not near or _begins(source, claim):
         return ""
     if found["negated"] or negation_moved(claim, source):
         return "negation"
     if found["opposed"]:
         return "opposite"
     return "name" if found["name_replaced"] and found["names_missing"] else ""
+
+
+def _begins(source: str, claim: str) -> bool:
+    """Whether the source's sentence begins with the claim, word for word."""
+    whole, part = _said(source), _said(claim)
+    return whole.startswith(part) and not whole[len(part) : len(part) + 1].isalnum()
 
 
 def _probability(found: features.Support) -> float:

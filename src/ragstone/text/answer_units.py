@@ -36,6 +36,7 @@ _RECORD = re.compile(r"[^\s:;|][^:;|]{0,60}: [^;]*; [^;:]{1,60}: ")
 _BREAK = re.compile(r"[;；。,，、](?=\s|[^\x00-\x7f])|\s")
 _FIGURE = re.compile(r"\d")
 _NUMBERED = re.compile(r"(?:§\s?)?\d{1,3}(?:\.\d{1,3})*[.)]?\s+(?=\S)")
+_WORD = re.compile(r"[^\W_]+")
 TITLE_WORDS = 12
 LITTLE = 3
 """Letters of a word that has no capital in a heading."""
@@ -112,12 +113,14 @@ def _is_title(text: str, spans: Sequence[Span], position: int) -> bool:
     number = _NUMBERED.match(line)
     if number is None or position + 1 == len(spans):
         return False
-    words = line[number.end() :].split()
+    words = _WORD.findall(line, number.end())
+    large = [word for word in words if len(word) > LITTLE]
     following = spans[position + 1]
     return (
         1 < len(words) <= TITLE_WORDS
+        and bool(large)
+        and all(word[0].isupper() for word in large)
         and not any(_FIGURE.search(word) for word in words)
-        and all(word[0].isupper() for word in words if len(word) > LITTLE and word[0].isalpha())
         and not _NUMBERED.match(text, following.start, following.end)
     )
 

@@ -13,7 +13,7 @@ _ASKED = re.compile(
     r"|what\s+do(?:es)?(?=.{1,90}\smeans?\W*$)|define"
     r"|was\s+(?:ist|sind|war|waren|bedeutet|versteht\s+man\s+unter)"
     r"|qu['’]est[-\s]ce\s+qu(?:e|['’])(?:\s*c['’]est\s+que)?"
-    r"|¿?\s*qu[eé]\s+(?:es|son|era|significa))\s*"
+    r"|¿?\s*qu[eé]\s+(?:es|son|era|significa))\b\s*"
     rf"(?:{_ARTICLE})?(?P<term>.{{2,80}}?)(?:\s+means?)?\W*$",
     re.IGNORECASE,
 )
