@@ -71,7 +71,8 @@ def show_sources(citations: Sequence[Citation]) -> None:
     out("\nSources")
     for number, cited in sorted(numbered.items()):
         out(f"[{number}] {_place(cited.title, cited.path, cited.page, cited.section)}")
-        _indented(cited.snippet)
+        whole = len(cited.snippet) >= cited.end - cited.start
+        _indented(cited.snippet if whole else cited.snippet.rpartition(" ")[0] + " ...")
 
 
 def show_verdicts(verdicts: Sequence[Verdict]) -> None:
