@@ -180,9 +180,9 @@ class _Run:
         is free. A question that never came in has no tail.
         """
         async with self._held:
-            if not self.turn.ask.once:
-                await asyncio.sleep(AFTERWARDS)
             stages = self._recipe.tail if self._began else ()
+            if stages and not self.turn.ask.once:
+                await asyncio.sleep(AFTERWARDS)
             await asyncio.gather(*(self._after(stage) for stage in stages))
 
     async def _after(self, stage: Stage) -> None:

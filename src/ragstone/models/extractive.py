@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from ragstone.answer import Instructions
 from ragstone.models.unit_ranking import Candidate, ranked
 from ragstone.ports import Said, Vectors
-from ragstone.text.answer_units import Form, Unit, units
+from ragstone.text.answer_units import BULLETS, Form, Unit, units
 from ragstone.text.markers import neutral
 from ragstone.text.unit_words import leans
 from ragstone.turn import Ask, Passage
@@ -41,8 +41,7 @@ WHOLE: frozenset[Form] = frozenset({"list", "answer"})
 ALONE: frozenset[Form] = WHOLE | {"heading", "fragment"}
 """Forms that add nothing to another one."""
 
-_BULLET = re.compile(r"^[-*+•·▪‣–○●]\s+")
-
+_BULLET = re.compile(rf"^{BULLETS}\s+")
 
 _Ranked = tuple[list[Passage], list[list[Unit]], list[Candidate], float]
 """The passages that are read, their units, the best of them, and the confidence."""

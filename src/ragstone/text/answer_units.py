@@ -21,7 +21,10 @@ LED_CHARS = 400
 ANSWER_SENTENCES = 3
 """Sentences of a FAQ answer that are said."""
 
-_ITEM = re.compile(r"\s{0,8}(?:[-*+•·▪‣–○●]|\(?\d{1,3}[.)、]|\(?[a-zA-Z][.)])\s+\S|[・①-⑳]")
+BULLETS = "[-*+•·▪‣–○●]"
+"""A pattern of what list items begin with."""
+
+_ITEM = re.compile(rf"\s{{0,8}}(?:{BULLETS}|\(?\d{{1,3}}[.)、]|\(?[a-zA-Z][.)])\s+\S|[・①-⑳]")
 _LEADS = re.compile(r"[:：]\s*$")
 _QUESTION = re.compile(r"[?？؟]['\"”’»」』)\]*_]*$")
 _SAYS = re.compile(r"[.!?。！？।؟…:：;]['\"”’»」』）)\]*_]*$|\||\S: ")

@@ -16,10 +16,9 @@ _CONTRACTED = re.compile(r"n['’]t\b", re.IGNORECASE)
 
 def negations(text: str) -> int:
     """How many negations a sentence has."""
-    words = [word.casefold() for word in _WORD.findall(text)]
     known = _negations()
     signs = sum(len(one.findall(text)) for one in (_CHINESE, _JAPANESE, _KOREAN, _CONTRACTED))
-    return signs + sum(word in known for word in words)
+    return signs + sum(word in known for word in _words(text))
 
 
 def negation_moved(claim: str, source: str) -> bool:
@@ -31,9 +30,13 @@ def negation_moved(claim: str, source: str) -> bool:
 
 def _denied(text: str) -> tuple[set[str], set[str]]:
     """The words right after negations, and all the others, casefolded."""
-    words = [word.casefold() for word in _WORD.findall(text)]
-    after = {b for a, b in pairwise(words) if a in _negations() or a.endswith(("n't", "n’t"))}
+    words = _words(text)
+    after = {b for a, b in pairwise(words) if a in _negations() or _CONTRACTED.search(a)}
     return after, set(words) - after
+
+
+def _words(text: str) -> list[str]:
+    return [word.casefold() for word in _WORD.findall(text)]
 
 
 def opposed(claim: Collection[str], source: Collection[str]) -> bool:

@@ -75,7 +75,6 @@ REMEMBERED_CHARS = 8_000
 FULL_LINE = 60
 """A line of so many characters may have been wrapped; a shorter one ended on purpose."""
 
-
 _UNENDED = re.compile(
     r"[,，、]$|\b(?:an?|the|of|to|in|for|by|with|from|and|or|der|die|das|den|des|dem|und|oder|von|mit"
     r"|le|la|les|de|des|du|et|ou|el|los|las|del|y|e|o)$"
@@ -178,4 +177,4 @@ def is_wrap(text: str, match: re.Match[str]) -> bool:
         or before.endswith((":", ";", "：", "；"))
     ):
         return False
-    return after[:1].islower() or len(before) >= FULL_LINE or bool(_UNENDED.search(before[-8:]))
+    return after[:1].islower() or len(before) >= FULL_LINE or bool(_UNENDED.search(before))
