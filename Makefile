@@ -82,8 +82,8 @@ $(VENV)/bin/python:
 
 # --no-compile: 95 MB would be of what is never used. What a server loads is compiled once, here:
 # where PYTHONDONTWRITEBYTECODE is set, every command by hand would do that again, for seconds.
-COMPILE = $(BIN)/python -c "import ragstone.cli, ragstone.server, \
-  ragstone.ingest.parse_html, ragstone.ingest.parse_office, ragstone.ingest.parse_pdf, dbos, \
+COMPILE = $(BIN)/python -c "import ragstone.cli, ragstone.http.server, \
+  ragstone.ingest.formats.html, ragstone.ingest.formats.office, ragstone.ingest.formats.pdf, dbos, \
   alembic.command"
 
 $(VENV)/.ragstone: $(VENV)/bin/python pyproject.toml

@@ -18,15 +18,15 @@ from tests.e2e.processes import serving
 from benchmarks.common import RAGSTONE, eval_data
 from benchmarks.row import Row
 from ragstone import build
-from ragstone.engine import Engine
-from ragstone.evaluation.cache import Pair, decided, measured, pairs
+from ragstone.core.turn import Ask
+from ragstone.engine.runner import Engine
+from ragstone.evaluation.cache import QuestionPair, decided, measured, pairs
 from ragstone.evaluation.measures import percentile
 from ragstone.models.minilm import MiniLm
 from ragstone.models.multilingual import MultilingualE5
 from ragstone.ports import Embedder, Kept
-from ragstone.recipe import recipes
+from ragstone.recipes.recipe import recipes
 from ragstone.settings import CacheSettings, Settings
-from ragstone.turn import Ask
 
 MINIMAL = Path(__file__).parents[1] / "tests" / "text" / "data" / "question_pairs.tsv"
 ENTRIES = 10_000
@@ -48,7 +48,7 @@ async def questions() -> list[Row]:
     quora = pairs(eval_data() / "qqp_cache" / "dev" / "pairs.jsonl.gz")
     korean = pairs(eval_data() / "klue_sts_ko" / "dev" / "pairs.jsonl.gz")
     minimal = [
-        Pair(first, second, same == "yes")
+        QuestionPair(first, second, same == "yes")
         for same, _, _, first, second in (
             line.split("\t")
             for line in MINIMAL.read_text(encoding="utf-8").splitlines()
@@ -71,7 +71,7 @@ async def questions() -> list[Row]:
     ]
 
 
-async def figures(found: list[Pair], embedder: Embedder) -> Mapping[str, float | None]:
+async def figures(found: list[QuestionPair], embedder: Embedder) -> Mapping[str, float | None]:
     return measured(found, await decided(found, embedder, "adaptive"))
 
 
@@ -94,9 +94,9 @@ async def filled(data: Path) -> None:
     """One answered question, and many others with the same scope."""
     cache = CacheSettings(max_entries=2 * ENTRIES, default_ttl_seconds=3600)
     settings = Settings(ragstone_data=data / "d", cache=cache)
-    async with build.open_kit(settings) as (kit, _, _):
-        assert kit.cache is not None
-        engine = Engine(kit, recipes(settings))
+    async with build.open_adapters(settings) as (adapters, _, _):
+        assert adapters.cache is not None
+        engine = Engine(adapters, recipes(settings))
         turn = await engine.answered(Ask(QUESTION))
         await engine.aclose()
         assert turn.recalled is not None
@@ -105,7 +105,7 @@ async def filled(data: Path) -> None:
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         for number, vector in enumerate(vectors):
             other = Kept(f"Question {number}?", passages=kept.passages, answer=kept.answer)
-            await kit.cache.keep(turn.recalled.answer_scope, vector, other)
+            await adapters.cache.keep(turn.recalled.answer_scope, vector, other)
 
 
 def asked(data: Path) -> Iterator[Row]:

@@ -15,16 +15,16 @@ from typing import Any
 from pydantic_ai.direct import model_request, model_request_stream
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart
 from pydantic_ai.models.function import FunctionModel
+from tests.engine.samples import a_passage
 from tests.model_server import model_server
-from tests.stages.samples import a_passage
 
 from benchmarks.row import Row
-from ragstone.answer import Instructions
+from ragstone.core.answer import Instructions
+from ragstone.core.turn import Ask
 from ragstone.models.chat import ChatModel
 from ragstone.models.fallback import WithFallback
 from ragstone.ports import Said
 from ragstone.settings import LlmSettings
-from ragstone.turn import Ask
 
 ROUNDS = 15
 TOKENS = 2000

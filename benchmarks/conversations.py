@@ -16,23 +16,23 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from tests.mongo_server import mongo_server
 
 from benchmarks.row import Row
-from ragstone.answer import Answer, Citation, Usage, Verdict
-from ragstone.conversation import Entry, Place, entry
+from ragstone.core.answer import Answer, Citation, Usage, Verdict
+from ragstone.core.conversation import ConversationKey, StoredTurn, entry
+from ragstone.core.turn import Ask, Principal, StageTrace, Turn
 from ragstone.evaluation.measures import percentile
 from ragstone.ports import Conversations, History
 from ragstone.settings import ConversationSettings, Settings
-from ragstone.state.conversation_store import open_conversations
-from ragstone.state.database import Database, open_database
-from ragstone.state.entry_codec import to_row
-from ragstone.state.tables import rooms, statistics, turns
-from ragstone.turn import Ask, Principal, Traced, Turn
+from ragstone.store.conversation_store import open_conversations
+from ragstone.store.sql.database import Database, open_database
+from ragstone.store.sql.entry_codec import to_row
+from ragstone.store.sql.tables import rooms, statistics, turns
 
 TURNS, ROOMS, USERS = 10_000, 100_000, 100
 MONGO_TURNS = 1_000
 ROOMS_A_DAY = 100
 ASKED, MEMORY = 300, 15
 WHO = Principal(user="user 0")
-LONG = Place("default", "user 0", "long")
+LONG = ConversationKey("default", "user 0", "long")
 CITED = Citation(1, "d1", "c1", "Title", "/a.md", 2, ("Intro",), 5, 9, "text " * 40, 0.5)
 
 
@@ -53,7 +53,7 @@ async def _embedded(data: Path) -> list[Row]:
 
         async def any_room() -> None:
             user, room = pick.randrange(USERS), pick.randrange(ROOMS // USERS)
-            here = Place("default", f"user {user}", f"room {room}")
+            here = ConversationKey("default", f"user {user}", f"room {room}")
             assert len(await conversations.history(here, "rag", (), MEMORY)) == 2
 
         async def filtered() -> None:
@@ -118,12 +118,12 @@ async def _p95(work: Callable[[], Awaitable[None]], times: int = ASKED) -> float
     return percentile(taken, 95)
 
 
-def _entry(question: str) -> Entry:
+def _entry(question: str) -> StoredTurn:
     """A turn as large as one with five sources is."""
     cited = tuple(replace(CITED, number=n) for n in range(1, 6))
     answer = Answer("An answer [1] of some length. " * 20, cited, "stop", "model", 0.8)
     verdicts = tuple(Verdict("An answer [1].", "supported", 0.9, one) for one in cited)
-    trace = tuple(Traced(f"stage {n}", 0.01, "done", "decided", "a reason") for n in range(17))
+    trace = tuple(StageTrace(f"stage {n}", 0.01, "done", "decided", "a reason") for n in range(17))
     turn = Turn(Ask(question, WHO, room="r", id=question), question, answer=answer)
     turn = replace(turn, verdicts=verdicts, trace=trace, usage=Usage(900, 100, 1, 0.001))
     return entry(turn, time.time())

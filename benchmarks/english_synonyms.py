@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 
+import ragstone.language
 import ragstone.models
-import ragstone.text
 
 LEAST_SHARE = 0.25
 
@@ -38,7 +38,7 @@ def main(folder: Path) -> None:
     for a, b in pairs:
         groups[a].add(b)
     lines = [f"{word} {' '.join(sorted(groups[word]))}\n" for word in sorted(groups)]
-    data = Path(ragstone.text.__file__).parent / "data"
+    data = Path(ragstone.language.__file__).parent / "data"
     (data / "english_synonyms.txt").write_text("".join(lines), encoding="utf-8")
     (data / "english_words.txt").write_text("\n".join(sorted(common)) + "\n", encoding="utf-8")
     print(f"{len(pairs):,} pairs, {len(common):,} words")

@@ -12,9 +12,9 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-import ragstone.text
+import ragstone.language
 
-HERE = Path(ragstone.text.__file__).parent / "data"
+HERE = Path(ragstone.language.__file__).parent / "data"
 WORD = re.compile(r"[a-z]{2,24}")
 
 KNOWN = 70

@@ -20,28 +20,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.common import eval_data
-from ragstone.engine import Engine
-from ragstone.evaluation import dataset
-from ragstone.evaluation.answers import auroc, normalised
-from ragstone.evaluation.indexed import NAME, indexed
-from ragstone.models.extractive import PASSAGES
-from ragstone.models.held_tokens import HeldTokens
-from ragstone.models.sampled_rarity import SampledRarity
-from ragstone.models.token_closeness import TokenCloseness
-from ragstone.models.unit_ranker import (
+from ragstone.answer.extractive.extractive import PASSAGES
+from ragstone.answer.extractive.token_closeness import TokenCloseness
+from ragstone.answer.extractive.unit_ranker import (
     SURE_TOKEN_NAMES,
     SURE_WORD_NAMES,
     TOKEN_NAMES,
     WEIGHTS,
     WORD_NAMES,
 )
-from ragstone.models.unit_ranking import KINDS, kind_features, sureness_features, table
+from ragstone.answer.extractive.unit_ranking import KINDS, kind_features, sureness_features, table
+from ragstone.answer.extractive.unit_words import read
+from ragstone.answer.extractive.units import units
+from ragstone.core.turn import Ask, Passage
+from ragstone.engine.runner import Engine
+from ragstone.evaluation import dataset
+from ragstone.evaluation.answers import auroc, normalised
+from ragstone.evaluation.indexed import NAME, indexed
 from ragstone.ports import Vectors
-from ragstone.recipe import Recipe, recipes
+from ragstone.recipes.recipe import Recipe, recipes
+from ragstone.retrieve.held_tokens import HeldTokens
+from ragstone.retrieve.sampled_rarity import SampledRarity
 from ragstone.settings import load
-from ragstone.text.answer_units import units
-from ragstone.text.unit_words import read
-from ragstone.turn import Ask, Passage
 
 Floats = NDArray[np.float64]
 
@@ -178,10 +178,12 @@ async def examples(name: str, asked: Sequence[tuple[dataset.Question, bool]]) ->
     async with indexed(dataset.corpus(eval_data() / name), settings) as index:
         stages = recipes(settings)["standard"].stages
         upto = [stage.name for stage in stages].index("assemble") + 1
-        kit = index.kit
-        engine = Engine(kit, {"standard": Recipe(stages[:upto])})
-        rarity = SampledRarity(kit.index, kit.embedders)
-        nearness = TokenCloseness(kit.catalog, HeldTokens(kit.index), kit.embedders, rarity)
+        adapters = index.adapters
+        engine = Engine(adapters, {"standard": Recipe(stages[:upto])})
+        rarity = SampledRarity(adapters.index, adapters.embedders)
+        nearness = TokenCloseness(
+            adapters.catalog, HeldTokens(adapters.index), adapters.embedders, rarity
+        )
         rows = []
         for question, own in asked:
             turn = await engine.answered(Ask(question.text, collection=NAME))

@@ -17,9 +17,9 @@ from benchmarks.row import Row
 from benchmarks.verdict_data import held_out
 from ragstone.build import checker
 from ragstone.evaluation.grounding import measured, rows
+from ragstone.language.sentences import sentences
 from ragstone.ports import Claim, Source
-from ragstone.text.claims import plain
-from ragstone.text.sentences import sentences
+from ragstone.verify.claims import plain
 
 PASSAGES, SENTENCES, TIMES = 10, 10, 30
 

@@ -10,16 +10,16 @@ import numpy as np
 
 from benchmarks.common import eval_data
 from benchmarks.row import Row
+from ragstone.core.records import Collection
 from ragstone.evaluation.guarding import evaluate
 from ragstone.evaluation.measures import percentile
-from ragstone.index.topics import TopicCollection
-from ragstone.ingest.topics import topic
+from ragstone.guard.topic_file import topic
+from ragstone.guard.topic_index import TopicCollection
+from ragstone.language.phrases import normal
 from ragstone.ports import Embedder, Vectors
-from ragstone.records import Collection
 from ragstone.settings import load
-from ragstone.state.database import open_database
-from ragstone.state.topics import SqlTopics
-from ragstone.text.phrases import normal
+from ragstone.store.sql.database import open_database
+from ragstone.store.sql.topics import SqlTopics
 
 OWN = Path(__file__).parents[1] / "tests" / "stages" / "data" / "guard.jsonl"
 TOPICS = 5000

@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.common import eval_data, resident_mb
 from benchmarks.row import Row
 from ragstone.build import open as open_ragstone
-from ragstone.build import open_kit
+from ragstone.build import open_adapters
 from ragstone.evaluation import dataset
 from ragstone.ports import Embedder
 from ragstone.service import IngestRequest
@@ -35,10 +35,10 @@ async def measure(directory: Path) -> list[Row]:
             embedded = progress.embedded
         ingest = embedded / (time.perf_counter() - started)
         memory = resident_mb()
-    async with open_kit(settings) as (kit, _, _):
-        [collection] = await kit.catalog.collections()
-        texts = [c.searchable async for batch in kit.index.scan(collection) for c in batch]
-        embedder = kit.embedders.of(collection)
+    async with open_adapters(settings) as (adapters, _, _):
+        [collection] = await adapters.catalog.collections()
+        texts = [c.searchable async for batch in adapters.index.scan(collection) for c in batch]
+        embedder = adapters.embedders.of(collection)
         await embedder.embed_passages(["warm"])
         # The better of two: a machine that others share is not always as fast.
         bare = max([await speed(embedder, texts) for _ in range(2)])

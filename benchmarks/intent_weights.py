@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.common import eval_data
-from ragstone.models.intent_examples import CLASSES, WEIGHTS, signs
 from ragstone.models.minilm import MiniLm
-from ragstone.text.small_talk import KINDS
+from ragstone.understand.intent_examples import CLASSES, WEIGHTS, signs
+from ragstone.understand.small_talk import KINDS
 
 Floats = NDArray[np.float32]
 
@@ -108,7 +108,7 @@ def words(text: str) -> list[str]:
 
 def phrases() -> dict[str, list[str]]:
     """The English phrases that are small talk by rule."""
-    file = files("ragstone.text").joinpath("data/small_talk/en.json")
+    file = files("ragstone.language").joinpath("data/small_talk/en.json")
     found: dict[str, list[str]] = json.loads(file.read_text(encoding="utf-8"))
     return found
 

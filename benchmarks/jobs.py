@@ -14,17 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from tests.conformance.postgres_server import PostgresServer
-from tests.jobs.kit import fresh_database, shared_queue
+from tests.jobs.adapters import fresh_database, shared_queue
 
 from benchmarks.row import Row
+from ragstone.core.turn import Principal
 from ragstone.jobs.runner import Report, Runner
-from ragstone.library.jobs import LocalJobs
 from ragstone.ports.jobs import Job, NewJob
+from ragstone.service.local.jobs import LocalJobs
 from ragstone.settings import JobSettings
-from ragstone.state.database import open_database
-from ragstone.state.jobs import SqlJobs
-from ragstone.state.workers import SqlWorkers
-from ragstone.turn import Principal
+from ragstone.store.sql.database import open_database
+from ragstone.store.sql.jobs import SqlJobs
+from ragstone.store.sql.workers import SqlWorkers
 
 SINGLE, CROWD, QUESTIONS, KILLS = 100, 300, 1000, 5
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.common import RAGSTONE
 from benchmarks.row import Row
-from ragstone.build import open_kit
+from ragstone.build import open_adapters
 from ragstone.settings import Settings
 
 FILES = 200
@@ -84,15 +84,15 @@ def contents(data: Path) -> list[tuple[object, ...]]:
     """Every chunk with its place, the documents' states, and whether any vector is missing."""
 
     async def read() -> list[tuple[object, ...]]:
-        async with open_kit(Settings(ragstone_data=data)) as (kit, _, _):
-            [collection] = await kit.catalog.collections()
-            chunks = [c async for batch in kit.index.scan(collection) for c in batch]
-            documents = await kit.catalog.documents("default")
-            waiting = await kit.index.without_vectors(collection, 10)
+        async with open_adapters(Settings(ragstone_data=data)) as (adapters, _, _):
+            [collection] = await adapters.catalog.collections()
+            chunks = [c async for batch in adapters.index.scan(collection) for c in batch]
+            documents = await adapters.catalog.documents("default")
+            waiting = await adapters.index.without_vectors(collection, 10)
             return [
                 *sorted((c.path, c.chunk_index, c.version, c.start, c.end, c.text) for c in chunks),
                 *((d.path, d.status, d.version, d.chunks, d.content_hash) for d in documents),
-                (len(waiting), await kit.catalog.retired() == []),
+                (len(waiting), await adapters.catalog.retired() == []),
             ]
 
     return asyncio.run(read())

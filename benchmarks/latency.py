@@ -16,19 +16,19 @@ import numpy as np
 
 from benchmarks.common import eval_data, resident_mb
 from benchmarks.row import Row
-from ragstone.build import open_kit
-from ragstone.chunk import Chunk
-from ragstone.engine import Engine
+from ragstone.answer.generate import Generate
+from ragstone.build import open_adapters
+from ragstone.core.chunk import Chunk
+from ragstone.core.filters import readable
+from ragstone.core.records import Collection
+from ragstone.core.turn import Ask, Principal
+from ragstone.engine.runner import Engine
 from ragstone.evaluation import dataset
 from ragstone.evaluation.measures import percentile
-from ragstone.filters import readable
-from ragstone.ports import Kit, LateEmbedder, Search
-from ragstone.recipe import Recipe, recipes, search_recipes
-from ragstone.records import Collection
+from ragstone.ports import Adapters, LateEmbedder, Search
+from ragstone.recipes.recipe import Recipe, recipes, search_recipes
 from ragstone.settings import CacheSettings, Settings
-from ragstone.stages.generate import Generate
-from ragstone.stages.route import Route
-from ragstone.turn import Ask, Principal
+from ragstone.understand.route import Route
 
 CHUNKS = 100_000
 QUESTIONS = 200
@@ -51,17 +51,17 @@ def run() -> list[Row]:
 
 async def measure(data: Path) -> list[Row]:
     settings = Settings(ragstone_data=data, cache=CacheSettings(enabled=False))
-    async with open_kit(settings) as (kit, _, _):
+    async with open_adapters(settings) as (adapters, _, _):
         questions = [q.text for q in dataset.questions(eval_data() / "squad2_dev", "dev")]
-        [collection] = await kit.catalog.collections()
+        [collection] = await adapters.catalog.collections()
         stages = recipes(Settings())["standard"].stages
         before = stages[: [stage.name for stage in stages].index(Generate.name)]
         works = {
-            "embed": partial(embed, kit, collection),
-            "floor": partial(embed_and_search, kit, collection),
-            "hybrid": partial(finished, a_search(kit, HYBRID)),
-            "late": partial(finished, a_search(kit, LATE)),
-            "whole": partial(finished, Engine(kit, {"standard": Recipe(before)})),
+            "embed": partial(embed, adapters, collection),
+            "floor": partial(embed_and_search, adapters, collection),
+            "hybrid": partial(finished, a_search(adapters, HYBRID)),
+            "late": partial(finished, a_search(adapters, LATE)),
+            "whole": partial(finished, Engine(adapters, {"standard": Recipe(before)})),
         }
         seconds = await times(questions[:QUESTIONS], works)
         memory = resident_mb()
@@ -102,28 +102,28 @@ async def measure(data: Path) -> list[Row]:
     ]
 
 
-def a_search(kit: Kit, plan: dict[str, Any]) -> Engine:
+def a_search(adapters: Adapters, plan: dict[str, Any]) -> Engine:
     """A search by the standard recipe with another plan."""
     recipe = search_recipes(Settings())["standard"]
     stages = tuple(
         Route(plan=replace(stage.plan, **plan)) if isinstance(stage, Route) else stage
         for stage in recipe.stages
     )
-    return Engine(kit, {"standard": Recipe(stages)})
+    return Engine(adapters, {"standard": Recipe(stages)})
 
 
 async def fill(data: Path) -> None:
     """Real passages repeated with shuffled words, and clustered vectors of the real width."""
-    async with open_kit(Settings(ragstone_data=data)) as (kit, _, _):
-        await filled(kit)
+    async with open_adapters(Settings(ragstone_data=data)) as (adapters, _, _):
+        await filled(adapters)
 
 
-async def filled(kit: Kit) -> None:
-    embedder = kit.embedders.for_text("en")
+async def filled(adapters: Adapters) -> None:
+    embedder = adapters.embedders.for_text("en")
     collection = Collection(
         "default", NAME, embedder.name, embedder.fingerprint, embedder.dimensions, "en"
     )
-    await kit.catalog.put_collection(collection)
+    await adapters.catalog.put_collection(collection)
     texts = [entry.text for entry in dataset.corpus(eval_data() / "squad2_dev")]
     assert isinstance(embedder, LateEmbedder)
     _, tokens = await embedder.embed_with_tokens(texts[:TOKENS])
@@ -136,8 +136,8 @@ async def filled(kit: Kit) -> None:
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
         chunks = [a_chunk(collection, texts, random, start + i) for i in range(500)]
         packed = [tokens[i] for i in random.integers(0, len(tokens), 500)]
-        await kit.index.upsert(collection, chunks, rows.astype(np.float32), packed)
-    await kit.index.optimize(collection)
+        await adapters.index.upsert(collection, chunks, rows.astype(np.float32), packed)
+    await adapters.index.optimize(collection)
 
 
 def a_chunk(
@@ -160,15 +160,15 @@ def a_chunk(
     )
 
 
-async def embed(kit: Kit, collection: Collection, question: str) -> None:
-    await kit.embedders.of(collection).embed_queries([question])
+async def embed(adapters: Adapters, collection: Collection, question: str) -> None:
+    await adapters.embedders.of(collection).embed_queries([question])
 
 
-async def embed_and_search(kit: Kit, collection: Collection, question: str) -> None:
+async def embed_and_search(adapters: Adapters, collection: Collection, question: str) -> None:
     """What any program of this kind has to do."""
-    vectors = await kit.embedders.of(collection).embed_queries([question])
+    vectors = await adapters.embedders.of(collection).embed_queries([question])
     searches = [Search(question, vectors[0]), Search(question)]
-    await kit.index.search(collection, searches, readable(Principal()), 100)
+    await adapters.index.search(collection, searches, readable(Principal()), 100)
 
 
 async def finished(engine: Engine, question: str) -> None:

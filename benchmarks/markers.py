@@ -7,10 +7,10 @@ import os
 import random
 
 from benchmarks.row import Row
-from ragstone.chunk import Chunk
-from ragstone.text.answer_stream import AnswerStream
-from ragstone.text.inline_markers import InlineMarkers
-from ragstone.turn import Hit, Passage
+from ragstone.answer.inline_markers import InlineMarkers
+from ragstone.answer.stream import AnswerStream
+from ragstone.core.chunk import Chunk
+from ragstone.core.turn import Hit, Passage
 
 CUTS = int(os.environ.get("BENCH_CUTS", "1000000"))
 STREAMS = 1_000

@@ -18,13 +18,13 @@ import numpy as np
 
 from benchmarks.common import resident_mb
 from benchmarks.row import Row
-from ragstone.chunk import Chunk
+from ragstone.core.chunk import Chunk
+from ragstone.core.filters import readable
+from ragstone.core.records import Collection
+from ragstone.core.turn import Principal
 from ragstone.evaluation.measures import percentile
-from ragstone.filters import readable
-from ragstone.index.edge import EdgeIndex
+from ragstone.index.edge.index import EdgeIndex
 from ragstone.ports import Search, Vectors
-from ragstone.records import Collection
-from ragstone.turn import Principal
 
 CHUNKS = int(os.environ.get("BENCH_CHUNKS", "1000000"))
 DIMENSIONS = 384

@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Any, cast
 
 from benchmarks.row import Row
-from ragstone.engine import Engine
-from ragstone.library.configured import Configured
-from ragstone.library.settings import LocalSettings
-from ragstone.library.watching import Watch
-from ragstone.ports import Kit
-from ragstone.recipe import Recipe, recipes
-from ragstone.records import StoredSetting
+from ragstone.core.records import StoredSetting
+from ragstone.core.turn import Ask, Principal
+from ragstone.engine.runner import Engine
+from ragstone.ports import Adapters
+from ragstone.recipes.recipe import Recipe, recipes
+from ragstone.service.local.configured import Configured
+from ragstone.service.local.settings import LocalSettings
+from ragstone.service.local.watching import Watch
 from ragstone.settings import Settings
-from ragstone.stages.contextualize import Contextualize
-from ragstone.state.database import open_database
-from ragstone.state.settings import SqlSettings
-from ragstone.turn import Ask, Principal
+from ragstone.store.sql.database import open_database
+from ragstone.store.sql.settings import SqlSettings
+from ragstone.understand.contextualize import Contextualize
 
 TENANTS = 1000
 ROUNDS = 5
@@ -72,8 +72,8 @@ def _seconds(choose: Callable[[Ask], Recipe], asks: list[Ask]) -> float:
 async def _question(asks: list[Ask]) -> float:
     """Seconds for a question of one stage, which only reads it: less than any real one takes."""
     needed = ("index", "catalog", "embedders", "answerer", "history", "reranker", "statistics")
-    kit = Kit(**cast(Any, dict.fromkeys(needed)))
-    engine = Engine(kit, {"standard": Recipe((Contextualize(),))})
+    adapters = Adapters(**cast(Any, dict.fromkeys(needed)))
+    engine = Engine(adapters, {"standard": Recipe((Contextualize(),))})
     rounds = []
     for _ in range(ROUNDS):
         started = time.perf_counter()

@@ -22,13 +22,13 @@ from typing import Any
 from benchmarks.common import resident_mb
 from benchmarks.row import Row
 from ragstone import build
-from ragstone.app import create_app
+from ragstone.core.turn import Ask
 from ragstone.evaluation.measures import percentile
+from ragstone.http.app import create_app
 from ragstone.models.scripted import Scripted
 from ragstone.ports import Said
 from ragstone.service import IngestRequest
 from ragstone.settings import ServerSettings, Settings
-from ragstone.turn import Ask
 
 STREAMS = int(os.environ.get("BENCH_STREAMS", "500"))
 WORDS, PAUSE = 100, 0.02
@@ -195,7 +195,7 @@ async def _serve(data: Path, port: int, pause: float) -> None:
         words = [Said(f"word{number} ") for number in range(WORDS)]
         scripted = Scripted(words, pause=pause)
         engine: Any = service._answers
-        object.__setattr__(engine._kit, "answerer", scripted)
+        object.__setattr__(engine._adapters, "answerer", scripted)
         app = create_app(service, settings, "token")
 
         async def bench(_: Any) -> PlainTextResponse:

@@ -15,7 +15,7 @@ from splintr import Tokenizer
 from benchmarks.common import eval_data
 from benchmarks.row import Row
 from ragstone.evaluation import dataset
-from ragstone.text.tokens import FEATURES, Family, count, features
+from ragstone.language.tokens import FEATURES, Family, count, features
 
 FAMILIES: tuple[Family, ...] = get_args(Family)
 SETS = (

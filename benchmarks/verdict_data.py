@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.evaluation.dataset import read_rows
-from ragstone.text.quantities import quantities
-from ragstone.text.sentences import sentences
-from ragstone.text.terms import terms
+from ragstone.language.quantities import quantities
+from ragstone.language.sentences import sentences
+from ragstone.verify.terms import terms
 
 LANGUAGES = ("de", "es", "zh", "ru", "tr", "vi")
 """The languages of XQuAD that are trained on beside English; the others are held out."""

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from benchmarks.common import eval_data
 from benchmarks.verdict_data import Example, held_out, made, scifact, wice
 from ragstone.evaluation.measures import auroc
-from ragstone.models.verdict import WEIGHTS, evidence_of
 from ragstone.ports import Source
-from ragstone.text.support import FEATURES, support
-from ragstone.text.terms import terms
+from ragstone.verify.support import FEATURES, support
+from ragstone.verify.terms import terms
+from ragstone.verify.verdict import WEIGHTS, evidence_of
 
 Floats = NDArray[np.float64]
 

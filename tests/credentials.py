@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ragstone.caller import Role
+from ragstone.core.caller import Role
+from ragstone.core.records import ApiKey
 from ragstone.ports import StoredKey
-from ragstone.records import ApiKey
 from ragstone.service import Service
 from ragstone.service.keys import KeyGrant
 

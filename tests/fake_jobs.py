@@ -6,9 +6,9 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ragstone.errors import InputError, JobEnded, QueueFull, UnknownJob
+from ragstone.core.errors import InputError, JobEnded, QueueFull, UnknownJob
+from ragstone.core.turn import Ask, Principal
 from ragstone.service.jobs import ENDED, JobState, JobView, KindView
-from ragstone.turn import Ask, Principal
 
 Owned = tuple[Principal, JobView]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ragstone.answer import Answer, Citation, Usage
-from ragstone.chunk import Chunk
-from ragstone.conversation import Place
-from ragstone.errors import (
+from ragstone.core.answer import Answer, Citation, Usage
+from ragstone.core.chunk import Chunk
+from ragstone.core.conversation import ConversationKey
+from ragstone.core.errors import (
     Busy,
     EmptyQuestion,
     IndexUnavailable,
@@ -25,7 +25,7 @@ from ragstone.errors import (
     UnknownTopic,
     UnknownTrace,
 )
-from ragstone.events import (
+from ragstone.core.events import (
     Done,
     Event,
     Failed,
@@ -37,41 +37,41 @@ from ragstone.events import (
     Thinking,
     Token,
 )
-from ragstone.library.configured import Configured
-from ragstone.library.keys import LocalKeys
-from ragstone.library.prompts import LocalPrompts
-from ragstone.library.settings import LocalSettings
-from ragstone.ports import CacheFigures
-from ragstone.records import (
+from ragstone.core.records import (
     BlockedQuestion,
     By,
     Collection,
     DayUse,
     Document,
+    GuardDecision,
     QuestionTrace,
+    RecordedStage,
     Report,
-    Ruling,
-    StageTrace,
     StageUse,
     StrategyUse,
     Topic,
     TopicMatch,
     Use,
 )
+from ragstone.core.tool import ToolCall
+from ragstone.core.turn import Ask, Hit, Passage, Principal, SearchType, StageTrace, Turn
+from ragstone.ports import CacheFigures
 from ragstone.service import (
     CollectionSummary,
     FileFailure,
-    Found,
     IngestRequest,
     Overview,
     Progress,
+    SearchResult,
 )
-from ragstone.service.maintenance import Maintenance
+from ragstone.service.local.configured import Configured
+from ragstone.service.local.keys import LocalKeys
+from ragstone.service.local.prompts import LocalPrompts
+from ragstone.service.local.settings import LocalSettings
+from ragstone.service.maintenance import MaintenanceService
 from ragstone.service.reading import DocumentText
-from ragstone.service.statistics import Statistics
+from ragstone.service.statistics import StatisticsService
 from ragstone.settings import Settings
-from ragstone.tool import ToolCall
-from ragstone.turn import Ask, Hit, Passage, Principal, SearchType, Traced, Turn
 from tests.credentials import MemoryKeys
 from tests.fake_jobs import FakeJobs
 from tests.memory_store import MemorySettings, MemoryTemplates
@@ -106,7 +106,10 @@ PASSAGES = tuple(Passage(n, hit.chunk.text, hit) for n, hit in enumerate(HITS, 1
 CITATION = Citation(
     1, "d1", "c1", "Guide", "/docs/1.md", 1, ("Part", "Chapter"), 12, 20, "the answer is 42", 0.9
 )
-TRACE = (Traced("retrieve", 0.012, "done", "hybrid", "the default"), Traced("fuse", 0.001, "done"))
+TRACE = (
+    StageTrace("retrieve", 0.012, "done", "hybrid", "the default"),
+    StageTrace("fuse", 0.001, "done"),
+)
 
 
 ENDINGS = {
@@ -126,7 +129,7 @@ class FakeStatistics:
         self, tenant: str, limit: int, before: float | None = None, user: str | None = None
     ) -> list[QuestionTrace]:
         return [
-            QuestionTrace("one", 1.0, tenant, "ann", stages=(StageTrace("retrieve", 1, "done"),))
+            QuestionTrace("one", 1.0, tenant, "ann", stages=(RecordedStage("retrieve", 1, "done"),))
         ]
 
     async def trace(self, tenant: str, id: str, user: str | None = None) -> QuestionTrace:
@@ -154,7 +157,7 @@ class FakeReading:
 class FakeConversations:
     """Counts the letters of a room's name as tokens."""
 
-    async def tokens(self, place: Place, search_type: SearchType) -> int:
+    async def tokens(self, place: ConversationKey, search_type: SearchType) -> int:
         return len(place.room)
 
 
@@ -190,11 +193,11 @@ class FakeService:
     )
 
     @property
-    def statistics(self) -> Statistics:
+    def statistics(self) -> StatisticsService:
         return FakeStatistics()
 
     @property
-    def maintenance(self) -> Maintenance:
+    def maintenance(self) -> MaintenanceService:
         raise NotImplementedError
 
     async def function_calling(self, ask: Ask) -> Turn:
@@ -267,12 +270,12 @@ class FakeService:
         if ask.question == "bug":
             raise ZeroDivisionError("secret detail")
 
-    async def search(self, ask: Ask) -> Found:
+    async def search(self, ask: Ask) -> SearchResult:
         self.searched.append(ask)
         check(ask)
         if ask.question == "forbidden":
             raise QuestionBlocked("Ask HR.")
-        return Found(HITS[: ask.top_k], TRACE)
+        return SearchResult(HITS[: ask.top_k], TRACE)
 
     async def ingest(self, request: IngestRequest) -> AsyncIterator[Progress]:
         self.ingested.append(request)
@@ -345,11 +348,13 @@ class FakeService:
         )
         return [found] * min(limit, 2)
 
-    async def check_topics(self, tenant: str, question: str) -> Ruling:
+    async def check_topics(self, tenant: str, question: str) -> GuardDecision:
         for topic in self.forbidden.values():
             if topic.term in question:
-                return Ruling(True, "inquiry", "rules", TopicMatch(topic, "exact", 1.0, (0, 3)))
-        return Ruling(False)
+                return GuardDecision(
+                    True, "inquiry", "rules", TopicMatch(topic, "exact", 1.0, (0, 3))
+                )
+        return GuardDecision(False)
 
     async def cache_figures(self) -> CacheFigures:
         return CacheFigures("memory", True, 3, 2, 1, 4.5)

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ragstone.errors import EmbeddingMismatch
+from ragstone.core.errors import EmbeddingMismatch
+from ragstone.core.records import Collection
 from ragstone.ports import Embedder, Vectors
-from ragstone.records import Collection
 
 WIDTH = 32
 

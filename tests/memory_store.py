@@ -3,8 +3,8 @@
 import time
 from collections.abc import Mapping, Sequence
 
-from ragstone.records import SettingChange, SettingEdit, StoredSetting, TemplateVersion
-from ragstone.text.templates import described
+from ragstone.core.records import SettingChange, SettingEdit, StoredSetting, TemplateVersion
+from ragstone.language.templates import described
 
 
 class MemorySettings:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ragstone.turn import Ask, Principal
+from ragstone.core.turn import Ask, Principal
 
 
 @dataclass(frozen=True)

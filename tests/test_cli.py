@@ -12,14 +12,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from ragstone.cli import app
-from ragstone.errors import DataDirectoryInUse
-from ragstone.filters import And, AnyOf, Or, under
+from ragstone.cli import app, show
+from ragstone.cli.watch import changes
+from ragstone.core.errors import DataDirectoryInUse
+from ragstone.core.filters import And, AnyOf, Or, under
+from ragstone.core.turn import SearchOptions
 from ragstone.service import Service
 from ragstone.settings import Settings
-from ragstone.terminal import show
-from ragstone.terminal.watch import changes
-from ragstone.turn import Wanted
 from tests.fake_service import FakeService
 
 
@@ -31,7 +30,7 @@ def service(monkeypatch: pytest.MonkeyPatch) -> FakeService:
     async def connect(settings: Settings) -> AsyncIterator[Service]:
         yield fake
 
-    monkeypatch.setattr("ragstone.remote.connect", connect)
+    monkeypatch.setattr("ragstone.service.remote.connect", connect)
     return fake
 
 
@@ -152,7 +151,7 @@ def test_how_to_search(service: FakeService) -> None:
     )
     [asked] = service.searched
     assert asked.strategy == "dense"
-    assert asked.wanted == Wanted("ranks", 0.8, False, 0.4, 0.3, "paragraph", 1)
+    assert asked.wanted == SearchOptions("ranks", 0.8, False, 0.4, 0.3, "paragraph", 1)
     assert asked.where == And(
         (AnyOf("metadata.year", ("2024", 2024)), Or((under("/law"), under("/tax"))))
     )
@@ -203,7 +202,7 @@ def test_ingest_and_watch(
         yield
         yield
 
-    monkeypatch.setattr("ragstone.terminal.watch.changes", twice)
+    monkeypatch.setattr("ragstone.cli.watch.changes", twice)
     result = ragstone("ingest", str(tmp_path), "--watch")
     assert result.exit_code == 0
     assert [request.prune for request in service.ingested] == [False, True, True]
@@ -284,7 +283,7 @@ def test_a_data_directory_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
         raise DataDirectoryInUse("Another process has it.")
         yield
 
-    monkeypatch.setattr("ragstone.remote.connect", connect)
+    monkeypatch.setattr("ragstone.service.remote.connect", connect)
     result = ragstone("status")
     assert (result.exit_code, one_line(result)) == (1, "ragstone: Another process has it.\n")
 

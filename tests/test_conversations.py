@@ -12,22 +12,22 @@ import httpx2
 import pytest
 
 from ragstone import build
-from ragstone.app import create_app
-from ragstone.conversation import Place, place
-from ragstone.errors import StateUnavailable, UnknownRoom
-from ragstone.events import Done, Event, Failed, Note, Token
-from ragstone.library import Ragstone
-from ragstone.remote import RemoteRagstone
+from ragstone.core.conversation import ConversationKey, conversation_key
+from ragstone.core.errors import StateUnavailable, UnknownRoom
+from ragstone.core.events import Done, Event, Failed, Note, Token
+from ragstone.core.turn import Ask, Message, Principal, Turn
+from ragstone.http.app import create_app
 from ragstone.service import IngestRequest
+from ragstone.service.local import Ragstone
+from ragstone.service.remote import RemoteRagstone
 from ragstone.settings import ConversationSettings, DbSettings, Settings
-from ragstone.turn import Ask, Message, Principal, Turn
 from tests.http_server import running
 from tests.mongo_server import mongo_server
 
 pytestmark = pytest.mark.slow
 
 TEXT = "Frank Zappa was an American musician. Frank Zappa was born in Baltimore in 1940."
-HERE = place(Principal(), "r1")
+HERE = conversation_key(Principal(), "r1")
 
 
 @asynccontextmanager
@@ -167,7 +167,7 @@ async def test_an_export_has_blocks_or_can_be_read_with_its_sources(ragstone: Ra
 
 async def test_the_same_through_a_server(ragstone: Ragstone) -> None:
     await asked(ragstone, "Where was Frank Zappa born?", room="a/b ?#%é")
-    here = place(Principal(), "a/b ?#%é")
+    here = conversation_key(Principal(), "a/b ?#%é")
     with running(create_app(ragstone, Settings(), "token")) as url:
         remote = RemoteRagstone(url, "token")
         local = ragstone.conversations
@@ -184,7 +184,7 @@ async def test_the_same_through_a_server(ragstone: Ragstone) -> None:
         assert await remote.conversations.take_in(Principal(user="bob"), text) == 1
         assert (await local.rooms(Principal(user="bob"))).rooms[0].room == "a/b ?#%é"
         with pytest.raises(UnknownRoom):
-            await remote.conversations.delete(Place("default", "local", "other"))
+            await remote.conversations.delete(ConversationKey("default", "local", "other"))
         await remote.conversations.delete(here)
         assert (await remote.conversations.forget(Principal())).rooms == 0
         assert (await remote.conversations.rooms(Principal())).total == 0

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import yaml
 
-from ragstone.metrics import Metrics
 from ragstone.settings import Settings
+from ragstone.telemetry.metrics import Metrics
 
 DEPLOY = Path(__file__).parents[1] / "deploy"
 

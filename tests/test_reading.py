@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone import build
-from ragstone.errors import UnknownCollection, UnknownDocument
-from ragstone.library.reading import joined
+from ragstone.core.errors import UnknownCollection, UnknownDocument
+from ragstone.core.turn import Principal
 from ragstone.service import IngestRequest
+from ragstone.service.local.reading import joined
 from ragstone.settings import Settings
-from ragstone.turn import Principal
-from tests.stages.samples import a_chunk
+from tests.engine.samples import a_chunk
 
 
 @given(st.text(min_size=1, max_size=200), st.integers(1, 40), st.integers(0, 20))

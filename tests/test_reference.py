@@ -9,7 +9,7 @@ import typer.main
 from pydantic import BaseModel
 
 from ragstone.cli import app
-from ragstone.recipe import recipes
+from ragstone.recipes.recipe import recipes
 from ragstone.reference import FILE, reference
 from ragstone.settings import Settings
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from ragstone.language.late_interaction import EncodedQuestion, TokenVectors
 from ragstone.ports import Embedder, LateEmbedder
-from ragstone.text.late_interaction import EncodedQuestion, TokenVectors
 
 BATCH = 512
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from benchmarks.common import eval_data
 from benchmarks.peers import embedded
 from benchmarks.peers.exported import Exported
-from ragstone.build import open_kit
-from ragstone.chunk import Chunk
+from ragstone.build import open_adapters
+from ragstone.core.chunk import Chunk
 from ragstone.evaluation import dataset
 from ragstone.evaluation.dataset import Question
 from ragstone.evaluation.indexed import chunks_of, collection_of
@@ -18,10 +18,10 @@ async def export(name: str, limit: int | None, directory: Path) -> tuple[Path, l
     folder = eval_data() / name
     asked = [q for q in dataset.questions(folder, "dev", limit) if q.answerable and q.relevant]
     entries = dataset.corpus(folder)
-    async with open_kit(Settings(ragstone_data=directory / "kit")) as (kit, _, _):
-        collection = collection_of(entries, kit)
+    async with open_adapters(Settings(ragstone_data=directory / "kit")) as (adapters, _, _):
+        collection = collection_of(entries, adapters)
         chunks = [c for entry in entries for c in chunks_of(entry, collection, IngestSettings())]
-        embedder = kit.embedders.of(collection)
+        embedder = adapters.embedders.of(collection)
         texts = [" ".join(question.text.split()) for question in asked]
         exported = Exported(
             language=collection.language,

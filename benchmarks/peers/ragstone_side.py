@@ -16,18 +16,18 @@ import numpy as np
 from benchmarks.peers.embedded import read_packed, read_questions
 from benchmarks.peers.exported import Exported
 from benchmarks.peers.side import DEPTH, Search, main
-from ragstone.build import open_kit
-from ragstone.chunk import Chunk
-from ragstone.engine import Engine
+from ragstone.build import open_adapters
+from ragstone.core.chunk import Chunk
+from ragstone.core.records import Collection
+from ragstone.core.turn import Ask
+from ragstone.engine.runner import Engine
 from ragstone.evaluation.indexed import NAME
+from ragstone.language.late_interaction import EncodedQuestion
 from ragstone.models.minilm import MiniLm
 from ragstone.models.multilingual import MultilingualE5
-from ragstone.ports import Embedder, Kit, Vectors
-from ragstone.recipe import search_recipes
-from ragstone.records import Collection
+from ragstone.ports import Adapters, Embedder, Vectors
+from ragstone.recipes.recipe import search_recipes
 from ragstone.settings import RagSettings, Settings, SpellingSettings
-from ragstone.text.late_interaction import EncodedQuestion
-from ragstone.turn import Ask
 
 BATCH = 500
 
@@ -82,32 +82,34 @@ def opened(data: Exported) -> Iterator[Mapping[str, Search]]:
     with tempfile.TemporaryDirectory() as directory, asyncio.Runner() as runner:
         stack = AsyncExitStack()
         try:
-            kit = runner.run(_filled(stack, Path(directory), data))
+            adapters = runner.run(_filled(stack, Path(directory), data))
             yield {
-                name: _search(runner, Engine(kit, search_recipes(settings)))
+                name: _search(runner, Engine(adapters, search_recipes(settings)))
                 for name, settings in RECIPES.items()
             }
         finally:
             runner.run(stack.aclose())
 
 
-async def _filled(stack: AsyncExitStack, directory: Path, data: Exported) -> Kit:
-    kit, _, _ = await stack.enter_async_context(open_kit(Settings(ragstone_data=directory)))
+async def _filled(stack: AsyncExitStack, directory: Path, data: Exported) -> Adapters:
+    adapters, _, _ = await stack.enter_async_context(
+        open_adapters(Settings(ragstone_data=directory))
+    )
     known = dict(zip(data.questions, read_questions(Path(data.asked)), strict=True))
-    usual = kit.embedders.for_text(data.language)
+    usual = adapters.embedders.for_text(data.language)
     embedder = KnownMiniLm(known) if isinstance(usual, MiniLm) else KnownE5(known)
     collection = Collection(
         "default", NAME, usual.name, usual.fingerprint, usual.dimensions, data.language
     )
-    await kit.index.create(collection)
-    await kit.catalog.put_collection(collection)
+    await adapters.index.create(collection)
+    await adapters.catalog.put_collection(collection)
     vectors, packed = np.load(data.passages)["vectors"], read_packed(Path(data.passages))
     for start in range(0, len(data.chunks), BATCH):
         some = slice(start, start + BATCH)
         chunks = [Chunk.from_payload(payload) for payload in data.chunks[some]]
-        await kit.index.upsert(collection, chunks, vectors[some], packed and packed[some])
-    await kit.index.optimize(collection)
-    return replace(kit, embedders=OneEmbedder(embedder))
+        await adapters.index.upsert(collection, chunks, vectors[some], packed and packed[some])
+    await adapters.index.optimize(collection)
+    return replace(adapters, embedders=OneEmbedder(embedder))
 
 
 def _search(runner: asyncio.Runner, engine: Engine) -> Search:

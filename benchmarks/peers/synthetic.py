@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.peers import embedded
 from benchmarks.peers.export import payload
 from benchmarks.peers.exported import Exported
-from ragstone.chunk import Chunk
+from ragstone.core.chunk import Chunk
 from ragstone.models.minilm import MiniLm
 
 CHUNKS = 100_000

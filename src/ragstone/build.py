@@ -8,67 +8,69 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from ragstone.engine import Engine
-from ragstone.errors import ConfigError
+from ragstone.agent.tools.configured import toolbox
+from ragstone.answer.extractive.extractive import Extractive
+from ragstone.answer.extractive.token_closeness import TokenCloseness
+from ragstone.core.errors import ConfigError
+from ragstone.core.records import Collection
+from ragstone.engine.room_queue import RoomQueue
+from ragstone.engine.runner import Engine
+from ragstone.guard.topic_index import TopicCollection
 from ragstone.index.connect import ELSEWHERE, connect
-from ragstone.index.topics import TopicCollection
 from ragstone.ingest.handed import Spool
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ingest.vocabulary import VocabularyReader
 from ragstone.jobs.runner import Runner, Work
-from ragstone.library import Ragstone
-from ragstone.library.configured import Configured, ConfiguredAnswers
-from ragstone.library.jobs import LocalJobs
-from ragstone.library.maintenance import LocalMaintenance
-from ragstone.library.removal import Removal
-from ragstone.library.work import works
 from ragstone.models.configured_chat import chat_model, ensemble, with_standby
 from ragstone.models.embedders import ConfiguredEmbedders
-from ragstone.models.extractive import Extractive
-from ragstone.models.held_tokens import HeldTokens
-from ragstone.models.intent_examples import IntentClassifier
-from ragstone.models.late_interaction import LateInteraction
-from ragstone.models.listwise import ListwiseReranker
-from ragstone.models.sampled_rarity import SampledRarity
-from ragstone.models.token_closeness import TokenCloseness
 from ragstone.models.token_counter import token_counter
-from ragstone.models.verdict import LocalChecker
 from ragstone.ports import (
+    Adapters,
     Catalog,
     Checker,
     ChunkIndex,
     Completer,
-    Kit,
     Profile,
     Reranker,
     Retriever,
     Templates,
 )
-from ragstone.records import Collection
-from ragstone.room_queue import RoomQueue
+from ragstone.retrieve.held_tokens import HeldTokens
+from ragstone.retrieve.rerankers.late_interaction import LateInteraction
+from ragstone.retrieve.rerankers.listwise import ListwiseReranker
+from ragstone.retrieve.sampled_rarity import SampledRarity
+from ragstone.service.local import Ragstone
+from ragstone.service.local.configured import Configured, ConfiguredAnswers
+from ragstone.service.local.jobs import LocalJobs
+from ragstone.service.local.maintenance import LocalMaintenance
+from ragstone.service.local.opening import open_cache, open_templates
+from ragstone.service.local.removal import Removal
+from ragstone.service.local.work import works
 from ragstone.settings import IndexSettings, Settings, StateSettings
-from ragstone.state.catalog import SqlCatalog
-from ragstone.state.connect import address, open_state
-from ragstone.state.conversation_store import open_conversations
-from ragstone.state.database import Database
-from ragstone.state.dump import SqlDump
-from ragstone.state.jobs import SqlJobs
-from ragstone.state.keys import SqlKeys
-from ragstone.state.lock import locked
-from ragstone.state.move import move
-from ragstone.state.opening import open_cache, open_templates
-from ragstone.state.settings import SqlSettings
-from ragstone.state.topics import SqlTopics
-from ragstone.state.traces import SqlTraces
-from ragstone.state.vocabulary import SqlVocabulary
-from ragstone.state.workers import SqlWorkers
-from ragstone.tools.configured import toolbox
+from ragstone.store.connect import address, open_state
+from ragstone.store.conversation_store import open_conversations
+from ragstone.store.lock import locked
+from ragstone.store.sql.catalog import SqlCatalog
+from ragstone.store.sql.database import Database
+from ragstone.store.sql.dump import SqlDump
+from ragstone.store.sql.jobs import SqlJobs
+from ragstone.store.sql.keys import SqlKeys
+from ragstone.store.sql.move import move
+from ragstone.store.sql.settings import SqlSettings
+from ragstone.store.sql.topics import SqlTopics
+from ragstone.store.sql.traces import SqlTraces
+from ragstone.store.sql.vocabulary import SqlVocabulary
+from ragstone.store.sql.workers import SqlWorkers
+from ragstone.understand.intent_examples import IntentClassifier
+from ragstone.verify.verdict import LocalChecker
 
 log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
-async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmbedders, Database]]:
+async def open_adapters(
+    settings: Settings,
+) -> AsyncIterator[tuple[Adapters, ConfiguredEmbedders, Database]]:
     """Open the data directory; raises DataDirectoryInUse, ConfigError, StateUnavailable."""
     data = settings.ragstone_data.expanduser().absolute()
     async with AsyncExitStack() as stack:
@@ -106,7 +108,7 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
         days = settings.rag.forbidden_log_days
         topics = await TopicCollection.open(SqlTopics(database), embedders, days)
         stack.push_async_callback(topics.aclose)
-        kit = Kit(
+        adapters = Adapters(
             index,
             catalog,
             embedders,
@@ -137,7 +139,7 @@ async def open_kit(settings: Settings) -> AsyncIterator[tuple[Kit, ConfiguredEmb
         for collection in await catalog.collections():
             await index.create(collection)
             await _warn_if_lost(collection, catalog, index)
-        yield kit, embedders, database
+        yield adapters, embedders, database
 
 
 def checker() -> Checker:
@@ -195,17 +197,19 @@ async def move_state(
 async def open(settings: Settings, work: Mapping[str, Work] = {}) -> AsyncIterator[Ragstone]:
     """A Ragstone on the data directory of `settings`, closed at the end. `work` are kinds of jobs
     that it does besides its own."""
-    async with open_kit(settings) as (kit, embedders, database):
-        reader = await _reader(settings, kit)
-        pipeline = Pipeline(kit.index, kit.catalog, kit.embedders, settings.ingest, reader)
+    async with open_adapters(settings) as (adapters, embedders, database):
+        reader = await _reader(settings, adapters)
+        pipeline = Pipeline(
+            adapters.index, adapters.catalog, adapters.embedders, settings.ingest, reader
+        )
         data = settings.ragstone_data.expanduser().absolute()
         await asyncio.to_thread(Spool(data).sweep)
         searching = asyncio.Semaphore(settings.rag.parallel or (os.cpu_count() or 1) + 1)
         waits = settings.conversation
-        rooms = RoomQueue(kit.conversations, waits.wait_seconds, waits.max_waiting)
+        rooms = RoomQueue(adapters.conversations, waits.wait_seconds, waits.max_waiting)
         configured = Configured(settings)
-        answers = Engine(kit, configured.answering, searching=searching, rooms=rooms)
-        removal, store = Removal(kit, pipeline), SqlJobs(database)
+        answers = Engine(adapters, configured.answering, searching=searching, rooms=rooms)
+        removal, store = Removal(adapters, pipeline), SqlJobs(database)
         runner = Runner(
             store,
             SqlWorkers(database),
@@ -215,9 +219,9 @@ async def open(settings: Settings, work: Mapping[str, Work] = {}) -> AsyncIterat
             shared=bool(queue_url(settings)),
         )
         ragstone = Ragstone(
-            kit,
+            adapters,
             answers,
-            Engine(kit, configured.searching, searching=searching),
+            Engine(adapters, configured.searching, searching=searching),
             pipeline,
             removal,
             LocalJobs(store, runner, settings.jobs),
@@ -225,7 +229,7 @@ async def open(settings: Settings, work: Mapping[str, Work] = {}) -> AsyncIterat
             embedders.usable,
             data,
             configured,
-            LocalMaintenance(kit, pipeline),
+            LocalMaintenance(adapters, pipeline),
             settings.jobs.delete_at_once,
         )
         try:
@@ -242,12 +246,12 @@ def queue_url(settings: Settings) -> str:
     return settings.jobs.url or address(settings.state)
 
 
-async def _reader(settings: Settings, kit: Kit) -> VocabularyReader | None:
+async def _reader(settings: Settings, adapters: Adapters) -> VocabularyReader | None:
     """Who keeps the vocabularies; it begins with what an earlier process left unread."""
-    if not settings.spelling.enabled or kit.vocabulary is None:
+    if not settings.spelling.enabled or adapters.vocabulary is None:
         return None
-    reader = VocabularyReader(kit.index, kit.vocabulary)
-    for collection in await kit.catalog.collections():
+    reader = VocabularyReader(adapters.index, adapters.vocabulary)
+    for collection in await adapters.catalog.collections():
         reader.wake(collection)
     return reader
 
@@ -268,20 +272,22 @@ def _elsewhere(settings: Settings) -> Retriever | None:
     scheme = settings.index.url.split("+", 1)[0]
     if scheme not in ELSEWHERE:
         return None
-    from ragstone.index.elsewhere import Elsewhere, KnowledgeBase, RetrievalService
+    from ragstone.index.external_retriever import ExternalRetriever, KnowledgeBase, RetrievalService
 
-    return Elsewhere(settings.index, KnowledgeBase() if scheme == "kdb" else RetrievalService())
+    return ExternalRetriever(
+        settings.index, KnowledgeBase() if scheme == "kdb" else RetrievalService()
+    )
 
 
 def _reranker(settings: Settings, chat: Completer | None, templates: Templates) -> Reranker | None:
     """The reranker that the settings name, None for late interaction."""
     rerank = settings.rerank
     if rerank.model_path:
-        from ragstone.models.cross_encoder import CrossEncoder
+        from ragstone.retrieve.rerankers.cross_encoder import CrossEncoder
 
         return CrossEncoder(rerank)
     if rerank.base_url:
-        from ragstone.models.remote_reranker import RemoteReranker
+        from ragstone.retrieve.rerankers.remote import RemoteReranker
 
         return RemoteReranker(rerank)
     if rerank.model == "llm":

@@ -11,16 +11,17 @@ from typing import Any, get_args
 
 import typer.main
 
-from ragstone import errors, events, registry
+from ragstone.agent.tool_agent import ToolAgent
+from ragstone.answer.rounds import Rounds
 from ragstone.cli import app
-from ragstone.recipe import other_recipes, recipes
+from ragstone.conversation.converse import Converse
+from ragstone.core import errors, events
+from ragstone.engine.stage import Stage
+from ragstone.language.templates import PROMPTS
+from ragstone.recipes import setting_table as registry
+from ragstone.recipes.recipe import other_recipes, recipes
+from ragstone.retrieve.grade_passages import GradePassages
 from ragstone.settings import Settings, aliases
-from ragstone.stage import Stage
-from ragstone.stages.act import Act
-from ragstone.stages.appraise import Appraise
-from ragstone.stages.converse import Converse
-from ragstone.stages.rounds import Rounds
-from ragstone.text.templates import PROMPTS
 
 FILE = "reference.md"
 
@@ -77,9 +78,9 @@ def _stages() -> Iterator[str]:
     known = recipes(Settings())
     standard, maximum = known["standard"], known["maximum"]
     rounds = [stage for stage in maximum.stages if isinstance(stage, Rounds)]
-    inside = [stage for one in rounds for stage in one.stages if isinstance(stage, Appraise)]
+    inside = [stage for one in rounds for stage in one.stages if isinstance(stage, GradePassages)]
     others = [one["standard"].stages for one in other_recipes(Settings()).values()]
-    apart = [stage for one in others for stage in one if isinstance(stage, Act | Converse)]
+    apart = [stage for one in others for stage in one if isinstance(stage, ToolAgent | Converse)]
     for stage in (*standard.stages, *rounds, *inside, *apart, *standard.tail):
         yield f"\n### {stage.name}\n\n{_doc(type(stage))}\n\nFails {stage.fails}."
         yield "\n\n| option | default | what it is |\n| --- | --- | --- |\n"

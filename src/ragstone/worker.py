@@ -5,7 +5,7 @@ import signal
 from collections.abc import Callable
 
 from ragstone import build
-from ragstone.errors import ConfigError
+from ragstone.core.errors import ConfigError
 from ragstone.evaluation.job import evaluations
 from ragstone.settings import Settings
 

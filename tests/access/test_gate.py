@@ -9,9 +9,9 @@ from starlette.datastructures import Headers
 
 from ragstone.access import setup
 from ragstone.access.gate import Gate
-from ragstone.caller import LOCAL, OPERATOR, Caller
-from ragstone.errors import StateUnavailable, Unauthorized
-from ragstone.library.keys import LocalKeys
+from ragstone.core.caller import LOCAL, OPERATOR, Caller
+from ragstone.core.errors import StateUnavailable, Unauthorized
+from ragstone.service.local.keys import LocalKeys
 from ragstone.settings import AuthSettings
 from tests.access.issuer import AUDIENCE, ISSUER, Issuer, issuing, token
 from tests.credentials import MemoryKeys, a_key

@@ -7,8 +7,8 @@ from pydantic import SecretStr
 from starlette.datastructures import Headers
 
 from ragstone.access.proxy import TrustedProxy
-from ragstone.caller import Caller
-from ragstone.errors import Unauthorized
+from ragstone.core.caller import Caller
+from ragstone.core.errors import Unauthorized
 from ragstone.settings import AuthSettings
 
 SAID = {

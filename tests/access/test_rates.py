@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ragstone.access.rates import LocalRates, Rates
 from ragstone.access.shared_rates import SharedRates
-from ragstone.errors import ConfigError
+from ragstone.core.errors import ConfigError
 from tests.redis_server import RedisServer, redis_server
 
 

@@ -11,11 +11,11 @@ from ragstone.access.asking import ASKING
 from ragstone.access.limited import Limited
 from ragstone.access.rates import LocalRates
 from ragstone.access.slots import Slots
-from ragstone.caller import Caller
-from ragstone.errors import RequestTimeout, TooManyRequests
-from ragstone.events import Done, Failed
+from ragstone.core.caller import Caller
+from ragstone.core.errors import RequestTimeout, TooManyRequests
+from ragstone.core.events import Done, Failed
+from ragstone.core.turn import Ask
 from ragstone.service import Service
-from ragstone.turn import Ask
 from tests.fake_service import WORDS, FakeService
 
 EVA = Caller(key="key:eva")

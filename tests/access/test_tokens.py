@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ragstone.access.jwks import KeySet
 from ragstone.access.tokens import Tokens
-from ragstone.errors import Unauthorized, Unavailable
+from ragstone.core.errors import Unauthorized, Unavailable
 from ragstone.settings import AuthSettings
 from tests.access.issuer import (
     AUDIENCE,

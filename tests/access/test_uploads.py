@@ -3,7 +3,7 @@
 import pytest
 
 from ragstone.access.uploads import check_type
-from ragstone.errors import WrongType
+from ragstone.core.errors import WrongType
 
 
 @pytest.mark.parametrize("name", ["a.pdf", "A.PDF", "x/y.b.docx", ".a.docx"])

@@ -10,16 +10,16 @@ from sqlalchemy import Table, select
 from ragstone.backup.back_up import back_up
 from ragstone.backup.doctor import Doctor
 from ragstone.backup.restore import restore
-from ragstone.chunk import Chunk
-from ragstone.index.edge import EdgeIndex
+from ragstone.core.chunk import Chunk
+from ragstone.core.records import Collection
+from ragstone.index.edge.index import EdgeIndex
 from ragstone.ingest.pipeline import Pipeline
-from ragstone.records import Collection
 from ragstone.service import IngestRequest
 from ragstone.service.maintenance import Upkeep
 from ragstone.settings import IngestSettings
-from ragstone.state.catalog import SqlCatalog
-from ragstone.state.database import Database, open_database
-from ragstone.state.dump import SqlDump
+from ragstone.store.sql.catalog import SqlCatalog
+from ragstone.store.sql.database import Database, open_database
+from ragstone.store.sql.dump import SqlDump
 from tests.databases import DatabaseOpener
 from tests.hashing import OneEmbedder
 

@@ -12,11 +12,11 @@ from sqlalchemy import create_engine
 
 from ragstone.backup.archive import ArchiveReader
 from ragstone.backup.back_up import back_up
-from ragstone.errors import ConfigError, InputError
+from ragstone.core.errors import ConfigError, InputError
 from ragstone.ports.jobs import NewJob
-from ragstone.state.jobs import SqlJobs
-from ragstone.state.migrations import upgrade
-from ragstone.state.tables import documents, jobs, statistics
+from ragstone.store.sql.jobs import SqlJobs
+from ragstone.store.sql.migrations import upgrade
+from ragstone.store.sql.tables import documents, jobs, statistics
 from tests.backup.house import House, opened
 from tests.databases import DatabaseOpener
 

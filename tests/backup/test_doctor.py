@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.filters import eq
-from ragstone.state.tables import documents
+from ragstone.core.filters import eq
+from ragstone.store.sql.tables import documents
 from tests.backup.house import House, opened
 
 

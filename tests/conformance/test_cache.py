@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragstone.answer import Answer, Citation, Verdict
-from ragstone.chunk import Chunk
+from ragstone.cache.local import LocalCache
+from ragstone.cache.redis import RedisCache
+from ragstone.core.answer import Answer, Citation, Verdict
+from ragstone.core.chunk import Chunk
+from ragstone.core.turn import Hit, Passage
 from ragstone.ports import Cache, Kept, Vectors
-from ragstone.state.cache import LocalCache
-from ragstone.state.cache_redis import RedisCache
-from ragstone.turn import Hit, Passage
 from tests.redis_server import RedisServer, redis_server
 
 TTL = 100.0

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from ragstone.errors import UnknownCollection
+from ragstone.core.errors import UnknownCollection
+from ragstone.core.records import Collection, Document
 from ragstone.ports import Catalog, Edition
-from ragstone.records import Collection, Document
-from ragstone.state.catalog import SqlCatalog
+from ragstone.store.sql.catalog import SqlCatalog
 from tests.databases import DatabaseOpener
 
 Opener = Callable[[Path], AbstractAsyncContextManager[Catalog]]
@@ -40,7 +40,7 @@ async def catalog(opener: Opener, tmp_path: Path) -> AsyncIterator[Catalog]:
 
 
 async def hidden(catalog: Catalog) -> frozenset[str]:
-    async with catalog.seeing() as names:
+    async with catalog.snapshot() as names:
         return names
 
 
@@ -248,7 +248,7 @@ async def test_drained_waits_for_earlier_readers_only(catalog: Catalog) -> None:
     entered = asyncio.Event()
 
     async def read() -> None:
-        async with catalog.seeing():
+        async with catalog.snapshot():
             entered.set()
             await leave.wait()
 
@@ -256,7 +256,7 @@ async def test_drained_waits_for_earlier_readers_only(catalog: Catalog) -> None:
     await entered.wait()
     waiting = asyncio.create_task(catalog.drained())
     await asyncio.sleep(0)
-    async with catalog.seeing():
+    async with catalog.snapshot():
         assert not waiting.done()
         leave.set()
         await asyncio.wait_for(waiting, 5)
@@ -265,7 +265,7 @@ async def test_drained_waits_for_earlier_readers_only(catalog: Catalog) -> None:
 
 async def test_a_cancelled_reader_does_not_hold_up_draining(catalog: Catalog) -> None:
     async def read() -> None:
-        async with catalog.seeing():
+        async with catalog.snapshot():
             await asyncio.sleep(60)
 
     reader = asyncio.create_task(read())
@@ -277,12 +277,12 @@ async def test_a_cancelled_reader_does_not_hold_up_draining(catalog: Catalog) ->
 
 
 async def test_begin_waits_for_searches_that_do_not_know_the_version(catalog: Catalog) -> None:
-    async with catalog.seeing() as names:
+    async with catalog.snapshot() as names:
         begun = asyncio.create_task(catalog.begin(DOC))
         done, _ = await asyncio.wait([begun], timeout=0.2)
         assert not done
         assert names == frozenset()
-        async with catalog.seeing() as later:
+        async with catalog.snapshot() as later:
             assert later == {"d1@1"}
     assert await asyncio.wait_for(begun, 5) == 1
 
@@ -306,7 +306,7 @@ async def test_readers_never_see_a_mixture_or_a_gap(catalog: Catalog) -> None:
     async def search(writers: "asyncio.Future[list[None]]") -> None:
         nonlocal seen
         while not writers.done():
-            async with catalog.seeing() as names:
+            async with catalog.snapshot() as names:
                 before = sorted(index - names)
                 await asyncio.sleep(0.001)
                 assert sorted(index - names) == before

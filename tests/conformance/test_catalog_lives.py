@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
+from ragstone.core.records import Document
 from ragstone.ports import Catalog
-from ragstone.records import Document
 from tests.conformance.test_catalog import LAW, Opener, opener
 
 __all__ = ["opener"]
@@ -148,7 +148,7 @@ class Lives(RuleBasedStateMachine):
 
 
 async def _hidden(catalog: Catalog) -> frozenset[str]:
-    async with catalog.seeing() as names:
+    async with catalog.snapshot() as names:
         return names
 
 

@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from qdrant_client import AsyncQdrantClient
 
-from ragstone.chunk import Chunk
-from ragstone.errors import InputError, InvalidFilter
-from ragstone.filters import (
+from ragstone.core.chunk import Chunk
+from ragstone.core.errors import InputError, InvalidFilter
+from ragstone.core.filters import (
     EVERYTHING,
     And,
     AnyOf,
@@ -30,13 +30,13 @@ from ragstone.filters import (
     readable,
     under,
 )
-from ragstone.index.edge import EdgeIndex
-from ragstone.index.elasticsearch import ElasticsearchIndex
-from ragstone.index.postgres import PostgresIndex
-from ragstone.index.qdrant import QdrantIndex
+from ragstone.core.records import Collection
+from ragstone.core.turn import Principal
+from ragstone.index.edge.index import EdgeIndex
+from ragstone.index.elasticsearch.index import ElasticsearchIndex
+from ragstone.index.postgres.index import PostgresIndex
+from ragstone.index.qdrant.index import QdrantIndex
 from ragstone.ports import ChunkIndex, Search
-from ragstone.records import Collection
-from ragstone.turn import Principal
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Payload indexes have no effect"),

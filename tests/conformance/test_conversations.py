@@ -14,18 +14,27 @@ import pytest
 from pydantic import SecretStr
 from pymongo import AsyncMongoClient
 
-from ragstone.answer import Answer, Citation, Finish, Sufficiency, Usage, Verdict
-from ragstone.block import BlockMessage, dump_block, load_block
-from ragstone.conversation import Entry, Place, entry, place
-from ragstone.errors import ConfigError
+from ragstone.core.answer import Answer, Citation, Finish, Sufficiency, Usage, Verdict
+from ragstone.core.conversation import ConversationKey, StoredTurn, conversation_key, entry
+from ragstone.core.conversation_turn import TurnMessage, dump_turn, load_turn
+from ragstone.core.errors import ConfigError
+from ragstone.core.records import Report, StrategyUse
+from ragstone.core.turn import (
+    Ask,
+    Message,
+    Plan,
+    Principal,
+    RankedList,
+    SearchType,
+    StageTrace,
+    Turn,
+)
+from ragstone.engine.room_queue import RoomQueue
 from ragstone.ports import Conversations, History, Lease
-from ragstone.records import Report, StrategyUse
-from ragstone.room_queue import RoomQueue
 from ragstone.settings import ConversationSettings, Settings, load
-from ragstone.state.conversation_store import mongo_url, open_conversations
-from ragstone.state.database import Database, open_database
-from ragstone.state.mongo import kept as bson_values
-from ragstone.turn import Ask, Message, Plan, Principal, RankedList, SearchType, Traced, Turn
+from ragstone.store.conversation_store import mongo_url, open_conversations
+from ragstone.store.mongo.connection import kept as bson_values
+from ragstone.store.sql.database import Database, open_database
 from tests.mongo_server import MongoServer, mongo_server
 
 EVA = Principal("acme", "eva")
@@ -84,23 +93,23 @@ def a_turn(
         answer=answer,
         verdicts=(Verdict("So [1].", "supported", 0.9, CITED),),
         usage=Usage(100, 20, 1, cost),
-        trace=(Traced("retrieve", 0.1, "done", "3 dense"),),
+        trace=(StageTrace("retrieve", 0.1, "done", "3 dense"),),
     )
 
 
-def at(room: str = "r1", who: Principal = EVA, user_id: str = "") -> Place:
-    return place(who, room, user_id)
+def at(room: str = "r1", who: Principal = EVA, user_id: str = "") -> ConversationKey:
+    return conversation_key(who, room, user_id)
 
 
 async def say(store: Store, *turns: Turn, now: float | None = None) -> None:
     for turn in turns:
-        here = place(turn.ask.principal, turn.ask.room or "", turn.ask.user_id)
+        here = conversation_key(turn.ask.principal, turn.ask.room or "", turn.ask.user_id)
         await store.conversations.append(here, entry(turn, time.time() if now is None else now))
 
 
 async def heard(
     store: Store,
-    here: Place | None = None,
+    here: ConversationKey | None = None,
     search_type: SearchType = "rag",
     classes: tuple[str, ...] = (),
     most: int = 10,
@@ -185,11 +194,11 @@ async def test_nobody_else_sees_a_room(store: Store, other: Principal) -> None:
     assert await heard(store) == ["eva's"]
 
 
-def working(turn: Turn) -> Entry:
+def working(turn: Turn) -> StoredTurn:
     """The turn while its tools are called."""
     kept = entry(replace(turn, answer=Answer(finish="cancelled")), 1.0)
-    called = BlockMessage("assistant", "", ({"id": "c1", "function": {"a.b": 2**70}},))
-    result = BlockMessage("tool", "found", (), "c1", "search", "2026-01-01T00:00:00+00:00")
+    called = TurnMessage("assistant", "", ({"id": "c1", "function": {"a.b": 2**70}},))
+    result = TurnMessage("tool", "found", (), "c1", "search", "2026-01-01T00:00:00+00:00")
     said = (*kept.block.conversations, called, result)
     block = replace(kept.block, status="idle", is_tool_block=True, conversations=said)
     return replace(kept, block=replace(block, is_error=False))
@@ -203,7 +212,7 @@ async def test_given_a_turn_with_tools_when_it_is_over_then_only_the_answer_stay
     [unfinished] = await store.conversations.entries(at(), 10)
     assert [m.role for m in unfinished.block.conversations] == ["user", "assistant", "tool"]
     assert unfinished.block.conversations[2].tool_call_id == "c1"
-    tools = (BlockMessage("assistant", "", ({"id": "c1"},)), BlockMessage("tool", "found"))
+    tools = (TurnMessage("assistant", "", ({"id": "c1"},)), TurnMessage("tool", "found"))
     await store.conversations.append(at(), entry(turn, 2.0, tools))
     [found] = await store.conversations.entries(at(), 10)
     assert found.block.is_tool_block
@@ -349,7 +358,7 @@ async def test_of_many_who_take_a_lease_at_once_one_gets_it(store: Store) -> Non
 async def test_statistics_add_up_by_day_and_strategy_of_one_tenant(store: Store) -> None:
     found = (RankedList("bm25", "Why?", ()),)
     searched = replace(a_turn(), plan=Plan(strategy="bm25"), lists=found)
-    unrated = replace(searched, answer=None, trace=(Traced("retrieve", 0.3, "done"),))
+    unrated = replace(searched, answer=None, trace=(StageTrace("retrieve", 0.3, "done"),))
     others = (a_turn(finish="refused", cost=None), a_turn(finish="blocked", search_type="gpt"))
     await asyncio.gather(*(store.history.save(t) for t in (searched, unrated, *others)))
     await store.history.save(a_turn(who=Principal("bolt", "eva")))
@@ -370,7 +379,7 @@ async def test_statistics_add_up_by_day_and_strategy_of_one_tenant(store: Store)
 async def test_blocks_have_the_fields_of_the_document(store: Store) -> None:
     await say(store, a_turn())
     [found] = await store.conversations.entries(at(), 1)
-    dumped = dump_block(found.block)
+    dumped = dump_turn(found.block)
     assert list(dumped) == [
         "version",
         "status",
@@ -384,7 +393,7 @@ async def test_blocks_have_the_fields_of_the_document(store: Store) -> None:
         "is_error",
         "result",
     ]
-    assert load_block(dumped) == found.block
+    assert load_turn(dumped) == found.block
 
 
 async def test_two_servers_on_one_store_let_one_turn_of_a_room_at_a_time(store: Store) -> None:
@@ -415,7 +424,7 @@ async def test_documents_in_mongodb_have_the_shapes_of_the_document(mongo: Mongo
     async with AsyncMongoClient(mongo.url) as client:
         [block] = await client["shapes"]["blocks"].find({}).to_list()
         [sums] = await client["shapes_statistics"]["rag"].find({}).to_list()
-    wanted = dump_block(entry(turn, 0.0).block)
+    wanted = dump_turn(entry(turn, 0.0).block)
     assert {name: type(block[name]) for name in wanted} == {n: type(v) for n, v in wanted.items()}
     assert block["result"] == bson_values(wanted["result"])
     assert {name: sums[name] for name in ("user_id", "room_id", "date", "model", "usage")} == {

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.filters import EVERYTHING, eq
-from ragstone.index import edge
-from ragstone.index.edge import MIN_OPTIMIZE, EdgeIndex
+from ragstone.core.filters import EVERYTHING, eq
+from ragstone.core.records import Collection
+from ragstone.index.edge import index as edge
+from ragstone.index.edge.index import MIN_OPTIMIZE, EdgeIndex
 from ragstone.ports import Search
-from ragstone.records import Collection
 from tests.conformance.test_chunk_index import a_chunk, a_collection, vectors
 
 

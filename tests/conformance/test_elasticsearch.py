@@ -15,8 +15,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ragstone.chunk import Chunk
-from ragstone.errors import (
+from ragstone.core.chunk import Chunk
+from ragstone.core.errors import (
     ConfigError,
     IndexUnavailable,
     InputError,
@@ -24,12 +24,12 @@ from ragstone.errors import (
     RagstoneError,
     StorageFull,
 )
-from ragstone.filters import EVERYTHING, AnyOf, Filter, Not, Or, Range, eq
-from ragstone.index.edge import EdgeIndex
-from ragstone.index.elasticsearch import ElasticsearchIndex
-from ragstone.index.elasticsearch_mapping import index_name
+from ragstone.core.filters import EVERYTHING, AnyOf, Filter, Not, Or, Range, eq
+from ragstone.core.records import Collection
+from ragstone.index.edge.index import EdgeIndex
+from ragstone.index.elasticsearch.index import ElasticsearchIndex
+from ragstone.index.elasticsearch.mapping import index_name
 from ragstone.ports import Search
-from ragstone.records import Collection
 from tests.conformance.elasticsearch_server import ElasticsearchServer
 from tests.conformance.test_chunk_index import WIDTH, a_chunk, a_collection, vectors
 from tests.http_server import running

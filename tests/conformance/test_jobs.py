@@ -16,11 +16,11 @@ from typing import IO
 
 import pytest
 
-from ragstone.errors import StateUnavailable
+from ragstone.core.errors import StateUnavailable
 from ragstone.ports.jobs import Job, NewJob
 from ragstone.settings import JobSettings
 from tests.conformance.postgres_server import PostgresServer
-from tests.jobs.kit import EVA, Counting, Queue, fresh_database, shared_queue
+from tests.jobs.adapters import EVA, Counting, Queue, fresh_database, shared_queue
 
 KILLS = int(os.environ.get("RAGSTONE_TEST_KILLS", "10"))
 ROOT = Path(__file__).parents[2]

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from ragstone.chunk import Chunk
-from ragstone.errors import IndexUnavailable
-from ragstone.filters import EVERYTHING
-from ragstone.index.edge import EdgeIndex
+from ragstone.core.chunk import Chunk
+from ragstone.core.errors import IndexUnavailable
+from ragstone.core.filters import EVERYTHING
+from ragstone.core.records import Collection
+from ragstone.index.edge.index import EdgeIndex
 from ragstone.ingest.migrate import Moved, migrate
 from ragstone.ports import ChunkIndex, Search, Vectors
-from ragstone.records import Collection
 from tests.conformance.test_chunk_index import (
     INDEXES,
     a_chunk,

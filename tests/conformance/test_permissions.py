@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from ragstone.chunk import EVERYONE, Chunk
-from ragstone.filters import And, AnyOf, Filter, Not, Or, Range, matches, readable, under
+from ragstone.core.chunk import EVERYONE, Chunk
+from ragstone.core.filters import And, AnyOf, Filter, Not, Or, Range, matches, readable, under
+from ragstone.core.records import Collection
+from ragstone.core.turn import Principal
 from ragstone.ports import ChunkIndex, Search
-from ragstone.records import Collection
-from ragstone.turn import Principal
 from tests.conformance.test_chunk_index import (
     INDEXES,
     a_chunk,

@@ -6,15 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ragstone.chunk import Chunk
-from ragstone.errors import ConfigError, IndexUnavailable, InputError
-from ragstone.filters import EVERYTHING, eq
+from ragstone.core.chunk import Chunk
+from ragstone.core.errors import ConfigError, IndexUnavailable, InputError
+from ragstone.core.filters import EVERYTHING, eq
+from ragstone.core.records import Collection
 from ragstone.index.connect import connect
-from ragstone.index.edge import EdgeIndex
-from ragstone.index.postgres import PostgresIndex
-from ragstone.index.qdrant import QdrantIndex
+from ragstone.index.edge.index import EdgeIndex
+from ragstone.index.postgres.index import PostgresIndex
+from ragstone.index.qdrant.index import QdrantIndex
 from ragstone.ports import ChunkIndex, Search
-from ragstone.records import Collection
 from ragstone.settings import IndexSettings
 from tests.conformance.postgres_server import PostgresServer
 from tests.conformance.test_chunk_index import WIDTH, a_chunk, a_collection, vectors

@@ -8,11 +8,11 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from ragstone.errors import IndexUnavailable, RagstoneError, StorageFull, UnknownCollection
-from ragstone.filters import EVERYTHING, eq
-from ragstone.index.edge import EdgeIndex
-from ragstone.index.qdrant import QdrantIndex
-from ragstone.index.qdrant_schema import MAX_BYTES
+from ragstone.core.errors import IndexUnavailable, RagstoneError, StorageFull, UnknownCollection
+from ragstone.core.filters import EVERYTHING, eq
+from ragstone.index.edge.index import EdgeIndex
+from ragstone.index.qdrant.index import QdrantIndex
+from ragstone.index.qdrant.schema import MAX_BYTES
 from ragstone.ports import Search
 from tests.conformance.qdrant_server import QdrantServer, failure
 from tests.conformance.test_chunk_index import a_chunk, a_collection, vectors

@@ -9,9 +9,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from ragstone.errors import StateUnavailable
-from ragstone.state import leases
-from ragstone.state.catalog import SqlCatalog
+from ragstone.core.errors import StateUnavailable
+from ragstone.store.sql import leases
+from ragstone.store.sql.catalog import SqlCatalog
 from tests.conformance.test_catalog import DOC, LAW, hidden, publish, purge
 from tests.databases import NAME, Databases
 
@@ -78,12 +78,12 @@ async def test_a_search_in_one_server_is_waited_for_in_the_other(two: Two, step:
     here, there = two
     await publish(here, DOC)
     await here.retire(["d1"])
-    async with there.seeing() as names:
+    async with there.snapshot() as names:
         assert names == {"d1@1"}
         waiting = asyncio.create_task(here.begin(DOC) if step == "begin" else purge(here))  # type: ignore[arg-type]
         done, _ = await asyncio.wait([waiting], timeout=0.3)
         assert not done
-        async with there.seeing():
+        async with there.snapshot():
             pass
     await asyncio.wait_for(waiting, 5)
 
@@ -93,7 +93,7 @@ async def test_a_server_that_dies_is_not_waited_for(
 ) -> None:
     here, there = two
     with pytest.raises(StateUnavailable, match="during the search"):
-        async with there.seeing():
+        async with there.snapshot():
             begun = asyncio.create_task(here.begin(DOC))
             await asyncio.sleep(0.1)
             assert not begun.done()
@@ -108,7 +108,7 @@ async def test_a_search_that_hangs_is_thrown_out_and_finds_that_out(
     monkeypatch.setattr(leases, "PATIENCE", 0.2)
     here, there = two
     with pytest.raises(StateUnavailable, match="during the search"):
-        async with there.seeing():
+        async with there.snapshot():
             assert await asyncio.wait_for(here.begin(DOC), 5) == 1
 
 
@@ -116,7 +116,7 @@ async def test_cancelled_searches_leave_nothing_to_wait_for(two: Two) -> None:
     here, there = two
 
     async def search() -> None:
-        async with there.seeing():
+        async with there.snapshot():
             await asyncio.sleep(0.001)
 
     for number in range(60):

@@ -7,10 +7,10 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragstone.errors import UnknownCollection
-from ragstone.remote import RemoteRagstone
+from ragstone.core.errors import UnknownCollection
+from ragstone.core.turn import Ask
 from ragstone.service import IngestRequest
-from ragstone.turn import Ask
+from ragstone.service.remote import RemoteRagstone
 from tests.e2e.mixed_load import LOCAL, MOST
 
 COLLECTIONS = ("default", "attic", "cellar")

@@ -11,12 +11,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from ragstone.conversation import Place
-from ragstone.errors import UnknownRoom
-from ragstone.events import Failed
-from ragstone.ingest.topics import topic
-from ragstone.remote import RemoteRagstone
-from ragstone.turn import Ask, Principal
+from ragstone.core.conversation import ConversationKey
+from ragstone.core.errors import UnknownRoom
+from ragstone.core.events import Failed
+from ragstone.core.turn import Ask, Principal
+from ragstone.guard.topic_file import topic
+from ragstone.service.remote import RemoteRagstone
 
 LOCAL = Principal()
 MOST = 10_000
@@ -233,7 +233,7 @@ class Jobs:
 async def asked_in(service: RemoteRagstone, room: str) -> list[str]:
     """The questions that a room holds, the first one first."""
     try:
-        place = Place(LOCAL.tenant, LOCAL.user, room)
+        place = ConversationKey(LOCAL.tenant, LOCAL.user, room)
         return [one.question for one in await service.conversations.entries(place, 100)][::-1]
     except UnknownRoom:
         return []

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from ragstone.remote import RemoteRagstone, find_server
+from ragstone.core.turn import Ask, Principal
 from ragstone.service.jobs import JobView
-from ragstone.turn import Ask, Principal
+from ragstone.service.remote import RemoteRagstone, find_server
 from tests.e2e.processes import DOCUMENTS, run, run_json, serving
 
 EVA = Principal("default", "eva", ("staff",))

@@ -18,8 +18,8 @@ from statistics import median
 
 import pytest
 
-from ragstone.errors import RagstoneError
-from ragstone.remote import RemoteRagstone, find_server
+from ragstone.core.errors import RagstoneError
+from ragstone.service.remote import RemoteRagstone, find_server
 from tests.e2e.document_load import Deleting, Ingesting, Shelf
 from tests.e2e.mixed_load import Conversation, Jobs, Load, PromptOf, SettingsOf, Topics
 from tests.e2e.processes import RAGSTONE, environment, run

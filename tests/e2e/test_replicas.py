@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from ragstone.errors import RagstoneError, Unavailable
-from ragstone.ingest.topics import topic
-from ragstone.remote import RemoteRagstone, find_server
+from ragstone.core.errors import RagstoneError, Unavailable
+from ragstone.core.turn import Ask, Principal
+from ragstone.guard.topic_file import topic
 from ragstone.service import IngestRequest
-from ragstone.turn import Ask, Principal
+from ragstone.service.remote import RemoteRagstone, find_server
 from tests.conformance.postgres_server import PostgresServer, postgres_server
 from tests.e2e.processes import serving
 from tests.redis_server import RedisServer, redis_server

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ragstone.errors import InputError
+from ragstone.core.errors import InputError
 from ragstone.evaluation.grounding import evaluate, label, rows
 
 SOURCE = "The bridge over the Rhine was built in 1890. It is 320 metres long."

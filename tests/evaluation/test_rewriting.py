@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from ragstone.errors import InputError
+from ragstone.core.errors import InputError
 from ragstone.evaluation.rewriting import evaluate, exchanges, subject
 from ragstone.settings import Settings
-from ragstone.text.follow_up import Exchange
+from ragstone.understand.follow_up import Exchange
 
 
 def a_file(place: Path, *rows: dict[str, Any]) -> Path:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.errors import InputError
+from ragstone.core.errors import InputError
 from ragstone.evaluation.spelling import evaluate
 from ragstone.evaluation.typos import misspelt
 

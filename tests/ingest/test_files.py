@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.errors import OutsideFolder, UnreadableDocument, WrongType
-from ragstone.ingest.files import Found, Refused, content_hash, discover
+from ragstone.core.errors import OutsideFolder, UnreadableDocument, WrongType
+from ragstone.ingest.files import FoundFile, RefusedFile, content_hash, discover
 
 
 def write(path: Path, text: str = "hello") -> Path:
@@ -19,8 +19,8 @@ def paths_of(*given: Path, follow_links: bool = False) -> list[str]:
     return [found.path for found in discover(given, follow_links)]
 
 
-def refusal(found: Found | Refused) -> Refused:
-    assert isinstance(found, Refused)
+def refusal(found: FoundFile | RefusedFile) -> RefusedFile:
+    assert isinstance(found, RefusedFile)
     return found
 
 
@@ -31,7 +31,7 @@ def test_given_a_folder_when_walked_then_supported_files_come_in_order(tmp_path:
     found = list(discover([docs], False))
     assert [item.path for item in found] == ["/docs/a.MD", "/docs/b.txt", "/docs/sub/c.pdf"]
     first = found[1]
-    assert isinstance(first, Found)
+    assert isinstance(first, FoundFile)
     assert (first.source, first.root, first.size) == (docs / "b.txt", docs, 5)
     assert first.modified == (docs / "b.txt").stat().st_mtime
 
@@ -46,7 +46,7 @@ def test_given_a_relative_path_when_walked_then_the_source_is_absolute(
     write(tmp_path / "docs" / "a.txt")
     monkeypatch.chdir(tmp_path / "docs")
     (found,) = discover([Path(".")], False)
-    assert isinstance(found, Found)
+    assert isinstance(found, FoundFile)
     assert (found.path, found.source) == ("/docs/a.txt", tmp_path / "docs" / "a.txt")
 
 
@@ -73,7 +73,7 @@ def test_given_a_link_that_leads_outside_when_walked_then_it_is_refused_unless_a
     write(docs / "a.txt")
     (docs / "file.txt").symlink_to(tmp_path / "secret" / "s.txt")
     (docs / "folder").symlink_to(tmp_path / "secret")
-    refused = [item for item in discover([docs], False) if isinstance(item, Refused)]
+    refused = [item for item in discover([docs], False) if isinstance(item, RefusedFile)]
     assert [item.path for item in refused] == ["/docs/file.txt", "/docs/folder"]
     assert all(isinstance(item.error, OutsideFolder) for item in refused)
     assert paths_of(docs, follow_links=True) == [
@@ -99,7 +99,7 @@ def test_given_links_in_a_circle_when_walked_then_it_ends(
     (docs / "sub" / "up").symlink_to(docs)
     (docs / "self.txt").symlink_to(docs / "self.txt")
     found = list(discover([docs], follow_links))
-    assert [item.path for item in found if isinstance(item, Found)] == ["/docs/sub/a.txt"]
+    assert [item.path for item in found if isinstance(item, FoundFile)] == ["/docs/sub/a.txt"]
 
 
 def test_given_a_broken_link_when_walked_then_it_is_refused(tmp_path: Path) -> None:

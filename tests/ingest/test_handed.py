@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from ragstone import build, wire
-from ragstone.errors import StorageFull
+from ragstone import build
+from ragstone.core.errors import StorageFull
+from ragstone.core.turn import Principal
 from ragstone.ingest.handed import Spool
-from ragstone.library import Ragstone
-from ragstone.service import Handed, IngestRequest, Progress
+from ragstone.service import Handed, IngestRequest, Progress, wire
+from ragstone.service.local import Ragstone
 from ragstone.settings import Settings
-from ragstone.turn import Principal
 
 pytestmark = pytest.mark.slow
 

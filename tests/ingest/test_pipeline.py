@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.chunk import Chunk
-from ragstone.errors import EmbeddingMismatch
-from ragstone.filters import EVERYTHING, AnyOf, Not
-from ragstone.index.edge import EdgeIndex
+from ragstone.core.chunk import Chunk
+from ragstone.core.errors import EmbeddingMismatch
+from ragstone.core.filters import EVERYTHING, AnyOf, Not
+from ragstone.core.records import Collection, Document
+from ragstone.index.edge.index import EdgeIndex
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ports import Search
-from ragstone.records import Collection, Document
 from ragstone.service import IngestRequest, Progress
 from ragstone.settings import IngestSettings
-from ragstone.state.catalog import SqlCatalog
-from ragstone.state.database import open_database
+from ragstone.store.sql.catalog import SqlCatalog
+from ragstone.store.sql.database import open_database
 from tests.hashing import HashingEmbedder, OneEmbedder
 
 pytestmark = pytest.mark.slow
@@ -50,7 +50,7 @@ class House:
 
     async def chunks(self) -> list[Chunk]:
         """What a reader can see."""
-        async with self.catalog.seeing() as hidden:
+        async with self.catalog.snapshot() as hidden:
             where = Not(AnyOf("revision", tuple(hidden))) if hidden else EVERYTHING
             scan = self.index.scan(await self.collection(), where)
             return [chunk async for batch in scan for chunk in batch]

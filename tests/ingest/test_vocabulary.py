@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.index.edge import EdgeIndex
+from ragstone.core.records import Collection
+from ragstone.index.edge.index import EdgeIndex
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ingest.vocabulary import VocabularyReader
-from ragstone.records import Collection
 from ragstone.service import IngestRequest
 from ragstone.settings import IngestSettings
-from ragstone.state.catalog import SqlCatalog
-from ragstone.state.database import open_database
-from ragstone.state.vocabulary import SqlVocabulary
+from ragstone.store.sql.catalog import SqlCatalog
+from ragstone.store.sql.database import open_database
+from ragstone.store.sql.vocabulary import SqlVocabulary
 from tests.hashing import OneEmbedder
 
 

@@ -13,8 +13,8 @@ from typing import Any
 from ragstone.jobs.runner import Report
 from ragstone.ports.jobs import Job, State
 from ragstone.settings import JobSettings
-from ragstone.state.jobs import SqlJobs
-from tests.jobs import kit
+from ragstone.store.sql.jobs import SqlJobs
+from tests.jobs import adapters as adapters
 
 SETTINGS = JobSettings(ask=8, ingest=2, worker_timeout=2.0, poll_seconds=0.1, deaths=1000)
 
@@ -43,10 +43,10 @@ class Pausing:
 
 
 @asynccontextmanager
-async def worker(url: str, seconds: float) -> AsyncIterator[kit.Queue]:
-    kit.SqlJobs = Telling  # type: ignore[misc]
+async def worker(url: str, seconds: float) -> AsyncIterator[adapters.Queue]:
+    adapters.SqlJobs = Telling  # type: ignore[misc]
     work: Any = Pausing(seconds)
-    async with kit.shared_queue(url, {"ask": work, "ingest": work}, SETTINGS) as queue:
+    async with adapters.shared_queue(url, {"ask": work, "ingest": work}, SETTINGS) as queue:
         await queue.runner.start()
         yield queue
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from ragstone.answer import Answer, Usage
-from ragstone.chunk import Chunk
-from ragstone.filters import AnyOf
+from ragstone.core.answer import Answer, Usage
+from ragstone.core.chunk import Chunk
+from ragstone.core.filters import AnyOf
+from ragstone.core.turn import Ask, Hit, Message, Passage, Principal, Turn
 from ragstone.jobs.questions import question_id, request_of, result_of
-from ragstone.turn import Ask, Hit, Message, Passage, Principal, Turn
 
 EVA = Principal("acme", "eva", ("staff", "hr"))
 ASK = Ask("When are you open?", EVA, "site", where=AnyOf("path", ("/hours",)))

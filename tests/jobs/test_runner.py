@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from ragstone.errors import Conflict, EmptyQuestion, ModelUnavailable
+from ragstone.core.errors import Conflict, EmptyQuestion, ModelUnavailable
 from ragstone.jobs.runner import Report
 from ragstone.ports.jobs import Job, NewJob
 from ragstone.settings import JobSettings
-from ragstone.state.database import open_database
-from ragstone.state.jobs import SqlJobs
-from tests.jobs.kit import EVA, FAST, Counting, queue_in
+from ragstone.store.sql.database import open_database
+from ragstone.store.sql.jobs import SqlJobs
+from tests.jobs.adapters import EVA, FAST, Counting, queue_in
 
 pytestmark = pytest.mark.slow
 

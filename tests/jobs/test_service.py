@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from ragstone.errors import EmptyQuestion, InputError, JobEnded, QueueFull, UnknownJob
+from ragstone.core.errors import EmptyQuestion, InputError, JobEnded, QueueFull, UnknownJob
+from ragstone.core.turn import Ask, Principal
 from ragstone.jobs.runner import Report
 from ragstone.ports.jobs import Job
 from ragstone.settings import JobSettings
-from ragstone.turn import Ask, Principal
-from tests.jobs.kit import EVA, Counting, Queue, queue_in
+from tests.jobs.adapters import EVA, Counting, Queue, queue_in
 
 pytestmark = pytest.mark.slow
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragstone.errors import StateUnavailable
+from ragstone.core.errors import StateUnavailable
 from ragstone.jobs.workers import Others
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.errors import Busy
+from ragstone.core.errors import Busy
 from ragstone.models.breaker import Breaker, Resting
-from ragstone.models.turns import Turns
+from ragstone.models.call_queue import CallQueue
 
 
 class Clock:
@@ -128,7 +128,7 @@ def test_given_any_calls_then_it_is_open_after_that_many_failures_and_never_othe
 
 
 async def test_given_a_full_model_then_the_others_come_in_turn() -> None:
-    turns, order = Turns("m", 1, 5.0), []
+    turns, order = CallQueue("m", 1, 5.0), []
 
     async def visit(number: int) -> None:
         async with turns.turn():
@@ -140,12 +140,12 @@ async def test_given_a_full_model_then_the_others_come_in_turn() -> None:
 
 
 async def test_given_a_caller_who_leaves_the_queue_then_no_turn_is_lost() -> None:
-    turns = Turns("m", 1, 5.0)
+    turns = CallQueue("m", 1, 5.0)
     async with turns.turn():
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.02), turns.turn():
                 raise AssertionError("there is no turn to have")
-    impatient = Turns("m", 1, 0.01)
+    impatient = CallQueue("m", 1, 0.01)
     async with turns.turn(), impatient.turn():
         with pytest.raises(Busy, match="no turn came within"):
             async with impatient.turn():

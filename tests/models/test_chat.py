@@ -15,17 +15,17 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from ragstone.answer import Instructions
-from ragstone.errors import ConfigError, ModelUnavailable
+from ragstone.core.answer import Instructions
+from ragstone.core.errors import ConfigError, ModelUnavailable
+from ragstone.core.turn import Ask, Message
 from ragstone.models.chat import ChatModel
 from ragstone.models.gguf import GgufModel
 from ragstone.ports import Said
 from ragstone.settings import LlmSettings
-from ragstone.turn import Ask, Message
+from tests.engine.samples import a_passage
 from tests.http_server import running
 from tests.llama import llama_server, model_file
 from tests.model_server import model_server
-from tests.stages.samples import a_passage
 
 pytestmark = pytest.mark.slow
 

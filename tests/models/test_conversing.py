@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from ragstone.errors import ModelUnavailable
+from ragstone.core.errors import ModelUnavailable
+from ragstone.core.tool import Picture, Tool, ToolCall, ToolResult, ToolStep
+from ragstone.core.turn import Ask, Message
 from ragstone.models.chat import ChatModel
 from ragstone.models.fallback import WithFallback
 from ragstone.ports import Said
 from ragstone.settings import LlmSettings
-from ragstone.tool import Picture, Tool, ToolCall, ToolResult, ToolStep
-from ragstone.turn import Ask, Message
 from tests.model_server import ModelServer, closed_port, model_server
 
 ADD = Tool("add", "Adds.", {"type": "object", "properties": {"a": {"type": "integer"}}})

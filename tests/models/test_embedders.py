@@ -15,14 +15,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from ragstone.errors import ConfigError, EmbeddingMismatch, ModelUnavailable
+from ragstone.core.errors import ConfigError, EmbeddingMismatch, ModelUnavailable
+from ragstone.core.records import Collection
+from ragstone.language.late_interaction import maxsim, unpacked
 from ragstone.models.embedders import ConfiguredEmbedders
 from ragstone.models.minilm import MiniLm
 from ragstone.models.multilingual import MultilingualE5
 from ragstone.ports import Embedder, LateEmbedder
-from ragstone.records import Collection
 from ragstone.settings import EmbeddingSettings
-from ragstone.text.late_interaction import maxsim, unpacked
 
 pytestmark = pytest.mark.slow
 

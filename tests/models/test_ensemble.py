@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragstone.errors import ConfigError
+from ragstone.core.errors import ConfigError
 from ragstone.models.configured_chat import ensemble
 from ragstone.settings import LlmSettings, Settings
 from ragstone.settings.rag import EnsembleSettings

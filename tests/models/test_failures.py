@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from ragstone.answer import Instructions
-from ragstone.errors import Busy, ModelUnavailable
-from ragstone.events import Event, Note, Thinking, Token
+from ragstone.answer.generate import Generate
+from ragstone.core.answer import Instructions
+from ragstone.core.errors import Busy, ModelUnavailable
+from ragstone.core.events import Event, Note, Thinking, Token
+from ragstone.core.turn import Ask, Turn
 from ragstone.models.chat import ChatModel
 from ragstone.models.fallback import WithFallback
 from ragstone.settings import LlmSettings
-from ragstone.stages.generate import Generate
-from ragstone.turn import Ask, Turn
+from tests.engine.adapters import a_kit
+from tests.engine.samples import a_passage
 from tests.model_server import CIRCLE, ModelServer, closed_port, model_server
-from tests.stages.kit import a_kit
-from tests.stages.samples import a_passage
 
 pytestmark = pytest.mark.slow
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from ragstone.answer import Instructions
-from ragstone.errors import ConfigError
+from ragstone.core.answer import Instructions
+from ragstone.core.errors import ConfigError
+from ragstone.core.turn import Ask
 from ragstone.models.gguf import GgufModel
 from ragstone.ports import Said
 from ragstone.settings import LlmSettings
-from ragstone.turn import Ask
+from tests.engine.samples import a_passage
 from tests.llama import model_file
-from tests.stages.samples import a_passage
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_ai.usage import RequestUsage
 
-from ragstone.answer import Usage
-from ragstone.errors import ConfigError
+from ragstone.core.answer import Usage
+from ragstone.core.errors import ConfigError
 from ragstone.models.prices import Prices
 from ragstone.models.profiles import own_rows, profile, profile_of, tier_of
 from ragstone.ports import Profile

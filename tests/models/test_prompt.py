@@ -5,11 +5,11 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragstone.core.turn import Ask, Message
+from ragstone.language.budget import Budget
+from ragstone.language.tokens import count
 from ragstone.models import prompt
-from ragstone.text.budget import Budget
-from ragstone.text.tokens import count
-from ragstone.turn import Ask, Message
-from tests.stages.samples import a_passage
+from tests.engine.samples import a_passage
 
 RULES = "You answer from sources. If they are silent, say {0}."
 

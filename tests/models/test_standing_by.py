@@ -9,13 +9,13 @@ import httpx2
 import pytest
 
 from ragstone import build
-from ragstone.app import create_app
-from ragstone.errors import ConfigError
-from ragstone.events import Done, Event, Failed, Note, Token
-from ragstone.library import Ragstone
+from ragstone.core.errors import ConfigError
+from ragstone.core.events import Done, Event, Failed, Note, Token
+from ragstone.core.turn import Ask
+from ragstone.http.app import create_app
 from ragstone.service import IngestRequest
+from ragstone.service.local import Ragstone
 from ragstone.settings import LlmSettings, Settings
-from ragstone.turn import Ask
 from tests.model_server import ModelServer, closed_port, model_server
 
 pytestmark = pytest.mark.slow

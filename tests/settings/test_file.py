@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.errors import ConfigError
+from ragstone.core.errors import ConfigError
 from ragstone.settings import Settings, load
 
 NACOS = """\

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ragstone.errors import ConfigError
+from ragstone.core.errors import ConfigError
 from ragstone.settings import Origin, Settings, load
 from ragstone.settings.aliases import ALIASES, PARTS
 from ragstone.settings.names import variable

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone import registry
-from ragstone.errors import ConfigError, InvalidSetting, UnknownSetting
-from ragstone.recipe import recipes
+from ragstone.core.errors import ConfigError, InvalidSetting, UnknownSetting
+from ragstone.core.turn import Ask, SearchOptions
+from ragstone.recipes import setting_table as registry
+from ragstone.recipes.recipe import recipes
 from ragstone.settings import Settings
-from ragstone.stages.route import LIMITS, Route
-from ragstone.turn import Ask, Wanted
+from ragstone.understand.route import LIMITS, Route
 
 PRINTED = {
     "rag.top_k": 10,
@@ -59,7 +59,7 @@ def test_given_a_stage_then_each_of_its_options_is_a_setting_or_decided_by_one()
 
 def test_given_what_a_request_may_ask_for_then_there_are_such_fields() -> None:
     fields = {one.name for one in dataclasses.fields(Ask)}
-    wanted = {f"wanted.{one.name}" for one in dataclasses.fields(Wanted)}
+    wanted = {f"wanted.{one.name}" for one in dataclasses.fields(SearchOptions)}
     assert set(registry.REQUEST.values()) <= fields | wanted
     assert all("request" in registry.setting(key).scopes for key in registry.REQUEST)
 

@@ -2,7 +2,7 @@
 
 from contextvars import ContextVar
 
-from ragstone.caller import LOCAL, Caller
+from ragstone.core.caller import LOCAL, Caller
 
 ASKING: ContextVar[Caller] = ContextVar("ragstone_asking", default=LOCAL)
 """Set for each request where its credential is checked; tasks that it starts inherit it."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from ragstone.caller import ROLES, Role
-from ragstone.errors import Unauthorized
+from ragstone.core.caller import ROLES, Role
+from ragstone.core.errors import Unauthorized
 from ragstone.settings import AuthSettings
 
 MOST_CHARACTERS, MOST_NAMES = 255, 1000

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from ragstone.access.proxy import TrustedProxy
 from ragstone.access.secrets import PREFIX
-from ragstone.caller import LOCAL, OPERATOR, Caller
-from ragstone.errors import Unauthorized
-from ragstone.records import ApiKey
-from ragstone.service.keys import Keys
+from ragstone.core.caller import LOCAL, OPERATOR, Caller
+from ragstone.core.errors import Unauthorized
+from ragstone.core.records import ApiKey
+from ragstone.core.turn import Principal
+from ragstone.service.keys import KeyService
 from ragstone.settings import AuthSettings
-from ragstone.turn import Principal
 
 if TYPE_CHECKING:
     from ragstone.access.tokens import Tokens
@@ -37,7 +37,7 @@ class Gate:
     def __init__(
         self,
         settings: AuthSettings,
-        keys: Keys,
+        keys: KeyService,
         operator_token: str,
         tokens: "Tokens | None",
         proxy: TrustedProxy | None,

@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import jwt
 
-from ragstone.errors import Unauthorized, Unavailable
+from ragstone.core.errors import Unauthorized, Unavailable
 
 log = logging.getLogger(__name__)
 

@@ -9,11 +9,11 @@ from ragstone.access.asking import ASKING
 from ragstone.access.deadline import Deadline
 from ragstone.access.rates import Rates
 from ragstone.access.slots import Slots
-from ragstone.caller import Caller
-from ragstone.errors import RequestTimeout, TooManyRequests
-from ragstone.events import Done, Event, Failed
-from ragstone.service import Found, Service
-from ragstone.turn import Ask, Turn
+from ragstone.core.caller import Caller
+from ragstone.core.errors import RequestTimeout, TooManyRequests
+from ragstone.core.events import Done, Event, Failed
+from ragstone.core.turn import Ask, Turn
+from ragstone.service import SearchResult, Service
 
 
 class Limited:
@@ -55,7 +55,7 @@ class Limited:
             finally:
                 end.close()
 
-    async def search(self, ask: Ask) -> Found:
+    async def search(self, ask: Ask) -> SearchResult:
         """As `Service.search`; raises TooManyRequests."""
         key = limited_key(ASKING.get())
         await self._affordable(key)

@@ -5,10 +5,10 @@ import ipaddress
 from typing import Protocol
 
 from ragstone.access.claims import role, text, texts
-from ragstone.caller import Caller
-from ragstone.errors import Unauthorized
+from ragstone.core.caller import Caller
+from ragstone.core.errors import Unauthorized
+from ragstone.core.turn import Principal
 from ragstone.settings import AuthSettings
-from ragstone.turn import Principal
 
 
 class _Headers(Protocol):

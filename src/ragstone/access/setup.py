@@ -4,12 +4,12 @@ from ragstone.access.gate import Gate
 from ragstone.access.proxy import TrustedProxy
 from ragstone.access.rates import LocalRates, Rates
 from ragstone.access.slots import Slots
-from ragstone.errors import ConfigError
-from ragstone.service.keys import Keys
+from ragstone.core.errors import ConfigError
+from ragstone.service.keys import KeyService
 from ragstone.settings import AuthSettings, Settings
 
 
-def gate(settings: AuthSettings, keys: Keys, operator_token: str) -> Gate:
+def gate(settings: AuthSettings, keys: KeyService, operator_token: str) -> Gate:
     """What tells callers apart; raises ConfigError for tokens without the library for them."""
     proxy = TrustedProxy(settings) if settings.by_proxy else None
     if not settings.by_token:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 from ragstone.access.rates import MINUTE, Allowance, LocalRates, allowed
-from ragstone.redis_client import REST, Attempts, closed, redis_client
+from ragstone.store.redis.client import REST, Attempts, closed, redis_client
 
 PREFIX = "ragstone:rate:"
 TAKE = """

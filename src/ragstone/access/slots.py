@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from ragstone.errors import TooManyRequests
+from ragstone.core.errors import TooManyRequests
 
 
 class Slots:

@@ -7,10 +7,10 @@ import jwt
 
 from ragstone.access.claims import claim, role, text, texts
 from ragstone.access.jwks import KeySet
-from ragstone.caller import Caller
-from ragstone.errors import Unauthorized
+from ragstone.core.caller import Caller
+from ragstone.core.errors import Unauthorized
+from ragstone.core.turn import Principal
 from ragstone.settings import AuthSettings
-from ragstone.turn import Principal
 
 MOST_KEY_NAME = 255
 

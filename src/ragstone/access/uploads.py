@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from ragstone.errors import WrongType
+from ragstone.core.errors import WrongType
 
 
 def check_type(name: str, types: Sequence[str]) -> None:

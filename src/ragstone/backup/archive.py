@@ -23,10 +23,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from ragstone.chunk import Chunk
-from ragstone.errors import InputError, StorageFull
+from ragstone.core.chunk import Chunk
+from ragstone.core.errors import InputError, StorageFull
+from ragstone.core.records import Collection
 from ragstone.ports import Row, Rows, Vectors
-from ragstone.records import Collection
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -42,7 +42,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ArchivePart:
     """One collection of a backup: `batches` files of so many `chunks` in all."""
 
     collection: Collection
@@ -59,7 +59,7 @@ class Manifest:
     made: float
     rows: int
     state: int
-    parts: tuple[Part, ...]
+    parts: tuple[ArchivePart, ...]
     format: int = FORMAT
 
 
@@ -212,7 +212,7 @@ def _manifest(data: dict[str, Any]) -> Manifest:
             "Update Ragstone."
         )
     parts = tuple(
-        Part(Collection(**part["collection"]), int(part["chunks"]), int(part["batches"]))
+        ArchivePart(Collection(**part["collection"]), int(part["chunks"]), int(part["batches"]))
         for part in data["parts"]
     )
     known = {field.name for field in fields(Manifest)}

@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 
 from ragstone import __version__
-from ragstone.backup.archive import ArchiveWriter, Batch, Manifest, Part
-from ragstone.errors import InputError
+from ragstone.backup.archive import ArchivePart, ArchiveWriter, Batch, Manifest
+from ragstone.core.errors import InputError
+from ragstone.core.records import Collection
 from ragstone.ports import Catalog, ChunkIndex, StateDump
-from ragstone.records import Collection
 from ragstone.service.maintenance import Upkeep
 
 BATCH = 512
@@ -29,7 +29,7 @@ async def back_up(
     writer = ArchiveWriter(file)
     await asyncio.to_thread(writer.__enter__)
     try:
-        async with catalog.seeing():
+        async with catalog.snapshot():
             rows, parts, live, named = 0, 0, set[str](), set[tuple[str, str]]()
             async with state.snapshot() as tables:
                 async for table, some in tables:
@@ -40,7 +40,7 @@ async def back_up(
                     if table == "collections":
                         named.update((row["tenant"], row["name"]) for row in some)
             yield Upkeep("state", rows, rows)
-            held: list[Part] = []
+            held: list[ArchivePart] = []
             for collection in await catalog.collections():
                 if (collection.tenant, collection.name) not in named:
                     continue
@@ -72,7 +72,7 @@ class _Saving:
         self._index = index
         self._number = number
         self._live = live
-        self.part = Part(collection, 0, 0)
+        self.part = ArchivePart(collection, 0, 0)
 
     async def steps(self) -> AsyncGenerator[Upkeep, None]:
         collection = self.part.collection
@@ -85,5 +85,7 @@ class _Saving:
             )
             write = partial(self._writer.batch, self._number, self.part.batches)
             await asyncio.to_thread(write, Batch(chunks, vectors, tokens))
-            self.part = Part(collection, self.part.chunks + len(chunks), self.part.batches + 1)
+            self.part = ArchivePart(
+                collection, self.part.chunks + len(chunks), self.part.batches + 1
+            )
             yield Upkeep(collection.name, self.part.chunks, total)

@@ -5,10 +5,10 @@ from collections.abc import AsyncGenerator, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-from ragstone.chunk import revision
-from ragstone.filters import eq
+from ragstone.core.chunk import revision
+from ragstone.core.filters import eq
+from ragstone.core.records import Collection, Document
 from ragstone.ports import Cache, Catalog, ChunkIndex, StateDump
-from ragstone.records import Collection, Document
 from ragstone.service.maintenance import Upkeep
 
 MOST_REVISIONS = 10_000_000

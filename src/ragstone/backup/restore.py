@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from ragstone.backup.archive import ArchiveReader, Batch
+from ragstone.core.records import Collection
 from ragstone.ports import Catalog, ChunkIndex, StateDump
-from ragstone.records import Collection
 from ragstone.service.maintenance import Upkeep
 
 

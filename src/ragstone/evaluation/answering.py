@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
 
-from ragstone.answer import Answer
-from ragstone.engine import Engine
-from ragstone.errors import InputError
+from ragstone.core.answer import Answer
+from ragstone.core.errors import InputError
+from ragstone.core.turn import Ask, Strategy
+from ragstone.engine.runner import Engine
 from ragstone.evaluation import dataset
 from ragstone.evaluation.answers import AnswerRecord, measure
 from ragstone.evaluation.indexed import NAME, indexed
-from ragstone.recipe import Recipe, recipes
+from ragstone.language.sentences import sentences
+from ragstone.recipes.recipe import Recipe, recipes
 from ragstone.settings import Settings
-from ragstone.text.sentences import sentences
-from ragstone.turn import Ask, Strategy
 
 MARKER = re.compile(r"\s*\[\d+\]")
 
@@ -41,7 +41,7 @@ async def evaluate(
     tailless = Recipe(recipes(settings)["standard"].stages)
     async with (
         indexed(dataset.corpus(directory), settings) as index,
-        aclosing(Engine(index.kit, {"standard": tailless})) as engine,
+        aclosing(Engine(index.adapters, {"standard": tailless})) as engine,
     ):
         records = [await _record(engine, one, strategy, history) for one in asked]
         for question in strangers:

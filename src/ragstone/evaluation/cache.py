@@ -6,18 +6,18 @@ from itertools import islice
 from pathlib import Path
 
 from ragstone.build import open_embedders
-from ragstone.errors import InputError
+from ragstone.cache.same_question import Mode, compare
+from ragstone.core.errors import InputError
 from ragstone.evaluation.dataset import read_rows
+from ragstone.language.language import detect
 from ragstone.ports import Embedder
 from ragstone.settings import Settings
-from ragstone.text.language import detect
-from ragstone.text.same_question import Mode, compare
 
 BATCH = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class QuestionPair:
     """Two questions, and whether they ask the same."""
 
     first: str
@@ -25,14 +25,14 @@ class Pair:
     same: bool
 
 
-def pairs(file: Path) -> list[Pair]:
+def pairs(file: Path) -> list[QuestionPair]:
     """The rows `a`, `b` and `same` of a file of JSON lines, plain or gzipped.
 
     Raises InputError.
     """
     try:
         rows = read_rows(file)
-        return [Pair(_plain(row["a"]), _plain(row["b"]), bool(row["same"])) for row in rows]
+        return [QuestionPair(_plain(row["a"]), _plain(row["b"]), bool(row["same"])) for row in rows]
     except (InputError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{file} is no file of JSON lines with a, b and same.") from error
 
@@ -52,7 +52,7 @@ async def evaluate(
     return measured(found, hits)
 
 
-async def decided(pairs: Sequence[Pair], embedder: Embedder, mode: Mode) -> list[bool]:
+async def decided(pairs: Sequence[QuestionPair], embedder: Embedder, mode: Mode) -> list[bool]:
     """Whether the cache takes each pair for the same question."""
     unrelated = embedder.cosines[0]
     hits: list[bool] = []
@@ -68,7 +68,7 @@ async def decided(pairs: Sequence[Pair], embedder: Embedder, mode: Mode) -> list
     return hits
 
 
-def measured(pairs: Sequence[Pair], hits: Sequence[bool]) -> dict[str, float | None]:
+def measured(pairs: Sequence[QuestionPair], hits: Sequence[bool]) -> dict[str, float | None]:
     """Precision, recall and hit rate; None where nothing was there to count."""
     right = [pair.same for pair, hit in zip(pairs, hits, strict=True) if hit]
     found = [hit for pair, hit in zip(pairs, hits, strict=True) if pair.same]
@@ -90,7 +90,7 @@ def _plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def _language(pairs: Sequence[Pair]) -> str:
+def _language(pairs: Sequence[QuestionPair]) -> str:
     """The language of most of the pairs, as far as it is English or not."""
     step = max(1, len(pairs) // 50)
     languages = [detect(pair.first) for pair in pairs[::step]]

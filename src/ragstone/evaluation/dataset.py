@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ragstone.errors import InputError
-from ragstone.turn import Message
+from ragstone.core.errors import InputError
+from ragstone.core.turn import Message
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CorpusPassage:
     """One document of the corpus."""
 
     id: str
@@ -35,10 +35,10 @@ class Question:
     history: tuple[Message, ...] = ()
 
 
-def corpus(directory: Path) -> list[Entry]:
+def corpus(directory: Path) -> list[CorpusPassage]:
     """Every document of the set."""
     rows = read_rows(directory / "corpus.jsonl.gz")
-    return [Entry(str(row["id"]), row.get("title") or "", row["text"]) for row in rows]
+    return [CorpusPassage(str(row["id"]), row.get("title") or "", row["text"]) for row in rows]
 
 
 def spread(rows: Sequence[T], limit: int | None) -> Sequence[T]:

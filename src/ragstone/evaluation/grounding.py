@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.build import checker as local_checker
-from ragstone.errors import InputError
+from ragstone.core.errors import InputError
 from ragstone.evaluation import measures
 from ragstone.evaluation.dataset import read_rows, spread
 from ragstone.ports import Checker, Claim, Source
-from ragstone.text.claims import answer_sentences
-from ragstone.text.groundedness import SUPPORTED, response_score
+from ragstone.verify.claims import answer_sentences
+from ragstone.verify.groundedness import SUPPORTED, response_score
 
 _SUPPORTED = (
     "supported support supports entailment entailed entails consistent faithful grounded true yes "
@@ -34,7 +34,7 @@ _DIRECT = ("supported", "label", "verdict", "grounded", "is_supported", "worst_l
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class GroundingRow:
     """A response, what it is made from, and whether that supports all of it."""
 
     id: str
@@ -49,10 +49,12 @@ async def evaluate(file: Path, limit: int | None = None) -> dict[str, float | No
     return await measured(spread(rows(file), limit))
 
 
-async def measured(given: Sequence[Row]) -> dict[str, float | None]:
+async def measured(given: Sequence[GroundingRow]) -> dict[str, float | None]:
     """The measures of these rows."""
     checker = local_checker()
-    await score(checker, Row("", "Warm up the checker.", "Warm up the checker first.", True))
+    await score(
+        checker, GroundingRow("", "Warm up the checker.", "Warm up the checker first.", True)
+    )
     scores, seconds = [], []
     for row in given:
         started = time.perf_counter()
@@ -69,19 +71,19 @@ async def measured(given: Sequence[Row]) -> dict[str, float | None]:
     }
 
 
-async def score(checker: Checker, row: Row) -> float:
+async def score(checker: Checker, row: GroundingRow) -> float:
     """How well the source supports the response, 0..1."""
     claims = [Claim(one.text) for one in answer_sentences(row.response) if one.claims]
     found = await checker.support(claims, [Source(row.source)], None)
     return response_score([one.probability for one in found])
 
 
-def rows(file: Path) -> list[Row]:
+def rows(file: Path) -> list[GroundingRow]:
     """The rows of a file; raises InputError for one that lacks something."""
     return [_row(row, number) for number, row in enumerate(read_rows(file), start=1)]
 
 
-def _row(row: Any, number: int) -> Row:
+def _row(row: Any, number: int) -> GroundingRow:
     if not isinstance(row, Mapping):
         raise InputError(f"Row {number} is no JSON object with source, response and label.")
     source = _text(row, ("source", "sources", "context", "document", "premise", "passages"))
@@ -98,7 +100,7 @@ def _row(row: Any, number: int) -> Row:
             if value is None
         ]
         raise InputError(f"Row {number} has no usable {' and no usable '.join(lacking)}.")
-    return Row(str(row.get("id", number)), source, response, supported)
+    return GroundingRow(str(row.get("id", number)), source, response, supported)
 
 
 def _text(row: Mapping[str, Any], names: Sequence[str]) -> str | None:

@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragstone.build import open_kit
-from ragstone.errors import InputError
+from ragstone.build import open_adapters
+from ragstone.core.errors import InputError
+from ragstone.core.records import GuardDecision
 from ragstone.evaluation.apart import apart
 from ragstone.evaluation.dataset import read_rows
 from ragstone.evaluation.measures import percentile
-from ragstone.ingest.topics import example_list, read_csv, read_file
-from ragstone.ports import Kit
-from ragstone.recipe import guard
-from ragstone.records import Ruling
+from ragstone.guard.guard import Guard
+from ragstone.guard.topic_file import example_list, read_csv, read_file
+from ragstone.ports import Adapters
+from ragstone.recipes.recipe import guard
 from ragstone.settings import Settings
-from ragstone.stages.guard import Guard
 
 TENANT = "evaluation"
 GROUPS = ("language", "part")
@@ -25,13 +25,13 @@ GROUPS = ("language", "part")
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedQuestion:
     """One question, whether it should be blocked, and what the guard said in how many seconds."""
 
     text: str
     unsafe: bool
     groups: Mapping[str, str]
-    ruling: Ruling
+    ruling: GuardDecision
     seconds: float
 
     @property
@@ -42,7 +42,7 @@ class Judged:
 
 async def evaluate(
     file: Path, settings: Settings, topics: Path | None = None
-) -> tuple[dict[str, float | None], list[Judged]]:
+) -> tuple[dict[str, float | None], list[JudgedQuestion]]:
     """Check every row of `file` (text, label: safe or unsafe) with a list of topics.
 
     `blocked` is the share of the safe rows that are blocked, `caught` that of the unsafe ones.
@@ -51,27 +51,27 @@ async def evaluate(
     listed = read_csv(example_list() if topics is None else read_file(topics), TENANT)
     with tempfile.TemporaryDirectory(prefix="ragstone-eval-") as directory:
         chosen = apart(settings, Path(directory))
-        async with open_kit(chosen) as (kit, _, _):
-            assert kit.topics is not None  # noqa: S101  open_kit always makes them
-            await kit.topics.put(TENANT, listed)
+        async with open_adapters(chosen) as (adapters, _, _):
+            assert adapters.topics is not None  # noqa: S101  open_kit always makes them
+            await adapters.topics.put(TENANT, listed)
             stage = guard(settings)
-            await stage.ruling(["warm", "预热"], TENANT, kit)
-            judged = [await _judged(stage, kit, row) for row in rows]
+            await stage.ruling(["warm", "预热"], TENANT, adapters)
+            judged = [await _judged(stage, adapters, row) for row in rows]
     return _measures(judged), judged
 
 
-async def _judged(stage: Guard, kit: Kit, row: Mapping[str, str]) -> Judged:
+async def _judged(stage: Guard, adapters: Adapters, row: Mapping[str, str]) -> JudgedQuestion:
     started = time.perf_counter()
-    ruling, _ = await stage.ruling([" ".join(row["text"].split())], TENANT, kit)
+    ruling, _ = await stage.ruling([" ".join(row["text"].split())], TENANT, adapters)
     seconds = time.perf_counter() - started
     groups = {name: row[name] for name in GROUPS if row.get(name)}
-    return Judged(row["text"], row["label"] == "unsafe", groups, ruling, seconds)
+    return JudgedQuestion(row["text"], row["label"] == "unsafe", groups, ruling, seconds)
 
 
-def _measures(judged: Sequence[Judged]) -> dict[str, float | None]:
+def _measures(judged: Sequence[JudgedQuestion]) -> dict[str, float | None]:
     safe = [one for one in judged if not one.unsafe]
     unsafe = [one for one in judged if one.unsafe]
-    groups: dict[str, list[Judged]] = defaultdict(list)
+    groups: dict[str, list[JudgedQuestion]] = defaultdict(list)
     for one in judged:
         for name, value in one.groups.items():
             groups[f"accuracy_{name}_{value}"].append(one)

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import NAMESPACE_OID, uuid5
 
-from ragstone.build import open_kit
-from ragstone.chunk import Chunk
+from ragstone.build import open_adapters
+from ragstone.core.chunk import Chunk
+from ragstone.core.records import Collection
 from ragstone.evaluation.apart import apart
-from ragstone.evaluation.dataset import Entry
+from ragstone.evaluation.dataset import CorpusPassage
 from ragstone.ingest.chunk import chunk
 from ragstone.ingest.document import Block
 from ragstone.ingest.embedding import embed
-from ragstone.ports import Kit
-from ragstone.records import Collection
+from ragstone.language.language import detect
+from ragstone.ports import Adapters
 from ragstone.settings import IngestSettings, Settings
-from ragstone.text.language import detect
 
 NAME = "evaluation"
 BATCH = 512
@@ -28,48 +28,50 @@ BATCH = 512
 class Indexed:
     """The kit of the throw-away directory, and how fast the set went in."""
 
-    kit: Kit
+    adapters: Adapters
     collection: Collection
     chunks: int
     seconds: float
 
 
 @asynccontextmanager
-async def indexed(entries: Sequence[Entry], settings: Settings) -> AsyncIterator[Indexed]:
+async def indexed(entries: Sequence[CorpusPassage], settings: Settings) -> AsyncIterator[Indexed]:
     """Index `entries` in a temporary directory, with `settings` otherwise."""
     with tempfile.TemporaryDirectory(prefix="ragstone-eval-") as directory:
         uncached = settings.cache.model_copy(update={"enabled": False})
         chosen = apart(settings, Path(directory)).model_copy(update={"cache": uncached})
-        async with open_kit(chosen) as (kit, _, _):
-            collection = collection_of(entries, kit)
-            await kit.index.create(collection)
-            await kit.catalog.put_collection(collection)
+        async with open_adapters(chosen) as (adapters, _, _):
+            collection = collection_of(entries, adapters)
+            await adapters.index.create(collection)
+            await adapters.catalog.put_collection(collection)
             chunks = [c for entry in entries for c in chunks_of(entry, collection, settings.ingest)]
-            embedder = kit.embedders.of(collection)
+            embedder = adapters.embedders.of(collection)
             await embedder.embed_queries(["warm"])
             started = time.perf_counter()
             for start in range(0, len(chunks), BATCH):
                 batch = chunks[start : start + BATCH]
                 vectors = await embed(embedder, batch, settings.ingest.token_vectors)
-                await kit.index.upsert(collection, batch, *vectors)
+                await adapters.index.upsert(collection, batch, *vectors)
             seconds = time.perf_counter() - started
-            await kit.index.optimize(collection)
-            yield Indexed(kit, collection, len(chunks), seconds)
+            await adapters.index.optimize(collection)
+            yield Indexed(adapters, collection, len(chunks), seconds)
 
 
-def collection_of(entries: Sequence[Entry], kit: Kit) -> Collection:
+def collection_of(entries: Sequence[CorpusPassage], adapters: Adapters) -> Collection:
     """A collection for the language of most of `entries`."""
     step = max(1, len(entries) // 50)
     found = [detect(entry.text[:4000]) for entry in entries[::step]]
     known = [language for language in found if language] or ["en"]
     language = max(set(known), key=known.count)
-    embedder = kit.embedders.for_text(language)
+    embedder = adapters.embedders.for_text(language)
     return Collection(
         "default", NAME, embedder.name, embedder.fingerprint, embedder.dimensions, language
     )
 
 
-def chunks_of(entry: Entry, collection: Collection, settings: IngestSettings) -> list[Chunk]:
+def chunks_of(
+    entry: CorpusPassage, collection: Collection, settings: IngestSettings
+) -> list[Chunk]:
     """The chunks of one entry, its id as their document's."""
     block = Block(entry.text, "paragraph")
     pieces = chunk([block], settings.chunk_size, settings.chunk_overlap)

@@ -7,16 +7,16 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from statistics import fmean
 
-from ragstone.build import open_kit
-from ragstone.errors import InputError
+from ragstone.build import open_adapters
+from ragstone.core.errors import InputError
+from ragstone.core.events import Event
+from ragstone.core.turn import Ask, Turn
 from ragstone.evaluation import measures
 from ragstone.evaluation.apart import apart
 from ragstone.evaluation.dataset import read_rows
-from ragstone.events import Event
-from ragstone.ports import Kit
+from ragstone.ports import Adapters
 from ragstone.settings import Settings
-from ragstone.stages.classify import Classify
-from ragstone.turn import Ask, Turn
+from ragstone.understand.classify import Classify
 
 SMALL_TALK = frozenset(
     {
@@ -76,19 +76,19 @@ async def judging(settings: Settings) -> AsyncIterator[Judging]:
     stage = Classify(asks_model=False, threshold=settings.adaptive.intent_threshold)
     with tempfile.TemporaryDirectory(prefix="ragstone-eval-") as directory:
         chosen = apart(settings, Path(directory))
-        async with open_kit(chosen) as (kit, _, _):
+        async with open_adapters(chosen) as (adapters, _, _):
 
             async def judged(texts: Sequence[str]) -> list[Judged]:
-                return [await _judged(stage, kit, text) for text in texts]
+                return [await _judged(stage, adapters, text) for text in texts]
 
             await judged(["Wer hat die Brücke gebaut, und wann?", "warm up"])
             yield judged
 
 
-async def _judged(stage: Classify, kit: Kit, text: str) -> Judged:
+async def _judged(stage: Classify, adapters: Adapters, text: str) -> Judged:
     turn = Turn(Ask(text), " ".join(text.split()))
     started = time.perf_counter()
-    step = await stage.run(turn, kit, _unheard)
+    step = await stage.run(turn, adapters, _unheard)
     return step.leaves, time.perf_counter() - started
 
 

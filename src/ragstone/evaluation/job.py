@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ragstone.errors import InputError
+from ragstone.core.errors import InputError
 from ragstone.jobs.runner import Report, Work
 from ragstone.ports.jobs import Job
 from ragstone.settings import Settings
@@ -17,7 +17,7 @@ EVALUATION = "evaluation"
 Evaluate = Callable[..., Awaitable[Mapping[str, float | None]]]
 
 
-class Wanted(BaseModel):
+class EvaluationRequest(BaseModel):
     """The request of an evaluation: as `ragstone eval WHAT DIRECTORY --split --limit`."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -33,7 +33,7 @@ def evaluations(settings: Settings) -> dict[str, Work]:
 
     async def evaluate(job: Job, report: Report) -> dict[str, Any]:
         try:
-            wanted = Wanted(**job.request)
+            wanted = EvaluationRequest(**job.request)
         except ValidationError as error:
             first = error.errors()[0]
             place = ".".join(map(str, first["loc"]))

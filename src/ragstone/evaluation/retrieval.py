@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
-from ragstone.engine import Engine
-from ragstone.errors import InputError
+from ragstone.core.errors import InputError
+from ragstone.core.turn import Ask, SearchOptions, Strategy, Turn
+from ragstone.engine.runner import Engine
 from ragstone.evaluation import dataset, measures
 from ragstone.evaluation.indexed import NAME, indexed
-from ragstone.recipe import search_recipes
+from ragstone.recipes.recipe import search_recipes
 from ragstone.settings import Settings
-from ragstone.turn import Ask, Strategy, Turn, Wanted
 
 DEPTH = 50
 """Chunks asked for, so that ten different documents are among them."""
@@ -52,7 +52,7 @@ async def compare(
         raise InputError(f"No question of {directory}/{split} has a relevant document.")
     async with (
         indexed(dataset.corpus(directory), settings) as index,
-        aclosing(Engine(index.kit, search_recipes(settings))) as engine,
+        aclosing(Engine(index.adapters, search_recipes(settings))) as engine,
     ):
         speed = {"passages_per_second": index.chunks / index.seconds}
         return [{**await measured(engine, asked, one), **speed} for one in strategies]
@@ -62,7 +62,7 @@ async def measured(
     engine: Engine, asked: Sequence[dataset.Question], strategy: Strategy | None = None
 ) -> dict[str, float]:
     """Ask every question; a strategy that is named is measured alone, without reranking."""
-    plain = Wanted() if strategy is None else Wanted(rerank=False)
+    plain = SearchOptions() if strategy is None else SearchOptions(rerank=False)
     rankings, seconds = [], []
     await _ranking(engine, Ask("warm", collection=NAME, strategy=strategy))
     for question in asked:

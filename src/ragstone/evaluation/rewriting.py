@@ -6,11 +6,11 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from ragstone.errors import InputError
+from ragstone.core.errors import InputError
 from ragstone.evaluation.answers import token_f1
 from ragstone.evaluation.dataset import read_rows, spread
 from ragstone.settings import Settings
-from ragstone.text.follow_up import Exchange, standalone
+from ragstone.understand.follow_up import Exchange, standalone
 
 _IN_BRACKETS = re.compile(r"\s*\([^)]*\)")
 

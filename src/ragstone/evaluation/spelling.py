@@ -9,14 +9,14 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from ragstone.errors import InputError
+from ragstone.core.errors import InputError
 from ragstone.evaluation import dataset
-from ragstone.text.dictionary import english
-from ragstone.text.misspelling import one_edit
-from ragstone.text.plain_words import plain_words
-from ragstone.text.question_words import unknown_words
-from ragstone.text.spelling import Corpus, Corrected, correct
-from ragstone.text.word_forms import inflections
+from ragstone.language.dictionary import english
+from ragstone.language.plain_words import plain_words
+from ragstone.understand.misspelling import one_edit
+from ragstone.understand.question_words import unknown_words
+from ragstone.understand.spelling import Corpus, Corrected, correct
+from ragstone.understand.word_forms import inflections
 
 CARRIERS = (
     "What does the document say about {} in this context?",

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Protocol
 
-from ragstone.errors import ConfigError
-from ragstone.index.edge import EdgeIndex
+from ragstone.core.errors import ConfigError
+from ragstone.index.edge.index import EdgeIndex
 from ragstone.ports import ChunkIndex
 from ragstone.settings import IndexSettings
 
@@ -29,7 +29,7 @@ def connect(settings: IndexSettings, data: Path) -> OpenIndex:
     if not url or scheme.split("+", 1)[0] in ELSEWHERE:
         return EdgeIndex(data)
     if scheme in ("elasticsearch+http", "elasticsearch+https"):
-        from ragstone.index.elasticsearch import ElasticsearchIndex
+        from ragstone.index.elasticsearch.index import ElasticsearchIndex
 
         return ElasticsearchIndex(url[len(ELASTICSEARCH) :], key, settings.timeout)
     if scheme in ("postgresql", "postgres"):
@@ -44,7 +44,7 @@ def connect(settings: IndexSettings, data: Path) -> OpenIndex:
 
 def _postgres(url: str, timeout: float) -> OpenIndex:
     try:
-        from ragstone.index.postgres import PostgresIndex
+        from ragstone.index.postgres.index import PostgresIndex
     except ImportError as error:
         raise ConfigError(
             "INDEX__URL is a PostgreSQL address: install what it needs with "
@@ -55,7 +55,7 @@ def _postgres(url: str, timeout: float) -> OpenIndex:
 
 def _qdrant(url: str, key: str, timeout: float) -> OpenIndex:
     try:
-        from ragstone.index.qdrant import QdrantIndex
+        from ragstone.index.qdrant.index import QdrantIndex
     except ImportError as error:
         raise ConfigError(
             "INDEX__URL is the address of a Qdrant server: install what it needs with "

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ragstone.errors import InputError
+from ragstone.core.errors import InputError
+from ragstone.core.records import Collection
 from ragstone.ports import Vectors
-from ragstone.records import Collection
 
 
 def check_vectors(collection: Collection, vectors: Vectors) -> None:

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from ragstone.errors import PathTaken
+from ragstone.core.errors import PathTaken
+from ragstone.core.records import Collection, Document
 from ragstone.ingest import handed
-from ragstone.ingest.files import Found
+from ragstone.ingest.files import FoundFile
 from ragstone.ingest.write import document_id
-from ragstone.records import Collection, Document
 from ragstone.service import IngestRequest
 
 
-def described(collection: Collection, request: IngestRequest, item: Found) -> Document:
+def described(collection: Collection, request: IngestRequest, item: FoundFile) -> Document:
     """What is known of a file before it is read."""
     document = Document(
         id=document_id(collection.tenant, collection.name, item.path),
@@ -47,7 +47,9 @@ def refuse_if_taken(known: Document, document: Document) -> None:
         )
 
 
-def gone(known: Sequence[Document], request: IngestRequest, found: Sequence[Found]) -> list[str]:
+def gone(
+    known: Sequence[Document], request: IngestRequest, found: Sequence[FoundFile]
+) -> list[str]:
     """The ids of documents whose file was under the given paths and is there no more."""
     roots = [Path(path).resolve() for path in request.paths]
     here = {str(item.source) for item in found}

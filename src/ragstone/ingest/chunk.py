@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ragstone.ingest.document import Block
 from ragstone.ingest.kinds import kind_of
-from ragstone.ingest.units import BLOCK, SENTENCE, WORD, Length, Unit, units_of
+from ragstone.ingest.units import BLOCK, SENTENCE, WORD, ChunkUnit, Length, units_of
 
 SEPARATOR = "\n\n"
 _HEADING_CHARS = 200
@@ -23,7 +23,7 @@ Section = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TextPiece:
     """A span of the document's text, from `start` to before `end` in characters.
 
     `page` is where it starts, `section` the headings above it. `kind` is table (nothing else in
@@ -45,7 +45,7 @@ def document_text(blocks: Iterable[Block]) -> str:
 
 def chunk(
     blocks: Iterable[Block], size: int, overlap: int, length: Length = len
-) -> Iterator[Piece]:
+) -> Iterator[TextPiece]:
     """Cut a document into pieces of at most `size`, measured by `length`.
 
     Pieces of one section share up to `overlap` with the one before. A table of up to twice the
@@ -73,16 +73,16 @@ class _Packer:
 
     def __init__(self, size: int, overlap: int, length: Length) -> None:
         self._size, self._overlap, self._length = size, overlap, length
-        self._held: list[Unit] = []
+        self._held: list[ChunkUnit] = []
         self._held_section: Section = ()
-        self._units: list[Unit] = []
+        self._units: list[ChunkUnit] = []
         self._section: Section = ()
         self._fresh = 0
         """Where the units begin that no piece has yet."""
         self._cut = False
         """Whether this section has already given a piece."""
 
-    def heading(self, section: Section) -> Iterator[Piece]:
+    def heading(self, section: Section) -> Iterator[TextPiece]:
         """Close the current section and open another."""
         fresh = self._units[self._fresh :]
         if any(not unit.heading for unit in fresh):
@@ -91,7 +91,7 @@ class _Packer:
             self._start(fresh)
         self._section = section
 
-    def add(self, unit: Unit) -> Iterator[Piece]:
+    def add(self, unit: ChunkUnit) -> Iterator[TextPiece]:
         if unit.whole and self._is_large(unit):
             yield from self._large_table(unit)
             return
@@ -100,11 +100,11 @@ class _Packer:
             yield from self._release()
             yield self._first_piece()
 
-    def end(self) -> Iterator[Piece]:
+    def end(self) -> Iterator[TextPiece]:
         yield from self._close()
         yield from self._release()
 
-    def _close(self) -> Iterator[Piece]:
+    def _close(self) -> Iterator[TextPiece]:
         """The section is complete: hold it if it is small, else give its last piece."""
         if self._fresh >= len(self._units):
             self._start()
@@ -130,12 +130,12 @@ class _Packer:
         siblings = self._held_section[:depth] == self._section[:depth]
         return siblings and len(self._section) >= len(self._held_section)
 
-    def _is_large(self, table: Unit) -> bool:
+    def _is_large(self, table: ChunkUnit) -> bool:
         """Whether the table has no room in a piece, with the headings right above it if any."""
         headings = [] if self._cut or not all(u.heading for u in self._units) else self._units
         return self._measure([*headings, table]) > self._size
 
-    def _large_table(self, table: Unit) -> Iterator[Piece]:
+    def _large_table(self, table: ChunkUnit) -> Iterator[TextPiece]:
         """A table over the size is a piece of its own, with its heading if that fits too."""
         yield from self._release()
         waiting = self._units[self._fresh :]
@@ -149,12 +149,12 @@ class _Packer:
         self._start()
         self._cut = True
 
-    def _release(self) -> Iterator[Piece]:
+    def _release(self) -> Iterator[TextPiece]:
         if self._held:
             yield self._piece(self._held, self._held_section)
             self._held = []
 
-    def _first_piece(self) -> Piece:
+    def _first_piece(self) -> TextPiece:
         """Cut one piece off the front; what follows keeps its last units as overlap."""
         cut = self._best_cut()
         piece = self._piece(self._units[:cut], self._section)
@@ -204,22 +204,22 @@ class _Packer:
             place += 1
         return place + 1
 
-    def _start(self, units: list[Unit] | None = None) -> None:
+    def _start(self, units: list[ChunkUnit] | None = None) -> None:
         self._units, self._fresh, self._cut = units or [], 0, False
 
-    def _measure(self, units: list[Unit]) -> int:
+    def _measure(self, units: list[ChunkUnit]) -> int:
         return self._length(_text(units)) if units else 0
 
-    def _piece(self, units: list[Unit], section: Section) -> Piece:
+    def _piece(self, units: list[ChunkUnit], section: Section) -> TextPiece:
         text = _text(units)
         first, last = units[0], units[-1]
         content = [unit for unit in units if not unit.heading]
         tables = bool(content) and all(unit.table for unit in content)
         kind = kind_of(text, section, tables)
-        return Piece(text, first.start, last.end, first.page, section, kind)
+        return TextPiece(text, first.start, last.end, first.page, section, kind)
 
 
-def _text(units: list[Unit]) -> str:
+def _text(units: list[ChunkUnit]) -> str:
     """The document's text over these units, which follow each other."""
     return units[0].text + "".join(unit.lead + unit.text for unit in units[1:])
 

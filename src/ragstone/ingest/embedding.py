@@ -7,9 +7,9 @@ never idle for the index's sake.
 import asyncio
 from collections.abc import Callable, Sequence
 
-from ragstone.chunk import Chunk
+from ragstone.core.chunk import Chunk
+from ragstone.core.records import Collection
 from ragstone.ports import Catalog, ChunkIndex, Embedder, LateEmbedder, Vectors
-from ragstone.records import Collection
 
 BATCH = 64
 """Chunks in one call of the embedder: enough to sort by length, few enough to show progress."""

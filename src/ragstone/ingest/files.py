@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragstone.errors import DocumentError, OutsideFolder, UnreadableDocument, WrongType
-from ragstone.ingest.types import SUPPORTED
+from ragstone.core.errors import DocumentError, OutsideFolder, UnreadableDocument, WrongType
+from ragstone.ingest.formats.types import SUPPORTED
 from ragstone.service import Handed
 
 _READ_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundFile:
     """A file to index.
 
     `source` is where it is (absolute, links resolved), `path` its name in the collection, such
@@ -32,14 +32,14 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedFile:
     """A file or folder that cannot be indexed, and why."""
 
     path: str
     error: DocumentError
 
 
-def discover(paths: Sequence[Path], follow_links: bool) -> Iterator[Found | Refused]:
+def discover(paths: Sequence[Path], follow_links: bool) -> Iterator[FoundFile | RefusedFile]:
     """Walk the given files and folders lazily, each folder in sorted order.
 
     Hidden entries and unsupported types inside folders are passed over; a file named explicitly
@@ -76,23 +76,23 @@ def content_hash(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _named(given: Path, root: Path, taken: set[str]) -> Found | Refused:
+def _named(given: Path, root: Path, taken: set[str]) -> FoundFile | RefusedFile:
     if given.suffix.lower() not in SUPPORTED and root.suffix.lower() not in SUPPORTED:
         if not root.exists():
-            return Refused(str(given), _missing(given))
-        return Refused(str(given), _unsupported(given))
+            return RefusedFile(str(given), _missing(given))
+        return RefusedFile(str(given), _unsupported(given))
     return _file(root, f"/{_unique(Path(os.path.abspath(given)).name, taken)}", root)
 
 
 def _walk(
     folder: Path, path: str, root: Path, follow_links: bool, above: frozenset[Path]
-) -> Iterator[Found | Refused]:
+) -> Iterator[FoundFile | RefusedFile]:
     """`above` are the real folders that the walk is inside of: entering one again is a loop."""
     real = Path(os.path.realpath(folder))
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
-        yield Refused(path, _unreadable(folder, error))
+        yield RefusedFile(path, _unreadable(folder, error))
         return
     for entry in entries:
         if entry.name.startswith("."):
@@ -101,7 +101,7 @@ def _walk(
         target = Path(os.path.realpath(place))
         if entry.is_symlink() and not follow_links and not target.is_relative_to(root):
             if place.is_dir() or place.suffix.lower() in SUPPORTED:
-                yield Refused(name, _outside(place))
+                yield RefusedFile(name, _outside(place))
         elif place.is_dir():
             if target not in above | {real}:
                 yield from _walk(place, name, root, follow_links, above | {real})
@@ -109,18 +109,18 @@ def _walk(
             yield _file(place, name, root)
 
 
-def _file(place: Path, path: str, root: Path) -> Found | Refused:
+def _file(place: Path, path: str, root: Path) -> FoundFile | RefusedFile:
     source = Path(os.path.realpath(place))
     try:
         if not source.exists():
-            return Refused(path, _missing(place))
+            return RefusedFile(path, _missing(place))
         if not source.is_file():
-            return Refused(path, UnreadableDocument(f"{place.name} is not a regular file."))
+            return RefusedFile(path, UnreadableDocument(f"{place.name} is not a regular file."))
         with source.open("rb"):
             status = source.stat()
     except OSError as error:
-        return Refused(path, _unreadable(place, error))
-    return Found(source, path, root, status.st_size, status.st_mtime)
+        return RefusedFile(path, _unreadable(place, error))
+    return FoundFile(source, path, root, status.st_size, status.st_mtime)
 
 
 def _unique(name: str, taken: set[str]) -> str:

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
 
-from ragstone.errors import StorageFull
-from ragstone.ingest.files import Found, content_hash
-from ragstone.records import Document
+from ragstone.core.errors import StorageFull
+from ragstone.core.records import Document
+from ragstone.ingest.files import FoundFile, content_hash
 from ragstone.service import Handed
 
 SPOOL = "spool"
@@ -80,11 +80,11 @@ def _cut(text: str, most: int) -> str:
     return text.encode()[:most].decode("utf-8", "ignore")
 
 
-def found(handed: Handed) -> Found:
+def found(handed: Handed) -> FoundFile:
     """The file of a document, as if it had been found."""
     file = Path(handed.file)
     size = file.stat().st_size if file.exists() else 0
-    return Found(file, handed.path, file, size, handed.modified, handed)
+    return FoundFile(file, handed.path, file, size, handed.modified, handed)
 
 
 def described(document: Document, handed: Handed) -> Document:
@@ -98,7 +98,7 @@ def described(document: Document, handed: Handed) -> Document:
     )
 
 
-def fingerprint(item: Found) -> str:
+def fingerprint(item: FoundFile) -> str:
     """What changes when the content does, or what is said of it; raises UnreadableDocument."""
     content = content_hash(item.source)
     if item.handed is None:
@@ -108,12 +108,12 @@ def fingerprint(item: Found) -> str:
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def taken_in(item: Found) -> bool:
+def taken_in(item: FoundFile) -> bool:
     """Whether an earlier run has done with this document."""
     return not item.source.exists()
 
 
-def forget(item: Found) -> None:
+def forget(item: FoundFile) -> None:
     """Delete the content of a document that was handed over, and of no other."""
     if item.handed:
         item.source.unlink(missing_ok=True)

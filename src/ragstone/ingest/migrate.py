@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ragstone.chunk import Chunk
-from ragstone.errors import IndexUnavailable
-from ragstone.filters import eq
+from ragstone.core.chunk import Chunk
+from ragstone.core.errors import IndexUnavailable
+from ragstone.core.filters import eq
+from ragstone.core.records import Collection
 from ragstone.ports import ChunkIndex, Vectors
-from ragstone.records import Collection
 
 BATCH = 256
 

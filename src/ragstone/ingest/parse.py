@@ -5,14 +5,14 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
-from ragstone.errors import EmptyDocument, TooLarge, UnreadableDocument
+from ragstone.core.errors import EmptyDocument, TooLarge, UnreadableDocument
 from ragstone.ingest.document import Block, Parsed
-from ragstone.ingest.parse_json import parse_json, parse_jsonl
-from ragstone.ingest.parse_markdown import parse_markdown
-from ragstone.ingest.parse_text import parse_csv, parse_text
-from ragstone.ingest.types import SUPPORTED, check_type
+from ragstone.ingest.formats.json import parse_json, parse_jsonl
+from ragstone.ingest.formats.markdown import parse_markdown
+from ragstone.ingest.formats.text import parse_csv, parse_text
+from ragstone.ingest.formats.types import SUPPORTED, check_type
+from ragstone.language.unicode import whole, whole_values
 from ragstone.settings import IngestSettings
-from ragstone.text.unicode import whole, whole_values
 
 __all__ = ["SUPPORTED", "parse"]
 
@@ -47,15 +47,15 @@ def _open(path: Path, ending: str, max_bytes: int) -> Parsed:
     """Libraries of whole formats are imported here: a start needs none of them."""
     match ending:
         case ".pdf":
-            from ragstone.ingest.parse_pdf import parse_pdf
+            from ragstone.ingest.formats.pdf import parse_pdf
 
             return parse_pdf(path, ending)
         case ".docx" | ".pptx" | ".xlsx" | ".eml":
-            from ragstone.ingest.parse_office import parse_office
+            from ragstone.ingest.formats.office import parse_office
 
             return parse_office(path, ending, max_bytes)
         case ".html" | ".htm":
-            from ragstone.ingest.parse_html import parse_html
+            from ragstone.ingest.formats.html import parse_html
 
             return parse_html(path, ending)
         case ".md" | ".markdown":

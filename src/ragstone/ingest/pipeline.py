@@ -11,20 +11,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ragstone.errors import DocumentError, PathTaken
-from ragstone.filters import eq
+from ragstone.core.errors import DocumentError, PathTaken
+from ragstone.core.filters import eq
+from ragstone.core.records import Collection, Document
 from ragstone.ingest import changes, handed
 from ragstone.ingest.embedding import embed_pending
-from ragstone.ingest.files import Found, Refused, discover
+from ragstone.ingest.files import FoundFile, RefusedFile, discover
 from ragstone.ingest.progress import Tracker
 from ragstone.ingest.rebuild import rebuild
 from ragstone.ingest.vocabulary import VocabularyReader
 from ragstone.ingest.write import Writer
+from ragstone.language.language import detect
 from ragstone.ports import Catalog, ChunkIndex, Embedders
-from ragstone.records import Collection, Document
 from ragstone.service import IngestRequest, Progress
 from ragstone.settings import IngestSettings
-from ragstone.text.language import detect
 
 log = logging.getLogger(__name__)
 
@@ -118,11 +118,11 @@ class Pipeline:
         """Stop the parser's thread."""
         self._writer.close()
 
-    def _discover(self, request: IngestRequest, tracker: Tracker) -> list[Found]:
+    def _discover(self, request: IngestRequest, tracker: Tracker) -> list[FoundFile]:
         found = []
         paths = [Path(path) for path in request.paths]
         for item in discover(paths, self._settings.follow_links):
-            if isinstance(item, Refused):
+            if isinstance(item, RefusedFile):
                 tracker.failed(_shown(item.path), item.error.message)
             elif _shown(item.path) != item.path:
                 tracker.failed(_shown(item.path), "The file's name is not valid text. Rename it.")
@@ -133,7 +133,7 @@ class Pipeline:
         return found
 
     async def _collection(
-        self, request: IngestRequest, found: Sequence[Found], tracker: Tracker
+        self, request: IngestRequest, found: Sequence[FoundFile], tracker: Tracker
     ) -> Collection | None:
         """The collection, made now if it is new: its first files decide model and language."""
         known = await self._catalog.collection(request.tenant, request.collection)
@@ -159,7 +159,7 @@ class Pipeline:
         )
         return collection
 
-    async def _language(self, found: Sequence[Found]) -> str:
+    async def _language(self, found: Sequence[FoundFile]) -> str:
         """The language of most sampled files; mixed text counts as no one language."""
         step = max(1, len(found) // SAMPLED_FILES)
         languages = []
@@ -179,7 +179,7 @@ class Pipeline:
         self,
         collection: Collection,
         request: IngestRequest,
-        found: Sequence[Found],
+        found: Sequence[FoundFile],
         tracker: Tracker,
     ) -> None:
         """Text and vectors at once: the vectors follow behind the text."""
@@ -202,7 +202,7 @@ class Pipeline:
         self,
         collection: Collection,
         request: IngestRequest,
-        found: Sequence[Found],
+        found: Sequence[FoundFile],
         tracker: Tracker,
     ) -> None:
         for item in found:
@@ -210,7 +210,7 @@ class Pipeline:
         tracker.phase("embedding")
 
     async def _read_one(
-        self, collection: Collection, request: IngestRequest, item: Found, tracker: Tracker
+        self, collection: Collection, request: IngestRequest, item: FoundFile, tracker: Tracker
     ) -> None:
         document = changes.described(collection, request, item)
         try:
@@ -237,7 +237,7 @@ class Pipeline:
             tracker.indexed(item.size, written.chunks, written.pages)
         await asyncio.to_thread(handed.forget, item)
 
-    def _ended_before(self, known: Document | None, item: Found, tracker: Tracker) -> None:
+    def _ended_before(self, known: Document | None, item: FoundFile, tracker: Tracker) -> None:
         """Tell how an earlier run of this job, which was cut off, left a document."""
         if known and known.status != "failed":
             tracker.unchanged(item.size)
@@ -246,7 +246,7 @@ class Pipeline:
             tracker.failed(item.path, error, item.size)
 
     async def _prune(
-        self, request: IngestRequest, found: Sequence[Found], tracker: Tracker
+        self, request: IngestRequest, found: Sequence[FoundFile], tracker: Tracker
     ) -> None:
         """Forget documents whose file was under the given paths and is gone."""
         known = await self._catalog.documents(request.tenant, request.collection)

@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
-from ragstone.errors import UnknownCollection
+from ragstone.core.errors import UnknownCollection
+from ragstone.core.records import Collection
 from ragstone.ingest.embedding import embed_pending
 from ragstone.ingest.progress import Tracker
 from ragstone.ports import Catalog, ChunkIndex, Embedders
-from ragstone.records import Collection
 from ragstone.service import Progress
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from ragstone.ingest.document import Block
-from ragstone.text.sentences import is_wrap
+from ragstone.language.sentences import is_wrap
 
 _SENTENCE_END = re.compile(
     r"(?:[.!?…]+[\"'”’»)\]]*(?=\s)|[。！？；｡]+[\"'”’」』）]*|[।॥؟۔]+)\s*|\n\s*"
@@ -25,7 +25,7 @@ Span = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class ChunkUnit:
     """A span of the document without white space around it.
 
     `lead` is the white space between the unit before and this one. `strength` says how good it
@@ -46,7 +46,9 @@ class Unit:
         return self.start + len(self.text)
 
 
-def units_of(block: Block, position: int, lead: str, size: int, length: Length) -> Iterator[Unit]:
+def units_of(
+    block: Block, position: int, lead: str, size: int, length: Length
+) -> Iterator[ChunkUnit]:
     """Take a block apart that starts at `position` in the document, after white space `lead`.
 
     Units measure at most a quarter of `size`, so that pieces fill well and overlap finely; but a
@@ -59,7 +61,7 @@ def units_of(block: Block, position: int, lead: str, size: int, length: Length) 
         spans: Iterator[Span] = iter([(0, len(text), BLOCK)])
     else:
         spans = _spans(block, max(size // 4, 1), length)
-    unit = Unit("", position, "", block.page, BLOCK, block.kind == "heading", table, whole)
+    unit = ChunkUnit("", position, "", block.page, BLOCK, block.kind == "heading", table, whole)
     before = 0
     for start, end, strength in spans:
         inner = text[start:end].strip()

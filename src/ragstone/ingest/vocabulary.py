@@ -7,12 +7,12 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from ragstone.chunk import Chunk
-from ragstone.errors import RagstoneError
-from ragstone.filters import AnyOf
+from ragstone.core.chunk import Chunk
+from ragstone.core.errors import RagstoneError
+from ragstone.core.filters import AnyOf
+from ragstone.core.records import Collection
+from ragstone.language.plain_words import plain_words
 from ragstone.ports import ChunkIndex, Vocabulary
-from ragstone.records import Collection
-from ragstone.text.plain_words import plain_words
 
 log = logging.getLogger(__name__)
 

@@ -15,17 +15,17 @@ from pathlib import Path
 from typing import TypeVar
 from uuid import NAMESPACE_URL, uuid5
 
-from ragstone.chunk import Chunk, revision
-from ragstone.errors import EmptyDocument, RagstoneError, UnreadableDocument
-from ragstone.filters import eq
-from ragstone.ingest.chunk import Piece, chunk
+from ragstone.core.chunk import Chunk, revision
+from ragstone.core.errors import EmptyDocument, RagstoneError, UnreadableDocument
+from ragstone.core.filters import eq
+from ragstone.core.records import Collection, Document
+from ragstone.ingest.chunk import TextPiece, chunk
 from ragstone.ingest.document import Parsed
 from ragstone.ingest.parse import parse
+from ragstone.language.language import detect
+from ragstone.language.tokens import count
 from ragstone.ports import Catalog, ChunkIndex
-from ragstone.records import Collection, Document
 from ragstone.settings import IngestSettings
-from ragstone.text.language import detect
-from ragstone.text.tokens import count
 
 log = logging.getLogger(__name__)
 
@@ -94,7 +94,7 @@ class Writer:
             pages = max([pages, *(piece.page or 0 for piece in batch)])
         return Written(chunks, parsed.pages or pages)
 
-    def pieces(self, parsed: Parsed) -> Iterator[Piece]:
+    def pieces(self, parsed: Parsed) -> Iterator[TextPiece]:
         """The document's chunks, lazily, as the settings cut them."""
         settings = self._settings
         length = len if settings.chunk_unit == "characters" else count
@@ -131,7 +131,7 @@ class Writer:
 
 
 def _chunk(
-    collection: Collection, document: Document, version: int, number: int, piece: Piece
+    collection: Collection, document: Document, version: int, number: int, piece: TextPiece
 ) -> Chunk:
     return Chunk(
         chunk_id=str(uuid5(NAMESPACE_URL, f"{document.id}@{version}#{number}")),

@@ -13,7 +13,7 @@ Result = dict[str, Any] | None
 
 
 @dataclass(slots=True)
-class Attempt:
+class JobAttempt:
     """`progress` is how far it is, `stored` what of that is stored. `taken`: the job is another's
     now, or nobody's."""
 

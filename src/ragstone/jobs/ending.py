@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from ragstone.errors import RagstoneError, Unavailable
+from ragstone.core.errors import RagstoneError, Unavailable
 from ragstone.ports.jobs import DONE, FAILED, Job, JobStore, State
 from ragstone.settings import JobSettings
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
-from ragstone import wire
-from ragstone.answer import Answer
+from ragstone.core.answer import Answer
+from ragstone.core.turn import Ask, Passage, Turn
 from ragstone.ports.jobs import Job
+from ragstone.service import wire
 from ragstone.service.jobs import ASK
-from ragstone.turn import Ask, Passage, Turn
 
 PREFIX = "ragask_"
 ID_DIGITS = 32
@@ -26,7 +26,7 @@ def question_id(ask: Ask) -> str:
     """`ragask_` and a hash of the question, of who may read what, and of all that the answer
     depends on: collection, filter (which holds the path), level, history and options."""
     said = wire.dump(replace(ask, id="", question=" ".join(ask.question.split())))
-    del said["once"]
+    del said["idempotent"]
     said["principal"]["groups"] = sorted(set(ask.principal.groups))
     text = json.dumps(said, sort_keys=True, separators=(",", ":"))
     return PREFIX + hashlib.sha256(text.encode()).hexdigest()[:ID_DIGITS]
@@ -42,7 +42,7 @@ async def answer(answers: Answers, job: Job) -> dict[str, Any]:
     one that repeats them, so what they kept is not kept twice."""
     ask = wire.load(Ask, job.request[ASK])
     id = f"{job.id}.{job.created_at:.6f}.{job.attempts - job.deaths}"
-    return result_of(await answers.answered(replace(ask, id=id, once=True)))
+    return result_of(await answers.answered(replace(ask, id=id, idempotent=True)))
 
 
 def result_of(turn: Turn) -> dict[str, Any]:

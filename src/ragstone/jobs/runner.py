@@ -10,8 +10,8 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from uuid import uuid4
 
-from ragstone.errors import RagstoneError
-from ragstone.jobs.attempt import Attempt, Progress, Result, attempt_id
+from ragstone.core.errors import RagstoneError
+from ragstone.jobs.attempt import JobAttempt, Progress, Result, attempt_id
 from ragstone.jobs.ending import DAY, Ending
 from ragstone.jobs.workers import Others
 from ragstone.jobs.workflows import Workflows
@@ -55,7 +55,7 @@ class Runner:
         self._ending = Ending(store, settings)
         self._workflows = Workflows(url, self.id)
         self._others = Others(beats, settings.worker_timeout)
-        self._running: dict[str, Attempt] = {}
+        self._running: dict[str, JobAttempt] = {}
         self._places = {kind: settings.concurrency(kind) for kind in work}
         self._wake = asyncio.Event()
         self._changed = asyncio.Event()
@@ -150,7 +150,7 @@ class Runner:
         if due is None or due > time.time():
             return False
         jobs = await self._store.claim(self.id, free)
-        self._running.update({job.id: Attempt(job) for job in jobs})
+        self._running.update({job.id: JobAttempt(job) for job in jobs})
         for job in jobs:
             try:
                 await self._workflows.begin(attempt_id(job.id, job.created_at, job.attempts))
@@ -191,14 +191,14 @@ class Runner:
             self._publish()
             self.wake()
 
-    async def _do(self, running: Attempt) -> Result:
+    async def _do(self, running: JobAttempt) -> Result:
         def report(progress: Progress) -> None:
             running.report(progress)
             self._publish()
 
         return await self._work[running.job.kind](running.job, report)
 
-    async def _end(self, running: Attempt, task: asyncio.Task[Result]) -> None:
+    async def _end(self, running: JobAttempt, task: asyncio.Task[Result]) -> None:
         """Record what came of an attempt, unless the job was taken away."""
         if running.taken:
             return

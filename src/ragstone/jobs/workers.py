@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-from ragstone.errors import RagstoneError
+from ragstone.core.errors import RagstoneError
 from ragstone.ports.jobs import Beats
 
 

@@ -13,8 +13,8 @@ from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ragstone.errors import Conflict
-from ragstone.task import failed
+from ragstone.core.errors import Conflict
+from ragstone.core.task import failed
 
 Body = Callable[[str], Awaitable[None]]
 

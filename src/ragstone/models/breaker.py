@@ -21,7 +21,7 @@ class Resting(Exception):
         self.seconds = seconds
 
 
-class Call:
+class BreakerCall:
     """One call that was let through; its caller reports how it goes."""
 
     def __init__(self, breaker: "Breaker", probe: bool) -> None:
@@ -71,13 +71,13 @@ class Breaker:
         return max(0.0, self._opened + self._recovery - self._clock())
 
     @contextmanager
-    def calling(self) -> Iterator[Call]:
+    def calling(self) -> Iterator[BreakerCall]:
         """One call; raises Resting."""
         probe = self._opened is not None
         if self.seconds > 0 or (probe and self._probing):
             raise Resting(self.seconds or 1.0)
         self._probing = self._probing or probe
-        call = Call(self, probe)
+        call = BreakerCall(self, probe)
         try:
             yield call
         finally:
@@ -89,7 +89,7 @@ class Breaker:
         self._opened = None
         self._failed = self._most - 1
 
-    def _ended(self, call: Call) -> None:
+    def _ended(self, call: BreakerCall) -> None:
         if call.probe:
             self._probing = False
         if call.outcome == "good":

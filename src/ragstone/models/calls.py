@@ -16,11 +16,11 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 from tenacity import AsyncRetrying, RetryCallState, wait_random_exponential
 
-from ragstone.answer import Usage
-from ragstone.models.breaker import Breaker, Call, Resting
+from ragstone.core.answer import Usage
+from ragstone.models.breaker import Breaker, BreakerCall, Resting
+from ragstone.models.call_queue import CallQueue
+from ragstone.models.failures import FailingModel, Trouble
 from ragstone.models.reply import ReplyReader
-from ragstone.models.trouble import Place, Trouble
-from ragstone.models.turns import Turns
 from ragstone.ports import Said
 from ragstone.settings import LlmSettings
 
@@ -43,7 +43,7 @@ class Calls:
         self,
         model: Model[Any],
         settings: LlmSettings,
-        place: Place,
+        place: FailingModel,
         reader: ReplyReader,
         standby: bool,
     ) -> None:
@@ -52,7 +52,7 @@ class Calls:
         self._place = place
         self._reader = reader
         self._pauses = min(settings.retry_seconds, STANDBY_SECONDS if standby else math.inf)
-        self._turns = Turns(place.model, settings.parallel, settings.patience)
+        self._turns = CallQueue(place.model, settings.parallel, settings.patience)
         self.breaker = Breaker(settings.breaker_failures, settings.breaker_recovery)
 
     async def stream(
@@ -142,14 +142,14 @@ class Calls:
         return said
 
     @contextmanager
-    def _calling(self) -> Iterator[Call]:
+    def _calling(self) -> Iterator[BreakerCall]:
         try:
             with self.breaker.calling() as call:
                 yield call
         except Resting as resting:
             raise self._place.resting(resting.seconds) from resting
 
-    def _judged(self, error: Exception, call: Call) -> Trouble:
+    def _judged(self, error: Exception, call: BreakerCall) -> Trouble:
         trouble = self._place.of(error, self._settings.timeout)
         if trouble.counts:
             call.failed()
@@ -198,7 +198,7 @@ class _Policy:
 class _Wait:
     """Waits for the next piece, and no longer than for all of them together."""
 
-    def __init__(self, settings: LlmSettings, place: Place) -> None:
+    def __init__(self, settings: LlmSettings, place: FailingModel) -> None:
         self._each = settings.timeout
         self._all = settings.total_timeout
         self._place = place

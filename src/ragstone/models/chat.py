@@ -9,20 +9,20 @@ from pydantic_ai.messages import ModelRequest, SystemPromptPart, UserPromptPart
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.settings import ModelSettings, ThinkingLevel
 
-from ragstone.answer import Instructions
-from ragstone.errors import ModelUnavailable
+from ragstone.core.answer import Instructions
+from ragstone.core.errors import ModelUnavailable
+from ragstone.core.turn import Ask, Message, Passage
+from ragstone.language.budget import budget
 from ragstone.models import endpoint, prompt
 from ragstone.models.calls import Calls
+from ragstone.models.failures import FailingModel
 from ragstone.models.messages import definitions, messages
 from ragstone.models.prices import Prices
 from ragstone.models.profiles import profile
 from ragstone.models.reply import ReplyReader
 from ragstone.models.token_counter import token_counter
-from ragstone.models.trouble import Place
 from ragstone.ports import Profile, Said
 from ragstone.settings import LlmSettings
-from ragstone.text.budget import budget
-from ragstone.turn import Ask, Message, Passage
 
 READY_SECONDS = 5.0
 
@@ -47,7 +47,7 @@ class ChatModel:
         self._settings = settings
         self._count = token_counter(self.profile.tokenizer)
         self._model = endpoint.connect(settings, section)
-        self._place = Place(self.name, endpoint.place(settings), section)
+        self._place = FailingModel(self.name, endpoint.place(settings), section)
         model = self._model
         prices = Prices(self.profile, model.model_name, model.system, settings.base_url)
         reader = ReplyReader(self._place, prices)

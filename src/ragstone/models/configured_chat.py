@@ -3,7 +3,7 @@ when there is one."""
 
 from typing import TYPE_CHECKING
 
-from ragstone.errors import ConfigError
+from ragstone.core.errors import ConfigError
 from ragstone.models.fallback import NOTE, ChatAnswerer, WithFallback
 from ragstone.ports import Answerer
 from ragstone.settings import LlmSettings, Settings

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from ragstone.errors import ConfigError, EmbeddingMismatch
+from ragstone.core.errors import ConfigError, EmbeddingMismatch
+from ragstone.core.records import Collection
 from ragstone.models.minilm import MiniLm
 from ragstone.models.multilingual import MultilingualE5
 from ragstone.ports import Embedder
-from ragstone.records import Collection
 from ragstone.settings import EmbeddingSettings
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
-from ragstone.answer import Instructions
-from ragstone.errors import ModelUnavailable, Unavailable
+from ragstone.core.answer import Instructions
+from ragstone.core.errors import ModelUnavailable, Unavailable
+from ragstone.core.turn import Ask, Passage
 from ragstone.ports import (
     Answerer,
     Completer,
@@ -15,7 +16,6 @@ from ragstone.ports import (
     Profile,
     Said,
 )
-from ragstone.turn import Ask, Passage
 
 NOTE = "The chat model does not answer; these are the documents' own sentences."
 

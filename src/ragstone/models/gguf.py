@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
 
-from ragstone.answer import Instructions
-from ragstone.errors import ConfigError
+from ragstone.core.answer import Instructions
+from ragstone.core.errors import ConfigError
+from ragstone.core.task import failed
+from ragstone.core.turn import Ask, Passage
 from ragstone.models.profiles import profile
 from ragstone.ports import Profile, Said
 from ragstone.settings import LlmSettings
-from ragstone.task import failed
-from ragstone.turn import Ask, Passage
 
 if TYPE_CHECKING:
     from ragstone.models.chat import ChatModel

@@ -17,8 +17,8 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.tools import ToolDefinition
 
-from ragstone.tool import Tool, ToolStep
-from ragstone.turn import Ask, Message
+from ragstone.core.tool import Tool, ToolStep
+from ragstone.core.turn import Ask, Message
 
 
 def messages(ask: Ask, before: Sequence[Message], system: str) -> list[ModelMessage]:

@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ragstone.language.late_interaction import EncodedQuestion, Floats, PlacedTokens
 from ragstone.models.onnx import session
 from ragstone.models.token_encoder import TokenEncoder
 from ragstone.ports import Vectors
-from ragstone.text.late_interaction import EncodedQuestion, Floats, PlacedTokens
 
 A = TypeVar("A")
 T = TypeVar("T")

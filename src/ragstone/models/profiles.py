@@ -8,18 +8,18 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from ragstone.errors import ConfigError
+from ragstone.core.errors import ConfigError
+from ragstone.language.budget import Tier
+from ragstone.language.model_names import billions, matches, normal
+from ragstone.language.tokens import Family
 from ragstone.ports import Profile
 from ragstone.settings import LlmSettings
-from ragstone.text.budget import Tier
-from ragstone.text.model_names import billions, matches, normal
-from ragstone.text.tokens import Family
 
 TIERS: tuple[tuple[float, Tier], ...] = ((3, "tiny"), (9, "small"), (34, "medium"))
 """The most parameters, in billions, of each tier; more is large."""
 
 
-class Row(BaseModel):
+class ProfileRow(BaseModel):
     """One row of the table; what it does not name stays as it was."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -36,8 +36,8 @@ class Row(BaseModel):
     vision: bool = False
 
 
-Table = Mapping[str, Row]
-_TABLE = TypeAdapter(dict[str, Row])
+Table = Mapping[str, ProfileRow]
+_TABLE = TypeAdapter(dict[str, ProfileRow])
 
 
 def profile(settings: LlmSettings) -> Profile:

@@ -5,11 +5,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ragstone.text import fences
-from ragstone.text.budget import Budget
-from ragstone.text.markers import neutral
-from ragstone.text.tokens import Count, count, cut
-from ragstone.turn import Ask, Message, Passage
+from ragstone.core.turn import Ask, Message, Passage
+from ragstone.language import fences
+from ragstone.language.budget import Budget
+from ragstone.language.markers import neutral
+from ragstone.language.tokens import Count, count, cut
 
 FENCE = "source"
 _FENCE_LIKE = re.compile(rf"<(?=\s{{0,9}}/?\s{{0,9}}{FENCE}\b)", re.IGNORECASE)

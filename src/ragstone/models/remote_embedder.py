@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import httpx2
 import numpy as np
 
-from ragstone.errors import ConfigError, ModelUnavailable
+from ragstone.core.errors import ConfigError, ModelUnavailable
 from ragstone.ports import Vectors
 from ragstone.settings import EmbeddingSettings
 

@@ -18,13 +18,13 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import StreamedResponse
 from pydantic_ai.usage import RequestUsage
 
-from ragstone.answer import Finish, Usage
+from ragstone.core.answer import Finish, Usage
+from ragstone.core.tool import ToolCall
+from ragstone.language.repetition import Repetition
+from ragstone.language.thoughts import ReplyPiece, Thoughts, without_thoughts
+from ragstone.models.failures import FailingModel
 from ragstone.models.prices import Prices
-from ragstone.models.trouble import Place
 from ragstone.ports import Said
-from ragstone.text.repetition import Repetition
-from ragstone.text.thoughts import Piece, Thoughts, without_thoughts
-from ragstone.tool import ToolCall
 
 CIRCLING = "The model began to repeat itself, so its answer was cut."
 TOOL_CALL = "called a tool that nobody offered"
@@ -36,7 +36,7 @@ FILTERED = "refused by its content filter"
 class ReplyReader:
     """Reads the replies of one model."""
 
-    def __init__(self, place: Place, prices: Prices) -> None:
+    def __init__(self, place: FailingModel, prices: Prices) -> None:
         self._place = place
         self._prices = prices
 
@@ -97,7 +97,7 @@ class ReplyReader:
         return self._place.unexpected(EMPTY, usage)
 
 
-def _pieces(event: object, thoughts: Thoughts) -> Iterator[Piece]:
+def _pieces(event: object, thoughts: Thoughts) -> Iterator[ReplyPiece]:
     part = event.part if isinstance(event, PartStartEvent) else None
     delta = event.delta if isinstance(event, PartDeltaEvent) else None
     if isinstance(delta, TextPartDelta):
@@ -105,9 +105,9 @@ def _pieces(event: object, thoughts: Thoughts) -> Iterator[Piece]:
     elif isinstance(part, TextPart):
         yield from thoughts.feed(part.content)
     elif isinstance(part, ThinkingPart) and part.content:
-        yield Piece(part.content, thought=True)
+        yield ReplyPiece(part.content, thought=True)
     elif isinstance(delta, ThinkingPartDelta) and delta.content_delta:
-        yield Piece(delta.content_delta, thought=True)
+        yield ReplyPiece(delta.content_delta, thought=True)
 
 
 def _calls_tool(event: object) -> bool:
@@ -130,11 +130,11 @@ def _finish(reason: str | None) -> Finish:
     return "length" if reason == "length" else "stop"
 
 
-def _speaks(piece: Piece) -> bool:
+def _speaks(piece: ReplyPiece) -> bool:
     return not piece.thought and not piece.text.isspace()
 
 
-def _said(piece: Piece) -> Said:
+def _said(piece: ReplyPiece) -> Said:
     return Said(thinking=piece.text) if piece.thought else Said(piece.text)
 
 

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 
-from ragstone.answer import Instructions
+from ragstone.core.answer import Instructions
+from ragstone.core.turn import Ask, Passage
 from ragstone.ports import Profile, Said
-from ragstone.turn import Ask, Passage
 
 
 @dataclass

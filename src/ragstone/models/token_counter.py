@@ -2,7 +2,7 @@
 
 from functools import cache, partial
 
-from ragstone.text.tokens import CAUTIOUS, Count, Family, count
+from ragstone.language.tokens import CAUTIOUS, Count, Family, count
 
 
 def token_counter(tokenizer: Family | None) -> Count:

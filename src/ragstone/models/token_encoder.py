@@ -7,8 +7,8 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
-from ragstone.text.late_interaction import Floats, TokenVectors, packed
-from ragstone.text.words import STOPWORDS
+from ragstone.language.late_interaction import Floats, TokenVectors, packed
+from ragstone.language.words import STOPWORDS
 
 
 class TokenEncoder:

@@ -1,8 +1,9 @@
 """What the stages need from the outside, as Protocols; adapters live in their own packages.
 
-`Kit` bundles one adapter of each for the stages. Only `build.py` makes one.
+`Adapters` bundles one adapter of each for the stages. Only `build.py` makes one.
 """
 
+from ragstone.ports.adapters import Adapters
 from ragstone.ports.answering import (
     Answerability,
     Answerer,
@@ -22,8 +23,7 @@ from ragstone.ports.guarding import Topics, TopicStore
 from ragstone.ports.index import ChunkIndex, Retriever, Search
 from ragstone.ports.intents import IntentExamples, Likeness
 from ragstone.ports.keys import KeyStore, StoredKey
-from ragstone.ports.kit import Kit
-from ragstone.ports.reranking import Judgement, Reranker, Statistics
+from ragstone.ports.reranking import Judgement, Reranker, TermStatistics
 from ragstone.ports.settings import Marks, SettingsStore
 from ragstone.ports.templates import Templates
 from ragstone.ports.toolbox import Returned, Toolbox, ToolSession
@@ -31,6 +31,7 @@ from ragstone.ports.traces import Traces
 from ragstone.ports.vocabulary import Vocabulary
 
 __all__ = [
+    "Adapters",
     "Answerability",
     "Answerer",
     "Cache",
@@ -50,7 +51,6 @@ __all__ = [
     "Judgement",
     "Kept",
     "KeyStore",
-    "Kit",
     "LateEmbedder",
     "Lease",
     "Likeness",
@@ -67,10 +67,10 @@ __all__ = [
     "SettingsStore",
     "Source",
     "StateDump",
-    "Statistics",
     "StoredKey",
     "Support",
     "Templates",
+    "TermStatistics",
     "ToolSession",
     "Toolbox",
     "TopicStore",

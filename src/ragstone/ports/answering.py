@@ -4,12 +4,12 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from ragstone.answer import Finish, Instructions, Usage
-from ragstone.records import By, Report, Use
-from ragstone.text.budget import Tier
-from ragstone.text.tokens import Family
-from ragstone.tool import ToolCall
-from ragstone.turn import Ask, Passage, Principal, Turn
+from ragstone.core.answer import Finish, Instructions, Usage
+from ragstone.core.records import By, Report, Use
+from ragstone.core.tool import ToolCall
+from ragstone.core.turn import Ask, Passage, Principal, Turn
+from ragstone.language.budget import Tier
+from ragstone.language.tokens import Family
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from ragstone.answer import Answer, Verdict
+from ragstone.core.answer import Answer, Verdict
+from ragstone.core.turn import Hit, Passage
 from ragstone.ports.embedding import Vectors
-from ragstone.turn import Hit, Passage
 
 Content = Literal["answer", "search"]
 

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from ragstone.records import Collection, Document, DocumentStatus
+from ragstone.core.records import Collection, Document, DocumentStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Catalog(Protocol):
 
         Returns the number of the version to write, never one that was used before. While another
         version answers, the document's fields go on describing that one. Waits for the searches
-        that began before it, so it must not be called inside `seeing`.
+        that began before it, so it must not be called inside `snapshot`.
         """
         ...
 
@@ -98,7 +98,7 @@ class Catalog(Protocol):
         """What the collection is now; None if there is none."""
         ...
 
-    def seeing(self) -> AbstractAsyncContextManager[frozenset[str]]:
+    def snapshot(self) -> AbstractAsyncContextManager[frozenset[str]]:
         """The hidden revisions, for the time of one search.
 
         No revision that was visible on entry is purged before the exit.

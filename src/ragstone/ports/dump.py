@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
-from ragstone.records import Collection
+from ragstone.core.records import Collection
 
 Row = dict[str, Any]
 """A row of a table as JSON values."""

@@ -6,8 +6,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ragstone.records import Collection
-from ragstone.text.late_interaction import EncodedQuestion, PlacedTokens
+from ragstone.core.records import Collection
+from ragstone.language.late_interaction import EncodedQuestion, PlacedTokens
 
 Vectors = NDArray[np.float32]
 """Shape (n, dimensions), rows of unit length."""

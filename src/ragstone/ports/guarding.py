@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from ragstone.records import BlockedQuestion, Topic, TopicMatch
-from ragstone.turn import Principal
+from ragstone.core.records import BlockedQuestion, Topic, TopicMatch
+from ragstone.core.turn import Principal
 
 
 class TopicStore(Protocol):

@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ragstone.chunk import Chunk
-from ragstone.filters import EVERYTHING, Filter
+from ragstone.core.chunk import Chunk
+from ragstone.core.filters import EVERYTHING, Filter
+from ragstone.core.records import Collection
+from ragstone.core.turn import Ask, Hit, Plan, RankedList
 from ragstone.ports.embedding import Vectors
-from ragstone.records import Collection
-from ragstone.turn import Ask, Hit, Plan, RankedList
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from ragstone.intent import IntentName
-from ragstone.text.small_talk import Kind
+from ragstone.core.intent import IntentName
+from ragstone.understand.small_talk import Kind
 
 
 @dataclass(frozen=True, slots=True)

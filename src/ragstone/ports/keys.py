@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ragstone.records import ApiKey
+from ragstone.core.records import ApiKey
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ragstone.answer import Usage
-from ragstone.chunk import Chunk
+from ragstone.core.answer import Usage
+from ragstone.core.chunk import Chunk
+from ragstone.core.records import Collection
+from ragstone.language.late_interaction import EncodedQuestion
 from ragstone.ports.embedding import Vectors
-from ragstone.records import Collection
-from ragstone.text.late_interaction import EncodedQuestion
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Reranker(Protocol):
     async def aclose(self) -> None: ...
 
 
-class Statistics(Protocol):
+class TermStatistics(Protocol):
     """What is known of a collection's words."""
 
     async def specificity(self, collection: Collection, question: str) -> float | None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from ragstone.records import SettingChange, SettingEdit, StoredSetting
+from ragstone.core.records import SettingChange, SettingEdit, StoredSetting
 
 
 class Marks(Protocol):

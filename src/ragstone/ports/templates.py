@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from ragstone.records import TemplateVersion
+from ragstone.core.records import TemplateVersion
 
 
 class Templates(Protocol):

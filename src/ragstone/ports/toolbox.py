@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ragstone.tool import Tool
+from ragstone.core.tool import Tool
 
 
 @dataclass(frozen=True, slots=True)

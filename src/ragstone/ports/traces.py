@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from ragstone.records import QuestionTrace, StageUse
-from ragstone.turn import Principal
+from ragstone.core.records import QuestionTrace, StageUse
+from ragstone.core.turn import Principal
 
 
 class Traces(Protocol):

@@ -4,7 +4,7 @@ from collections.abc import Collection as Words
 from collections.abc import Sequence
 from typing import Protocol
 
-from ragstone.records import Collection
+from ragstone.core.records import Collection
 
 
 class Vocabulary(Protocol):

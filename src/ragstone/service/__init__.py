@@ -8,19 +8,26 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from ragstone.chunk import EVERYONE
-from ragstone.events import Event
+from ragstone.core.chunk import EVERYONE
+from ragstone.core.events import Event
+from ragstone.core.records import (
+    BlockedQuestion,
+    Collection,
+    Document,
+    GuardDecision,
+    Report,
+    Topic,
+)
+from ragstone.core.turn import Ask, Hit, Principal, StageTrace, Turn
 from ragstone.ports import CacheFigures
-from ragstone.records import BlockedQuestion, Collection, Document, Report, Ruling, Topic
 from ragstone.service.conversations import ConversationService
 from ragstone.service.jobs import JobsService
-from ragstone.service.keys import Keys
-from ragstone.service.maintenance import Maintenance
-from ragstone.service.prompts import Prompts
-from ragstone.service.reading import Reading
-from ragstone.service.settings import RuntimeSettings
-from ragstone.service.statistics import Statistics
-from ragstone.turn import Ask, Hit, Principal, Traced, Turn
+from ragstone.service.keys import KeyService
+from ragstone.service.maintenance import MaintenanceService
+from ragstone.service.prompts import PromptService
+from ragstone.service.reading import ReadingService
+from ragstone.service.settings import SettingsService
+from ragstone.service.statistics import StatisticsService
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +116,14 @@ class CollectionSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """The ranked passages of a search, and how they came about.
 
     `corrected` is the question as it was searched if its spelling was corrected, else empty.
     """
 
     hits: tuple[Hit, ...]
-    trace: tuple[Traced, ...]
+    trace: tuple[StageTrace, ...]
     corrected: str = ""
 
 
@@ -141,17 +148,17 @@ class Service(Protocol):
     """All that can be asked of a Ragstone. Errors are RagstoneErrors, also when remote."""
 
     @property
-    def statistics(self) -> Statistics:
+    def statistics(self) -> StatisticsService:
         """What was asked, what it cost, and what became of single questions."""
         ...
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> ReadingService:
         """The texts of documents."""
         ...
 
     @property
-    def maintenance(self) -> Maintenance:
+    def maintenance(self) -> MaintenanceService:
         """Backups, and the examination of what disagrees."""
         ...
 
@@ -159,12 +166,12 @@ class Service(Protocol):
     def conversations(self) -> ConversationService: ...
 
     @property
-    def settings(self) -> RuntimeSettings:
+    def settings(self) -> SettingsService:
         """The settings, which can change while it runs."""
         ...
 
     @property
-    def prompts(self) -> Prompts:
+    def prompts(self) -> PromptService:
         """What chat models are told."""
         ...
 
@@ -172,7 +179,7 @@ class Service(Protocol):
     def jobs(self) -> JobsService: ...
 
     @property
-    def keys(self) -> Keys:
+    def keys(self) -> KeyService:
         """API keys."""
         ...
 
@@ -180,7 +187,7 @@ class Service(Protocol):
         """Answer a question; see `events`. Close the iterator to cancel."""
         ...
 
-    async def search(self, ask: Ask) -> Found:
+    async def search(self, ask: Ask) -> SearchResult:
         """The passages that `ask` would be answered from, without answering."""
         ...
 
@@ -237,7 +244,7 @@ class Service(Protocol):
         """The questions that were blocked, the newest first."""
         ...
 
-    async def check_topics(self, tenant: str, question: str) -> Ruling:
+    async def check_topics(self, tenant: str, question: str) -> GuardDecision:
         """What the guard would say of a question, which is not kept for review."""
 
     async def cache_figures(self) -> CacheFigures:

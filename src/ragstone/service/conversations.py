@@ -2,8 +2,8 @@
 
 from typing import Literal, Protocol
 
-from ragstone.conversation import Entry, Forgotten, Place, Rooms
-from ragstone.turn import Principal, SearchType
+from ragstone.core.conversation import ConversationKey, Forgotten, Rooms, StoredTurn
+from ragstone.core.turn import Principal, SearchType
 
 Format = Literal["json", "markdown"]
 
@@ -18,15 +18,17 @@ class ConversationService(Protocol):
         """The newest first; of one of the client's accounts if `user_id` says so."""
         ...
 
-    async def entries(self, place: Place, limit: int = 50, offset: int = 0) -> list[Entry]:
+    async def entries(
+        self, place: ConversationKey, limit: int = 50, offset: int = 0
+    ) -> list[StoredTurn]:
         """Turns, the newest first; raises InvalidBlock for one that is damaged."""
         ...
 
-    async def rename(self, place: Place, name: str) -> str:
+    async def rename(self, place: ConversationKey, name: str) -> str:
         """Give the room a title; it, as it is kept."""
         ...
 
-    async def export(self, place: Place, form: Format) -> str:
+    async def export(self, place: ConversationKey, form: Format) -> str:
         """The whole conversation as text."""
         ...
 
@@ -35,13 +37,13 @@ class ConversationService(Protocol):
         many. Raises InvalidBlock, and then none is added."""
         ...
 
-    async def delete(self, place: Place) -> None: ...
+    async def delete(self, place: ConversationKey) -> None: ...
 
     async def forget(self, principal: Principal, user_id: str | None = None) -> Forgotten:
         """Delete all that is kept of a principal, or of one of its accounts: conversations,
         statistics, blocked questions, and the cache, which does not know who asked."""
         ...
 
-    async def tokens(self, place: Place, search_type: SearchType) -> int:
+    async def tokens(self, place: ConversationKey, search_type: SearchType) -> int:
         """Tokens that the room's turns of this search type took; 0 for an unknown room."""
         ...

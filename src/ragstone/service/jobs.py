@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, get_args
 
-from ragstone.turn import Ask, Principal
+from ragstone.core.turn import Ask, Principal
 
 JobState = Literal["queued", "running", "paused", "done", "failed", "cancelled"]
 JOB_STATES: tuple[JobState, ...] = get_args(JobState)

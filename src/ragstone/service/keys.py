@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from ragstone.caller import Role
-from ragstone.records import ApiKey
+from ragstone.core.caller import Role
+from ragstone.core.records import ApiKey
 
 GRACE_SECONDS = 24 * 3600.0
 """How long the old secret of a rotated key still holds, unless something else is asked for."""
@@ -32,7 +32,7 @@ class IssuedKey:
     secret: str
 
 
-class Keys(Protocol):
+class KeyService(Protocol):
     """The keys of all tenants. `tenant` None means any; a key of another one is unknown."""
 
     async def create(self, grant: KeyGrant) -> IssuedKey:

@@ -18,7 +18,7 @@ class Upkeep:
     notes: tuple[str, ...] = ()
 
 
-class Maintenance(Protocol):
+class MaintenanceService(Protocol):
     """Looks after the whole of a Ragstone. Files are those of the machine that has the data."""
 
     def back_up(self, file: str) -> AsyncGenerator[Upkeep, None]:

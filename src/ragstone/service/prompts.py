@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from ragstone.records import TemplateVersion
+from ragstone.core.records import TemplateVersion
 
 PromptSource = Literal["shipped", "file", "store", "tenant"]
 
@@ -22,7 +22,7 @@ class PromptText:
     allowed: tuple[str, ...]
 
 
-class Prompts(Protocol):
+class PromptService(Protocol):
     """Prompts for all (tenant "") or for one tenant.
 
     Methods raise UnknownPrompt, InvalidPrompt, StateUnavailable.

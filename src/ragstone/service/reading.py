@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from ragstone.records import Document
-from ragstone.turn import Principal
+from ragstone.core.records import Document
+from ragstone.core.turn import Principal
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class DocumentText:
     total: int
 
 
-class Reading(Protocol):
+class ReadingService(Protocol):
     """Documents as text."""
 
     async def read(

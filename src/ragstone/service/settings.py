@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ragstone.records import SettingChange
+from ragstone.core.records import SettingChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class SettingLayer:
     value: Any
 
 
-class RuntimeSettings(Protocol):
+class SettingsService(Protocol):
     """Settings by key, or by another system's name for it; see `registry` for the table.
 
     Methods raise UnknownSetting, InvalidSetting, StateUnavailable.

@@ -2,10 +2,10 @@
 
 from typing import Protocol
 
-from ragstone.records import By, QuestionTrace, StageUse, Use
+from ragstone.core.records import By, QuestionTrace, StageUse, Use
 
 
-class Statistics(Protocol):
+class StatisticsService(Protocol):
     """The figures of a tenant, of one `user` or of all."""
 
     async def use(self, tenant: str, days: int, by: By, user: str | None = None) -> list[Use]:

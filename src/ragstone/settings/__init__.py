@@ -2,7 +2,7 @@
 
 Nested names are joined with two underscores: `LLM__BASE_URL`, `EMBEDDING__MODEL`. Each field has
 a default and a help text; `docs/reference.md` lists them, and a test holds the two together. What
-can change at run time is changed in the state store: `ragstone.registry`.
+can change at run time is changed in the state store: `ragstone.recipes.setting_table`.
 """
 
 from ragstone.settings.access import AuthSettings, LimitSettings

@@ -4,7 +4,7 @@ import ipaddress
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
-from ragstone.caller import Role
+from ragstone.core.caller import Role
 from ragstone.settings.section import Names, Section
 
 ASYMMETRIC = (

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ragstone.errors import ConfigError
+from ragstone.core.errors import ConfigError
 
 CHAT_CORE, VOICE_HELPER, PLONE, V5 = "chat-core", "VoiceHelper", "Plone", "V5"
 

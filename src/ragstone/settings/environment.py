@@ -7,7 +7,7 @@ from typing import Any
 
 from dotenv import dotenv_values
 
-from ragstone.errors import ConfigError
+from ragstone.core.errors import ConfigError
 from ragstone.settings.aliases import BY_NAME
 from ragstone.settings.names import readable
 from ragstone.settings.origin import Origin

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml  # type: ignore[import-untyped]
 
-from ragstone.errors import ConfigError
+from ragstone.core.errors import ConfigError
 from ragstone.settings.origin import Origin
 
 MOST_BYTES = 1_000_000

@@ -5,9 +5,9 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ragstone.errors import ConfigError
+from ragstone.core.errors import ConfigError
 from ragstone.settings.aliases import BY_NAME, RANK
-from ragstone.settings.origin import Given, Origin
+from ragstone.settings.origin import GivenValue, Origin
 
 log = logging.getLogger(__name__)
 
@@ -34,21 +34,21 @@ def nested(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def ours(
     given: Iterable[tuple[str, Any, Origin]], known: Callable[[str], bool]
-) -> dict[str, Given]:
+) -> dict[str, GivenValue]:
     """What one source gives, by our keys; names of documents are replaced, with a warning where
     two mean the same.
 
     A name that is neither `known` nor a document's is left out. Raises ConfigError for a value that
     a document's name cannot have.
     """
-    direct: dict[str, Given] = {}
-    called: list[tuple[str, Given]] = []
+    direct: dict[str, GivenValue] = {}
+    called: list[tuple[str, GivenValue]] = []
     for name, value, origin in given:
         if name.lower() in BY_NAME:
-            called.append((name.lower(), Given(value, origin)))
+            called.append((name.lower(), GivenValue(value, origin)))
         elif known(name):
-            direct[name] = Given(value, origin)
-    found: dict[str, Given] = {}
+            direct[name] = GivenValue(value, origin)
+    found: dict[str, GivenValue] = {}
     for name, one in sorted(called, key=lambda item: RANK[item[0]]):
         alias = BY_NAME[name]
         try:
@@ -61,15 +61,15 @@ def ours(
             log.warning("%s has no effect. %s", one.origin.where, alias.note)
         elif alias.joins and alias.key in found:
             joined = f"{found[alias.key].value}\n{value}"
-            found[alias.key] = Given(joined, found[alias.key].origin)
+            found[alias.key] = GivenValue(joined, found[alias.key].origin)
         else:
-            _put(found, alias.key, Given(value, one.origin))
+            _put(found, alias.key, GivenValue(value, one.origin))
     for key, one in found.items():
         _put(direct, key, one)
     return direct
 
 
-def _put(found: dict[str, Given], key: str, one: Given) -> None:
+def _put(found: dict[str, GivenValue], key: str, one: GivenValue) -> None:
     """Add a value unless there is one already, which then wins."""
     first = found.setdefault(key, one)
     if str(first.value) != str(one.value):

@@ -15,7 +15,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenValue:
     """A value as it was given, with its origin."""
 
     value: Any

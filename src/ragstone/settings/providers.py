@@ -15,7 +15,7 @@ from ragstone.settings.aliases import (
     PARTS,
     PROVIDER,
 )
-from ragstone.settings.origin import Given
+from ragstone.settings.origin import GivenValue
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ OLLAMA_HERE = "http://localhost:11434"
 MODEL, URL, KEY = "llm.model", "llm.base_url", "llm.api_key"
 
 
-def whole(given: dict[str, Given]) -> dict[str, Given]:
+def whole(given: dict[str, GivenValue]) -> dict[str, GivenValue]:
     """The settings with the parts that documents name put together to `llm.*`.
 
     What is set as `llm.*` wins.
@@ -34,23 +34,23 @@ def whole(given: dict[str, Given]) -> dict[str, Given]:
     provider = _text(named).lower() or _implied(given, parts)
     if provider == OLLAMA:
         _take(given, MODEL, parts.get(OLLAMA_MODEL))
-        url = parts.get(OLLAMA_URL) or (named and Given(OLLAMA_HERE, named.origin))
+        url = parts.get(OLLAMA_URL) or (named and GivenValue(OLLAMA_HERE, named.origin))
         if url and _text(given.get(MODEL)):
-            _take(given, URL, Given(_v1(_text(url)), url.origin))
+            _take(given, URL, GivenValue(_v1(_text(url)), url.origin))
     elif provider == OPENAI:
         _take(given, MODEL, parts.get(OPENAI_MODEL))
     model = _text(given.get(MODEL))
     if named and not model:
         log.warning("%s is %s, but no model is set.", named.origin.where, provider)
     if model and ":" not in model and provider != OLLAMA and not _text(given.get(URL)) and provider:
-        given[MODEL] = Given(f"{provider}:{model}", given[MODEL].origin)
+        given[MODEL] = GivenValue(f"{provider}:{model}", given[MODEL].origin)
     elsewhere = _text(given.get(URL)) or model.partition(":")[0] not in (OPENAI, model)
     if provider == OPENAI or (not provider and model and not elsewhere):
         _take(given, KEY, parts.get(OPENAI_KEY))
     return given
 
 
-def _implied(given: dict[str, Given], parts: dict[str, Given]) -> str:
+def _implied(given: dict[str, GivenValue], parts: dict[str, GivenValue]) -> str:
     """The provider where none is named: that of a model under a document's name."""
     if _text(given.get(MODEL)):
         return ""
@@ -59,7 +59,7 @@ def _implied(given: dict[str, Given], parts: dict[str, Given]) -> str:
     return OLLAMA if OLLAMA_MODEL in parts else ""
 
 
-def _take(given: dict[str, Given], key: str, part: Given | None) -> None:
+def _take(given: dict[str, GivenValue], key: str, part: GivenValue | None) -> None:
     if part is not None and not _text(given.get(key)):
         given[key] = part
 
@@ -69,5 +69,5 @@ def _v1(url: str) -> str:
     return url if url.endswith("/v1") else f"{url}/v1"
 
 
-def _text(given: Given | None) -> str:
+def _text(given: GivenValue | None) -> str:
     return str(given.value).strip() if given and given.value is not None else ""

@@ -10,14 +10,14 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from ragstone.errors import ConfigError, InputError
+from ragstone.core.errors import ConfigError, InputError
+from ragstone.language.templates import check
 from ragstone.settings.aliases import BY_NAME
 from ragstone.settings.all import Settings
 from ragstone.settings.environment import from_dotenv, from_environment
 from ragstone.settings.names import nested, ours, variable
-from ragstone.settings.origin import Given, Origin
+from ragstone.settings.origin import GivenValue, Origin
 from ragstone.settings.providers import whole
-from ragstone.text.templates import check
 
 CONFIG = "RAGSTONE_CONFIG"
 PROMPTS = "prompts."
@@ -28,7 +28,7 @@ def load(config: Path | None = None, **overrides: Any) -> Settings:
 
     `config` is the file, else that of RAGSTONE_CONFIG; `overrides` are given on the command line.
     """
-    given: dict[str, Given] = {}
+    given: dict[str, GivenValue] = {}
     path = config or (Path(value) if (value := os.environ.get(CONFIG)) else None)
     if path is not None:
         given.update(_of_file(path.expanduser()))
@@ -36,7 +36,7 @@ def load(config: Path | None = None, **overrides: Any) -> Settings:
     for values in (from_dotenv(sections), from_environment(sections)):
         given.update(ours(values, _known))
     line = Origin("command line", "the command line")
-    given.update({name: Given(value, line) for name, value in overrides.items()})
+    given.update({name: GivenValue(value, line) for name, value in overrides.items()})
     given = whole(given)
     _check_prompts(given)
     try:
@@ -47,7 +47,7 @@ def load(config: Path | None = None, **overrides: Any) -> Settings:
     return settings
 
 
-def _check_prompts(given: dict[str, Given]) -> None:
+def _check_prompts(given: dict[str, GivenValue]) -> None:
     """Raise ConfigError for a prompt that cannot be one."""
     for key, one in given.items():
         if key.startswith(PROMPTS):
@@ -57,7 +57,7 @@ def _check_prompts(given: dict[str, Given]) -> None:
                 raise ConfigError(f"{one.origin.where}: {error.message}") from error
 
 
-def _of_file(path: Path) -> dict[str, Given]:
+def _of_file(path: Path) -> dict[str, GivenValue]:
     """What the file gives; every name in it must mean something."""
     from ragstone.settings.file import from_file  # YAML takes 15 ms that most starts need not pay
 
@@ -109,7 +109,7 @@ def _is_section(kind: Any) -> bool:
     return inspect.isclass(kind) and issubclass(kind, BaseModel)
 
 
-def _wrong(error: ErrorDetails, given: dict[str, Given]) -> str:
+def _wrong(error: ErrorDetails, given: dict[str, GivenValue]) -> str:
     """One sentence for the first thing that is wrong, with its variable or line."""
     key = ".".join(str(part) for part in error["loc"])
     one = given.get(key) or next((g for k, g in given.items() if key.startswith(f"{k}.")), None)

@@ -1,6 +1,6 @@
 """For whom a setting holds that was set at run time."""
 
-from ragstone.errors import InvalidSetting
+from ragstone.core.errors import InvalidSetting
 
 GLOBAL, TENANT, COLLECTION = "global", "tenant:", "collection:"
 LONGEST = 512

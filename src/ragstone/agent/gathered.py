@@ -1,0 +1,87 @@
+"""What an agent has gathered for one question."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain, zip_longest
+
+from ragstone.core.answer import Usage
+from ragstone.core.chunk import Chunk
+from ragstone.core.tool import ToolCall
+from ragstone.core.turn import Hit, StageTrace, Turn
+
+
+class Gathered:
+    """Passages of several searches, and what tools returned that is no passage."""
+
+    def __init__(self, turn: Turn) -> None:
+        self.usage = Usage()
+        self.trace: list[StageTrace] = []
+        self._turn = turn
+        self._local: Turn | None = None
+        self._searched: list[Sequence[Hit]] = []
+        self._outputs: list[Hit] = []
+
+    @property
+    def passages(self) -> int:
+        """How many were found, counted each time."""
+        return sum(map(len, self._searched))
+
+    def searched(self, hits: Sequence[Hit]) -> None:
+        """Keep what one search found, best first."""
+        self._searched.append(hits)
+
+    def searched_here(self, found: Turn) -> None:
+        """Keep what a search of the documents found and what it took."""
+        self._local = found
+        self.usage += found.usage
+        self.trace += found.trace
+        self.searched(found.hits)
+
+    def output(self, call: ToolCall, text: str) -> None:
+        """Keep what a tool returned as a passage of its own, so that the answer can cite it."""
+        ask = self._turn.ask
+        chunk = Chunk(
+            chunk_id=f"{call.name}:{len(self._outputs) + 1}",
+            document_id=f"tool:{call.name}",
+            version=1,
+            chunk_index=len(self._outputs),
+            text=text,
+            title=call.name,
+            path=f"/{call.name}",
+            tenant=ask.principal.tenant,
+            collection=ask.collection,
+            start=0,
+            end=len(text),
+            kind="tool",
+        )
+        self._outputs.append(Hit(chunk, 1.0))
+
+    def turn(self) -> Turn:
+        """The turn with everything: the outputs, then of every search the best, the second best,
+        and so on, so that no search is left out where the passages are too many."""
+        ranked = chain.from_iterable(zip_longest(*self._searched))
+        hits = {
+            (hit.chunk.document_id, hit.chunk.chunk_id): hit
+            for hit in (*self._outputs, *ranked)
+            if hit is not None
+        }
+        turn = _with(self._turn, self._local) if self._local else self._turn
+        return replace(
+            turn,
+            hits=tuple(hits.values()),
+            usage=turn.usage + self.usage,
+            trace=(*turn.trace, *self.trace),
+        )
+
+
+def _with(turn: Turn, searched: Turn) -> Turn:
+    """`turn` with what a search of the documents adds to it, besides its hits."""
+    return replace(
+        turn,
+        plan=searched.plan,
+        collection=searched.collection,
+        lists=searched.lists,
+        chunks=searched.chunks,
+        encoded=searched.encoded,
+        feedback=searched.feedback,
+    )

@@ -1,0 +1,82 @@
+"""Gathers what the answer is made from: the chat model searches documents and calls tools."""
+
+import logging
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from typing import ClassVar
+
+from pydantic import Field
+
+from ragstone.agent.tool_calls import ToolCalls
+from ragstone.agent.tool_loop import ToolLimits, ToolLoop
+from ragstone.core.errors import ToolsUnavailable
+from ragstone.core.turn import Turn
+from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.ports import Adapters, Conversing, ToolSession
+from ragstone.retrieve.local_search import LocalSearch
+
+log = logging.getLogger(__name__)
+
+
+class ToolAgent(Stage):
+    """A planning agent: in rounds, the chat model searches and calls the tools of the MCP gateway
+    until it has enough. What tools return becomes sources like any other.
+
+    Whatever fails there, the documents are searched: without a chat model, without a gateway, and
+    where no search found anything. Only that search ends the question when it fails.
+    """
+
+    name: ClassVar[str] = "act"
+    needs: ClassVar[frozenset[str]] = frozenset({"question", "plan", "queries"})
+    gives: ClassVar[frozenset[str]] = frozenset({"hits"})
+
+    timeout: float = Field(300.0, gt=0, description="Seconds that all calls may take.")
+    rounds: int = Field(4, ge=1, description="Replies of the chat model that may call tools.")
+    calls: int = Field(12, ge=1, description="Calls of tools.")
+    seconds: float = Field(60.0, gt=0, description="Seconds after which no further round begins.")
+    tokens: int = Field(50_000, ge=1, description="Tokens after which no further round begins.")
+    result_chars: int = Field(8000, ge=200, description="Longest text of one result.")
+    stages: tuple[Stage, ...] = Field((), description="How documents are searched.", exclude=True)
+
+    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        search = LocalSearch(self.stages, adapters, emit, self.name)
+        if adapters.chat is None:
+            calls = ToolCalls(turn, None, search, self.result_chars)
+            await calls.search_here()
+            why = "no chat model is set, so no tools are called"
+            return Step(calls.gathered.turn(), "local search", why)
+        async with AsyncExitStack() as stack:
+            session, why = await _connected(stack, turn, adapters)
+            calls = ToolCalls(turn, session, search, self.result_chars)
+            agent = await self._work(turn, adapters, emit, calls, adapters.chat)
+        if agent.failure:
+            raise agent.failure
+        reasons = [why, agent.why]
+        if not calls.gathered.passages:
+            await calls.search_here()
+            reasons.append("local search, as no other found a passage")
+        found = replace(calls.gathered.turn(), called=agent.steps)
+        said = "; ".join(filter(None, reasons))
+        return Step(found, f"{agent.called} calls, {len(found.hits)} sources", said)
+
+    async def _work(
+        self, turn: Turn, adapters: Adapters, emit: Emit, calls: ToolCalls, chat: Conversing
+    ) -> ToolLoop:
+        limits = ToolLimits(self.rounds, self.calls, self.seconds, self.tokens)
+        agent = ToolLoop(turn, adapters, emit, calls, limits, self.name)
+        await agent.work(chat)
+        return agent
+
+
+async def _connected(
+    stack: AsyncExitStack, turn: Turn, adapters: Adapters
+) -> tuple[ToolSession | None, str]:
+    """The gateway's tools, or why there are none."""
+    if adapters.toolbox is None:
+        return None, "MCP is off"
+    try:
+        session = adapters.toolbox.session(turn.ask.organisation)
+        return await stack.enter_async_context(session), ""
+    except ToolsUnavailable as error:
+        log.warning("A question is answered without the gateway's tools: %s", error)
+        return None, str(error)

@@ -1,0 +1,41 @@
+"""Tools as a gateway lists them, made fit to be offered to a chat model."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ragstone.core.tool import Tool
+from ragstone.language.unicode import whole
+
+NAME_CHARS = 64
+"""Longest name of a tool that OpenAI's API takes."""
+
+DESCRIPTION_CHARS = 1000
+SCHEMA_CHARS = 10_000
+"""A tool whose arguments take more to describe is not offered."""
+
+_ODD = re.compile(r"[^a-zA-Z0-9_-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The tools by the names that they are offered under, and what those mean at the gateway."""
+
+    tools: tuple[Tool, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+
+
+def listed(found: Sequence[Any]) -> Listed:
+    """The tools of MCP's list that can be offered, each under a name of its own."""
+    tools, names = list[Tool](), dict[str, str]()
+    for one in found:
+        schema = one.input_schema
+        name = _ODD.sub("_", one.name)[:NAME_CHARS]
+        if not name or name in names or len(json.dumps(schema, default=str)) > SCHEMA_CHARS:
+            continue
+        description = whole(" ".join((one.description or "").split()))[:DESCRIPTION_CHARS]
+        tools.append(Tool(name, description, schema))
+        names[name] = one.name
+    return Listed(tuple(tools), names)

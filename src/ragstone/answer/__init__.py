@@ -1,0 +1,1 @@
+"""From passages to an answer: prompts, streaming, citations."""

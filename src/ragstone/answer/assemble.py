@@ -1,0 +1,95 @@
+"""Chooses the passages that fit the budget and numbers them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from pydantic import Field
+
+from ragstone.answer.compression import compressed
+from ragstone.core.events import Sources
+from ragstone.core.turn import Hit, Passage, Turn
+from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.language.budget import budget
+from ragstone.language.tokens import Count, cut
+from ragstone.ports import Adapters
+from ragstone.retrieve.diversity import best_at_the_edges
+
+
+class Assemble(Stage):
+    """Takes passages in rank order while they fit; the first is cut rather than dropped.
+
+    They get `context_tokens`, or their share of the chat model's window if that is less.
+    """
+
+    name: ClassVar[str] = "assemble"
+    needs: ClassVar[frozenset[str]] = frozenset({"hits"})
+    gives: ClassVar[frozenset[str]] = frozenset({"passages"})
+
+    context_tokens: int = Field(3000, ge=1, description="Most tokens of passages in one prompt.")
+
+    context_chars: int = Field(0, ge=0, description="Most characters of them; 0 is no limit.")
+    compression: float = Field(
+        1.0, gt=0, le=1, description="Share of a passage's tokens that goes on."
+    )
+
+    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        share = budget(adapters.profile.context_window, adapters.profile.tier).passages
+        most = min(self.context_tokens, share)
+        hits = _uncontained(turn.hits)
+        texts = [hit.chunk.text for hit in hits]
+        if self.compression < 1:
+            texts = compressed(turn.question, texts, self.compression, adapters.count)
+        chosen, used = _fitting(list(zip(texts, hits, strict=True)), most, adapters.count)
+        if self.context_chars:
+            chosen = _within(chosen, self.context_chars)
+        if turn.plan.edges:
+            chosen = best_at_the_edges(chosen)
+        passages = tuple(Passage(i, text, hit) for i, (text, hit) in enumerate(chosen, start=1))
+        await emit(Sources(passages))
+        return Step(
+            replace(turn, passages=passages),
+            f"{len(passages)} of {len(turn.hits)} passages",
+            f"{used} of {most} tokens",
+        )
+
+
+def _uncontained(hits: Sequence[Hit]) -> list[Hit]:
+    """Hits without those whose text is part of a better one of the same document."""
+    kept: list[Hit] = []
+    for hit in hits:
+        document = hit.chunk.document_id
+        if not any(
+            hit.chunk.text in other.chunk.text
+            for other in kept
+            if other.chunk.document_id == document
+        ):
+            kept.append(hit)
+    return kept
+
+
+def _within(chosen: Sequence[tuple[str, Hit]], most: int) -> list[tuple[str, Hit]]:
+    """The best that have at most so many characters together; the first is cut if need be."""
+    kept: list[tuple[str, Hit]] = []
+    for text, hit in chosen:
+        if len(text) > most:
+            return kept or [(text[:most], hit)]
+        kept.append((text, hit))
+        most -= len(text)
+    return kept
+
+
+def _fitting(
+    found: Sequence[tuple[str, Hit]], most: int, counted: Count
+) -> tuple[list[tuple[str, Hit]], int]:
+    """What fits, and how many tokens it has."""
+    chosen: list[tuple[str, Hit]] = []
+    left = most
+    for text, hit in found:
+        tokens = counted(text)
+        if tokens <= left:
+            chosen.append((text, hit))
+            left -= tokens
+        elif not chosen:
+            return [(cut(text, most, counted), hit)], most
+    return chosen, most - left

@@ -1,0 +1,69 @@
+"""Puts together what the chat model is told, for this question and this model."""
+
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from ragstone.core.answer import Instructions
+from ragstone.core.turn import Mode, Turn
+from ragstone.engine.prompts import own_texts
+from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.language.language import detect
+from ragstone.language.language_names import language_name
+from ragstone.language.no_answer import ENGLISH, no_answer
+from ragstone.language.templates import ROOM, of_language, shipped, told
+from ragstone.ports import Adapters
+from ragstone.understand.intents import hints_of
+
+
+class BuildPrompt(Stage):
+    """Takes the template of the question's form, mode and language, and what small models need."""
+
+    name: ClassVar[str] = "instruct"
+    needs: ClassVar[frozenset[str]] = frozenset({"question"})
+    gives: ClassVar[frozenset[str]] = frozenset({"instructions"})
+    fails: ClassVar[Literal["open", "closed"]] = "open"
+
+    no_answer: str = Field(ENGLISH, min_length=1, description="What a refusal says.")
+    mode: Mode = Field("simple", description="How it is answered unless the question asks.")
+    reasons: bool = Field(False, description="Whether the model thinks step by step first.")
+    refuse_below: float | None = Field(
+        None, description="Confidence under which an answer without a chat model is refused."
+    )
+    suggests: bool = Field(False, description="Whether the model suggests further questions.")
+
+    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        language = detect(turn.question)
+        hints = hints_of(turn.intent)
+        mode = turn.ask.mode or self.mode
+        reasons = (self.reasons or None) if turn.ask.reasons is None else turn.ask.reasons
+        lines = {
+            "quote_first": adapters.profile.tier == "tiny",
+            "reasoning": hints.chain_of_thought if reasons is None else reasons,
+            "suggestions": self.suggests,
+        }
+        parts = [name for name, wanted in lines.items() if wanted]
+        own = await own_texts(turn, adapters)
+
+        def text(name: str) -> str:
+            return of_language(own, name, lambda: language) or shipped(name) or ""
+
+        refusal = no_answer(self.no_answer, language)
+        rules = told(
+            text,
+            parts,
+            no_answer=refusal,
+            language=f"Answer in {language_name(language)}.",
+            form=text(f"form.{hints.template}"),
+            mode=text(f"mode.{mode}"),
+        )
+        rules = f"{text(ROOM).strip()}\n{rules}".strip()
+        said = ", ".join((hints.template, mode, language or "any language", *parts))
+        made = Instructions(rules, refusal, self.refuse_below, _advice(turn))
+        return Step(replace(turn, instructions=made), said)
+
+
+def _advice(turn: Turn) -> str:
+    """What is noted for the next answer to the same question."""
+    return f"Of an earlier answer it was said: {turn.advice}" if turn.advice else ""

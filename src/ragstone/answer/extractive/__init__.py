@@ -1,0 +1,1 @@
+"""Answers without a chat model, from the documents' own sentences."""

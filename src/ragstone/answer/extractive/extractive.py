@@ -1,0 +1,165 @@
+"""Answers without a language model: the sentences of the passages that answer the question.
+
+Every unit of the passages (`text.answer_units`) gets a score from how near its tokens and words are
+to the question, from its passage's place, and from whether it holds the kind of thing that is asked
+for (`models.unit_ranking`). The best one is said first, each with its source; below `refuse_below`
+nothing is said but that.
+"""
+
+import asyncio
+import math
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from ragstone.answer.extractive.unit_ranking import RankedUnit, ranked
+from ragstone.answer.extractive.unit_words import leans
+from ragstone.answer.extractive.units import BULLETS, AnswerUnit, Form, units
+from ragstone.core.answer import Instructions
+from ragstone.core.turn import Ask, Passage
+from ragstone.language.markers import neutral
+from ragstone.ports import Said, Vectors
+
+Closeness = Callable[
+    [Ask, Sequence[Passage], Sequence[Sequence[AnswerUnit]]], Awaitable[list[Vectors] | None]
+]
+"""Per passage the features (units, `text.unit_closeness.NAMES`), None without token vectors."""
+
+PASSAGES = 10
+PASSAGE_CHARS = 20_000
+"""Characters of a passage that are read."""
+
+MOST_SENTENCES = 3
+
+SECOND, THIRD = 0.05, 0.5
+"""Another unit is said too if it holds the answer with this probability by the best one's: a second
+one in case the first does not, a third one only if it seems nearly as good."""
+
+WHOLE: frozenset[Form] = frozenset({"list", "answer"})
+"""Forms that are an answer by themselves."""
+
+ALONE: frozenset[Form] = WHOLE | {"heading", "fragment"}
+"""Forms that add nothing to another one."""
+
+_BULLET = re.compile(rf"^{BULLETS}\s+")
+
+_Ranked = tuple[list[Passage], list[list[AnswerUnit]], list[RankedUnit], float]
+"""The passages that are read, their units, the best of them, and the confidence."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerLine:
+    """What is said of one source at a time, and whether it stands on a line of its own."""
+
+    text: str
+    number: int
+    apart: bool
+
+
+class Extractive:
+    """`ports.Answerer` that needs no model, and `ports.Answerability`."""
+
+    name = "extractive"
+
+    def __init__(self, closeness: Closeness, refuse_below: float) -> None:
+        self._closeness = closeness
+        self._refuse_below = refuse_below
+
+    async def answer(
+        self, ask: Ask, passages: Sequence[Passage], instructions: Instructions
+    ) -> AsyncGenerator[Said, None]:
+        read, found, best, confidence = await self._ranked(ask, passages)
+        least = instructions.refuse_below
+        if not best or confidence < (self._refuse_below if least is None else least):
+            yield Said(instructions.no_answer, finish="refused", confidence=confidence)
+            return
+        before: AnswerLine | None = None
+        for line in _lines(_chosen(best, read, found)):
+            joint = "" if before is None else "\n" if before.apart or line.apart else " "
+            yield Said(f"{joint}{line.text} [{line.number}]")
+            before = line
+        yield Said(finish="stop", confidence=confidence)
+
+    async def likelihood(self, ask: Ask, passages: Sequence[Passage]) -> float:
+        """`ports.Answerability`."""
+        return (await self._ranked(ask, passages))[3]
+
+    async def _ranked(self, ask: Ask, passages: Sequence[Passage]) -> _Ranked:
+        read = [passage for passage in passages[:PASSAGES] if passage.text.strip()]
+        found = await asyncio.to_thread(_units, read)
+        near = await self._closeness(ask, read, found) if read else None
+        best, confidence = await asyncio.to_thread(ranked, ask.question, read, found, near)
+        return read, found, best, confidence
+
+    async def ready(self) -> None:
+        """There is nothing to wait for: the embedder is asked with the first question."""
+
+    async def aclose(self) -> None:
+        """There is nothing to close."""
+
+
+def _units(passages: Sequence[Passage]) -> list[list[AnswerUnit]]:
+    return [units(passage.text[:PASSAGE_CHARS]) for passage in passages]
+
+
+def _chosen(
+    best: Sequence[RankedUnit], passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
+) -> list[RankedUnit]:
+    """The best unit, what it leans on, and those that may well answer too."""
+    first = best[0]
+    chosen = [first]
+    if first.unit.form in WHOLE and (first.asked or first.unit.form == "list"):
+        return chosen
+    before = _leaned_on(first, passages, found)
+    most = MOST_SENTENCES - (before is not None)
+    for candidate in best[1:]:
+        least = SECOND if len(chosen) == 1 else THIRD
+        if len(chosen) == most or candidate.score < first.score + math.log(least):
+            break
+        if candidate.unit.form not in ALONE and not any(_same(candidate, one) for one in chosen):
+            chosen.append(candidate)
+    if before is not None and not any(_same(before, one) for one in chosen):
+        chosen.append(before)
+    return chosen
+
+
+def _leaned_on(
+    candidate: RankedUnit, passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
+) -> RankedUnit | None:
+    """The sentence before, where the candidate begins with something that stands for it."""
+    unit, passage = candidate.unit, candidate.passage
+    if unit.form != "sentence" or not candidate.place or not leans(_text(candidate)):
+        return None
+    earlier = found[[one is passage for one in passages].index(True)][candidate.place - 1]
+    between = passage.text[earlier.end : unit.start]
+    if earlier.form != "sentence" or between.count("\n") > 1:
+        return None
+    return RankedUnit(earlier, passage, candidate.place - 1, candidate.score)
+
+
+def _same(one: RankedUnit, other: RankedUnit) -> bool:
+    mine, theirs = _text(one), _text(other)
+    return mine in theirs or theirs in mine
+
+
+def _text(candidate: RankedUnit) -> str:
+    return candidate.passage.text[candidate.unit.start : candidate.unit.end]
+
+
+def _lines(chosen: Sequence[RankedUnit]) -> list[AnswerLine]:
+    """Everything that is said, in order; a header that several rows share is said once."""
+    lines: list[AnswerLine] = []
+    for candidate in chosen:
+        apart = candidate.unit.form in ("list", "row")
+        for span in candidate.unit.said:
+            said = candidate.passage.text[span.start : span.end]
+            for text in said.split("\n") if apart else [_BULLET.sub("", said, count=1)]:
+                line = AnswerLine(_shown(text), candidate.passage.number, apart)
+                if line.text and line not in lines:
+                    lines.append(line)
+    return lines
+
+
+def _shown(text: str) -> str:
+    """One line, without markers of its own."""
+    return re.sub(r"\s+", " ", neutral(text)).strip()

@@ -1,0 +1,71 @@
+"""Reads the passages' token vectors from the index and compares them with the question, by unit."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ragstone.answer.extractive.unit_closeness import OwnedVectors, closeness
+from ragstone.answer.extractive.units import AnswerUnit
+from ragstone.core.turn import Ask, Passage
+from ragstone.language.late_interaction import PlacedTokens, TokenVectors, unpacked
+from ragstone.ports import Catalog, Embedders, LateEmbedder, Vectors
+from ragstone.retrieve.held_tokens import HeldTokens
+from ragstone.retrieve.sampled_rarity import SampledRarity
+
+
+class TokenCloseness:
+    """For collections whose embedder gives token vectors."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        tokens: HeldTokens,
+        embedders: Embedders,
+        rarity: SampledRarity,
+    ) -> None:
+        self._catalog = catalog
+        self._tokens = tokens
+        self._embedders = embedders
+        self._rarity = rarity
+
+    async def __call__(
+        self, ask: Ask, passages: Sequence[Passage], units: Sequence[Sequence[AnswerUnit]]
+    ) -> list[Vectors] | None:
+        """Per passage `text.unit_closeness` of its units; None where token vectors are missing:
+        there is no such collection here, its embedder gives none, the index has none, or a
+        passage is wider than its chunk."""
+        collection = await self._catalog.collection(ask.principal.tenant, ask.collection)
+        if collection is None:
+            return None
+        embedder = self._embedders.of(collection)
+        if not isinstance(embedder, LateEmbedder):
+            return None
+        asked = (await embedder.embed_question(ask.question)).tokens
+        chunks = [passage.hit.chunk for passage in passages]
+        held = await self._tokens.of(collection, [chunk.chunk_id for chunk in chunks])
+        if asked is None or not len(asked.ids) or any(c.chunk_id not in held for c in chunks):
+            return None
+        placed = await embedder.placed_tokens([chunk.searchable for chunk in chunks])
+        scale = embedder.token_scale()
+        vectors = [unpacked(held[chunk.chunk_id], scale) for chunk in chunks]
+        owned = [_owned(*one) for one in zip(passages, vectors, placed, units, strict=True)]
+        if any(one is None for one in owned):
+            return None
+        ids = asked.ids.tolist()
+        rarity = await self._rarity.rarity(collection, embedder)
+        weights = embedder.token_weights(ids, rarity.idf(ids))
+        return closeness(asked, weights, [one for one in owned if one is not None])
+
+
+def _owned(
+    passage: Passage, tokens: TokenVectors, placed: PlacedTokens, units: Sequence[AnswerUnit]
+) -> OwnedVectors | None:
+    """The vectors by unit, None if they are not those of this text."""
+    if not np.array_equal(tokens.ids, placed.ids) or len(tokens.vectors) != len(placed.starts):
+        return None
+    heading = passage.hit.chunk.heading
+    starts = placed.starts - (len(heading) + 1 if heading else 0)
+    owners = np.searchsorted([unit.start for unit in units], starts, side="right") - 1
+    owners = np.where(starts < 0, -1, owners)
+    inside = starts < len(passage.text)
+    return OwnedVectors(tokens.vectors[inside], owners[inside].astype(np.int64), len(units))

@@ -1,0 +1,200 @@
+"""Orders the units of the passages by how likely each holds the answer, and says how surely."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ragstone.answer.extractive import unit_words
+from ragstone.answer.extractive.answer_type import Kind, fit, kind_of, things
+from ragstone.answer.extractive.definition import defined_term, defines
+from ragstone.answer.extractive.unit_ranker import (
+    KIND_NAMES,
+    PASSAGE_NAMES,
+    TOKEN_NAMES,
+    WORD_NAMES,
+    Which,
+    rankers,
+)
+from ragstone.answer.extractive.unit_words import UnitText, read
+from ragstone.answer.extractive.units import AnswerUnit
+from ragstone.core.turn import Passage
+from ragstone.language.late_interaction import Floats
+from ragstone.language.words import content_words, in_pairs
+from ragstone.ports import Vectors
+
+KINDS = slice(
+    len(unit_words.NAMES) + len(PASSAGE_NAMES),
+    len(unit_words.NAMES) + len(PASSAGE_NAMES) + len(KIND_NAMES),
+)
+"""The columns of the kind of thing that is asked for."""
+
+EXACT: frozenset[Kind] = frozenset({"time", "number", "money", "share"})
+"""Kinds whose shape is certain, and so their absence."""
+
+CLOSER = 20
+"""Units that are searched for the kind of thing that is asked for."""
+
+MANY = 3
+"""More things of the kind in one unit than this count no more."""
+
+HEADING = -4.0
+"""What is added to the score of a line that is mostly a heading."""
+
+FRAGMENT = -2.0
+"""What is added to that of a sentence without its beginning."""
+
+DEFINITION = 1.5
+"""What is added to that of a sentence that says what something is, where that is asked."""
+
+QUESTION, SAME_QUESTION = -1.0, 4.0
+"""What is added to that of a question: few are asked to be answered, but in a list of questions the
+one that was asked has its answer after it."""
+
+SAME = 0.7
+"""The share (Dice) of common words from which a question is the one that was asked."""
+
+ALIKE = 0.7
+"""What a word in another form is worth where it is asked whether the passages speak of it."""
+
+SUREST = 3
+"""The similarities of so many passages tell whether they speak of it at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankedUnit:
+    """A unit that may answer, its passage and its place among the passage's units. The answer is
+    exp(`score`) times as likely in it as in one of score 0."""
+
+    unit: AnswerUnit
+    passage: Passage
+    place: int
+    score: float
+    asked: bool = False
+    """Whether the unit is the very question, with its answer."""
+
+
+def ranked(
+    question: str,
+    passages: Sequence[Passage],
+    found: Sequence[Sequence[AnswerUnit]],
+    near: Sequence[Vectors] | None,
+) -> tuple[list[RankedUnit], float]:
+    """The best units of the passages, best first, and the probability (0..1) that they hold the
+    answer. `near` is `text.unit_closeness` per passage, None if there are no token vectors."""
+    read_ = [[read(p.text, unit) for unit in own] for p, own in zip(passages, found, strict=True)]
+    texts = [text for own in read_ for text in own]
+    if not texts:
+        return [], 0.0
+    rows = table(question, passages, read_, near)
+    ranker = rankers()[_which(question, near is not None)]
+    asked = frozenset(content_words(question))
+    places = [(p, n, u) for p, own in zip(passages, found, strict=True) for n, u in enumerate(own)]
+    same = [_same(asked, unit, text) for (_, _, unit), text in zip(places, texts, strict=True)]
+    scores = rows @ ranker.scores
+    scores += [_form(unit, one) for (_, _, unit), one in zip(places, same, strict=True)]
+    if term := defined_term(question):
+        scores += [DEFINITION * defines(text.text, term) for text in texts]
+    closer = np.argsort(-scores, kind="stable")[:CLOSER]
+    rows[closer, KINDS] = kind_features(question, [texts[i] for i in closer])
+    scores[closer] += rows[closer, KINDS] @ ranker.scores[KINDS]
+    order = closer[np.argsort(-scores[closer], kind="stable")].tolist()
+    sure = float(sureness_features(rows, order[0]) @ ranker.sureness) + ranker.bias
+    best = []
+    for i in order:
+        passage, place, unit = places[i]
+        best.append(RankedUnit(unit, passage, place, float(scores[i]), same[i]))
+    return best, float(1 / (1 + np.exp(-np.clip(sure, -30, 30))))
+
+
+def table(
+    question: str,
+    passages: Sequence[Passage],
+    texts: Sequence[Sequence[UnitText]],
+    near: Sequence[Vectors] | None,
+) -> Floats:
+    """The features (units, TOKEN_NAMES or WORD_NAMES) of all units; those of KINDS are 0."""
+    words = unit_words.features(question, texts, [p.hit.chunk.heading for p in passages])
+    shared = _shared(passages, [len(own) for own in texts])
+    kinds = [np.zeros((len(own), len(KIND_NAMES)), np.float32) for own in texts]
+    columns = [words, shared, kinds, *([list(near)] if near is not None else [])]
+    return np.concatenate([np.concatenate(parts, axis=1) for parts in zip(*columns, strict=True)])
+
+
+def _shared(passages: Sequence[Passage], units: Sequence[int]) -> list[Floats]:
+    """The features (units, PASSAGE_NAMES) that all units of a passage have."""
+    hits = [passage.hit for passage in passages]
+    score = max((hit.score for hit in hits), default=0.0) or 1.0
+    bm25 = max((hit.bm25 or 0.0 for hit in hits), default=0.0) or 1.0
+    rows = [
+        np.array(
+            [
+                hit.score / score,
+                hit.similarity or 0.0,
+                (hit.bm25 or 0.0) / bm25,
+                hit.rerank or 0.0,
+                1 / (1 + place),
+            ],
+            np.float32,
+        )
+        for place, hit in enumerate(hits)
+    ]
+    return [np.tile(row, (number, 1)) for row, number in zip(rows, units, strict=True)]
+
+
+def kind_features(question: str, texts: Sequence[UnitText]) -> Floats:
+    """Whether each unit holds the kind of thing that is asked for (units, KIND_NAMES)."""
+    kind = kind_of(question)
+    rows = np.zeros((len(texts), len(KIND_NAMES)), np.float32)
+    for row, unit in zip(rows, texts, strict=True):
+        number = len(things(kind, unit.text, question)) if kind else 0
+        fits = fit(kind, unit.text, number)
+        row[:] = fits, fits if kind in EXACT else 0.5, min(MANY, number)
+    return rows
+
+
+def sureness_features(features: Floats, best: int) -> Floats:
+    """What tells whether the passages hold the answer; `best` is the best unit's row."""
+    names = TOKEN_NAMES if features.shape[1] == len(TOKEN_NAMES) else WORD_NAMES
+    column = {name: features[:, number] for number, name in enumerate(names)}
+    held = column["words"] + ALIKE * column["words_alike"]
+    near = sorted(set(column["similarity"].tolist()), reverse=True)[:SUREST]
+    found = [
+        float((held + column["words_heading"]).max()),
+        float(held[best] + column["words_before"][best]),
+        near[0],
+        float(np.mean(near)),
+    ]
+    if names is TOKEN_NAMES:
+        found += [
+            *(float(column[n].max()) for n in ("match", "worst_match", "passage_match", "topic")),
+            float(column["with_heading"][best]),
+        ]
+    return np.array(found, np.float32)
+
+
+def _which(question: str, tokens: bool) -> Which:
+    """The ranker for a question: its words are pairs of characters in some scripts."""
+    if tokens:
+        return "tokens"
+    letters = sum(character.isalpha() for character in question)
+    return "pairs" if 2 * sum(map(in_pairs, question)) > letters else "words"
+
+
+def _same(asked: frozenset[str], unit: AnswerUnit, text: UnitText) -> bool:
+    """Whether a question of the documents is the one that was asked."""
+    if unit.form != "answer" or not asked:
+        return False
+    own = frozenset(text.words)
+    return 2 * len(asked & own) >= SAME * (len(asked) + len(own))
+
+
+def _form(unit: AnswerUnit, same: bool) -> float:
+    """What the form of a unit adds to its score."""
+    if unit.form == "heading":
+        return HEADING
+    if unit.form == "fragment":
+        return FRAGMENT
+    if unit.form == "answer":
+        return SAME_QUESTION if same else QUESTION
+    return 0.0

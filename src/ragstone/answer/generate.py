@@ -1,0 +1,76 @@
+"""Says the answer, piece by piece."""
+
+from contextlib import aclosing
+from dataclasses import replace
+from typing import ClassVar
+
+from pydantic import Field
+
+from ragstone.answer.reply import Reply
+from ragstone.answer.voting import Voting, voted
+from ragstone.core.answer import Answer
+from ragstone.core.errors import RagstoneError
+from ragstone.core.events import Note, Token
+from ragstone.core.turn import Turn
+from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.ports import Adapters
+
+
+class Generate(Stage):
+    """Streams the answer from the passages; what was said before a failure is kept.
+
+    What the model means for the program, citations of no source and links to anywhere else are
+    taken out; sentences without a marker get one where a passage supports them. With `holds`,
+    neither text nor thoughts leave: the stage that checks the answer sends it.
+
+    Where the request or the level wants a vote, several answers are made, and the one that the
+    passages and the other answers support most leaves, whole.
+    """
+
+    name: ClassVar[str] = "generate"
+    needs: ClassVar[frozenset[str]] = frozenset({"question", "passages", "instructions"})
+    gives: ClassVar[frozenset[str]] = frozenset({"answer"})
+
+    holds: bool = Field(False, description="Whether the text waits until it is checked.")
+    votes: bool = Field(False, description="Whether several answers vote unless the request says.")
+    voting: Voting = Field(Voting(), description="How they do.", exclude=True)
+
+    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        if turn.answer and turn.answer.text:
+            return Step(turn, "skipped", "it is answered already")
+        wanted = self.votes if turn.ask.votes is None else turn.ask.votes
+        if wanted and adapters.completer and turn.passages:
+            return await self._chosen(turn, adapters, emit)
+        reply = Reply(turn, adapters.answerer.name, self.holds, emit)
+        asked = replace(turn.ask, question=turn.question)
+        try:
+            answers = adapters.answerer.answer(asked, turn.passages, turn.instructions)
+            async with aclosing(answers) as stream:
+                async for said in stream:
+                    await reply.add(said)
+        except RagstoneError:
+            await reply.end()
+            raise
+        await reply.end()
+        await _report(reply.stream.dropped, emit)
+        answer = reply.answer()
+        turn = replace(turn, answer=answer, usage=turn.usage + reply.usage)
+        said_by = f"{answer.model}, {reply.usage.completion_tokens} tokens"
+        return Step(turn, answer.finish, f"{said_by}; {reply.why}" if reply.why else said_by)
+
+    async def _chosen(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        """The answer that wins the vote."""
+        vote = await voted(turn, adapters, self.voting)
+        await _report(vote.dropped, emit)
+        answer: Answer = replace(vote.answer, held=self.holds)
+        if answer.text and not self.holds:
+            await emit(Token(answer.text))
+        turn = replace(turn, answer=answer, usage=turn.usage + vote.usage)
+        return Step(turn, f"{answer.finish}, {vote.decision}", vote.reason)
+
+
+async def _report(dropped: tuple[int, ...], emit: Emit) -> None:
+    """Say which citations were left out."""
+    if wrong := ", ".join(map(str, dropped)):
+        note = f"Left out citations of sources that there are not: {wrong}."
+        await emit(Note(Generate.name, note))

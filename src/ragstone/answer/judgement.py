@@ -1,0 +1,42 @@
+"""How good an answer is, and what to search next."""
+
+from ragstone.answer.judgement_reply import CRITERIA, AnswerJudgement, judged
+from ragstone.core.answer import Answer, Usage
+from ragstone.core.errors import RagstoneError
+from ragstone.core.turn import Turn
+from ragstone.engine.prompts import prompt
+from ragstone.language.fences import fenced
+from ragstone.ports import Adapters
+
+REPLY_TOKENS = 300
+PASSAGE_CHARS = 1_000
+LOCAL = "the answer's confidence"
+
+
+async def judgement(turn: Turn, adapters: Adapters) -> tuple[AnswerJudgement, str, Usage]:
+    """What is to be said of the turn's answer, who says so, and what that took."""
+    answer = turn.answer or Answer()
+    local = AnswerJudgement(answer.confidence or 0.0, _missing(turn, answer))
+    if adapters.completer is None:
+        return local, LOCAL, Usage()
+    rules = await prompt(turn, adapters, "judge_answer", criteria=", ".join(CRITERIA))
+    try:
+        said = await adapters.completer.complete(rules, _asked(turn, answer), REPLY_TOKENS)
+    except RagstoneError as error:
+        return local, f"{LOCAL}; {adapters.completer.name} did not judge: {error}", Usage()
+    found = judged(said.text)
+    if found is None:
+        return local, f"{LOCAL}; {adapters.completer.name} gave no judgement", said.usage
+    return found, adapters.completer.name, said.usage
+
+
+def _missing(turn: Turn, answer: Answer) -> str:
+    """A query for what no passage speaks of."""
+    missing = answer.sufficiency.missing_aspects if answer.sufficiency else ()
+    return " ".join(missing)
+
+
+def _asked(turn: Turn, answer: Answer) -> str:
+    sources = "\n".join(f"[{p.number}] {p.text[:PASSAGE_CHARS]}" for p in turn.passages)
+    parts = {"question": turn.question, "sources": sources, "answer": answer.text}
+    return "\n".join(fenced(name, text) for name, text in parts.items())

@@ -1,0 +1,128 @@
+"""What can be said before a chat model is asked: the answer of a FAQ, or that there is none."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from ragstone.answer.faq import FaqEntry, pairs
+from ragstone.answer.stream import AnswerStream
+from ragstone.cache.same_question import compare
+from ragstone.core.answer import Answer
+from ragstone.core.events import Token
+from ragstone.core.turn import Passage, Turn
+from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.language.language import detect
+from ragstone.language.markers import neutral
+from ragstone.ports import Adapters
+
+FAQ = "faq"
+"""The kind of passages that are FAQs, and the name of who answers from them."""
+
+READ = 5
+"""The best passages in which the question itself is looked for."""
+
+ALIKE = 0.55
+"""Likeness of the best passage from which nothing is refused: of the questions that would be, 99 in
+100 have less, and only 13 in 100 of those that the documents answer, so that the others need not
+wait until the passages are read (squad2_dev and scifact's questions over it)."""
+
+GENERAL = frozenset({"summary", "list", "comparison", "analytical", "aggregation", "follow_up"})
+"""Intents whose questions need not share anything with the passages that answer them."""
+
+
+class PreAnswerGate(Stage):
+    """Spares the chat model what is known without it. A FAQ passage that holds the very question
+    is answered with its own words. Where the extractive answerer is all but sure that the passages
+    hold nothing of the kind, the answer is the refusal: only for questions of fact in the
+    passages' own language, and not where the chat model graded the passages itself.
+    """
+
+    name: ClassVar[str] = "foresee"
+    needs: ClassVar[frozenset[str]] = frozenset({"question", "passages", "instructions"})
+    fails: ClassVar[Literal["open", "closed"]] = "open"
+
+    timeout: float = Field(5.0, gt=0, description="Seconds that the stage may take.")
+    faq: bool = Field(True, description="Whether FAQ passages are answered directly.")
+    refuse_below: float = Field(
+        0.02, ge=0, le=1, description="Confidence under which the chat model is not asked."
+    )
+    holds: bool = Field(False, description="Whether the text waits until it is checked.")
+
+    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        known = adapters.answerable
+        if known is None or not turn.passages:
+            return Step(turn, "skipped", "no chat model is spared" if known is None else "")
+        if self.faq and (found := await _faq(turn, adapters)):
+            answer = _answer(turn, *found)
+            reason = f"a FAQ asks the same: {found[1].question!r}"
+            return await self._step(turn, answer, reason, emit)
+        if why := self._why_not(turn):
+            return Step(turn, "the chat model", why)
+        sure = await known.likelihood(replace(turn.ask, question=turn.question), turn.passages)
+        reason = f"the passages hold an answer with a likelihood of {sure:.3f}"
+        if sure >= self.refuse_below:
+            return Step(turn, "the chat model", reason)
+        refusal = turn.instructions.no_answer
+        answer = Answer(refusal, finish="refused", model=known.name, confidence=sure)
+        return await self._step(turn, answer, reason, emit)
+
+    async def _step(self, turn: Turn, answer: Answer, reason: str, emit: Emit) -> Step:
+        if not self.holds:
+            await emit(Token(answer.text))
+        turn = replace(turn, answer=replace(answer, held=self.holds))
+        return Step(turn, f"{answer.model}, {answer.finish}", reason)
+
+    def _why_not(self, turn: Turn) -> str:
+        """Why no refusal is thought of; empty if one is."""
+        if not self.refuse_below:
+            return "nothing is refused before it is asked"
+        if turn.grades:
+            return "it has graded the passages"
+        if turn.plan.strategy == "sequential" or (turn.intent and turn.intent.name in GENERAL):
+            return "the question is a general one"
+        if max((p.hit.similarity or 0.0 for p in turn.passages), default=0.0) >= ALIKE:
+            return "a passage is alike"
+        spoken = {detect(passage.text) for passage in turn.passages[:READ]}
+        if detect(turn.question) not in spoken:
+            return "the question is in another language than the passages"
+        return ""
+
+
+async def _faq(turn: Turn, adapters: Adapters) -> tuple[Passage, FaqEntry] | None:
+    """The FAQ that asks the same, and its passage."""
+    for passage, pair in _asking(turn):
+        if compare(
+            turn.question, pair.question, await _likeness(turn, pair.question, adapters)
+        ).same:
+            return passage, pair
+    return None
+
+
+def _asking(turn: Turn) -> Iterator[tuple[Passage, FaqEntry]]:
+    """The FAQs whose words would do."""
+    for passage in turn.passages[:READ]:
+        if passage.hit.chunk.kind == FAQ:
+            for pair in pairs(passage.text):
+                if compare(turn.question, pair.question).same:
+                    yield passage, pair
+
+
+async def _likeness(turn: Turn, question: str, adapters: Adapters) -> float:
+    """How alike the meanings of both questions are; 0 where nothing can compare them."""
+    if turn.collection is None:
+        return 0.0
+    embedder = adapters.embedders.of(turn.collection)
+    first, second = await embedder.embed_queries([turn.question, question])
+    unrelated = embedder.cosines[0]
+    return (float(np.dot(first, second)) - unrelated) / (1 - unrelated)
+
+
+def _answer(turn: Turn, passage: Passage, pair: FaqEntry) -> Answer:
+    """The FAQ's words, with their source; links leave as from any answer."""
+    said = neutral(passage.text[pair.answer.start : pair.answer.end])
+    stream = AnswerStream(turn.passages)
+    text = stream.feed(f"{said} [{passage.number}]") + stream.end()
+    return Answer(text, model=FAQ, confidence=1.0)

@@ -1,0 +1,130 @@
+"""Answers, judges the answer, and tries again with another query until it is good enough."""
+
+import time
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from ragstone.answer.judgement import judgement
+from ragstone.answer.judgement_reply import AnswerJudgement
+from ragstone.core.answer import Answer
+from ragstone.core.errors import RagstoneError
+from ragstone.core.events import Checked, Event, Sources, Token
+from ragstone.core.turn import StageTrace, Turn
+from ragstone.engine.stage import Emit, Stage, Step, attempt
+from ragstone.ports import Adapters
+
+HELD = (Sources, Token, Checked)
+"""Events that wait until the best answer is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """One round: its turn, what is said of its answer, and who says so."""
+
+    turn: Turn
+    said: AnswerJudgement
+    by: str
+
+
+class Rounds(Stage):
+    """Self-RAG: up to `most` rounds to the score `enough`; the best answer leaves, whole.
+
+    A chat model judges by five criteria and says what to search next and what to do better.
+    Without one the answer's confidence is its score, and what nothing spoke of is searched next.
+    """
+
+    name: ClassVar[str] = "rounds"
+    needs: ClassVar[frozenset[str]] = frozenset({"question", "plan", "queries"})
+    gives: ClassVar[frozenset[str]] = frozenset({"passages", "answer", "citations", "verdicts"})
+    fails: ClassVar[Literal["open", "closed"]] = "closed"
+
+    timeout: float = Field(600.0, gt=0, description="Seconds that all rounds may take.")
+    most: int = Field(3, ge=1, le=10, description="Rounds at most.")
+    enough: float = Field(0.7, ge=0, le=1, description="Score from which no further round follows.")
+    seconds: float = Field(60.0, gt=0, description="Seconds after which no further round begins.")
+    tokens: int = Field(50_000, ge=1, description="Tokens after which no further round begins.")
+    stages: tuple[Stage, ...] = Field((), description="What a round does.", exclude=True)
+
+    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        started = time.monotonic()
+        best: _Tried | None = None
+        asked = turn
+        for number in range(1, self.most + 1):
+            try:
+                tried = await self._round(asked, adapters, emit, number)
+            except RagstoneError:
+                if best is None:
+                    raise
+                break
+            best = tried if best is None or tried.said.score > best.said.score else best
+            spent = tried.turn.usage.prompt_tokens + tried.turn.usage.completion_tokens
+            late = time.monotonic() - started > self.seconds or spent > self.tokens
+            calls = tried.turn.answer is not None and tried.turn.answer.calls
+            enough = tried.said.score >= self.enough or bool(calls)
+            following = None if late or enough else _again(asked, tried)
+            if following is None or number == self.most:
+                asked = tried.turn
+                break
+            asked = following
+        if best is None:
+            raise AssertionError("the first round ends with an answer or an error")
+        found = replace(best.turn, usage=asked.usage, trace=asked.trace)
+        return await _sent(found, best, number, emit)
+
+    async def _round(self, turn: Turn, adapters: Adapters, emit: Emit, number: int) -> _Tried:
+        async def quiet(event: Event) -> None:
+            if not isinstance(event, HELD):
+                await emit(event)
+
+        recalled = number == 1 and turn.recalled is not None and turn.recalled.content == "search"
+        for stage in self.stages:
+            if recalled and stage.searches:
+                continue
+            ended = await attempt(stage, turn, adapters, quiet)
+            if ended.step:
+                turn = ended.step.turn
+            turn = replace(turn, trace=(*turn.trace, _numbered(ended.traced, number)))
+            if ended.failure and stage.fails == "closed":
+                raise ended.failure
+        said, by, usage = await judgement(turn, adapters)
+        return _Tried(replace(turn, usage=turn.usage + usage), said, by)
+
+
+def _again(asked: Turn, tried: _Tried) -> Turn | None:
+    """The question with one more query, or with what the next answer should do better, and what
+    has been spent; None if there is nothing new to try."""
+    said = tried.said
+    new = said.query.casefold() not in {"", *(one.casefold() for one in asked.queries)}
+    if not new and not said.advice:
+        return None
+    return replace(
+        asked,
+        queries=(*asked.queries, said.query) if new else asked.queries,
+        parts=asked.parts or new,
+        grades=tried.turn.grades,
+        advice=said.advice,
+        usage=tried.turn.usage,
+        trace=tried.turn.trace,
+        recalled=None,
+    )
+
+
+async def _sent(turn: Turn, best: _Tried, rounds: int, emit: Emit) -> Step:
+    """The best answer, to the client."""
+    answer = replace(turn.answer or Answer(), held=False)
+    await emit(Sources(turn.passages))
+    if turn.verdicts:
+        await emit(Checked(turn.verdicts, answer.groundedness_score))
+    if answer.text:
+        await emit(Token(answer.text))
+    reason = f"judged by {best.by}"
+    return Step(
+        replace(turn, answer=answer), f"{rounds} rounds, score {best.said.score:.2f}", reason
+    )
+
+
+def _numbered(traced: StageTrace, number: int) -> StageTrace:
+    stage = f"{traced.stage} {number}" if number > 1 else traced.stage
+    return replace(traced, stage=stage, inside=Rounds.name)

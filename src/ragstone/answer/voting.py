@@ -1,0 +1,186 @@
+"""Several answers to one question, and which of them to believe.
+
+Self-consistency (Wang et al., 2022) takes the answer that most samples agree on. Answers here are
+sentences, so agreement is not that of their words but whether each one's claims are supported by
+the others, as `ports.Checker` compares claims with sources; and an answer must be supported by the
+passages most of all.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from statistics import fmean
+
+from ragstone.answer.reply import Reply
+from ragstone.core.answer import Answer, Usage
+from ragstone.core.errors import ModelUnavailable, RagstoneError
+from ragstone.core.turn import Turn
+from ragstone.engine.stage import nowhere
+from ragstone.ports import Adapters, Answerer, Checker, Claim, Source
+from ragstone.verify.claims import answer_sentences
+
+log = logging.getLogger(__name__)
+
+GROUNDED, AGREED = 0.6, 0.4
+"""What support by the passages and by the other answers weigh."""
+
+UNKNOWN = 0.5
+"""The support of an answer that claims nothing, such as a mere yes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Voting:
+    """`samples` of the one model where no ensemble is configured, all but the first at a
+    `temperature` of at least this; so many answers at a time, each in at most so many seconds."""
+
+    samples: int = 3
+    temperature: float = 0.7
+    concurrency: int = 4
+    seconds: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """The answer chosen, the citations of no source that were left out of it, what all answers
+    took, and for the trace how each one scored."""
+
+    answer: Answer
+    dropped: tuple[int, ...]
+    usage: Usage
+    decision: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """One answer, or why there is none."""
+
+    name: str
+    usage: Usage
+    answer: Answer | None = None
+    dropped: tuple[int, ...] = ()
+    failure: RagstoneError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """How far (0..1) the passages and the other answers support an answer."""
+
+    grounded: float
+    agreed: float
+
+    @property
+    def score(self) -> float:
+        return GROUNDED * self.grounded + AGREED * self.agreed
+
+
+async def voted(turn: Turn, adapters: Adapters, how: Voting) -> Vote:
+    """Ask all members and choose; raises what the first failed with if every one fails."""
+    members = await _asked(turn, adapters, how)
+    usage = sum((one.usage for one in members), Usage())
+    given = [one for one in members if one.answer is not None]
+    if not given:
+        raise members[0].failure or ModelUnavailable("No member of the ensemble answered.")
+    answers = [one.answer for one in given if one.answer is not None]
+    scores = await _scores(turn, answers, adapters.checker)
+    best = max(range(len(given)), key=lambda i: (scores[i].score, -i))
+    told = [
+        f"{one.name}: grounded {s.grounded:.2f}, agreed {s.agreed:.2f}"
+        for one, s in zip(given, scores, strict=True)
+    ]
+    told += [f"{one.name} failed: {one.failure}" for one in members if one.failure]
+    decision = f"answer {best + 1} of {len(given)} chosen"
+    return Vote(answers[best], given[best].dropped, usage, decision, "; ".join(told))
+
+
+async def _asked(turn: Turn, adapters: Adapters, how: Voting) -> list[_Member]:
+    """The answers of all members, in order."""
+    members: Sequence[Answerer] = adapters.ensemble or [adapters.answerer] * how.samples
+    turns = asyncio.Semaphore(how.concurrency)
+
+    async def ask(number: int, member: Answerer) -> _Member:
+        async with turns:
+            varied = bool(number) and not adapters.ensemble
+            return await _answer(turn, member, how.temperature if varied else None, how.seconds)
+
+    return list(await asyncio.gather(*(ask(i, one) for i, one in enumerate(members))))
+
+
+async def _answer(
+    turn: Turn, member: Answerer, temperature: float | None, seconds: float
+) -> _Member:
+    """One member's answer; its failure is its own."""
+    reply = Reply(turn, member.name, True, nowhere)
+    ask = replace(turn.ask, question=turn.question)
+    if temperature is not None:
+        ask = replace(ask, temperature=max(temperature, ask.temperature or 0.0))
+    failure: RagstoneError | None = None
+    try:
+        async with (
+            asyncio.timeout(seconds),
+            aclosing(member.answer(ask, turn.passages, turn.instructions)) as stream,
+        ):
+            async for said in stream:
+                await reply.add(said)
+    except RagstoneError as error:
+        failure = error
+    except TimeoutError:
+        failure = ModelUnavailable(f"{member.name} did not answer in {seconds:g} seconds.")
+    except Exception as error:
+        log.exception("A member of the ensemble broke")
+        failure = ModelUnavailable(f"{member.name} broke: {type(error).__name__}.")
+    if failure:
+        return _Member(member.name, reply.usage, failure=failure)
+    await reply.end()
+    answer = reply.answer()
+    return _Member(answer.model, reply.usage, answer, reply.stream.dropped)
+
+
+async def _scores(turn: Turn, answers: Sequence[Answer], checker: Checker | None) -> list[_Scored]:
+    """How well each answer is supported. A refusal is as right as the other answers are badly
+    grounded, and agrees with other refusals alone."""
+    if checker is None or len(answers) == 1:
+        return [_Scored(UNKNOWN, UNKNOWN) for _ in answers]
+    claims = [_claims(one) for one in answers]
+    passages = [Source(p.text, p.hit.chunk.heading) for p in turn.passages]
+    grounded = [await _support(checker, one, passages) for one in claims]
+    said = [g for g, one in zip(grounded, answers, strict=True) if not one.refused]
+    silent = 1 - fmean(said) if said else 1.0
+    scores = []
+    for i, answer in enumerate(answers):
+        pairs = [
+            await _agreement(checker, answers, claims, i, j) for j in range(len(answers)) if j != i
+        ]
+        scores.append(_Scored(silent if answer.refused else grounded[i], fmean(pairs)))
+    return scores
+
+
+async def _agreement(
+    checker: Checker, answers: Sequence[Answer], claims: Sequence[list[Claim]], i: int, j: int
+) -> float:
+    """How far two answers support each other."""
+    if answers[i].refused or answers[j].refused:
+        return float(answers[i].refused and answers[j].refused)
+    return fmean(
+        [
+            await _support(checker, claims[one], [_source(claims[other])])
+            for one, other in ((i, j), (j, i))
+        ]
+    )
+
+
+async def _support(checker: Checker, claims: Sequence[Claim], sources: Sequence[Source]) -> float:
+    """The mean probability that the sources support the claims."""
+    if not claims:
+        return UNKNOWN
+    return fmean(one.probability for one in await checker.support(claims, sources, None))
+
+
+def _claims(answer: Answer) -> list[Claim]:
+    return [Claim(one.text) for one in answer_sentences(answer.text) if one.claims]
+
+
+def _source(claims: Sequence[Claim]) -> Source:
+    return Source("\n".join(claim.text for claim in claims))

@@ -1,0 +1,1 @@
+"""The semantic cache: whether two questions are the same, and where answers are kept."""

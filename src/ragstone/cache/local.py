@@ -1,0 +1,199 @@
+"""The cache of this process: its questions in memory, what is known of them in a file."""
+
+import asyncio
+import logging
+import sqlite3
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from ragstone.cache.codec import key, packed, unpacked
+from ragstone.cache.file import CacheFile, Stored
+from ragstone.cache.vector_matrix import VectorMatrix
+from ragstone.ports import CacheFigures, Kept, Near, Vectors
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+LARGE = 20_000
+"""Entries of a scope from which they are compared in a thread: that takes over two milliseconds."""
+
+
+class LocalCache:
+    """`ports.Cache` in this process. `ttl` are the seconds that an entry lives after its last use;
+    at most `max_entries` are kept. Without a `path` nothing survives the process."""
+
+    def __init__(
+        self,
+        path: Path | None,
+        max_entries: int,
+        ttl: float,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._file = CacheFile(path)
+        self._where = str(path) if path else "memory"
+        self._max = max_entries
+        self._ttl = ttl
+        self._clock = clock
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="cache")
+        self._shelves: dict[str, VectorMatrix] = {}
+        # By when they end, which is by their last use.
+        self._ends: OrderedDict[str, tuple[float, str]] = OrderedDict()
+        self._counts = CacheFigures()
+        self._failing = False
+
+    async def open(self) -> None:
+        """Read what an earlier process kept."""
+        await self.rebuild()
+
+    async def near(self, scope: str, vector: Vectors, least: float, limit: int) -> list[Near]:
+        self._sweep()
+        shelf = self._shelves.get(scope)
+        if shelf is None or shelf.dimensions != len(vector):
+            return []
+        if len(shelf) < LARGE:
+            return shelf.near(vector, least, limit)
+        return await asyncio.to_thread(shelf.near, vector, least, limit)
+
+    async def exact(self, scope: str, question: str) -> Near | None:
+        self._sweep()
+        id = key(scope, question)
+        return Near(id, question, 1.0) if id in self._ends else None
+
+    async def take(self, scope: str, entry: Near) -> Kept | None:
+        if entry.id not in self._ends:
+            return None
+        content = await self._run(lambda: self._file.content(entry.id), None)
+        kept = unpacked(content) if content else None
+        if kept is None or entry.id not in self._ends:
+            self._forget([entry.id])
+            return None
+        expires = self._clock() + self._ttl
+        self._ends[entry.id] = (expires, self._ends[entry.id][1])
+        self._ends.move_to_end(entry.id)
+        counts = self._counts
+        self._counts = replace(
+            counts, hits=counts.hits + 1, saved_seconds=counts.saved_seconds + kept.seconds
+        )
+        self._later(lambda: self._file.renew(entry.id, expires))
+        return kept
+
+    async def missed(self) -> None:
+        self._counts = replace(self._counts, misses=self._counts.misses + 1)
+
+    async def keep(self, scope: str, vector: Vectors, kept: Kept) -> None:
+        self._sweep()
+        id = key(scope, kept.question)
+        if id not in self._ends and len(self._ends) >= self._max:
+            many = max(1, self._max // 10)
+            self._forget([id for id, _ in zip(self._ends, range(many), strict=False)])
+        expires = self._clock() + self._ttl
+        shelf = self._shelves.get(scope)
+        if shelf is None or shelf.dimensions != len(vector):
+            shelf = self._shelves[scope] = VectorMatrix(len(vector))
+        shelf.add(id, kept.question, vector)
+        self._ends[id] = (expires, scope)
+        self._ends.move_to_end(id)
+        question = kept.question.encode("utf-8", "surrogatepass")
+        stored = Stored(id, scope, question, np.asarray(vector, "<f4").tobytes(), expires)
+        await self._run(lambda: self._file.put(stored, packed(kept)), None)
+
+    async def figures(self) -> CacheFigures:
+        self._sweep()
+        return replace(
+            self._counts,
+            where=self._where,
+            available=not self._failing,
+            entries=len(self._ends),
+        )
+
+    async def clear(self) -> int:
+        count = len(self._ends)
+        self._shelves.clear()
+        self._ends.clear()
+        self._counts = CacheFigures()
+        await self._run(self._file.clear, None)
+        return count
+
+    async def rebuild(self) -> int:
+        now = self._clock()
+
+        def reopened() -> list[Stored]:
+            self._file.close()
+            return self._file.open(now)
+
+        nothing: list[Stored] = []
+        stored = await self._run(reopened, nothing)
+        self._shelves.clear()
+        self._ends.clear()
+        for entry in stored:
+            vector = np.frombuffer(entry.vector, "<f4")
+            shelf = self._shelves.setdefault(entry.scope, VectorMatrix(len(vector)))
+            if shelf.dimensions == len(vector):
+                question = entry.question.decode("utf-8", "surrogatepass")
+                shelf.add(entry.id, question, vector)
+                self._ends[entry.id] = (entry.expires, entry.scope)
+        return len(self._ends)
+
+    def resize(self, max_entries: int, ttl: float) -> None:
+        later = ttl - self._ttl
+        self._max, self._ttl = max_entries, ttl
+        if later:
+            # All of them, so that they still stand in the order in which they end.
+            for id, (expires, scope) in self._ends.items():
+                self._ends[id] = (expires + later, scope)
+            self._later(lambda: self._file.shift(later))
+        many = len(self._ends) - max_entries
+        if many > 0:
+            self._forget([id for id, _ in zip(self._ends, range(many), strict=False)])
+
+    async def aclose(self) -> None:
+        await self._run(self._file.close, None)
+        self._thread.shutdown()
+
+    def _sweep(self) -> None:
+        """Forget what has ended."""
+        now = self._clock()
+        ended = []
+        for id, (expires, _) in self._ends.items():
+            if expires > now:
+                break
+            ended.append(id)
+        if ended:
+            self._forget(ended)
+
+    def _forget(self, ids: list[str]) -> None:
+        for id in ids:
+            _, scope = self._ends.pop(id, (0.0, ""))
+            shelf = self._shelves.get(scope)
+            if shelf is not None:
+                shelf.remove(id)
+                if not len(shelf):
+                    del self._shelves[scope]
+        self._later(lambda: self._file.remove(ids))
+
+    def _later(self, work: Callable[[], None]) -> None:
+        """Do it after all that waits for the file, without waiting."""
+        self._thread.submit(self._tried, work, None)
+
+    async def _run(self, work: Callable[[], T], otherwise: T) -> T:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, self._tried, work, otherwise)
+
+    def _tried(self, work: Callable[[], T], otherwise: T) -> T:
+        try:
+            done = work()
+        except (sqlite3.Error, OSError) as error:
+            if not self._failing:
+                log.warning("The cache %s does not work: %s.", self._where, error)
+            self._failing = True
+            return otherwise
+        self._failing = False
+        return done

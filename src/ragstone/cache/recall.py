@@ -1,0 +1,129 @@
+"""Answers a question as an equal one was answered before."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from ragstone.cache.same_question import Mode, compare, least
+from ragstone.cache.scopes import depends_on_history, scopes
+from ragstone.core.events import Checked, Sources, Token
+from ragstone.core.turn import Recalled, Turn
+from ragstone.engine.prompts import own_texts
+from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.language.late_interaction import EncodedQuestion
+from ragstone.ports import Adapters, Cache, Embedder, Kept, LateEmbedder
+
+COMPARED = 20
+"""The nearest questions that are compared word by word."""
+
+
+class Recall(Stage):
+    """Looks for a question of the same scope that asks the same: whose answer is this one's, or
+    whose passages are. It is no more than a memory, so it fails open."""
+
+    name: ClassVar[str] = "recall"
+    needs: ClassVar[frozenset[str]] = frozenset({"question", "queries"})
+    gives: ClassVar[frozenset[str]] = frozenset({"recalled"})
+    fails: ClassVar[Literal["open", "closed"]] = "open"
+
+    timeout: float = Field(2.0, gt=0, description="Seconds that the stage may take.")
+    recipe: str = Field("", description="Stands for all settings that a result depends on.")
+    answers: bool = Field(True, description="Whether whole answers may be recalled.")
+    mode: Mode = Field("adaptive", description="How alike two questions must be.")
+
+    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        ask = turn.ask
+        cache, why_not = adapters.cache, _why_not(turn, adapters)
+        if cache is None or why_not:
+            return Step(turn, "skipped", why_not or "the cache is off")
+        collection = await adapters.catalog.collection(ask.principal.tenant, ask.collection)
+        edition = await adapters.catalog.edition(ask.principal.tenant, ask.collection)
+        if collection is None or edition is None:
+            return Step(turn, "skipped", "there is no such collection")
+        embedder = adapters.embedders.of(collection)
+        told = sorted((await own_texts(turn, adapters)).items())
+        recipe = f"{self.recipe} {adapters.reranker.name} {told}"
+        answer, search = scopes(turn, edition, recipe, adapters.answerer.name)
+        if not self.answers or depends_on_history(turn):
+            answer = ""
+        turn = replace(turn, collection=collection)
+        found = await _exact(cache, answer or search, turn.question)
+        if found:
+            return await _recalled(turn, found, Recalled(answer_scope=answer), emit)
+        encoded = await _encoded(embedder, turn.question)
+        # What is found with the help of what was said before is not this question's alone.
+        kept = search if len(turn.queries) == 1 else ""
+        recalled = Recalled(answer_scope=answer, search_scope=kept, encoded=encoded)
+        for scope in filter(None, (answer, search)):
+            found = await self._equal(cache, scope, turn.question, embedder, encoded)
+            if found:
+                return await _recalled(turn, found, recalled, emit)
+        await cache.missed()
+        return Step(replace(turn, recalled=recalled), "unknown", "no equal question was asked")
+
+    async def _equal(
+        self, cache: Cache, scope: str, question: str, embedder: Embedder, encoded: EncodedQuestion
+    ) -> "_Found | None":
+        """The nearest entry whose question asks the same, and how alike the vectors are."""
+        unrelated = embedder.cosines[0]
+        cosine = unrelated + least(self.mode) * (1 - unrelated)
+        for near in await cache.near(scope, encoded.vector, cosine, COMPARED):
+            likeness = (near.cosine - unrelated) / (1 - unrelated)
+            if compare(question, near.question, likeness, self.mode).same:
+                kept = await cache.take(scope, near)
+                if kept is not None:
+                    return _Found(near.question, likeness, kept)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The question that asks the same, how alike the vectors are, and what is known of it."""
+
+    question: str
+    likeness: float
+    kept: Kept
+
+
+async def _exact(cache: Cache, scope: str, question: str) -> _Found | None:
+    """What is known of this question in these words, which takes no vector."""
+    near = await cache.exact(scope, question)
+    kept = await cache.take(scope, near) if near else None
+    return _Found(question, 1.0, kept) if kept else None
+
+
+async def _recalled(turn: Turn, found: _Found, recalled: Recalled, emit: Emit) -> Step:
+    kept = found.kept
+    content: Literal["answer", "search"] = "answer" if kept.answer else "search"
+    said = replace(recalled, content=content, question=found.question, likeness=found.likeness)
+    turn = replace(turn, recalled=said)
+    reason = f"asks the same as {found.question!r}, likeness {found.likeness:.3f}"
+    if kept.answer is None:
+        return Step(replace(turn, hits=kept.hits), f"{len(kept.hits)} passages", reason)
+    await emit(Sources(kept.passages))
+    await emit(Token(kept.answer.text))
+    if kept.verdicts:
+        await emit(Checked(kept.verdicts, kept.answer.groundedness_score))
+    hits = tuple(passage.hit for passage in kept.passages)
+    turn = replace(
+        turn, hits=hits, passages=kept.passages, answer=kept.answer, verdicts=kept.verdicts
+    )
+    return Step(turn, "the whole answer", reason, leaves=True)
+
+
+async def _encoded(embedder: Embedder, question: str) -> EncodedQuestion:
+    if isinstance(embedder, LateEmbedder):
+        return await embedder.embed_question(question)
+    return EncodedQuestion((await embedder.embed_queries([question]))[0])
+
+
+def _why_not(turn: Turn, adapters: Adapters) -> str:
+    """Why this question is not looked for; empty if it may be."""
+    if not turn.ask.cache:
+        return "the request wants a fresh answer"
+    if adapters.external_retriever is not None:
+        return "a retrieval service does not say when its documents change"
+    if not turn.whole:
+        return "the question may mean something else in another conversation"
+    return ""

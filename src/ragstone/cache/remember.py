@@ -1,0 +1,59 @@
+"""Keeps what was found and answered for the next one who asks the same."""
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from ragstone.core.turn import Turn
+from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.ports import Adapters, Kept
+from ragstone.retrieve.expand import Expand
+
+
+class Remember(Stage):
+    """Keeps a whole answer and the passages of a question that the cache did not know; part of the
+    tail. What was cut off, refused, made while a stage failed, or answered by a model that stood by
+    is not kept."""
+
+    name: ClassVar[str] = "remember"
+    needs: ClassVar[frozenset[str]] = frozenset({"recalled"})
+
+    timeout: float = Field(60.0, gt=0, description="Seconds that the stage may take.")
+
+    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        recalled, cache = turn.recalled, adapters.cache
+        if not turn.ask.keeps:
+            return Step(turn, "skipped", "the request wants nothing kept")
+        if recalled is None or cache is None or recalled.encoded is None:
+            return Step(turn, "skipped", "the cache was not asked")
+        if any(traced.status in ("failed", "timeout") for traced in turn.trace):
+            return Step(turn, "skipped", "a stage failed")
+        kept: list[str] = []
+        seconds = turn.seconds
+        if recalled.search_scope and _searched(turn):
+            found = Kept(turn.question, hits=turn.hits, seconds=seconds)
+            await cache.keep(recalled.search_scope, recalled.encoded.vector, found)
+            kept.append("passages")
+        if recalled.answer_scope and recalled.content != "answer" and _answered(turn, adapters):
+            answered = Kept(
+                turn.question,
+                passages=turn.passages,
+                answer=turn.answer,
+                verdicts=turn.verdicts,
+                seconds=seconds,
+            )
+            await cache.keep(recalled.answer_scope, recalled.encoded.vector, answered)
+            kept.append("answer")
+        return Step(turn, " and ".join(kept) or "nothing")
+
+
+def _searched(turn: Turn) -> bool:
+    """Whether the hits are what a whole search of this question found."""
+    return bool(turn.hits) and any(traced.stage == Expand.name for traced in turn.trace)
+
+
+def _answered(turn: Turn, adapters: Adapters) -> bool:
+    answer = turn.answer
+    if answer is None or answer.finish != "stop" or answer.calls or not answer.text.strip():
+        return False
+    return answer.model == adapters.answerer.name

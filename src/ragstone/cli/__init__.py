@@ -1,0 +1,213 @@
+"""The command line. Heavy modules are imported by the commands, so that --help stays fast."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ragstone.cli import options as opt
+from ragstone.cli.cache import app as cache_app
+from ragstone.cli.conversations import app as conversations_app
+from ragstone.cli.jobs import app as jobs_app
+from ragstone.cli.keys import app as keys_app
+from ragstone.cli.maintenance import app as maintenance
+from ragstone.cli.managing import app as managing
+from ragstone.cli.mcp import app as mcp_app
+from ragstone.cli.plone import app as plone_app
+from ragstone.cli.prompts import app as prompts_app
+from ragstone.cli.running import CommandContext, Context, guarded, run, settings_of
+from ragstone.cli.settings import app as settings_app
+from ragstone.cli.starting import uncollected
+from ragstone.cli.topics import app as topics_app
+from ragstone.core.errors import RagstoneError
+from ragstone.core.turn import Level
+from ragstone.evaluation.commands import app as eval_app
+
+app = typer.Typer(
+    name="ragstone",
+    help="Answers from your own documents, with the source of every sentence.",
+    no_args_is_help=True,
+    add_completion=False,
+    # Rich would triple the time of --help, and print tracebacks with local variables.
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+app.add_typer(managing)
+app.add_typer(maintenance)
+app.add_typer(mcp_app)
+app.add_typer(eval_app, name="eval")
+app.add_typer(topics_app, name="topics")
+app.add_typer(cache_app, name="cache")
+app.add_typer(conversations_app, name="conversations")
+app.add_typer(settings_app, name="settings")
+app.add_typer(prompts_app, name="prompts")
+app.add_typer(jobs_app, name="jobs")
+app.add_typer(keys_app, name="keys")
+app.add_typer(plone_app, name="plone")
+
+
+@app.callback()
+def _options(
+    context: Context,
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="The data directory, instead of RAGSTONE_DATA."),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A YAML file of settings, instead of RAGSTONE_CONFIG."),
+    ] = None,
+) -> None:
+    context.obj = CommandContext(data, config)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            # A terminal that cannot show a character shows another; it is no reason to stop.
+            stream.reconfigure(errors="replace")
+
+
+@app.command()
+def ingest(
+    context: Context,
+    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Files and folders.")],
+    collection: opt.Collection = "default",
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Index again whenever something changes.")
+    ] = False,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Forget documents whose file below PATH is gone.")
+    ] = False,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Index files and folders. The exit status is 1 if any file failed."""
+    from ragstone.cli import commands
+    from ragstone.service import IngestRequest
+
+    settings = settings_of(context)
+    request = IngestRequest(commands.absolute(paths), collection, prune=prune)
+    data = settings.ragstone_data.expanduser().absolute()
+    run(
+        settings,
+        lambda s: commands.ingest(s, request, as_json=as_json, watch=watch, data=data),
+    )
+
+
+@app.command()
+def ask(
+    context: Context,
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know.")],
+    collection: opt.Collection = "default",
+    level: Annotated[Level, typer.Option(help="How much work to spend.")] = "standard",
+    top_k: Annotated[
+        int | None, typer.Option(min=1, max=100, help="Passages that the answer is made from.")
+    ] = None,
+    prefer: opt.Prefer = None,
+    mode: opt.ModeOption = None,
+    strategy: opt.StrategyOption = None,
+    under: opt.Under = None,
+    where: opt.Where = None,
+    cache: opt.UseCache = True,
+    room: opt.Room = None,
+    as_json: opt.AsJson = False,
+    trace: Annotated[bool, typer.Option("--trace", help="Show what each stage did.")] = False,
+) -> None:
+    """Answer a question from the documents, with sources."""
+    from ragstone.cli import commands
+    from ragstone.core.turn import Ask
+
+    asked = Ask(
+        question,
+        collection=collection,
+        level=level,
+        top_k=top_k,
+        prefer=prefer,
+        mode=mode,
+        strategy=strategy,
+        where=opt.condition(under, where),
+        cache=cache,
+        room=room,
+    )
+    run(settings_of(context), lambda s: commands.ask(s, asked, as_json=as_json, trace=trace))
+
+
+@app.command()
+def search(
+    context: Context,
+    question: Annotated[str, typer.Argument(metavar="QUERY", help="Words or a question.")],
+    collection: opt.Collection = "default",
+    limit: Annotated[int, typer.Option(min=1, max=100, help="Most passages to show.")] = 10,
+    strategy: opt.StrategyOption = None,
+    fusion: opt.FusionOption = None,
+    dense_weight: opt.DenseWeight = None,
+    rerank: opt.Rerank = None,
+    min_similarity: opt.MinSimilarity = None,
+    diversity: opt.Diversity = None,
+    unit: opt.UnitOption = None,
+    neighbours: opt.Neighbours = None,
+    under: opt.Under = None,
+    where: opt.Where = None,
+    cache: opt.UseCache = True,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Show the passages that fit a query best, with scores."""
+    from ragstone.cli import commands
+    from ragstone.core.turn import Ask, SearchOptions
+
+    wanted = SearchOptions(
+        fusion, dense_weight, rerank, min_similarity, diversity, unit, neighbours
+    )
+    asked = Ask(
+        question,
+        collection=collection,
+        top_k=limit,
+        strategy=strategy,
+        wanted=wanted,
+        where=opt.condition(under, where),
+        cache=cache,
+    )
+    run(settings_of(context), lambda s: commands.search(s, asked, as_json=as_json))
+
+
+@app.command()
+def serve(
+    context: Context,
+    host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="0 picks one.")] = None,
+) -> None:
+    """Serve the HTTP API on this machine until Ctrl-C."""
+    with uncollected() as started:
+        from ragstone.http import server
+
+        def say(line: str) -> None:
+            started()
+            print(line)
+
+        given = {"server.host": host, "server.port": port}
+        settings = settings_of(context, **{key: v for key, v in given.items() if v is not None})
+        guarded(lambda: server.serve(settings, say), settings, tracebacks=True)
+
+
+@app.command()
+def worker(context: Context) -> None:
+    """Run the jobs of a server on another machine until Ctrl-C. Needs STATE__URL and INDEX__URL."""
+    from ragstone import worker
+
+    settings = settings_of(context)
+    guarded(lambda: worker.work(settings), settings, tracebacks=True)
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    from ragstone import __version__
+
+    typer.echo(f"ragstone {__version__}")
+
+
+def main() -> None:
+    """The entry point of the `ragstone` command."""
+    try:
+        app()
+    except RagstoneError as error:
+        sys.exit(f"ragstone: {error.message}")

@@ -1,0 +1,71 @@
+"""`ragstone cache`: what the semantic cache has done, and how to empty it."""
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from ragstone.cli import options as opt
+from ragstone.cli.running import run, settings_of
+
+if TYPE_CHECKING:
+    from ragstone.service import Service
+
+app = typer.Typer(help="Look at the semantic cache, or empty it.", add_completion=False)
+
+
+@app.command()
+def stats(context: typer.Context, as_json: opt.AsJson = False) -> None:
+    """Show how many questions are known, and how many were answered from them."""
+    run(settings_of(context), lambda service: _stats(service, as_json))
+
+
+@app.command()
+def clear(context: typer.Context, as_json: opt.AsJson = False) -> None:
+    """Forget every question."""
+
+    async def cleared(service: "Service") -> int:
+        return _said(await service.clear_cache(), "forgotten", as_json)
+
+    run(settings_of(context), cleared)
+
+
+@app.command()
+def rebuild(context: typer.Context, as_json: opt.AsJson = False) -> None:
+    """Read the questions anew from where they are stored, without those that have ended."""
+
+    async def read(service: "Service") -> int:
+        return _said(await service.rebuild_cache(), "in the cache", as_json)
+
+    run(settings_of(context), read)
+
+
+async def _stats(service: "Service", as_json: bool) -> int:
+    from ragstone.cli.show import one_line, out, out_json
+    from ragstone.service import wire
+
+    figures = await service.cache_figures()
+    if as_json:
+        out_json(wire.dump(figures))
+        return 0
+    asked = figures.hits + figures.misses
+    rows = [
+        ("Cache", figures.where if figures.available else f"{figures.where} (does not answer)"),
+        ("Entries", f"{figures.entries:,}"),
+        ("Hits", f"{figures.hits:,} of {asked:,} questions"),
+        ("Saved", f"{figures.saved_seconds:,.1f} s"),
+    ]
+    if figures.where == "off":
+        rows = rows[:1]
+    for name, value in rows:
+        out(f"{name + ':':<9}{one_line(value)}")
+    return 0
+
+
+def _said(count: int, done: str, as_json: bool) -> int:
+    from ragstone.cli.show import out, out_json
+
+    if as_json:
+        out_json({"entries": count})
+    else:
+        out(f"{count:,} {'entry' if count == 1 else 'entries'} {done}.")
+    return 0

@@ -1,0 +1,227 @@
+"""The commands on a service: each runs, prints, and returns the exit status."""
+
+import os
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import asdict, astuple, replace
+from pathlib import Path
+from typing import Any
+
+from ragstone.cli import show
+from ragstone.cli.show import err, out, out_json
+from ragstone.core.answer import Answer
+from ragstone.core.errors import RagstoneError
+from ragstone.core.events import Done, Failed, Note, Token, showing_results_for
+from ragstone.core.records import Document
+from ragstone.core.turn import Ask, Principal, Turn
+from ragstone.service import IngestRequest, Progress, Service, wire
+
+PAGE = 1000
+
+
+async def ask(service: Service, question: Ask, *, as_json: bool, trace: bool) -> int:
+    """Stream the answer, then its sources."""
+    end: Done | Failed | None = None
+    async with aclosing(service.ask(question)) as events:
+        async for event in events:
+            if isinstance(event, Note):
+                err(event.text)
+            elif isinstance(event, Token) and not as_json:
+                out(event.text, end="")
+            elif isinstance(event, Done | Failed):
+                end = event
+    if end is None:
+        raise RagstoneError("The answer ended before it was complete.")
+    answer = end.turn.answer or Answer()
+    if as_json:
+        error = end.error if isinstance(end, Failed) else None
+        out_json(_answered(end.turn, answer, error))
+    else:
+        _after_answer(end.turn, answer, trace)
+    if isinstance(end, Failed):
+        raise end.error
+    return 0
+
+
+def _after_answer(turn: Turn, answer: Answer, trace: bool) -> None:
+    if answer.text and not answer.text.endswith("\n"):
+        out()
+    show.show_sources(answer.citations)
+    show.show_verdicts(turn.verdicts)
+    if trace:
+        show.show_trace(turn.trace)
+
+
+def _answered(turn: Turn, answer: Answer, error: RagstoneError | None) -> dict[str, Any]:
+    return {
+        "question": turn.ask.question,
+        "corrected": turn.question if turn.original else None,
+        "answer": answer.text,
+        "finish": answer.finish,
+        "model": answer.model,
+        **wire.answered(turn),
+        "citations": [asdict(citation) for citation in answer.citations],
+        "suggested_questions": list(answer.suggested),
+        "usage": asdict(turn.usage),
+        "recalled": turn.recalled.question if turn.recalled and turn.recalled.content else None,
+        "trace": [asdict(traced) for traced in turn.trace],
+        "error": wire.dump_error(error) if error else None,
+    }
+
+
+async def search(service: Service, question: Ask, *, as_json: bool) -> int:
+    """Print the passages that a question finds."""
+    found = await service.search(question)
+    if as_json:
+        out_json(wire.dump(found))
+    else:
+        if found.corrected:
+            err(showing_results_for(found.corrected))
+        show.show_found(found)
+    return 0
+
+
+async def ingest(
+    service: Service, request: IngestRequest, *, as_json: bool, watch: bool, data: Path
+) -> int:
+    """Index files, and again whenever they change if `watch`."""
+    status = await _ingest_once(service, request, as_json)
+    if not watch:
+        return status
+    from ragstone.cli.watch import changes
+
+    err("Watching for changes; press Ctrl-C to stop.")
+    async with aclosing(changes(request.paths, data)) as rounds:
+        async for _ in rounds:
+            try:
+                # The same paths in the same order: documents are named after what was given.
+                await _ingest_once(service, replace(request, prune=True), as_json)
+            except RagstoneError as error:
+                err(f"ragstone: {error.message}")
+    return status
+
+
+async def _ingest_once(service: Service, request: IngestRequest, as_json: bool) -> int:
+    return _ended(await _follow(service.ingest(request), as_json), as_json)
+
+
+async def rebuild(service: Service, tenant: str, collection: str, *, as_json: bool) -> int:
+    """Index a collection anew."""
+    return _ended(await _follow(service.rebuild(tenant, collection), as_json), as_json)
+
+
+async def _follow(steps: Any, quiet: bool) -> Progress:
+    progress: Progress | None = None
+    with show.ProgressView(quiet) as view:
+        async with aclosing(steps):
+            async for progress in steps:
+                view.show(progress)
+    if progress is None:
+        raise RagstoneError("The job ended without saying how.")
+    return progress
+
+
+def _ended(progress: Progress, as_json: bool) -> int:
+    if as_json:
+        out_json(wire.dump(progress))
+    else:
+        show.show_summary(progress)
+    if progress.error:
+        raise RagstoneError(progress.error)
+    return 1 if progress.failed else 0
+
+
+async def status(service: Service, *, as_json: bool) -> int:
+    """Print what there is."""
+    overview = await service.overview()
+    if as_json:
+        out_json(wire.dump(overview))
+        return 0
+    models = ", ".join(f"{name} ({use})" for name, use in overview.models.items())
+    rows = [
+        ("Ragstone", overview.version),
+        ("Data", f"{overview.data} ({overview.disk_bytes / 1e6:,.1f} MB)"),
+        ("Server", overview.server or "none"),
+        ("Collections", f"{overview.collections:,}"),
+        ("Documents", f"{overview.documents:,} ({overview.failed:,} failed)"),
+        ("Chunks", f"{overview.chunks:,}"),
+        ("Answers by", overview.answerer),
+        ("Models", models or "none"),
+    ]
+    for name, value in rows:
+        out(f"{name + ':':<13}{show.one_line(value)}")
+    for job in overview.jobs:
+        out(f"Job {job.job}: {show.describe(job)}")
+    return 0
+
+
+async def stats(service: Service, days: int, *, as_json: bool) -> int:
+    """Print the sums of the last days."""
+    report = await service.report(Principal(), days)
+    if as_json:
+        out_json(wire.dump(report))
+        return 0
+    if not report.days:
+        out(f"Nothing was asked in the last {days} days.")
+        return 0
+    head = ("day", "questions", "refused", "blocked", "prompt tokens", "answer tokens", "cost in $")
+    show.table(head, [(*astuple(day)[:-1], f"{day.cost:.4f}") for day in report.days])
+    if report.strategies:
+        out()
+        searched = [
+            (s.strategy, s.executions, f"{1000 * s.seconds:,.0f}", _share(s.confidence))
+            for s in report.strategies
+        ]
+        show.table(("strategy", "questions", "ms", "confidence"), searched)
+    return 0
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+async def collections(service: Service, *, as_json: bool) -> int:
+    """Print the collections."""
+    found = await service.collections(Principal())
+    if as_json:
+        out_json({"collections": [wire.dump(summary) for summary in found]})
+    elif not found:
+        out("There are no collections yet; create one with 'ragstone ingest'.")
+    else:
+        head = ("collection", "documents", "chunks", "failed", "pending", "model")
+        rows = [
+            (s.collection.name, s.documents, s.chunks, s.failed, s.pending, s.collection.model)
+            for s in found
+        ]
+        show.table(head, rows)
+    return 0
+
+
+async def documents(service: Service, collection: str, *, as_json: bool) -> int:
+    """Print the documents of a collection."""
+    found: list[Document] = []
+    while True:
+        page = await service.documents(Principal(), collection, limit=PAGE, offset=len(found))
+        found.extend(page)
+        if len(page) < PAGE:
+            break
+    if as_json:
+        out_json({"documents": [wire.dump(document) for document in found]})
+    elif not found:
+        out(f"There are no documents in the collection {collection!r}.")
+    else:
+        rows = [(d.path, d.title, d.status, d.pages, d.chunks, d.error) for d in found]
+        show.table(("path", "title", "status", "pages", "chunks", "error"), rows)
+    return 0
+
+
+async def delete(service: Service, collection: str, paths: Sequence[str] | None) -> int:
+    """Delete documents, or the whole collection when `paths` is None."""
+    count = await service.delete(Principal(), collection, paths)
+    out(f"{count:,} {'document' if count == 1 else 'documents'} deleted.")
+    return 0
+
+
+def absolute(paths: Sequence[str]) -> tuple[str, ...]:
+    """Paths that mean the same to a server with another working directory."""
+    return tuple(os.path.abspath(path) for path in paths)

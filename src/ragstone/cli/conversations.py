@@ -1,0 +1,258 @@
+"""The `ragstone conversations` commands: what was asked in which room, and how to forget it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from ragstone.cli import options as opt
+from ragstone.cli.running import confirm, fail, run, settings_of
+
+if TYPE_CHECKING:
+    from ragstone.core.conversation import ConversationKey, StoredTurn
+    from ragstone.core.turn import Principal
+    from ragstone.service import Service
+
+app = typer.Typer(
+    help="Conversations: list, show, rename, export and delete them.",
+    add_completion=False,
+    no_args_is_help=True,
+)
+
+Context = typer.Context
+Room = Annotated[str, typer.Argument(metavar="ROOM", help="The room id.")]
+User = Annotated[str, typer.Option("--user", metavar="NAME", help="Whose conversations.")]
+Account = Annotated[
+    str, typer.Option("--user-id", metavar="ID", help="The client's own account of the user.")
+]
+AnyAccount = Annotated[
+    str | None, typer.Option("--user-id", metavar="ID", help="Only this account of the client.")
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")]
+Limit = Annotated[int, typer.Option(min=1, max=500, help="Most to show.")]
+Offset = Annotated[int, typer.Option(min=0, help="How many of the newest to pass over.")]
+
+
+@app.command("list")
+def list_(
+    context: Context,
+    user: User = "local",
+    user_id: AnyAccount = None,
+    limit: Limit = 50,
+    offset: Offset = 0,
+    as_json: opt.AsJson = False,
+) -> None:
+    """List conversations, the newest first."""
+    who = _principal(user)
+    run(settings_of(context), lambda s: _list(s, who, user_id, limit, offset, as_json))
+
+
+@app.command()
+def show(
+    context: Context,
+    room: Room,
+    user: User = "local",
+    user_id: Account = "",
+    limit: Limit = 20,
+    offset: Offset = 0,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Show the last turns of a conversation, with their sources."""
+
+    async def shown(service: "Service") -> int:
+        found = await service.conversations.entries(_place(user, room, user_id), limit, offset)
+        return _show(found, as_json)
+
+    run(settings_of(context), shown)
+
+
+@app.command()
+def rename(
+    context: Context,
+    room: Room,
+    title: Annotated[str, typer.Argument(metavar="TITLE", help="What to call it.")],
+    user: User = "local",
+    user_id: Account = "",
+) -> None:
+    """Give a conversation another title."""
+    from ragstone.cli.show import out
+
+    async def renamed(service: "Service") -> int:
+        out(await service.conversations.rename(_place(user, room, user_id), title))
+        return 0
+
+    run(settings_of(context), renamed)
+
+
+@app.command()
+def export(
+    context: Context,
+    room: Room,
+    form: Annotated[
+        Literal["json", "markdown"], typer.Option("--format", help="What to write.")
+    ] = "markdown",
+    file: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Instead of printing it.")
+    ] = None,
+    user: User = "local",
+    user_id: Account = "",
+) -> None:
+    """Write a whole conversation, as JSON with everything or as Markdown with its sources."""
+
+    async def exported(service: "Service") -> int:
+        text = await service.conversations.export(_place(user, room, user_id), form)
+        return _write(text, file)
+
+    run(settings_of(context), exported)
+
+
+@app.command("import")
+def import_(
+    context: Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON: blocks, or an export.")],
+    user: User = "local",
+) -> None:
+    """Add the turns of a file to the rooms that they name; all or, if one is wrong, none."""
+    from ragstone.cli.show import out
+
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not in UTF-8"
+        fail(f"{file} cannot be read ({reason}).")
+
+    async def taken(service: "Service") -> int:
+        out(f"{await service.conversations.take_in(_principal(user), text):,} turns added.")
+        return 0
+
+    run(settings_of(context), taken)
+
+
+@app.command()
+def delete(
+    context: Context, room: Room, user: User = "local", user_id: Account = "", yes: Yes = False
+) -> None:
+    """Delete a conversation with all its turns."""
+    from ragstone.cli.show import out
+
+    if not yes:
+        confirm(f"Delete the conversation {room!r}?")
+
+    async def deleted(service: "Service") -> int:
+        await service.conversations.delete(_place(user, room, user_id))
+        out("Deleted.")
+        return 0
+
+    run(settings_of(context), deleted)
+
+
+@app.command("forget-user")
+def forget_user(
+    context: Context,
+    user: Annotated[str, typer.Argument(metavar="USER", help="Whom to forget.")],
+    user_id: AnyAccount = None,
+    yes: Yes = False,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Delete all that is kept of a user: conversations, statistics, blocked questions.
+
+    The cache does not know who asked, so all of it goes.
+    """
+    if not yes:
+        confirm(f"Delete everything of the user {user!r}?")
+    run(settings_of(context), lambda s: _forget(s, _principal(user), user_id, as_json))
+
+
+def _principal(user: str) -> "Principal":
+    from ragstone.core.turn import Principal
+
+    return Principal(user=user)
+
+
+def _place(user: str, room: str, user_id: str) -> "ConversationKey":
+    from ragstone.core.conversation import conversation_key
+
+    return conversation_key(_principal(user), room, user_id)
+
+
+async def _list(
+    service: "Service",
+    principal: "Principal",
+    user_id: str | None,
+    limit: int,
+    offset: int,
+    as_json: bool,
+) -> int:
+    from ragstone.cli.show import out, out_json, table
+    from ragstone.service import wire
+
+    found = await service.conversations.rooms(principal, user_id, limit, offset)
+    if as_json:
+        out_json({"conversations": [wire.dump(r) for r in found.rooms], "total": found.total})
+    elif not found.rooms:
+        out("There are no conversations here.")
+    else:
+        rows = [(r.room, r.user_id, r.turns, _when(r.updated_at), r.title) for r in found.rooms]
+        table(("room", "account", "turns", "last", "title"), rows)
+        if found.total > offset + len(rows):
+            out(f"{found.total:,} in all; see the next with --offset {offset + len(rows)}.")
+    return 0
+
+
+def _show(found: "list[StoredTurn]", as_json: bool) -> int:
+    from ragstone.cli.show import one_line, out, out_json, show_sources
+    from ragstone.core.conversation_turn import dump_turn
+    from ragstone.service import wire
+
+    if as_json:
+        turns = [
+            {"at": one.at, "block": dump_turn(one.block), "notes": wire.dump(one.notes)}
+            for one in found
+        ]
+        out_json({"turns": turns})
+        return 0
+    for one in reversed(found):
+        out(f"> {one_line(one.question)}  ({_when(one.at)})\n")
+        if one.block.status != "done":
+            out("(failed)" if one.block.is_error else "(cut off)")
+        out(one.block.result.final_response)
+        show_sources(one.notes.answer.citations)
+        out()
+    return 0
+
+
+def _write(text: str, file: Path | None) -> int:
+    from ragstone.cli.show import out
+
+    if file is None:
+        out(text, end="")
+        return 0
+    try:
+        file.write_bytes(text.encode("utf-8", "replace"))
+    except OSError as error:
+        fail(f"{file} cannot be written ({error.strerror}).")
+    return 0
+
+
+async def _forget(
+    service: "Service", principal: "Principal", user_id: str | None, as_json: bool
+) -> int:
+    from ragstone.cli.show import out, out_json
+    from ragstone.service import wire
+
+    gone = await service.conversations.forget(principal, user_id)
+    if as_json:
+        out_json(wire.dump(gone))
+    else:
+        out(
+            f"{gone.rooms:,} conversations with {gone.turns:,} turns deleted, "
+            f"statistics of {gone.days:,} days, {gone.blocked:,} blocked questions, "
+            f"{gone.cached:,} questions of the cache."
+        )
+    return 0
+
+
+def _when(at: float) -> str:
+    from datetime import datetime
+
+    return datetime.fromtimestamp(at).strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,283 @@
+"""The `ragstone jobs` commands: what goes on in the background, and how to steer it."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from ragstone.cli import options as opt
+from ragstone.cli.running import Context, run, settings_of
+
+if TYPE_CHECKING:
+    from ragstone.service import Service
+    from ragstone.service.jobs import JobView
+
+app = typer.Typer(
+    help="Jobs: what goes on in the background.", add_completion=False, no_args_is_help=True
+)
+
+State = Literal["queued", "running", "paused", "done", "failed", "cancelled"]
+Tenant = Annotated[str, typer.Option("--tenant", metavar="NAME", help="Whose jobs.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="The id as 'ragstone jobs list' shows it.")]
+MaybeId = Annotated[
+    str, typer.Argument(metavar="[ID]", help="The id as 'ragstone jobs list' shows it.")
+]
+OfKind = Annotated[
+    str | None, typer.Option("--kind", metavar="KIND", help="Every job of this kind instead.")
+]
+Action = Literal["cancel", "pause", "resume", "retry"]
+
+
+@app.command("list")
+def list_(
+    context: Context,
+    kind: Annotated[str | None, typer.Option(metavar="KIND", help="Only this kind.")] = None,
+    state: Annotated[State | None, typer.Option(help="Only in this state.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Most jobs to show.")] = 50,
+    tenant: Tenant = "default",
+    as_json: opt.AsJson = False,
+) -> None:
+    """List jobs, the newest first. Those that failed for good have the state failed."""
+    run(settings_of(context), lambda s: _list(s, tenant, kind, state, limit, as_json))
+
+
+@app.command()
+def kinds(context: Context, as_json: opt.AsJson = False) -> None:
+    """Show the kinds of jobs: how many there are, how many run at a time, which are paused."""
+    run(settings_of(context), lambda s: _kinds(s, as_json))
+
+
+@app.command()
+def show(
+    context: Context,
+    id: Id,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Show progress until it has ended.")
+    ] = False,
+    tenant: Tenant = "default",
+    as_json: opt.AsJson = False,
+) -> None:
+    """Show a job with its progress, its error or its result."""
+    run(settings_of(context), lambda s: _show(s, tenant, id, follow, as_json))
+
+
+@app.command()
+def cancel(context: Context, id: Id, tenant: Tenant = "default") -> None:
+    """End a job. What it has done stays."""
+    run(settings_of(context), lambda s: _steer(s, "cancel", tenant, id))
+
+
+@app.command()
+def pause(
+    context: Context, id: MaybeId = "", kind: OfKind = None, tenant: Tenant = "default"
+) -> None:
+    """Stop a job until it is resumed, or begin no more jobs of a kind."""
+    _one_of(id, kind)
+    run(settings_of(context), lambda s: _either(s, "pause", tenant, id, kind))
+
+
+@app.command()
+def resume(
+    context: Context, id: MaybeId = "", kind: OfKind = None, tenant: Tenant = "default"
+) -> None:
+    """Let a paused job go on, or begin jobs of a kind again."""
+    _one_of(id, kind)
+    run(settings_of(context), lambda s: _either(s, "resume", tenant, id, kind))
+
+
+@app.command()
+def retry(
+    context: Context,
+    id: MaybeId = "",
+    failed: Annotated[bool, typer.Option("--failed", help="Every job that failed.")] = False,
+    tenant: Tenant = "default",
+) -> None:
+    """Queue a failed or cancelled job again."""
+    if bool(id) is failed:
+        raise typer.BadParameter("name a job or give --failed, but not both")
+    run(settings_of(context), lambda s: _retry(s, tenant, id))
+
+
+@app.command()
+def evaluate(
+    context: Context,
+    what: Annotated[Literal["retrieval", "answers"], typer.Argument(help="What to measure.")],
+    directory: Annotated[Path, typer.Argument(help="The folder of 'ragstone eval'.")],
+    split: Annotated[str, typer.Option(help="Which questions: the folder's name.")] = "dev",
+    limit: Annotated[int | None, typer.Option(min=1, help="At most so many questions.")] = None,
+) -> None:
+    """Let the running server measure in the background; 'ragstone jobs show' has the figures."""
+    wanted = {"what": what, "directory": str(directory.absolute()), "split": split, "limit": limit}
+    run(settings_of(context), lambda s: _submit(s, "evaluation", wanted))
+
+
+@app.command()
+def clean(
+    context: Context,
+    state: Annotated[
+        Literal["done", "failed", "cancelled"] | None, typer.Option(help="Only those.")
+    ] = None,
+    older: Annotated[
+        float, typer.Option(min=0, metavar="SECONDS", help="Only those that ended so long ago.")
+    ] = 0.0,
+    tenant: Tenant = "default",
+) -> None:
+    """Forget jobs that have ended, with their results."""
+    run(settings_of(context), lambda s: _clean(s, tenant, state, older))
+
+
+def _one_of(id: str, kind: str | None) -> None:
+    if bool(id) is bool(kind):
+        raise typer.BadParameter("name a job or give --kind, but not both")
+
+
+async def _list(
+    service: "Service",
+    tenant: str,
+    kind: str | None,
+    state: State | None,
+    limit: int,
+    as_json: bool,
+) -> int:
+    from ragstone.cli.show import out, out_json, table
+    from ragstone.service import wire
+
+    found = await service.jobs.list(tenant, kind, state, limit)
+    if as_json:
+        out_json({"jobs": [wire.dump(one) for one in found]})
+    elif not found:
+        out("There are no such jobs.")
+    else:
+        rows = [
+            (_when(j), j.id, j.kind, j.state, _share(j), j.attempts, j.user, j.error) for j in found
+        ]
+        table(("created", "id", "kind", "state", "done", "attempts", "user", "error"), rows)
+    return 0
+
+
+async def _kinds(service: "Service", as_json: bool) -> int:
+    from ragstone.cli.show import out_json, table
+    from ragstone.service import wire
+
+    found = await service.jobs.kinds()
+    if as_json:
+        out_json({"kinds": [wire.dump(one) for one in found]})
+        return 0
+    states = ("queued", "running", "paused", "done", "failed", "cancelled")
+    rows = [
+        (k.kind, "paused" if k.paused else "", k.concurrency, *(k.jobs.get(s, 0) for s in states))
+        for k in found
+    ]
+    table(("kind", "", "at a time", *states), rows)
+    return 0
+
+
+async def _show(service: "Service", tenant: str, id: str, follow: bool, as_json: bool) -> int:
+    from contextlib import aclosing
+
+    from ragstone.cli.show import err, out_json
+    from ragstone.core.errors import UnknownJob
+    from ragstone.core.turn import Principal
+    from ragstone.service import wire
+
+    view = await service.jobs.get(Principal(tenant), id, admin=True)
+    if view is None:
+        raise UnknownJob(id)
+    if follow:
+        watched: Any = service.jobs.watch(Principal(tenant), id, admin=True)
+        async with aclosing(watched) as views:
+            async for view in views:
+                err(f"{view.state} {_share(view)}{_left(view)}")
+    if as_json:
+        out_json(wire.dump(view))
+    else:
+        _describe(view)
+    return 1 if view.state == "failed" else 0
+
+
+def _describe(view: "JobView") -> None:
+    import json
+
+    from ragstone.cli.show import one_line, out
+
+    out(f"{view.kind} {view.id}: {view.state} {_share(view)}{_left(view)}")
+    out(f"created {_when(view)} by {one_line(view.user)}, begun {view.attempts} times")
+    if view.collection:
+        out(f"collection {one_line(view.collection)}")
+    if view.error:
+        out(f"error: {one_line(view.error)}")
+    if view.result:
+        out(json.dumps(view.result, indent=2))
+
+
+async def _steer(service: "Service", action: Action, tenant: str, id: str) -> int:
+    from ragstone.cli.show import out
+    from ragstone.core.turn import Principal
+
+    view = await getattr(service.jobs, action)(Principal(tenant), id, admin=True)
+    out(f"{view.id} is {view.state}.")
+    return 0
+
+
+async def _either(
+    service: "Service", action: Literal["pause", "resume"], tenant: str, id: str, kind: str | None
+) -> int:
+    from ragstone.cli.show import out
+
+    if not kind:
+        return await _steer(service, action, tenant, id)
+    act: Callable[[str], Awaitable[None]] = getattr(service.jobs, f"{action}_kind")
+    await act(kind)
+    out(f"Jobs of the kind {kind} are {'not begun' if action == 'pause' else 'begun again'}.")
+    return 0
+
+
+async def _retry(service: "Service", tenant: str, id: str) -> int:
+    from ragstone.cli.show import out
+
+    if id:
+        return await _steer(service, "retry", tenant, id)
+    found = await service.jobs.list(tenant, None, "failed", 10_000)
+    for one in found:
+        await _steer(service, "retry", tenant, one.id)
+    out(f"{len(found):,} jobs are queued again.")
+    return 0
+
+
+async def _submit(service: "Service", kind: str, request: dict[str, Any]) -> int:
+    from ragstone.cli.show import out
+    from ragstone.core.turn import Principal
+
+    view = await service.jobs.submit(kind, request, principal=Principal())
+    out(view.id)
+    return 0
+
+
+async def _clean(
+    service: "Service",
+    tenant: str,
+    state: Literal["done", "failed", "cancelled"] | None,
+    older: float,
+) -> int:
+    from ragstone.cli.show import out
+
+    out(f"{await service.jobs.clean(tenant, state, older):,} jobs are forgotten.")
+    return 0
+
+
+def _when(view: "JobView") -> str:
+    from datetime import datetime
+
+    return datetime.fromtimestamp(view.created_at).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _share(view: "JobView") -> str:
+    share = view.progress.get("share")
+    return f"{share:.0%}" if isinstance(share, int | float) else ""
+
+
+def _left(view: "JobView") -> str:
+    from ragstone.cli.show import duration
+
+    return f", about {duration(view.eta)} left" if view.eta else ""

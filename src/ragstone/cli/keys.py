@@ -1,0 +1,155 @@
+"""The `ragstone keys` commands: who may send requests to the server."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ragstone.cli import options as opt
+from ragstone.cli.running import run, settings_of
+from ragstone.core.caller import Role
+
+if TYPE_CHECKING:
+    from ragstone.core.records import ApiKey
+    from ragstone.service import Service
+    from ragstone.service.keys import IssuedKey
+
+app = typer.Typer(
+    help="API keys: who may send requests to the server.",
+    add_completion=False,
+    no_args_is_help=True,
+)
+
+DAY = 86_400.0
+HOUR = 3600.0
+
+Context = typer.Context
+Id = Annotated[str, typer.Argument(metavar="ID", help="As 'ragstone keys list' shows it.")]
+
+
+@app.command()
+def create(
+    context: Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What the key is for.")],
+    role: Annotated[
+        Role, typer.Option(help="reader asks, editor also changes documents, admin all the rest.")
+    ] = "reader",
+    tenant: Annotated[str, typer.Option(help="Whose documents it is for.")] = "default",
+    user: Annotated[str, typer.Option(help="Who asks with it.")] = "local",
+    group: Annotated[
+        list[str] | None, typer.Option("--group", help="A group of this user; may be repeated.")
+    ] = None,
+    collection: Annotated[
+        list[str] | None,
+        typer.Option("--collection", "-c", help="Reach only this one; may be repeated."),
+    ] = None,
+    days: Annotated[
+        float | None, typer.Option(min=0.001, max=36_500, help="It ends after these; else never.")
+    ] = None,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Make a key, and print its secret, which cannot be shown again."""
+    from ragstone.service.keys import KeyGrant
+
+    reach = None if collection is None else tuple(collection)
+    seconds = None if days is None else days * DAY
+    grant = KeyGrant(name, tenant, user, tuple(group or ()), reach, role, seconds)
+
+    async def created(service: "Service") -> int:
+        return _issued(await service.keys.create(grant), as_json)
+
+    run(settings_of(context), created)
+
+
+@app.command("list")
+def list_(
+    context: Context,
+    tenant: Annotated[str | None, typer.Option(help="Only keys of this tenant.")] = None,
+    as_json: opt.AsJson = False,
+) -> None:
+    """List the keys, without their secrets."""
+    run(settings_of(context), lambda service: _list(service, tenant, as_json))
+
+
+@app.command()
+def rotate(
+    context: Context,
+    id: Id,
+    grace_hours: Annotated[
+        float, typer.Option(min=0, max=876_000, help="How long the old secret still holds.")
+    ] = 24.0,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Give a key a new secret, and print it."""
+
+    async def rotated(service: "Service") -> int:
+        return _issued(await service.keys.rotate(None, id, grace_hours * HOUR), as_json)
+
+    run(settings_of(context), rotated)
+
+
+@app.command()
+def revoke(context: Context, id: Id, as_json: opt.AsJson = False) -> None:
+    """End a key, in every server within two seconds."""
+    run(settings_of(context), lambda service: _revoke(service, id, as_json))
+
+
+def _issued(issued: "IssuedKey", as_json: bool) -> int:
+    from ragstone.cli.show import out, out_json
+    from ragstone.service import wire
+
+    if as_json:
+        out_json({"key": wire.dump(issued.key), "secret": issued.secret})
+        return 0
+    out(issued.secret)
+    typer.echo(f"This is the secret of key {issued.key.id}. Keep it: it is shown once.", err=True)
+    return 0
+
+
+async def _list(service: "Service", tenant: str | None, as_json: bool) -> int:
+    from ragstone.cli.show import out, out_json, table
+    from ragstone.service import wire
+
+    found = await service.keys.listed(tenant)
+    if as_json:
+        out_json({"keys": [wire.dump(key) for key in found]})
+    elif not found:
+        out("There are no keys; make one with 'ragstone keys create'.")
+    else:
+        head = ("id", "name", "tenant", "user", "groups", "reaches", "role", "state", "last used")
+        table(head, [_row(key) for key in found])
+    return 0
+
+
+def _row(key: "ApiKey") -> tuple[Any, ...]:
+    reaches = "all" if key.collections is None else ", ".join(key.collections) or "nothing"
+    groups = ", ".join(key.groups)
+    used = _day(key.used_at) if key.used_at else "never"
+    return (key.id, key.name, key.tenant, key.user, groups, reaches, key.role, _state(key), used)
+
+
+def _state(key: "ApiKey") -> str:
+    import time
+
+    if key.revoked_at is not None:
+        return f"revoked {_day(key.revoked_at)}"
+    if key.expires_at is None:
+        return "valid"
+    return f"{'ended' if key.expires_at <= time.time() else 'until'} {_day(key.expires_at)}"
+
+
+def _day(at: float) -> str:
+    from datetime import datetime
+
+    return datetime.fromtimestamp(at).strftime("%Y-%m-%d %H:%M")
+
+
+async def _revoke(service: "Service", id: str, as_json: bool) -> int:
+    from ragstone.cli.show import out, out_json
+    from ragstone.service import wire
+
+    key = await service.keys.revoke(None, id)
+    if as_json:
+        out_json({"key": wire.dump(key)})
+    else:
+        out(f"The key {key.id} ({key.name}) no longer holds.")
+    return 0

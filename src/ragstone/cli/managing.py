@@ -1,0 +1,158 @@
+"""The commands that look after what is indexed."""
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from ragstone.cli import options as opt
+from ragstone.cli.running import Context, confirm, guarded, run, settings_of
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def status(context: Context, as_json: opt.AsJson = False) -> None:
+    """Show what is indexed, by which models, and whether a server runs."""
+    from ragstone.cli import commands
+
+    run(settings_of(context), lambda s: commands.status(s, as_json=as_json))
+
+
+@app.command()
+def collections(context: Context, as_json: opt.AsJson = False) -> None:
+    """List the collections."""
+    from ragstone.cli import commands
+
+    run(settings_of(context), lambda s: commands.collections(s, as_json=as_json))
+
+
+@app.command()
+def documents(
+    context: Context, collection: opt.Collection = "default", as_json: opt.AsJson = False
+) -> None:
+    """List the documents of a collection."""
+    from ragstone.cli import commands
+
+    run(settings_of(context), lambda s: commands.documents(s, collection, as_json=as_json))
+
+
+@app.command()
+def delete(
+    context: Context,
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[PATH...]", help="Paths as 'ragstone documents' shows them."),
+    ] = None,
+    collection: opt.Collection = "default",
+    everything: Annotated[bool, typer.Option("--all", help="Delete the whole collection.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")] = False,
+) -> None:
+    """Delete documents, folders of documents, or a whole collection from the index."""
+    from ragstone.cli import commands
+
+    if bool(paths) == everything:
+        raise typer.BadParameter("name the documents to delete, or give --all, but not both")
+    what = "all documents" if everything else " and ".join(paths or ())
+    if not yes:
+        confirm(f"Delete {what} of the collection {collection!r} from the index?")
+    run(settings_of(context), lambda s: commands.delete(s, collection, paths or None))
+
+
+@app.command()
+def rebuild(
+    context: Context,
+    collection: Annotated[
+        str, typer.Option("--collection", "-c", metavar="NAME", help="The collection to rebuild.")
+    ],
+    as_json: opt.AsJson = False,
+) -> None:
+    """Index a collection anew with the configured embedding model."""
+    from ragstone.cli import commands
+
+    run(settings_of(context), lambda s: commands.rebuild(s, "default", collection, as_json=as_json))
+
+
+@app.command()
+def migrate(
+    context: Context,
+    to: Annotated[str, typer.Option(metavar="URL", help="Where to; 'embedded' for the default.")],
+    from_: Annotated[
+        str | None, typer.Option("--from", metavar="URL", help="Where from; INDEX__URL if absent.")
+    ] = None,
+    from_key: Annotated[str, typer.Option(envvar="INDEX__API_KEY", help="The key there.")] = "",
+    to_key: Annotated[str, typer.Option(envvar="INDEX__TO_API_KEY", help="The key there.")] = "",
+    collection: Annotated[
+        str | None, typer.Option("--collection", "-c", metavar="NAME", help="Only this one.")
+    ] = None,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Move collections to another index with their vectors; run it again if it was cut off."""
+    from ragstone.cli import migrate
+
+    settings = settings_of(context)
+    source = settings.index.url if from_ is None else from_
+    move = migrate.Move((source, from_key), (to, to_key), collection)
+    guarded(lambda: asyncio.run(migrate.run(settings, move, as_json=as_json)), settings)
+
+
+@app.command()
+def migrate_state(
+    context: Context,
+    to: Annotated[str, typer.Option(metavar="URL", help="Where to; 'embedded' for the default.")],
+    from_: Annotated[
+        str | None, typer.Option("--from", metavar="URL", help="Where from; STATE__URL if absent.")
+    ] = None,
+    from_password: Annotated[
+        str, typer.Option(envvar="STATE__PASSWORD", help="The password there.")
+    ] = "",
+    to_password: Annotated[
+        str, typer.Option(envvar="STATE__TO_PASSWORD", help="The password there.")
+    ] = "",
+    as_json: opt.AsJson = False,
+) -> None:
+    """Move documents, conversations and all other state to another database, or nothing."""
+    from ragstone.cli import migrate_state
+
+    settings = settings_of(context)
+    source = settings.state.url if from_ is None else from_
+    ends = (source, from_password), (to, to_password)
+    guarded(lambda: asyncio.run(migrate_state.run(settings, *ends, as_json=as_json)), settings)
+
+
+@app.command()
+def stats(
+    context: Context,
+    days: Annotated[int, typer.Option(min=1, max=3650, help="Today and the days before.")] = 30,
+    by: Annotated[
+        str, typer.Option(metavar="WHAT", help="user, room, model, or stage; else by day.")
+    ] = "",
+    as_json: opt.AsJson = False,
+) -> None:
+    """Show what was asked, what it cost, and how each search strategy did."""
+    from ragstone.cli import commands, statistics
+
+    if by and by not in statistics.KINDS:
+        raise typer.BadParameter(f"--by takes one of {', '.join(statistics.KINDS)}")
+    if by:
+        run(settings_of(context), lambda s: statistics.show(s, days, by, as_json))
+    else:
+        run(settings_of(context), lambda s: commands.stats(s, days, as_json=as_json))
+
+
+@app.command()
+def trace(
+    context: Context,
+    id: Annotated[
+        str, typer.Argument(metavar="[ID]", help="The id of an answer; none lists the newest.")
+    ] = "",
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many to list.")] = 20,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Show what became of the last questions, or what each stage did for one."""
+    from ragstone.cli import statistics
+
+    if id:
+        run(settings_of(context), lambda s: statistics.trace(s, id, as_json))
+    else:
+        run(settings_of(context), lambda s: statistics.traces(s, limit, as_json))

@@ -1,0 +1,29 @@
+"""`ragstone mcp`: the tools over standard input and output."""
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import typer
+
+from ragstone.cli.running import Context, run, settings_of
+from ragstone.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from ragstone.service import Service
+
+app = typer.Typer()
+
+
+@app.command()
+def mcp(context: Context) -> None:
+    """Serve tools for agents (MCP) on standard input and output, until that ends."""
+    run(settings_of(context), _serve)
+
+
+async def _serve(service: "Service") -> int:
+    if find_spec("mcp") is None:
+        raise ConfigError("The tools need the MCP library: pip install 'ragstone[mcp]'.")
+    from ragstone.http.mcp.tools import mcp_server
+
+    await mcp_server(service).run_stdio_async()
+    return 0

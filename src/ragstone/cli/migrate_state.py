@@ -1,0 +1,37 @@
+"""The command that moves the state from one database to another."""
+
+from pydantic import SecretStr
+
+from ragstone.build import move_state
+from ragstone.cli.show import out, out_json
+from ragstone.core.errors import ConfigError
+from ragstone.settings import Settings, StateSettings
+
+EMBEDDED = "embedded"
+End = tuple[str, str]
+
+
+async def run(settings: Settings, source: End, target: End, *, as_json: bool) -> int:
+    """Move the state between two addresses with their passwords.
+
+    Raises ConfigError for addresses between which nothing can move, Conflict if the target holds
+    a state already or a server runs.
+    """
+    here, there = (_settings(settings, *end) for end in (source, target))
+    if here.url == there.url:
+        raise ConfigError("Both addresses are the same: give --to another than --from.")
+    counts = await move_state(settings, here, there)
+    if as_json:
+        out_json({"rows": dict(counts)})
+        return 0
+    moved = [f"{rows:,} {table.replace('_', ' ')}" for table, rows in counts.items() if rows]
+    out(f"Moved: {', '.join(moved) or 'nothing, the state is empty'}.")
+    new = "the address of --to" if there.url else "nothing"
+    out(f"Now set STATE__URL to {new} and start Ragstone.")
+    return 0
+
+
+def _settings(settings: Settings, url: str, password: str) -> StateSettings:
+    address = "" if url == EMBEDDED else url
+    changed = {"url": address, "password": SecretStr(password)}
+    return settings.state.model_copy(update=changed)

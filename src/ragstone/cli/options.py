@@ -1,0 +1,91 @@
+"""Options that commands share: the collection, and how `ask` and `search` are to search."""
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ragstone.core.turn import Fusion, Mode, Preference, Strategy, Unit
+
+if TYPE_CHECKING:
+    from ragstone.core.filters import Filter
+
+Collection = Annotated[
+    str, typer.Option("--collection", "-c", metavar="NAME", help="The collection of documents.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+Prefer = Annotated[
+    Preference | None, typer.Option("--prefer", help="What counts more for this question.")
+]
+ModeOption = Annotated[Mode | None, typer.Option("--mode", help="How the answer is worded.")]
+StrategyOption = Annotated[
+    Strategy | None, typer.Option("--strategy", help="How to search; the level decides if absent.")
+]
+FusionOption = Annotated[
+    Fusion | None, typer.Option("--fusion", help="Combine meaning and words by these.")
+]
+DenseWeight = Annotated[
+    float | None,
+    typer.Option("--dense-weight", min=0, max=1, help="Share of meaning against words."),
+]
+Rerank = Annotated[
+    bool | None,
+    typer.Option("--rerank/--no-rerank", help="Whether the best candidates are compared again."),
+]
+MinSimilarity = Annotated[
+    float | None,
+    typer.Option("--min-similarity", min=0, max=1, help="Least likeness to the question."),
+]
+Diversity = Annotated[
+    float | None, typer.Option("--diversity", min=0, max=1, help="Prefer different passages.")
+]
+UnitOption = Annotated[Unit | None, typer.Option("--unit", help="What a passage is.")]
+Neighbours = Annotated[
+    int | None,
+    typer.Option("--neighbours", min=0, help="Chunks on either side that come along."),
+]
+Under = Annotated[
+    list[str] | None,
+    typer.Option("--under", metavar="FOLDER", help="Only documents below it; may be repeated."),
+]
+Where = Annotated[
+    list[str] | None,
+    typer.Option("--where", metavar="KEY=VALUE", help="Only documents with this metadata."),
+]
+
+UseCache = Annotated[
+    bool, typer.Option("--cache/--no-cache", help="Whether an equal question's answer will do.")
+]
+Room = Annotated[
+    str | None,
+    typer.Option("--room", metavar="ID", help="The conversation to continue; makes a new one."),
+]
+
+
+def condition(under: list[str] | None, where: list[str] | None) -> "Filter | None":
+    """What documents must fulfil; a pair without '=' is a usage error."""
+    from ragstone.core.filters import And, Or
+    from ragstone.core.filters import under as below
+
+    parts: list[Filter] = [_pair(pair) for pair in where or ()]
+    if under:
+        parts.append(Or(tuple(below(folder) for folder in under)))
+    return And(tuple(parts)) if parts else None
+
+
+def _pair(text: str) -> "Filter":
+    """A metadata value as text, and as the number or truth that it spells."""
+    from ragstone.core.filters import AnyOf
+
+    key, equals, value = text.partition("=")
+    if not key or not equals:
+        raise typer.BadParameter(f"--where is given as KEY=VALUE, but {text!r} is not")
+    values: list[Any] = [value]
+    try:
+        spelt = json.loads(value)
+    except ValueError:
+        spelt = None
+    if isinstance(spelt, bool | int | float):
+        values.append(spelt)
+    return AnyOf(f"metadata.{key}", tuple(values))

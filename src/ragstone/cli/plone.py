@@ -1,0 +1,76 @@
+"""`ragstone plone`: a Plone site's content as documents."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragstone.cli import options as opt
+from ragstone.cli.running import Context, run, settings_of
+
+if TYPE_CHECKING:
+    from ragstone.service import Service
+    from ragstone.settings import Settings
+
+app = typer.Typer(name="plone", help="Index a Plone site.", no_args_is_help=True)
+
+
+@app.callback()
+def _group() -> None:
+    """Keep `sync` a command of its own while it is the only one."""
+
+
+@app.command()
+def sync(
+    context: Context,
+    url: Annotated[
+        str, typer.Argument(metavar="URL", help="The site's address, instead of PLONE__URL.")
+    ] = "",
+    token: Annotated[
+        str, typer.Option(metavar="TOKEN", help="A bearer token, instead of PLONE__TOKEN.")
+    ] = "",
+    full: Annotated[
+        bool, typer.Option("--full", help="Everything, not only what changed since the last run.")
+    ] = False,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Index what is new or changed, and forget what is gone. The exit status is 1 if any object
+    failed."""
+    from pydantic import SecretStr
+
+    settings = settings_of(context)
+    plone = settings.plone.model_copy(
+        update={
+            **({"url": url} if url else {}),
+            **({"token": SecretStr(token)} if token else {}),
+        }
+    )
+    settings = settings.model_copy(update={"plone": plone})
+    run(settings, lambda service: _sync(service, settings, full, as_json))
+
+
+async def _sync(service: "Service", settings: "Settings", full: bool, as_json: bool) -> int:
+    from contextlib import aclosing
+    from dataclasses import asdict
+
+    from ragstone.cli.show import err, out, out_json
+    from ragstone.ingest.connectors.plone.client import PloneClient
+    from ragstone.ingest.connectors.plone.sync import PloneSync, Synced
+
+    done = Synced()
+    async with aclosing(PloneClient(settings.plone)) as client:
+        site = PloneSync(service, client, settings.plone, settings.ragstone_data)
+        async for done in site.run(full):
+            if not as_json and not done.finished:
+                err(f"{done.seen:,} of {done.total or 0:,} objects")
+    if as_json:
+        out_json(asdict(done))
+    else:
+        for failure in done.failed:
+            err(f"{failure.path}: {failure.reason}")
+        for note in done.notes:
+            err(note)
+        out(
+            f"{done.indexed:,} indexed, {done.unchanged:,} unchanged, {done.deleted:,} deleted, "
+            f"{len(done.failed):,} failed."
+        )
+    return 1 if done.failed else 0

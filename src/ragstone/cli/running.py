@@ -1,0 +1,96 @@
+"""Running a command: its settings, the service that has the data, and how it ends."""
+
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import typer
+
+from ragstone.cli import log
+from ragstone.core.errors import RagstoneError
+
+if TYPE_CHECKING:
+    from ragstone.service import Service
+    from ragstone.settings import Settings
+
+INTERRUPTED = 130
+
+Context = typer.Context
+
+
+@dataclass(frozen=True, slots=True)
+class CommandContext:
+    """The data directory and the settings' file of the command line."""
+
+    data: Path | None = None
+    config: Path | None = None
+
+
+def settings_of(context: Context, **overrides: Any) -> "Settings":
+    """The settings, with those given on the command line by their keys."""
+    from ragstone.settings import load
+
+    given = context.obj or CommandContext()
+    try:
+        if given.data:
+            overrides["ragstone_data"] = given.data
+        return load(given.config, **overrides)
+    except RagstoneError as error:
+        fail(error.message)
+
+
+def run(settings: "Settings", action: Callable[["Service"], Awaitable[int]]) -> None:
+    """Run a command on the service that has the data; exit with the status it returns."""
+
+    async def connected() -> int:
+        from ragstone.service import remote
+
+        async with remote.connect(settings) as service:
+            return await action(service)
+
+    guarded(lambda: asyncio.run(connected()), settings)
+
+
+def guarded(
+    work: Callable[[], int | None], settings: "Settings", tracebacks: bool = False
+) -> NoReturn:
+    """Exit with what `work` returns, or with one line that says what went wrong.
+
+    The log goes to standard error; a server's has `tracebacks`, as nobody else sees its errors.
+    """
+    log.start(settings.log_level, tracebacks, settings.log.format)
+    try:
+        status = work() or 0
+    except RagstoneError as error:
+        fail(error.message)
+    except KeyboardInterrupt:
+        fail("stopped.", INTERRUPTED)
+    except BrokenPipeError:
+        # Who read the output has gone; Python would complain about it once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 1
+    except Exception as error:
+        logging.getLogger(__name__).debug("The command broke", exc_info=error)
+        fail(f"something broke inside ({type(error).__name__}: {error}).")
+    raise typer.Exit(status)
+
+
+def fail(message: str, status: int = 1) -> NoReturn:
+    from ragstone.cli.show import err
+
+    err(f"ragstone: {message}")
+    raise typer.Exit(status)
+
+
+def confirm(question: str) -> None:
+    from ragstone.cli.show import one_line
+
+    if not sys.stdin.isatty():
+        raise typer.BadParameter("add --yes to delete without being asked")
+    if not typer.confirm(one_line(question)):
+        raise typer.Exit(1)

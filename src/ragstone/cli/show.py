@@ -1,0 +1,217 @@
+"""What the command line prints: text made safe for a terminal, tables, and progress."""
+
+import json
+import sys
+import textwrap
+import time
+import unicodedata
+from collections.abc import Sequence
+from shutil import get_terminal_size
+from types import TracebackType
+from typing import Any, Self
+
+from ragstone.core.answer import Citation, Verdict
+from ragstone.core.turn import Hit, StageTrace
+from ragstone.service import Progress, SearchResult
+
+PLAIN_SECONDS = 5.0
+"""How often progress is printed where there is no terminal to draw a bar on."""
+
+_BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def clean(text: str) -> str:
+    """Text without the characters that steer a terminal or reorder what it shows."""
+    return "".join(c for c in text if c in "\n\t" or not _steers(c))
+
+
+def _steers(c: str) -> bool:
+    return unicodedata.category(c) in ("Cc", "Cs") or c in _BIDI
+
+
+def one_line(text: str) -> str:
+    """Clean text with every run of white space as one space."""
+    return clean(" ".join(text.split()))
+
+
+def out(text: str = "", end: str = "\n") -> None:
+    """Print to standard output at once."""
+    print(clean(text), end=end, flush=True)
+
+
+def err(text: str) -> None:
+    """Print one line to standard error."""
+    print(one_line(text), file=sys.stderr, flush=True)
+
+
+def out_json(value: Any) -> None:
+    """Print a JSON object; in ASCII, so that it steers no terminal either."""
+    print(json.dumps(value, indent=2), flush=True)
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print columns, numbers to the right."""
+    cells = [[one_line(str(cell)) for cell in row] for row in (head, *rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    columns = list(zip(*rows, strict=True)) or [()] * len(head)
+    right = [bool(c) and all(isinstance(cell, int | float) for cell in c) for c in columns]
+    for row in cells:
+        aligned = (
+            cell.rjust(width) if to_right else cell.ljust(width)
+            for cell, width, to_right in zip(row, widths, right, strict=True)
+        )
+        out("  ".join(aligned).rstrip())
+
+
+def show_sources(citations: Sequence[Citation]) -> None:
+    """Print each cited source once, with the text that supports the answer."""
+    numbered = {citation.number: citation for citation in reversed(citations)}
+    if not numbered:
+        return
+    out("\nSources")
+    for number, cited in sorted(numbered.items()):
+        out(f"[{number}] {_place(cited.title, cited.path, cited.page, cited.section)}")
+        whole = len(cited.snippet) >= cited.end - cited.start
+        _indented(cited.snippet if whole else cited.snippet.rpartition(" ")[0] + " ...")
+
+
+def show_verdicts(verdicts: Sequence[Verdict]) -> None:
+    """Print how many claims of the answer the sources support, and each that they do not."""
+    claims = [one for one in verdicts if one.label != "no_claim"]
+    if not claims:
+        return
+    supported = sum(one.label == "supported" for one in claims)
+    some = "every claim" if supported == len(claims) else f"{supported} of {len(claims)} claims"
+    out(f"\nChecked: the sources support {some}.")
+    for one in claims:
+        if one.label != "supported":
+            reason = f" ({one.reason})" if one.reason else ""
+            out(f"  {one.label}{reason}: {one_line(one.sentence) or 'taken out'}")
+
+
+def show_found(found: SearchResult) -> None:
+    """Print ranked passages with their scores."""
+    if not found.hits:
+        out("Nothing was found.")
+    for rank, hit in enumerate(found.hits, 1):
+        chunk = hit.chunk
+        place = _place(chunk.title, chunk.path, chunk.page, chunk.section)
+        out(f"{rank}. {hit.score:.3f}{_parts(hit)}  {place}")
+        _indented(chunk.text)
+
+
+def show_trace(trace: Sequence[StageTrace]) -> None:
+    """Print what each stage did, and how long it took."""
+    rows = [(t.stage, round(t.seconds * 1000, 1), t.status, t.decision, t.reason) for t in trace]
+    out()
+    table(("stage", "ms", "status", "decision", "reason"), rows)
+
+
+def show_summary(progress: Progress) -> None:
+    """Print how an ingest or rebuild ended."""
+    for note in progress.notes:
+        out(one_line(note))
+    pruned = f", {progress.pruned:,} pruned" if progress.pruned else ""
+    out(
+        f"{progress.indexed:,} indexed, {progress.unchanged:,} unchanged{pruned}, "
+        f"{len(progress.failed):,} failed; {progress.chunks:,} chunks in {progress.seconds:.1f} s"
+    )
+    for failure in progress.failed:
+        out(f"  {one_line(failure.path)}: {one_line(failure.reason)}")
+
+
+def describe(progress: Progress) -> str:
+    """How far a job is, in one line."""
+    total = f"{progress.total:,}" if progress.total is not None else "?"
+    chunks = progress.embedded if progress.phase == "embedding" else progress.chunks
+    rate = chunks / progress.seconds if progress.seconds > 0 else 0.0
+    left = f", about {duration(progress.eta)} left" if progress.eta is not None else ""
+    return (
+        f"{progress.phase}: {progress.files:,}/{total} files, {progress.chunks:,} chunks, "
+        f"{_share(progress)}{rate:.0f} chunks/s{left}"
+    )
+
+
+class ProgressView:
+    """Shows progress on standard error: a bar on a terminal, now and then a line elsewhere."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        self._quiet = quiet
+        self._bar: Any = None
+        self._task: Any = None
+        self._printed = time.monotonic()
+
+    def __enter__(self) -> Self:
+        if sys.stderr.isatty() and not self._quiet:
+            from rich.console import Console
+            from rich.progress import BarColumn, SpinnerColumn, TextColumn
+            from rich.progress import Progress as Bar
+
+            text = TextColumn("{task.description}", markup=False)
+            console = Console(stderr=True)
+            self._bar = Bar(SpinnerColumn(), BarColumn(30), text, console=console, transient=True)
+            self._task = self._bar.add_task("counting", total=None)
+            self._bar.start()
+        return self
+
+    def show(self, progress: Progress) -> None:
+        """Show the newest state of a job."""
+        self.at(*_measure(progress), describe(progress), progress.finished)
+
+    def at(self, total: int | None, done: int, line: str, finished: bool) -> None:
+        """Show that `done` of `total` is done, which `line` says too."""
+        if self._quiet:
+            return
+        if self._bar:
+            self._bar.update(self._task, total=total, completed=done, description=line)
+        elif not finished and time.monotonic() - self._printed >= PLAIN_SECONDS:
+            self._printed = time.monotonic()
+            err(line)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar:
+            self._bar.stop()
+
+
+def _measure(progress: Progress) -> tuple[int | None, int]:
+    """The bar's length and filling: files, then the chunks that get their vectors."""
+    if progress.phase == "embedding":
+        return progress.chunks or None, progress.embedded
+    return progress.total, progress.files
+
+
+def _share(progress: Progress) -> str:
+    return f"{progress.embedded:,} embedded, " if progress.phase == "embedding" else ""
+
+
+def duration(seconds: float) -> str:
+    """Seconds as minutes or hours."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def _place(title: str, path: str, page: int | None, section: Sequence[str]) -> str:
+    parts = [title, path] if title and title != path else [path]
+    if page is not None:
+        parts.append(f"page {page}")
+    if section:
+        parts.append(" > ".join(section))
+    return one_line(", ".join(parts))
+
+
+def _parts(hit: Hit) -> str:
+    parts = (("dense", hit.dense), ("bm25", hit.bm25))
+    known = [f"{name} {score:.3f}" for name, score in parts if score is not None]
+    return f" ({', '.join(known)})" if known else ""
+
+
+def _indented(text: str) -> None:
+    width = max(40, min(100, get_terminal_size().columns))
+    short = textwrap.shorten(one_line(text), 300, placeholder=" ...")
+    out(textwrap.fill(short, width, initial_indent="    ", subsequent_indent="    "))

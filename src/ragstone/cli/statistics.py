@@ -1,0 +1,96 @@
+"""Prints the figures of questions, and what became of single ones."""
+
+from datetime import UTC, datetime
+from typing import cast
+
+from ragstone.cli.show import out, out_json, table
+from ragstone.core.records import By, QuestionTrace, StageUse
+from ragstone.core.turn import Principal
+from ragstone.service import Service, wire
+
+STAGE = "stage"
+KINDS = ("day", "user", "room", "model", STAGE)
+
+
+async def show(service: Service, days: int, by: str, as_json: bool) -> int:
+    """Print the sums by one of KINDS."""
+    tenant = Principal().tenant
+    if by == STAGE:
+        return _stages(await service.statistics.stages(tenant, days), as_json)
+    found = await service.statistics.use(tenant, days, cast(By, by))
+    if as_json:
+        out_json({"use": [wire.dump(one) for one in found]})
+        return 0
+    head = (by, "questions", "refused", "blocked", "prompt tokens", "answer tokens", "cost in $")
+    rows = [
+        (
+            one.name or "-",
+            one.questions,
+            one.refused,
+            one.blocked,
+            one.prompt_tokens,
+            one.completion_tokens,
+            f"{one.cost:.4f}",
+        )
+        for one in found
+    ]
+    if rows:
+        table(head, rows)
+    else:
+        out(f"Nothing was asked in the last {days} days.")
+    return 0
+
+
+def _stages(found: list[StageUse], as_json: bool) -> int:
+    if as_json:
+        out_json({"stages": [wire.dump(one) for one in found]})
+    elif not found:
+        out("No traces are kept; STATISTICS__TRACE_DAYS says how long they are.")
+    else:
+        head = ("stage", "questions", "failed", "mean ms", "p95 ms")
+        table(head, [(s.stage, s.runs, s.failed, _ms(s.mean), _ms(s.p95)) for s in found])
+    return 0
+
+
+async def traces(service: Service, limit: int, as_json: bool) -> int:
+    """Print the newest questions."""
+    found = await service.statistics.traces(Principal().tenant, limit)
+    if as_json:
+        out_json({"traces": [wire.dump(one) for one in found]})
+    elif not found:
+        out("No traces are kept; STATISTICS__TRACE_DAYS says how long they are.")
+    else:
+        head = ("id", "at", "user", "level", "finish", "cached", "ms", "tokens", "cost in $")
+        table(head, [_row(one) for one in found])
+    return 0
+
+
+def _row(one: QuestionTrace) -> tuple[object, ...]:
+    tokens = one.prompt_tokens + one.completion_tokens
+    cost = "-" if one.cost is None else f"{one.cost:.4f}"
+    finish = f"{one.finish} ({one.error})" if one.error else one.finish
+    said = (one.id, _time(one.at), one.user, one.level, finish, one.cached or "-")
+    return (*said, _ms(one.seconds), tokens, cost)
+
+
+async def trace(service: Service, id: str, as_json: bool) -> int:
+    """Print what each stage did for one question."""
+    one = await service.statistics.trace(Principal().tenant, id)
+    if as_json:
+        out_json(wire.dump(one))
+        return 0
+    out(f"{one.id}, asked by {one.user} at {_time(one.at)}: {one.finish}, {_ms(one.seconds)} ms")
+    if one.question:
+        out(one.question)
+    out()
+    rows = [(s.stage, _ms(s.seconds), s.status, s.decision, s.reason) for s in one.stages]
+    table(("stage", "ms", "status", "decision", "reason"), rows)
+    return 0
+
+
+def _ms(seconds: float) -> float:
+    return round(1000 * seconds, 1)
+
+
+def _time(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S")

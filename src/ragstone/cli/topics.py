@@ -1,0 +1,209 @@
+"""The `ragstone topics` commands: the list of what is not answered, and what it blocked."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragstone.cli import options as opt
+from ragstone.cli.running import run, settings_of
+
+if TYPE_CHECKING:
+    from ragstone.core.records import Topic
+    from ragstone.service import Service
+
+app = typer.Typer(
+    help="Forbidden topics: what questions are not answered.",
+    add_completion=False,
+    no_args_is_help=True,
+)
+
+Tenant = Annotated[str, typer.Option("--tenant", metavar="NAME", help="Whose topics.")]
+Context = typer.Context
+
+
+@app.command("list")
+def list_(
+    context: Context,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="Print what 'ragstone topics import' reads.")
+    ] = False,
+    tenant: Tenant = "default",
+    as_json: opt.AsJson = False,
+) -> None:
+    """List the topics."""
+    run(settings_of(context), lambda service: _list(service, tenant, as_csv, as_json))
+
+
+@app.command()
+def add(
+    context: Context,
+    term: Annotated[str, typer.Argument(metavar="TERM", help="The word or phrase.")],
+    synonym: Annotated[
+        list[str] | None, typer.Option("--synonym", help="Another word for it; may be repeated.")
+    ] = None,
+    example: Annotated[
+        list[str] | None,
+        typer.Option("--example", help="A question that is forbidden; may be repeated."),
+    ] = None,
+    language: Annotated[str, typer.Option(help="An ISO 639-1 code, for people.")] = "",
+    note: Annotated[str, typer.Option(help="A remark, for people.")] = "",
+    tenant: Tenant = "default",
+) -> None:
+    """Add a topic, or replace the one of this term."""
+    from ragstone.guard.topic_file import topic
+
+    run(
+        settings_of(context),
+        lambda service: _put(
+            service,
+            tenant,
+            [topic(tenant, term, synonym or (), example or (), language, note)],
+        ),
+    )
+
+
+@app.command()
+def remove(
+    context: Context,
+    terms: Annotated[list[str], typer.Argument(metavar="TERM...", help="Terms or ids.")],
+    tenant: Tenant = "default",
+) -> None:
+    """Remove topics; all of those named or, if one is unknown, none."""
+    run(settings_of(context), lambda service: _remove(service, tenant, terms))
+
+
+@app.command("import")
+def import_(
+    context: Context,
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="FILE", help="CSV with term, synonyms, examples, language, note."),
+    ] = None,
+    example: Annotated[
+        bool, typer.Option("--example", help="The list that comes with Ragstone instead.")
+    ] = False,
+    tenant: Tenant = "default",
+) -> None:
+    """Add the topics of a CSV file; all of them or, if a line is wrong, none."""
+    if (file is None) is not example:
+        raise typer.BadParameter("name a file or give --example, but not both")
+    run(settings_of(context), lambda service: _import(service, tenant, file))
+
+
+@app.command("example")
+def example_() -> None:
+    """Print the list that comes with Ragstone, to be changed and imported."""
+    from ragstone.cli.show import out
+    from ragstone.guard.topic_file import example_list
+
+    out(example_list(), end="")
+
+
+@app.command()
+def blocked(
+    context: Context,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Most questions to show.")] = 50,
+    tenant: Tenant = "default",
+    as_json: opt.AsJson = False,
+) -> None:
+    """Show the questions that were blocked, the newest first."""
+    run(settings_of(context), lambda service: _blocked(service, tenant, limit, as_json))
+
+
+@app.command()
+def check(
+    context: Context,
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What would be asked.")],
+    tenant: Tenant = "default",
+    as_json: opt.AsJson = False,
+) -> None:
+    """Say whether a question would be blocked, and why. Nothing is answered or kept."""
+    run(settings_of(context), lambda service: _check(service, tenant, question, as_json))
+
+
+async def _list(service: "Service", tenant: str, as_csv: bool, as_json: bool) -> int:
+    from ragstone.cli.show import out, out_json, table
+    from ragstone.guard.topic_file import write_csv
+    from ragstone.service import wire
+
+    found = await service.topics(tenant)
+    if as_json:
+        out_json({"topics": [wire.dump(topic) for topic in found]})
+    elif as_csv:
+        out(write_csv(found), end="")
+    elif not found:
+        out("There are no forbidden topics; add one with 'ragstone topics add'.")
+    else:
+        rows = [(t.term, "; ".join(t.synonyms), len(t.examples), t.language) for t in found]
+        table(("term", "synonyms", "examples", "language"), rows)
+    return 0
+
+
+async def _put(service: "Service", tenant: str, topics: "Sequence[Topic]") -> int:
+    from ragstone.cli.show import out
+
+    added = await service.put_topics(tenant, topics)
+    out(f"{added:,} topics added, {len(topics) - added:,} replaced.")
+    return 0
+
+
+async def _remove(service: "Service", tenant: str, terms: list[str]) -> int:
+    from ragstone.cli.show import out
+
+    out(f"{await service.remove_topics(tenant, terms):,} topics removed.")
+    return 0
+
+
+async def _import(service: "Service", tenant: str, file: Path | None) -> int:
+    from ragstone.guard.topic_file import example_list, read_csv, read_file
+
+    text = example_list() if file is None else read_file(file)
+    return await _put(service, tenant, read_csv(text, tenant))
+
+
+async def _blocked(service: "Service", tenant: str, limit: int, as_json: bool) -> int:
+    from datetime import datetime
+
+    from ragstone.cli.show import out, out_json, table
+    from ragstone.service import wire
+
+    found = await service.blocked(tenant, limit)
+    if as_json:
+        out_json({"blocked": [wire.dump(one) for one in found]})
+    elif not found:
+        out("No question was blocked.")
+    else:
+        rows = [
+            (
+                datetime.fromtimestamp(b.at).strftime("%Y-%m-%d %H:%M"),
+                b.user,
+                b.term,
+                b.match,
+                b.score,
+                b.decided_by,
+                b.question,
+            )
+            for b in found
+        ]
+        table(("when", "user", "topic", "match", "score", "by", "question"), rows)
+    return 0
+
+
+async def _check(service: "Service", tenant: str, question: str, as_json: bool) -> int:
+    from ragstone.cli.show import out, out_json
+    from ragstone.service import wire
+
+    ruling = await service.check_topics(tenant, question)
+    if as_json:
+        out_json(wire.dump(ruling))
+        return 0
+    verdict = "blocked" if ruling.blocked else "allowed"
+    if ruling.match is None:
+        out(f"{verdict}: no topic is near")
+    else:
+        match = ruling.match
+        near = f"{match.match} match of {match.topic.term!r}, score {match.score:.2f}"
+        out(f"{verdict}: {near}; {ruling.rule or 'no rule'}, decided by {ruling.decided_by}")
+    return 0

@@ -1,0 +1,68 @@
+"""Answers from the conversation alone, without documents."""
+
+from contextlib import aclosing
+from dataclasses import replace
+from typing import ClassVar
+
+from pydantic import Field
+
+from ragstone.core.answer import Answer
+from ragstone.core.errors import NoChatModel, NoVision
+from ragstone.core.events import Note, Thinking, Token
+from ragstone.core.turn import Turn
+from ragstone.engine.prompts import prompt
+from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.language.language import detect
+from ragstone.language.language_names import language_name
+from ragstone.ports import Adapters, Conversing, Said
+
+
+class Converse(Stage):
+    """Streams what the chat model says to the conversation; it may look at pictures, and call the
+    client's tools. Nobody else can say it, so without a chat model this is an error."""
+
+    name: ClassVar[str] = "converse"
+    needs: ClassVar[frozenset[str]] = frozenset({"question"})
+    gives: ClassVar[frozenset[str]] = frozenset({"answer"})
+
+    timeout: float = Field(300.0, gt=0, description="Seconds that the answer may take.")
+
+    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        chat = able(turn, adapters)
+        language = language_name(detect(turn.question))
+        rules = await prompt(turn, adapters, "conversation", language=language)
+        text, answer = list[str](), Answer(model=chat.name)
+        # Not `turn.question`: the model reads the conversation itself.
+        async with aclosing(chat.converse(turn.ask, rules)) as stream:
+            async for said in stream:
+                text.append(said.text)
+                await _sent(said, emit)
+                turn = replace(turn, usage=turn.usage + said.usage)
+                answer = replace(
+                    answer,
+                    model=said.model or answer.model,
+                    finish=said.finish or answer.finish,
+                    calls=said.calls or answer.calls,
+                )
+        answer = replace(answer, text="".join(text))
+        return Step(replace(turn, answer=answer), answer.finish, answer.model)
+
+
+def able(turn: Turn, adapters: Adapters) -> Conversing:
+    """The chat model; raises NoChatModel, and NoVision for pictures that it cannot look at."""
+    pictures = turn.ask.pictures
+    if adapters.chat is None:
+        raise NoChatModel("Looking at pictures" if pictures else "A conversation without documents")
+    if pictures and not adapters.chat.profile.vision:
+        raise NoVision(adapters.chat.name)
+    return adapters.chat
+
+
+async def _sent(said: Said, emit: Emit) -> None:
+    """Send on what is for the client."""
+    if said.thinking:
+        await emit(Thinking(said.thinking))
+    if said.text:
+        await emit(Token(said.text))
+    if said.note:
+        await emit(Note(Converse.name, said.note))

@@ -1,0 +1,70 @@
+"""Remembers the conversation: what was said in the room before this question."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from ragstone.core.conversation import conversation_key
+from ragstone.core.errors import Unavailable
+from ragstone.core.events import Note
+from ragstone.core.turn import Message, Turn
+from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.language.budget import budget
+from ragstone.language.tokens import Count
+from ragstone.ports import Adapters
+
+
+class Memory(Stage):
+    """Loads the last turns of the room: as many as a model of this size keeps in mind, within its
+    share of the window. A question that brings its own history keeps that."""
+
+    name: ClassVar[str] = "memory"
+    needs: ClassVar[frozenset[str]] = frozenset({"ask"})
+    fails: ClassVar[Literal["open", "closed"]] = "open"
+
+    timeout: float = Field(10.0, gt=0, description="Seconds that the stage may take.")
+    turns: int = Field(15, ge=0, description="Most turns; 0 leaves it to the model's size.")
+    since: float = Field(0.0, description="Turns before this time (s since 1970) are left out.")
+
+    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        ask = turn.ask
+        if not ask.room:
+            return Step(turn, "skipped", "the question names no room")
+        if ask.history:
+            return Step(turn, "as given", "the request brings what was said before")
+        if adapters.conversations is None:
+            return Step(turn, "skipped", "conversations are not kept")
+        share = budget(adapters.profile.context_window, adapters.profile.tier)
+        most = min(share.turns, self.turns or share.turns)
+        here = conversation_key(ask.principal, ask.room, ask.user_id)
+        try:
+            said = await adapters.conversations.history(
+                here, ask.search_type, ask.classes, most, self.since
+            )
+        except Unavailable as error:
+            note = "What was said before in this conversation cannot be read now."
+            await emit(Note(self.name, note))
+            return Step(replace(turn, whole=False), "nothing", str(error))
+        kept = recent(said, share.history, adapters.count)
+        left_out = f", {len(said) - len(kept)} did not fit" if len(kept) < len(said) else ""
+        reason = f"at most {most} turns and {share.history} tokens{left_out}"
+        turn = replace(turn, ask=replace(ask, history=tuple(kept)))
+        return Step(turn, f"{len(kept)} messages", reason)
+
+
+def recent(said: Sequence[Message], tokens: int, counted: Count) -> Sequence[Message]:
+    """The last turns that fit in so many tokens; the newest always stays, and a turn stays whole.
+
+    What answers the question cuts the newest to its share.
+    """
+    begins = len(said)
+    left = tokens
+    for at in range(len(said) - 1, -1, -1):
+        left -= counted(said[at].text)
+        if said[at].role == "user":
+            if left < 0 and begins < len(said):
+                break
+            begins = at
+    return said[begins:]

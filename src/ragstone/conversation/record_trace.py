@@ -1,0 +1,74 @@
+"""Keeps the trace of a question for the operator."""
+
+import time
+import uuid
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from ragstone.core.correlation import CURRENT
+from ragstone.core.records import QuestionTrace, RecordedStage
+from ragstone.core.turn import StageTrace, Turn
+from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.ports import Adapters
+
+
+class Record(Stage):
+    """Keeps what each stage did and what the answer cost, without the question unless that is
+    wanted; part of the tail, so it always runs."""
+
+    name: ClassVar[str] = "record"
+    needs: ClassVar[frozenset[str]] = frozenset({"ask"})
+    fails: ClassVar[Literal["open", "closed"]] = "open"
+
+    timeout: float = 60.0
+    days: int = Field(7, ge=0, description="Days that traces are kept; 0 keeps none.")
+    questions: bool = Field(False, description="Whether the question is kept in its trace.")
+
+    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        if adapters.traces is None or not self.days or not turn.ask.keeps:
+            return Step(turn, "skipped", "traces are not kept")
+        await adapters.traces.keep(trace(turn, self.questions), self.days)
+        return Step(turn)
+
+
+def trace(turn: Turn, questions: bool) -> QuestionTrace:
+    """What is kept of a turn; without a question where `questions` is false."""
+    ask, answer, usage, names = turn.ask, turn.answer, turn.usage, CURRENT.get()
+    failed = next((one for one in turn.trace if _ended(one, turn)), None)
+    return QuestionTrace(
+        id=ask.id or uuid.uuid4().hex,
+        at=time.time(),
+        tenant=ask.principal.tenant,
+        user=ask.principal.user,
+        request=names.request,
+        trace=names.trace,
+        user_id=ask.user_id,
+        room=ask.room or "",
+        collection=ask.collection,
+        level=ask.level,
+        strategy=turn.plan.strategy if turn.lists else "",
+        intent=turn.intent.name if turn.intent else "",
+        question=(turn.question or ask.question) if questions else "",
+        model=answer.model if answer else "",
+        finish=answer.finish if answer else "error",
+        error=failed.stage if failed else "",
+        cached=turn.recalled.content if turn.recalled else "",
+        seconds=turn.seconds,
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+        cost=usage.cost,
+        confidence=answer.confidence if answer else None,
+        stages=tuple(_stage(one, questions) for one in turn.trace),
+    )
+
+
+def _ended(traced: StageTrace, turn: Turn) -> bool:
+    """Whether this stage's failure is what ended a question without an answer."""
+    return turn.answer is None and traced.status in ("failed", "timeout")
+
+
+def _stage(traced: StageTrace, questions: bool) -> RecordedStage:
+    """Decisions and reasons quote the question, so they go with it."""
+    said = (traced.decision, traced.reason) if questions else ("", "")
+    return RecordedStage(traced.stage, traced.seconds, traced.status, *said)

@@ -1,0 +1,1 @@
+"""The data of questions, answers, documents and errors: frozen, and nothing else."""

@@ -1,0 +1,138 @@
+"""The data of an answer: what its author is told, its text, its sources, what they say of it.
+
+Scores lie in 0..1 unless a field says otherwise; positions are characters (code points) counted
+from 0 with the end excluded; pages count from 1.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ragstone.core.tool import ToolCall
+
+Finish = Literal["stop", "length", "refused", "blocked", "cancelled", "error"]
+Confidence = Literal["high", "medium", "low"]
+LEVELS: tuple[tuple[Confidence, float], ...] = (("high", 0.7), ("medium", 0.4), ("low", 0.0))
+"""The least confidence of each level."""
+
+Label = Literal["supported", "partly", "contradicted", "unsupported", "no_claim"]
+
+
+@dataclass(frozen=True, slots=True)
+class Instructions:
+    """What the answerer is told besides the sources: how to answer, what a refusal says, and under
+    which confidence an answerer that knows its own refuses (None leaves that to it).
+
+    `notes` is what was thought of the sources before, or of an earlier answer; `thinks` lets a
+    model that can reason at length by itself do so.
+    """
+
+    text: str = ""
+    no_answer: str = ""
+    refuse_below: float | None = None
+    notes: str = ""
+    thinks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A source that the answer cites. `start` and `end` are the supporting span's place in the
+    document, `snippet` its text. `score` is the source's, `similarity` (0..1) the likeness of the
+    span to what it is cited for, `confidence` (0..1) how sure the citation is."""
+
+    number: int
+    document_id: str
+    chunk_id: str
+    title: str
+    path: str
+    page: int | None
+    section: tuple[str, ...]
+    start: int
+    end: int
+    snippet: str
+    score: float
+    similarity: float = 0.0
+    confidence: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the documents say of one sentence of the answer, which stands at `start` to `end` in
+    its text. `confidence` (0..1) is how sure the label is; `citation` has the sentence of a source
+    that comes nearest to it; `reason` is what decided."""
+
+    sentence: str
+    label: Label
+    confidence: float
+    citation: Citation | None = None
+    start: int = 0
+    end: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens and cost, summed over every model call of the question. `cost` is in US dollars,
+    None where the price of a call is unknown."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    calls: int = 0
+    cost: float | None = None
+
+    def __add__(self, other: "Usage") -> "Usage":
+        unknown = any(one.calls and one.cost is None for one in (self, other))
+        known = self.cost is not None or other.cost is not None
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.calls + other.calls,
+            (self.cost or 0.0) + (other.cost or 0.0) if known and not unknown else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Sufficiency:
+    """Whether the passages were enough for the answer: the share (0..1) of the question's words
+    that they speak of, whether they contradict each other, and what none of them speaks of."""
+
+    is_sufficient: bool
+    coverage_score: float
+    has_conflicts: bool = False
+    missing_aspects: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The text as the client saw it, with `[n]` markers. `confidence` is 0..1, None if unknown.
+
+    `used` are the sources that the model says it used, `suggested` the questions it suggests.
+    `groundedness_score` (0..1) is the share of its claims that the documents support, None if
+    that was not checked; `is_grounded` whether that is enough. A `held` text has not been sent
+    yet, and is not until it is checked. `calls` are of the client's tools: the answer follows
+    when the client has sent what they returned.
+    """
+
+    text: str = ""
+    citations: tuple[Citation, ...] = ()
+    finish: Finish = "stop"
+    model: str = ""
+    confidence: float | None = None
+    used: tuple[int, ...] = ()
+    suggested: tuple[str, ...] = ()
+    is_grounded: bool | None = None
+    groundedness_score: float | None = None
+    held: bool = False
+    sufficiency: Sufficiency | None = None
+    calls: tuple[ToolCall, ...] = ()
+
+    @property
+    def confidence_level(self) -> Confidence | None:
+        """The confidence in a word."""
+        if self.confidence is None:
+            return None
+        return next(level for level, least in LEVELS if self.confidence >= least)
+
+    @property
+    def refused(self) -> bool:
+        """Whether this says that the documents do not hold the answer."""
+        return self.finish == "refused"

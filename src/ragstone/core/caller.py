@@ -1,0 +1,45 @@
+"""Who sends a request, and what the credential allows."""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from ragstone.core.turn import Principal
+
+Role = Literal["reader", "editor", "admin"]
+ROLES: tuple[Role, ...] = get_args(Role)
+"""From the least to the most: a reader asks, an editor also changes documents, an admin also
+settings, prompts, topics, keys and what others asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """What a credential says.
+
+    `collections` are all that it may touch, None for every one of the tenant's. `key` names the
+    credential in limits and statistics, empty for the local user. `operator` is who can read the
+    data directory, and may name any tenant.
+    """
+
+    principal: Principal = Principal()
+    role: Role = "admin"
+    collections: tuple[str, ...] | None = None
+    key: str = ""
+    operator: bool = False
+
+    def may(self, role: Role) -> bool:
+        """Whether the credential has at least this role."""
+        return ROLES.index(self.role) >= ROLES.index(role)
+
+    def reaches(self, collection: str) -> bool:
+        """Whether the credential may touch this collection at all."""
+        return self.collections is None or collection in self.collections
+
+
+LOCAL = Caller()
+"""Whoever is on this machine, where no credentials are set."""
+
+OPERATOR = Caller(key="operator", operator=True)
+"""Who can read the data directory, by the token in it."""
+
+NOBODY = Caller(Principal("", "", ()), "reader", ())
+"""Who asks for what is open to everyone, without a credential."""

@@ -1,0 +1,173 @@
+"""Conversations: whose they are, what is kept of a turn, and what a list of them shows.
+
+Times are seconds since 1970.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+
+from ragstone.core.answer import Answer, Usage, Verdict
+from ragstone.core.conversation_turn import (
+    ConversationTurn,
+    SearchDecision,
+    TurnMessage,
+    TurnResult,
+    TurnUsage,
+)
+from ragstone.core.errors import InvalidRoom
+from ragstone.core.turn import Ask, Principal, StageTrace, Turn
+
+LONGEST_NAME = 255
+TITLE_CHARS = 80
+_FORBIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationKey:
+    """One room of one user. `user` is the principal's, `user_id` the client's own account."""
+
+    tenant: str
+    user: str
+    room: str
+    user_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """What is known of a turn besides its block."""
+
+    collection: str = "default"
+    level: str = "standard"
+    answer: Answer = Answer()
+    verdicts: tuple[Verdict, ...] = ()
+    usage: Usage = Usage()
+    trace: tuple[StageTrace, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTurn:
+    """A stored turn; `at` is when it ended."""
+
+    block: ConversationTurn
+    notes: Notes = Notes()
+    at: float = 0.0
+
+    @property
+    def question(self) -> str:
+        """What the user asked."""
+        asked = (message.content for message in self.block.conversations if message.role == "user")
+        return next(asked, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """A conversation in a list. `turns` counts all of them, `errors` those that failed."""
+
+    room: str
+    user_id: str
+    title: str
+    turns: int
+    errors: int
+    created_at: float
+    updated_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Rooms:
+    """Some of a user's conversations, the newest first, of `total`."""
+
+    rooms: tuple[Room, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What was deleted of a user."""
+
+    rooms: int = 0
+    turns: int = 0
+    days: int = 0
+    blocked: int = 0
+    cached: int = 0
+
+
+def conversation_key(principal: Principal, room: str, user_id: str = "") -> ConversationKey:
+    """A room of the principal; raises InvalidRoom for names that no store can keep."""
+    return ConversationKey(principal.tenant, principal.user, room_name(room), user_name(user_id))
+
+
+def room_name(name: str) -> str:
+    """The id of a room as it is; raises InvalidRoom."""
+    if not name.strip():
+        raise InvalidRoom("The room id is empty. Name the conversation, or leave it out.")
+    return _checked(name, "room id")
+
+
+def user_name(name: str) -> str:
+    """The id of a user as it is; raises InvalidRoom."""
+    return _checked(name, "user id")
+
+
+def title(text: str) -> str:
+    """A title in one line of at most 80 characters."""
+    line = " ".join(_FORBIDDEN.sub(" ", text).split())
+    return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1].rstrip() + "…"
+
+
+def _checked(name: str, what: str) -> str:
+    if len(name) > LONGEST_NAME:
+        raise InvalidRoom(
+            f"The {what} has {len(name):,} characters; the limit is {LONGEST_NAME}. Shorten it."
+        )
+    if _FORBIDDEN.search(name):
+        raise InvalidRoom(
+            f"The {what} holds control characters or halves of characters. Leave them out."
+        )
+    return name
+
+
+def entry(turn: Turn, now: float, tools: Sequence[TurnMessage] = ()) -> StoredTurn:
+    """What is kept of a turn that has ended. `tools` are calls of tools and what they said."""
+    answer, ask = turn.answer or Answer(finish="error"), turn.ask
+    left = answer.finish == "cancelled"
+    failed = answer.finish == "error" or (left and not answer.text)
+    asked = TurnMessage("user", ask.question, created_at=iso(now - turn.seconds))
+    said = [TurnMessage("assistant", answer.text, created_at=iso(now))] if answer.text else []
+    prompt, completion = turn.usage.prompt_tokens, turn.usage.completion_tokens
+    block = ConversationTurn(
+        status="error" if failed else "idle" if left else "done",
+        block_classes=ask.classes,
+        search_type=ask.search_type,
+        conversations=(asked, *tools, *said),
+        room_id=ask.room or "",
+        chat_id=ask.id,
+        user_id=ask.user_id,
+        is_tool_block=bool(tools),
+        is_error=failed,
+        result=TurnResult(
+            "error" if failed else "done",
+            answer.text,
+            tuple(asdict(citation) for citation in answer.citations),
+            TurnUsage(prompt, completion, prompt + completion),
+            SearchDecision(turn.queries),
+        ),
+    )
+    return StoredTurn(block, noted(turn, ask, answer), now)
+
+
+def noted(turn: Turn, ask: Ask, answer: Answer) -> Notes:
+    """What is known of the turn besides its block."""
+    return Notes(ask.collection, ask.level, answer, turn.verdicts, turn.usage, turn.trace)
+
+
+def iso(at: float) -> str:
+    """A time as ISO 8601, in UTC."""
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
+
+
+def seconds(time: str) -> float:
+    """The inverse of `iso`; a time without a zone is in UTC."""
+    at = datetime.fromisoformat(time)
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()

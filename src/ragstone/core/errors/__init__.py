@@ -1,0 +1,173 @@
+"""The errors that Ragstone raises on purpose.
+
+RagstoneError
+├── InputError              what was asked cannot be done as asked; a retry does not help
+│   ├── EmptyQuestion
+│   ├── QuestionTooLong
+│   ├── InvalidFilter
+│   ├── UnknownCollection
+│   ├── UnknownDocument
+│   ├── UnknownModel
+│   ├── InvalidTopic
+│   ├── UnknownTopic
+│   ├── UnknownTrace
+│   ├── InvalidRoom
+│   ├── UnknownRoom
+│   ├── InvalidBlock
+│   ├── UnknownJob
+│   ├── UnknownKey
+│   ├── QuestionBlocked
+│   ├── InvalidSetting
+│   ├── UnknownSetting
+│   ├── InvalidPrompt
+│   ├── UnknownPrompt
+│   ├── Unauthorized
+│   └── Forbidden
+├── DocumentError           one file cannot be indexed; the others still are
+│   ├── UnreadableDocument
+│   ├── EncryptedDocument
+│   ├── EmptyDocument
+│   ├── WrongType
+│   ├── TooLarge
+│   ├── ArchiveBomb
+│   ├── OutsideFolder
+│   └── PathTaken
+├── ConfigError             a setting must change first
+│   └── EmbeddingMismatch
+├── Conflict                something else holds what is needed
+│   ├── DataDirectoryInUse
+│   └── JobEnded
+├── StorageFull             the disk is full; nothing already written is harmed
+├── TooManyRequests         a limit is reached for now
+├── StageTimeout            a stage took longer than its limit
+├── RequestTimeout          a whole request did
+└── Unavailable             something Ragstone needs does not answer; a retry may help
+    ├── IndexUnavailable
+    ├── StateUnavailable
+    ├── ModelUnavailable
+    │   ├── NoChatModel
+    │   └── NoVision
+    ├── Busy
+    ├── QueueFull
+    ├── ToolsUnavailable
+    ├── GuardUnavailable
+    └── CheckUnavailable
+
+Messages are single sentences for a person: what is wrong, then what to do.
+"""
+
+from ragstone.core.errors.documents import (
+    ArchiveBomb,
+    DocumentError,
+    EmptyDocument,
+    EncryptedDocument,
+    OutsideFolder,
+    PathTaken,
+    TooLarge,
+    UnreadableDocument,
+    WrongType,
+)
+from ragstone.core.errors.inputs import (
+    EmptyQuestion,
+    Forbidden,
+    InputError,
+    InvalidBlock,
+    InvalidFilter,
+    InvalidPrompt,
+    InvalidRoom,
+    InvalidSetting,
+    InvalidTopic,
+    QuestionBlocked,
+    QuestionTooLong,
+    Unauthorized,
+    UnknownCollection,
+    UnknownDocument,
+    UnknownJob,
+    UnknownKey,
+    UnknownModel,
+    UnknownPrompt,
+    UnknownRoom,
+    UnknownSetting,
+    UnknownTopic,
+    UnknownTrace,
+)
+from ragstone.core.errors.operation import (
+    Busy,
+    CheckUnavailable,
+    ConfigError,
+    Conflict,
+    DataDirectoryInUse,
+    EmbeddingMismatch,
+    GuardUnavailable,
+    IndexUnavailable,
+    JobEnded,
+    ModelUnavailable,
+    NoChatModel,
+    NoVision,
+    QueueFull,
+    RequestTimeout,
+    StageTimeout,
+    StateUnavailable,
+    StorageFull,
+    ToolsUnavailable,
+    TooManyRequests,
+    Unavailable,
+)
+from ragstone.core.errors.root import (
+    RagstoneError,
+)
+
+__all__ = [
+    "ArchiveBomb",
+    "Busy",
+    "CheckUnavailable",
+    "ConfigError",
+    "Conflict",
+    "DataDirectoryInUse",
+    "DocumentError",
+    "EmbeddingMismatch",
+    "EmptyDocument",
+    "EmptyQuestion",
+    "EncryptedDocument",
+    "Forbidden",
+    "GuardUnavailable",
+    "IndexUnavailable",
+    "InputError",
+    "InvalidBlock",
+    "InvalidFilter",
+    "InvalidPrompt",
+    "InvalidRoom",
+    "InvalidSetting",
+    "InvalidTopic",
+    "JobEnded",
+    "ModelUnavailable",
+    "NoChatModel",
+    "NoVision",
+    "OutsideFolder",
+    "PathTaken",
+    "QuestionBlocked",
+    "QuestionTooLong",
+    "QueueFull",
+    "RagstoneError",
+    "RequestTimeout",
+    "StageTimeout",
+    "StateUnavailable",
+    "StorageFull",
+    "TooLarge",
+    "TooManyRequests",
+    "ToolsUnavailable",
+    "Unauthorized",
+    "Unavailable",
+    "UnknownCollection",
+    "UnknownDocument",
+    "UnknownJob",
+    "UnknownKey",
+    "UnknownModel",
+    "UnknownPrompt",
+    "UnknownRoom",
+    "UnknownSetting",
+    "UnknownTopic",
+    "UnknownTrace",
+    "UnreadableDocument",
+    "WrongType",
+]

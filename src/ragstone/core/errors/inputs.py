@@ -1,0 +1,164 @@
+"""What was asked cannot be done as asked."""
+
+from ragstone.core.errors.root import RagstoneError
+
+
+class InputError(RagstoneError):
+    code = "invalid_request"
+    status = 400
+
+
+class EmptyQuestion(InputError):
+    code = "empty_question"
+
+    def __init__(self) -> None:
+        super().__init__("The question is empty. Write what you want to know.")
+
+
+class QuestionTooLong(InputError):
+    code = "question_too_long"
+
+    def __init__(self, length: int, limit: int) -> None:
+        super().__init__(
+            f"The question has {length:,} characters; the limit is {limit:,}. "
+            "Shorten it, or put the long text into a document and ingest that."
+        )
+
+
+class InvalidFilter(InputError):
+    code = "invalid_filter"
+
+
+class UnknownCollection(InputError):
+    code = "unknown_collection"
+    status = 404
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"There is no collection named {name!r}. "
+            "List them with 'ragstone collections', or create it with 'ragstone ingest'."
+        )
+
+
+class UnknownDocument(InputError):
+    code = "unknown_document"
+    status = 404
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"There is no document {name!r}. List them with 'ragstone documents'.")
+
+
+class UnknownModel(InputError):
+    code = "model_not_found"
+    status = 404
+
+
+class InvalidTopic(InputError):
+    code = "invalid_topic"
+
+
+class UnknownTrace(InputError):
+    code = "unknown_trace"
+    status = 404
+
+    def __init__(self, id: str) -> None:
+        super().__init__(
+            f"There is no trace {id[:100]!r}, or no longer: STATISTICS__TRACE_DAYS says how long "
+            "they are kept."
+        )
+
+
+class UnknownTopic(InputError):
+    code = "unknown_topic"
+    status = 404
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"There is no forbidden topic {name!r}. List them with 'ragstone topics list'."
+        )
+
+
+class InvalidRoom(InputError):
+    code = "invalid_room"
+
+
+class UnknownRoom(InputError):
+    code = "unknown_room"
+    status = 404
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"There is no conversation {name[:100]!r}. "
+            "List them with 'ragstone conversations list'."
+        )
+
+
+class InvalidBlock(InputError):
+    code = "invalid_block"
+    status = 422
+
+
+class UnknownJob(InputError):
+    code = "unknown_job"
+    status = 404
+
+    def __init__(self, id: str) -> None:
+        super().__init__(
+            f"There is no job {id!r}. Ended jobs and their results are kept for a while only; "
+            "submit it again."
+        )
+
+
+class UnknownKey(InputError):
+    code = "unknown_key"
+    status = 404
+
+    def __init__(self, id: str) -> None:
+        super().__init__(f"There is no key {id!r}. List them with 'ragstone keys list'.")
+
+
+class QuestionBlocked(InputError):
+    """A search for a forbidden topic; the message is the guidance of the settings."""
+
+    code = "question_blocked"
+    status = 403
+
+
+class InvalidSetting(InputError):
+    """A value that a setting cannot have, or a setting that cannot change there."""
+
+    code = "invalid_setting"
+
+
+class UnknownSetting(InputError):
+    code = "unknown_setting"
+    status = 404
+
+    def __init__(self, name: str, near: str = "") -> None:
+        hint = f" Do you mean {near!r}?" if near else ""
+        super().__init__(
+            f"There is no setting {name!r}.{hint} 'ragstone settings list' shows what there is."
+        )
+
+
+class InvalidPrompt(InputError):
+    code = "invalid_prompt"
+
+
+class UnknownPrompt(InputError):
+    code = "unknown_prompt"
+    status = 404
+
+
+class Unauthorized(InputError):
+    """No credential, or one that does not hold."""
+
+    code = "unauthorized"
+    status = 401
+
+
+class Forbidden(InputError):
+    """The credential holds, but does not allow this."""
+
+    code = "forbidden"
+    status = 403

@@ -1,0 +1,152 @@
+"""What Ragstone itself needs is not as it should be."""
+
+from ragstone.core.errors.root import RagstoneError
+
+
+class ConfigError(RagstoneError):
+    code = "configuration"
+
+
+class EmbeddingMismatch(ConfigError):
+    code = "embedding_mismatch"
+    status = 409
+
+    def __init__(self, collection: str, stored: str, current: str) -> None:
+        super().__init__(
+            f"Collection {collection!r} was indexed with the embedding model {stored}, "
+            f"but the configured one is {current}. "
+            f"Rebuild it with 'ragstone rebuild --collection {collection}', "
+            "or set EMBEDDING__MODEL back."
+        )
+
+
+class Conflict(RagstoneError):
+    code = "conflict"
+    status = 409
+
+
+class DataDirectoryInUse(Conflict):
+    code = "data_directory_in_use"
+    retry = True
+
+
+class JobEnded(Conflict):
+    """The state of a job does not allow what was asked of it."""
+
+    code = "job_ended"
+
+
+class StorageFull(RagstoneError):
+    code = "storage_full"
+    status = 507
+
+
+class StageTimeout(RagstoneError):
+    code = "timeout"
+    status = 504
+    retry = True
+
+    def __init__(self, stage: str, seconds: float) -> None:
+        super().__init__(f"The {stage} stage took longer than its {seconds:g} s limit.")
+
+
+class RequestTimeout(RagstoneError):
+    code = "timeout"
+    status = 504
+    retry = True
+
+
+class TooManyRequests(RagstoneError):
+    """`retry_after` is in how many seconds the limit lets more through."""
+
+    code = "rate_limited"
+    status = 429
+    retry = True
+    retry_after: float | None = None
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class Unavailable(RagstoneError):
+    """`retry_after` is in how many seconds a retry may help, None if that is unknown."""
+
+    code = "unavailable"
+    status = 503
+    retry = True
+    retry_after: float | None = None
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class IndexUnavailable(Unavailable):
+    code = "index_unavailable"
+
+
+class StateUnavailable(Unavailable):
+    code = "state_unavailable"
+
+
+class ModelUnavailable(Unavailable):
+    code = "model_unavailable"
+
+
+class NoChatModel(ModelUnavailable):
+    """Only a chat model can do this, and none is set; 409, as a retry does not help."""
+
+    code = "no_chat_model"
+    status = 409
+    retry = False
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} takes a chat model, and none is set. Set LLM__MODEL.")
+
+
+class NoVision(ModelUnavailable):
+    """The chat model cannot look at pictures; 409, as a retry does not help."""
+
+    code = "no_vision"
+    status = 409
+    retry = False
+
+    def __init__(self, model: str) -> None:
+        super().__init__(
+            f"The chat model {model!r} cannot look at pictures. Set LLM__MODEL to one that can, "
+            "or LLM__VISION=true if this one can."
+        )
+
+
+class ToolsUnavailable(Unavailable):
+    code = "tools_unavailable"
+
+
+class Busy(Unavailable):
+    code = "busy"
+
+
+class QueueFull(Unavailable):
+    code = "queue_full"
+    status = 429
+
+
+class GuardUnavailable(Unavailable):
+    code = "guard_unavailable"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The check of forbidden topics failed, so the question was not answered. "
+            "Try again; the server's log says what failed."
+        )
+
+
+class CheckUnavailable(Unavailable):
+    code = "check_unavailable"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The answer could not be checked against its sources, so it was not sent. "
+            "Try again; the server's log says what failed."
+        )

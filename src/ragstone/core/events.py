@@ -1,0 +1,106 @@
+"""What happens while a question is answered: one typed union, the same for every client.
+
+A stream of events ends with exactly one `Done` or `Failed`.
+"""
+
+from dataclasses import dataclass
+
+from ragstone.core.answer import Verdict
+from ragstone.core.errors import RagstoneError
+from ragstone.core.turn import Passage, StageTrace, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class StageStarted:
+    """A stage began."""
+
+    stage: str
+
+
+@dataclass(frozen=True, slots=True)
+class StageEnded:
+    """A stage ended: how long it took, what it decided, and why."""
+
+    traced: StageTrace
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A sentence for the reader that is not part of the answer."""
+
+    stage: str
+    text: str
+
+
+def showing_results_for(question: str) -> str:
+    """What a reader is told when the question's spelling was corrected to this."""
+    return f"Showing results for “{question}”."
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """Reasoning that the model shows; not part of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """In which words the question is searched; the question itself is always among `queries`."""
+
+    text: str
+    queries: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The numbered sources that the answer may cite, before its first token."""
+
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """The next piece of the answer's text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A verdict on every sentence of the answer, and how much of it is supported (0..1).
+
+    It follows the answer, or precedes it where nothing leaves unchecked.
+    """
+
+    verdicts: tuple[Verdict, ...]
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The end: the whole turn, with answer, citations, usage and trace."""
+
+    turn: Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The end when a closed stage failed; `turn.answer` holds what had been said."""
+
+    error: RagstoneError
+    turn: Turn
+
+
+Event = (
+    StageStarted
+    | StageEnded
+    | Note
+    | Thinking
+    | Rewritten
+    | Sources
+    | Token
+    | Checked
+    | Done
+    | Failed
+)

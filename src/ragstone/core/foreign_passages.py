@@ -1,0 +1,56 @@
+"""Passages as other systems write them, and as ours: chat-core's knowledge base (KDB) and
+VoiceHelper's retrieval service."""
+
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+from ragstone.core.chunk import Chunk
+from ragstone.core.turn import Ask, Hit
+
+
+def from_kdb(row: Any, ask: Ask, place: int) -> Hit:
+    """A result of the knowledge base; raises KeyError, TypeError, ValueError or AttributeError for
+    what is none. `place` is its rank, from 0."""
+    return foreign_hit(
+        ask, place, str(row["p_id"]), row["context"], row["score"], row["metadatas"] or {}
+    )
+
+
+def to_kdb(hit: Hit) -> dict[str, Any]:
+    """A passage as the knowledge base returns it."""
+    chunk = hit.chunk
+    return {
+        "p_id": chunk.chunk_id,
+        "context": chunk.text,
+        "score": hit.score,
+        "metadatas": {
+            **chunk.metadata,
+            "file_name": chunk.path.rsplit("/", 1)[-1],
+            "paragraph_type": chunk.kind,
+        },
+    }
+
+
+def foreign_hit(
+    ask: Ask, place: int, chunk_id: str, text: str, score: float, metadata: dict[str, Any]
+) -> Hit:
+    """A passage that no index of ours holds, for this question."""
+    name = str(metadata.get("file_name") or metadata.get("filename") or chunk_id)
+    page = metadata.get("page")
+    chunk = Chunk(
+        chunk_id=chunk_id,
+        document_id=str(metadata.get("document_id") or uuid5(NAMESPACE_URL, name)),
+        version=1,
+        chunk_index=place,
+        text=str(text),
+        title=str(metadata.get("title") or name),
+        path=str(metadata.get("path") or f"/{name}"),
+        tenant=ask.principal.tenant,
+        collection=ask.collection,
+        start=0,
+        end=len(str(text)),
+        page=page if isinstance(page, int) else None,
+        kind=str(metadata.get("paragraph_type") or "normal"),
+        metadata=dict(metadata),
+    )
+    return Hit(chunk, min(1.0, max(0.0, float(score))))

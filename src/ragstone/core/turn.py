@@ -1,0 +1,287 @@
+"""The data of one question on its way to an answer: frozen, and the only state there is.
+
+Every stage receives a `Turn` and returns a new one made with `dataclasses.replace`.
+Scores lie in 0..1 unless a field says otherwise; times are seconds; positions are characters
+(code points) counted from 0 with the end excluded; pages count from 1.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, get_args
+
+from ragstone.core.answer import Answer, Confidence, Instructions, Usage, Verdict
+from ragstone.core.chunk import EVERYONE, Chunk
+from ragstone.core.intent import Analysis, Intent
+from ragstone.core.tool import Picture, Tool, ToolStep
+
+if TYPE_CHECKING:
+    from ragstone.core.filters import Filter
+    from ragstone.core.records import Collection
+    from ragstone.language.late_interaction import EncodedQuestion
+
+Level = Literal["basic", "standard", "enhanced", "maximum"]
+LEVELS: tuple[Level, ...] = ("basic", "standard", "enhanced", "maximum")
+Strategy = Literal[
+    "dense", "bm25", "hybrid", "fusion", "two_stage", "hierarchical", "sequential", "iterative"
+]
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
+Fusion = Literal["scores", "ranks"]
+Preference = Literal["accuracy", "speed"]
+Rewriting = Literal["auto", "none", "multi", "hyde", "step_back", "decompose", "keywords"]
+Mode = Literal["simple", "advanced", "precise"]
+Unit = Literal["chunk", "paragraph", "section"]
+SearchType = Literal["rag", "gpt", "pa"]
+Status = Literal["done", "failed", "timeout", "skipped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who asks. A credential makes it; a request parameter never widens it."""
+
+    tenant: str = "default"
+    user: str = "local"
+    groups: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that a chunk's `allowed` list is compared with."""
+        return (EVERYONE, f"user:{self.user}", *(f"group:{group}" for group in self.groups))
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One earlier message of the conversation."""
+
+    role: Literal["user", "assistant", "system"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """How a request wants its passages found; None leaves it to the plan.
+
+    `dense_weight` is the share of meaning against words, `rerank` whether the best candidates are
+    compared again, `min_similarity` the least likeness to the question (0..1, the same scale for
+    every embedder), `diversity` how much new passages count against near ones (0..1), `neighbours`
+    how many chunks on either side come along, `rewrite` in which other words it is searched too.
+    """
+
+    fusion: Fusion | None = None
+    dense_weight: float | None = None
+    rerank: bool | None = None
+    min_similarity: float | None = None
+    diversity: float | None = None
+    unit: Unit | None = None
+    neighbours: int | None = None
+    rewrite: Rewriting | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question as a dialect understood it. `cache` allows to answer it as an equal question was
+    answered before, and to keep the answer for the next one. `mode` is how the answer is worded.
+
+    `search_type` is what it is answered from: documents (rag), the conversation alone (gpt), or
+    documents and tools (pa). `user_id` is who asks by the client's own account, which tells
+    conversations apart and never widens what the principal may read. `classes` are the values of
+    the metadata filter that the request set. `reasons` wants the answer reasoned out first,
+    `verifies` wants it judged and tried again, `votes` wants several answers compared; None leaves
+    that to the level.
+
+    `pictures` are looked at with the question. `tools` are the client's own, which the chat model
+    may call: one of them at least if `tool_choice` is required, or the one that it names. `steps`
+    are the calls that it made for this question, with what they returned.
+    `organisation` is whose tools of the MCP gateway may be called. `keeps` allows to keep anything
+    of it: the conversation, the statistics, the answer for the next one. `once` is of a
+    question that may be asked again when it was cut off: then nothing is kept, nor is what an
+    attempt of the same `id` has kept already.
+    """
+
+    question: str
+    principal: Principal = Principal()
+    collection: str = "default"
+    level: Level = "standard"
+    prefer: Preference | None = None
+    mode: Mode | None = None
+    strategy: Strategy | None = None
+    top_k: int | None = None
+    wanted: SearchOptions = SearchOptions()
+    where: "Filter | None" = None
+    history: tuple[Message, ...] = ()
+    room: str | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+    id: str = ""
+    cache: bool = True
+    search_type: SearchType = "rag"
+    user_id: str = ""
+    classes: tuple[str, ...] = ()
+    reasons: bool | None = None
+    verifies: bool | None = None
+    votes: bool | None = None
+    pictures: tuple[Picture, ...] = ()
+    tools: tuple[Tool, ...] = ()
+    tool_choice: str = ""
+    steps: tuple[ToolStep, ...] = ()
+    organisation: str = ""
+    keeps: bool = True
+    idempotent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How this question will be answered: what the router decided, with defaults from settings.
+
+    `candidates` are taken from each search, the best `reranked` of them are compared again, and
+    `top_k` go on. `feedback` lets the first passages found refine a topical question. `rewrites`
+    are the queries searched where the question is rewritten, itself included. The fields that
+    `SearchOptions` has too mean the same.
+    """
+
+    strategy: Strategy = "hybrid"
+    candidates: int = 100
+    top_k: int = 10
+    fusion: Fusion = "scores"
+    dense_weight: float = 0.4
+    feedback: bool = True
+    rerank: bool = True
+    reranked: int = 50
+    min_similarity: float = 0.0
+    diversity: float = 0.0
+    unit: Unit = "chunk"
+    neighbours: int = 0
+    edges: bool = False
+    rewrite: Rewriting = "auto"
+    rewrites: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A chunk's id with a score, in the scale of the list that it came from."""
+
+    chunk_id: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class RankedList:
+    """What one search returned, best first. `source` is dense (cosine), bm25 (unbounded), feedback
+    (the cosine to a question refined by what it found first) or order (of a document)."""
+
+    source: Literal["dense", "bm25", "feedback", "order"]
+    query: str
+    found: tuple[Scored, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A retrieved chunk.
+
+    `score` (0..1) orders the hits of one question: 1 is what the best candidate by every measure
+    would have. `similarity` (0..1) compares across questions and embedders: 0 is the likeness of
+    unrelated texts, 1 of nearly equal ones; `confidence` puts it in words. `dense` is the plain
+    cosine, `bm25` the plain word score (unbounded), `rerank` what the reranker said (0..1).
+    """
+
+    chunk: Chunk
+    score: float
+    dense: float | None = None
+    bm25: float | None = None
+    rerank: float | None = None
+    similarity: float | None = None
+    confidence: Confidence | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A numbered source as the answerer sees it. `text` may be the chunk's, cut to the budget."""
+
+    number: int
+    text: str
+    hit: Hit
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What the cache says of this question. `content` is what it had: the whole answer, what the
+    search found, or nothing; `question` is the one that asks the same, `likeness` (0..1) that of
+    their vectors. What comes of this question may be kept in the scopes under `encoded`; a scope
+    is empty where it may not."""
+
+    content: Literal["answer", "search", ""] = ""
+    question: str = ""
+    likeness: float = 0.0
+    answer_scope: str = ""
+    search_scope: str = ""
+    encoded: "EncodedQuestion | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class StageTrace:
+    """What one stage did: the trace is a tuple of these. `inside` names the stage that ran it,
+    whose own seconds hold these."""
+
+    stage: str
+    seconds: float
+    status: Status
+    decision: str = ""
+    reason: str = ""
+    inside: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One question and everything known about it so far.
+
+    `question` is what is asked, by itself and spelt right; `original` is how it was spelt, empty if
+    that is the same; `queries` are what is searched for it,
+    itself first; `parts` says that the others ask for parts of the answer, not for the same in
+    other words; `imagined` are passages that are searched by meaning only. `whole` says that the
+    question means the same in any conversation; one that is not must not be answered from memory.
+    `called` are the tools that were called for it. `grades` (0..10, by chunk) are the chat model's
+    of the passages, `advice` is what it said should be better in the next answer.
+    """
+
+    ask: Ask
+    question: str = ""
+    original: str = ""
+    intent: Intent | None = None
+    analysis: Analysis | None = None
+    plan: Plan = Plan()
+    whole: bool = True
+    queries: tuple[str, ...] = ()
+    parts: bool = False
+    imagined: tuple[str, ...] = ()
+    collection: "Collection | None" = None
+    encoded: "EncodedQuestion | None" = None
+    recalled: Recalled | None = None
+    feedback: float = 0.0
+    lists: tuple[RankedList, ...] = ()
+    chunks: Mapping[str, Chunk] = field(default_factory=dict)
+    hits: tuple[Hit, ...] = ()
+    grades: Mapping[str, float] = field(default_factory=dict)
+    advice: str = ""
+    passages: tuple[Passage, ...] = ()
+    instructions: Instructions = Instructions()
+    answer: Answer | None = None
+    verdicts: tuple[Verdict, ...] = ()
+    usage: Usage = Usage()
+    trace: tuple[StageTrace, ...] = ()
+    called: tuple[ToolStep, ...] = ()
+
+    @property
+    def rewritten(self) -> str:
+        """In which words it is searched: the passage imagined for it; else the question by itself
+        or spelt right; else, where it was asked like that, the first of its other wordings."""
+        if self.imagined:
+            return self.imagined[0]
+        asked = self.question or self.ask.question
+        if asked != " ".join(self.ask.question.split()):
+            return asked
+        return next((query for query in self.queries if query != asked), asked)
+
+    @property
+    def seconds(self) -> float:
+        """What the stages took together."""
+        return sum(traced.seconds for traced in self.trace if not traced.inside)

@@ -1,0 +1,1 @@
+"""What a stage is, and the one runner of stages."""

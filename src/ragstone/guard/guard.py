@@ -1,0 +1,112 @@
+"""Stops questions about forbidden topics before anything is searched."""
+
+import asyncio
+import logging
+import time
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from ragstone.core.answer import Answer, Usage
+from ragstone.core.errors import GuardUnavailable, QuestionBlocked
+from ragstone.core.events import Token
+from ragstone.core.records import BlockedQuestion, GuardDecision
+from ragstone.core.turn import Turn
+from ragstone.engine.prompts import own_text, text_of
+from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.guard.decision import TopicJudge, ruled
+from ragstone.language.unicode import storable
+from ragstone.ports import Adapters, Topics
+
+log = logging.getLogger(__name__)
+
+POLICY = "blocked by policy"
+"""All that a client learns: not which topic, nor that there is a list."""
+
+
+class Guard(Stage):
+    """Compares the question, as asked and as understood, with the tenant's forbidden topics.
+
+    A forbidden one is answered with the guidance, or refused if only passages were wanted; it is
+    kept for the operator to review. If the check itself breaks, nothing is answered.
+    """
+
+    name: ClassVar[str] = "guard"
+    needs: ClassVar[frozenset[str]] = frozenset({"ask", "question"})
+
+    mode: Literal["qdrant", "llm"] = Field("llm", description="Who decides: likeness, or a model.")
+    threshold: float = Field(0.3, ge=0, le=1, description="Least likeness that is looked at.")
+    guidance: str = Field("This is not answered here.", description="What the asker is told.")
+    answers: bool = Field(True, description="Whether the guidance is an answer, or else an error.")
+
+    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        topics, tenant = adapters.topics, turn.ask.principal.tenant
+        if topics is None or not await topics.listed(tenant):
+            return Step(turn, "skipped", "no topics")
+        every = (turn.question, turn.ask.question, *turn.queries)
+        texts = list(dict.fromkeys(" ".join(text.split()) for text in every))
+        ruling, usage = await self.ruling(texts, tenant, adapters)
+        turn = replace(turn, usage=turn.usage + usage)
+        if not ruling.blocked:
+            return Step(turn, "allowed")
+        await _recorded(topics, turn, ruling)
+        guidance = await own_text(turn, adapters, "forbidden_guidance") or self.guidance
+        if not self.answers:
+            raise QuestionBlocked(guidance)
+        await emit(Token(guidance))
+        answer = Answer(guidance, finish="blocked")
+        return Step(replace(turn, answer=answer), "blocked", POLICY, leaves=True)
+
+    async def ruling(
+        self, texts: list[str], tenant: str, adapters: Adapters
+    ) -> tuple[GuardDecision, Usage]:
+        """Whether any of `texts` is forbidden, by the first that is; they are checked at once.
+
+        Raises GuardUnavailable if one of them cannot be checked and no other one is forbidden.
+        """
+        judge = None
+        if adapters.completer and self.mode == "llm":
+            judge = TopicJudge(
+                adapters.completer, await text_of(adapters, tenant, "guard_verification")
+            )
+        checks = (
+            ruled(t, tenant, adapters.topics, judge, self.mode, self.threshold) for t in texts
+        )
+        found = await asyncio.gather(*checks, return_exceptions=True)
+        rulings = [one for one in found if not isinstance(one, BaseException)]
+        usage = sum((used for _, used in rulings), Usage())
+        for ruling, _ in rulings:
+            if ruling.blocked:
+                return ruling, usage
+        for one in found:
+            if isinstance(one, BaseException):
+                # Not the message: it may hold what was asked.
+                log.warning("The check of forbidden topics failed (%s)", type(one).__name__)
+                raise GuardUnavailable from one
+        return (rulings[0][0] if rulings else GuardDecision(False)), usage
+
+
+async def _recorded(topics: Topics, turn: Turn, ruling: GuardDecision) -> None:
+    """Keep the question for review; a store that fails does not let it through."""
+    match = ruling.match
+    if match is None:
+        return
+    who = turn.ask.principal
+    question = storable(turn.ask.question)
+    blocked = BlockedQuestion(
+        time.time(),
+        who.tenant,
+        who.user,
+        question,
+        match.topic.id,
+        match.topic.term,
+        match.match,
+        round(match.score, 3),
+        ruling.decided_by,
+        storable(turn.ask.user_id),
+    )
+    try:
+        await topics.record(blocked)
+    except Exception as error:
+        log.warning("A blocked question could not be kept for review (%s)", type(error).__name__)

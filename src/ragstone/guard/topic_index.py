@@ -1,0 +1,236 @@
+"""The forbidden topics in memory: a list of phrases and one small matrix for each embedder.
+
+A tenant has tens to thousands of topics, which are all compared with every question: the exact
+product with 15,000 vectors takes 3 ms, less than a search of any index. The vectors are kept in
+the state store, so that nothing is embedded again at a start.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ragstone.core.errors import StateUnavailable
+from ragstone.core.records import BlockedQuestion, Topic, TopicMatch
+from ragstone.core.task import failed
+from ragstone.core.turn import Principal
+from ragstone.guard.topic_matrix import TopicMatrix, match_of, packed, texts_of
+from ragstone.language.language import detect
+from ragstone.language.phrases import Phrases
+from ragstone.language.unicode import whole
+from ragstone.ports import Embedder, Embedders, TopicStore
+
+log = logging.getLogger(__name__)
+
+FOREIGN = 2000
+"""Latin texts that a multilingual model embeds too, so that a question in another language finds
+them; a longer list is found by that language's own terms only."""
+
+FRESH = 1.0
+"""Seconds after which it is asked whether another server has changed a list."""
+
+INLINE_CHARS = 2000
+
+_BEYOND_LATIN = 0x370
+_ENGLISH, _OTHER = "en", "zh"
+"""A language for each of the bundled models."""
+
+
+@dataclass
+class _List:
+    """One tenant's topics, and what is made of them."""
+
+    topics: tuple[Topic, ...]
+    phrases: Phrases
+    owners: Mapping[str, list[TopicMatch]]
+    matrices: dict[str, "asyncio.Task[TopicMatrix]"] = field(default_factory=dict)
+
+
+class TopicCollection:
+    """`ports.Topics` on a store; `open` makes one."""
+
+    def __init__(self, store: TopicStore, embedders: Embedders, keep_days: int) -> None:
+        self._store = store
+        self._embedders = embedders
+        self._keep_days = keep_days
+        self._lists: dict[str, _List] = {}
+        self._editing = asyncio.Lock()
+        self._number = -1
+        self._until = 0.0
+
+    @classmethod
+    async def open(
+        cls, store: TopicStore, embedders: Embedders, keep_days: int
+    ) -> "TopicCollection":
+        """Read every tenant's list. Blocked questions are kept for `keep_days`, if any."""
+        opened = cls(store, embedders, keep_days)
+        await opened._read()
+        return opened
+
+    async def reload(self) -> None:
+        self._number, self._until = -1, 0.0
+        await self._refresh()
+
+    async def listed(self, tenant: str) -> Sequence[Topic]:
+        await self._refresh()
+        return self._topics(tenant)
+
+    def _topics(self, tenant: str) -> Sequence[Topic]:
+        known = self._lists.get(tenant)
+        return known.topics if known else ()
+
+    async def _refresh(self) -> None:
+        """Take up what another server has changed, a moment ago at most."""
+        if time.monotonic() < self._until or self._editing.locked():
+            return
+        async with self._editing:
+            try:
+                await self._read()
+            except StateUnavailable as error:
+                log.warning("The forbidden topics stay as they were: %s", error)
+
+    async def _read(self) -> None:
+        """Read the lists again if they have changed; what is unchanged keeps its vectors."""
+        number = await self._store.number()
+        if number != self._number:
+            stored = await self._store.tenants()
+            for tenant in self._lists.keys() - stored.keys():
+                del self._lists[tenant]
+            for tenant, topics in stored.items():
+                new = await asyncio.to_thread(_listed, topics)
+                if new.topics != self._topics(tenant):
+                    self._lists[tenant] = new
+            self._number = number
+        self._until = time.monotonic() + FRESH
+
+    async def named(self, tenant: str, texts: Sequence[str]) -> list[list[TopicMatch]]:
+        await self._refresh()
+        known = self._lists.get(tenant)
+        if known is None:
+            return [[] for _ in texts]
+        if sum(map(len, texts)) > INLINE_CHARS:
+            return await asyncio.to_thread(lambda: [_named(known, text) for text in texts])
+        return [_named(known, text) for text in texts]
+
+    async def alike(
+        self, tenant: str, texts: Sequence[str], least: float
+    ) -> list[list[TopicMatch]]:
+        await self._refresh()
+        known = self._lists.get(tenant)
+        if known is None or not known.topics:
+            return [[] for _ in texts]
+        return await asyncio.gather(*(self._alike(known, text, least) for text in texts))
+
+    async def put(self, tenant: str, topics: Sequence[Topic]) -> None:
+        async with self._editing:
+            await self._read()
+            new = {topic.id: topic for topic in topics}
+            kept = [topic for topic in self._topics(tenant) if topic.id not in new]
+            changed = await asyncio.to_thread(_listed, [*kept, *new.values()])
+            vectors = await self._embedded(list(new.values()))
+            await self._store.put(list(new.values()))
+            for fingerprint, packed in vectors.items():
+                await self._store.keep_vectors(fingerprint, packed)
+            self._lists[tenant] = changed
+
+    async def remove(self, tenant: str, ids: Sequence[str]) -> None:
+        async with self._editing:
+            await self._read()
+            gone = set(ids)
+            await self._store.remove([t.id for t in self._topics(tenant) if t.id in gone])
+            kept = [topic for topic in self._topics(tenant) if topic.id not in gone]
+            if kept:
+                self._lists[tenant] = await asyncio.to_thread(_listed, kept)
+            else:
+                self._lists.pop(tenant, None)
+
+    async def record(self, blocked: BlockedQuestion) -> None:
+        if self._keep_days:
+            await self._store.record(blocked, self._keep_days)
+
+    async def blocked(self, tenant: str, limit: int) -> list[BlockedQuestion]:
+        return await self._store.blocked(tenant, limit)
+
+    async def forget(self, principal: Principal, user_id: str | None) -> int:
+        return await self._store.forget(principal, user_id)
+
+    async def aclose(self) -> None:
+        """Stop what is still being embedded."""
+        tasks = [task for known in self._lists.values() for task in known.matrices.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _embedded(self, topics: Sequence[Topic]) -> dict[str, dict[str, bytes]]:
+        """Vectors of new topics by the model of their own language, by fingerprint and id."""
+        made: dict[str, dict[str, bytes]] = {}
+        for language in (_ENGLISH, _OTHER):
+            embedder = self._embedders.for_text(language)
+            own = [topic for topic in topics if self._suits(topic, embedder)]
+            if own and embedder.fingerprint not in made:
+                made[embedder.fingerprint] = await packed(own, embedder)
+        return made
+
+    def _suits(self, topic: Topic, embedder: Embedder) -> bool:
+        """Whether this is the model for the topic's script: the one for English for Latin."""
+        latin = all(ord(char) < _BEYOND_LATIN for char in topic.term)
+        best = self._embedders.for_text(_ENGLISH if latin else _OTHER)
+        return best.fingerprint == embedder.fingerprint
+
+    async def _alike(self, known: _List, text: str, least: float) -> list[TopicMatch]:
+        embedder = self._embedders.for_text(detect(text))
+        matrix = await self._matrix(known, embedder)
+        if not len(matrix.vectors):
+            language = _ENGLISH if embedder.multilingual else _OTHER
+            matrix = await self._matrix(known, self._embedders.for_text(language))
+        if not len(matrix.vectors):
+            return []
+        best = await matrix.near(whole(text), least)
+        return [match_of(known.topics[place], score) for place, score in best]
+
+    async def _matrix(self, known: _List, embedder: Embedder) -> TopicMatrix:
+        """The matrix for an embedder, made once; who waits for it may leave."""
+        task = known.matrices.get(embedder.fingerprint)
+        if task is None or failed(task):
+            task = asyncio.create_task(self._made(known, embedder))
+            known.matrices[embedder.fingerprint] = task
+        return await asyncio.shield(task)
+
+    async def _made(self, known: _List, embedder: Embedder) -> TopicMatrix:
+        """From the store, and by the model for what is not there."""
+        topics, tenant = known.topics, known.topics[0].tenant
+        kept = await self._store.vectors(tenant, embedder.fingerprint)
+        foreign = sum(len(texts_of(topic)) for topic in topics) <= FOREIGN
+        chosen = [
+            (place, topic)
+            for place, topic in enumerate(topics)
+            if self._suits(topic, embedder) or (foreign and embedder.multilingual)
+        ]
+        missing = [topic for _, topic in chosen if topic.id not in kept]
+        added = await packed(missing, embedder)
+        if added:
+            async with self._editing:
+                # A topic that was changed meanwhile must not get the vectors of what it was.
+                if self._lists.get(tenant) is known:
+                    await self._store.keep_vectors(embedder.fingerprint, added)
+        return TopicMatrix.of(chosen, {**kept, **added}, embedder)
+
+
+def _listed(topics: Sequence[Topic]) -> _List:
+    ordered = tuple(sorted(topics, key=lambda topic: (topic.term, topic.id)))
+    owners: dict[str, list[TopicMatch]] = {}
+    for topic in ordered:
+        owners.setdefault(topic.term, []).append(TopicMatch(topic, "exact", 1.0))
+        for synonym in topic.synonyms:
+            owners.setdefault(synonym, []).append(TopicMatch(topic, "synonym", 0.9))
+    return _List(ordered, Phrases(owners), owners)
+
+
+def _named(known: _List, text: str) -> list[TopicMatch]:
+    found = [
+        TopicMatch(match.topic, match.match, match.score, (phrase.start, phrase.end))
+        for phrase in known.phrases.find(text)
+        for match in known.owners[phrase.phrase]
+    ]
+    return sorted(found, key=lambda match: -match.score)

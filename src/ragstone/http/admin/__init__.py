@@ -1,0 +1,1 @@
+"""What administrators do over HTTP."""

@@ -1,0 +1,139 @@
+"""The operator's API of forbidden topics: the list, what it blocked, and what it would block.
+
+It shows what other people asked, so it is for a tenant's admin, and for the token that only the
+data directory's owner can read; the command line uses that.
+"""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from ragstone.core.errors import InvalidTopic
+from ragstone.core.records import Topic
+from ragstone.guard.topic_file import read_csv, topic, write_csv
+from ragstone.http.identity import Who, tenant_of
+from ragstone.http.middleware import only_with
+from ragstone.http.openapi import documented
+from ragstone.http.responses import Json, unless_left
+from ragstone.service import Service, wire
+
+
+async def _tenant(
+    caller: Who,
+    tenant: Annotated[
+        str | None, Query(max_length=255, description="Whose topics; the own ones if absent.")
+    ] = None,
+) -> str:
+    return tenant_of(caller, tenant)
+
+
+Tenant = Annotated[str, Depends(_tenant)]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    tenant: str | None = Field(
+        None, max_length=255, description="Whose topics; the own ones if absent."
+    )
+
+
+class GivenTopic(BaseModel):
+    """One topic as it is sent."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    term: str = Field(description="The word or phrase.")
+    synonyms: list[str] = Field([], description="Other words for it.")
+    examples: list[str] = Field([], description="Questions that are forbidden.")
+    language: str = Field("", description="An ISO 639-1 code, for people.")
+    note: str = Field("", description="A remark, for people.")
+
+    def topic(self, tenant: str) -> Topic:
+        """In good order; raises InvalidTopic."""
+        return topic(tenant, self.term, self.synonyms, self.examples, self.language, self.note)
+
+
+class PutTopics(_Body):
+    """The body of POST /api/v1/topics."""
+
+    topics: list[GivenTopic] = Field(description="New topics, and new versions of known ones.")
+
+
+class RemoveTopics(_Body):
+    """The body of POST /api/v1/topics/remove."""
+
+    terms: list[str] = Field(description="Terms or ids.")
+
+
+class CheckQuestion(_Body):
+    """The body of POST /api/v1/topics/check."""
+
+    question: str = Field(max_length=20_000, description="What would be asked.")
+
+
+def router(service: Service, token: str) -> APIRouter:
+    """The routes below /api/v1/topics."""
+    allowed = [Depends(only_with(token))]
+    routes = APIRouter(prefix="/api/v1/topics", tags=["Forbidden topics"], dependencies=allowed)
+
+    @routes.get("", response_model=None)
+    async def listed(tenant: Tenant) -> Response:
+        """The topics of a tenant, by term."""
+        return Json({"topics": [wire.dump(one) for one in await service.topics(tenant)]})
+
+    @routes.get("/export", response_model=None, responses=documented("text/csv"))
+    async def export(tenant: Tenant) -> Response:
+        """The same as a CSV file, which /import takes."""
+        text = write_csv(await service.topics(tenant))
+        return Response(text.encode("utf-8", "replace"), media_type="text/csv")
+
+    @routes.post("", response_model=None)
+    async def put(body: PutTopics, caller: Who) -> Response:
+        """Add topics, or replace those of the same term; all or none."""
+        tenant = tenant_of(caller, body.tenant)
+        given = [one.topic(tenant) for one in body.topics]
+        return Json(await _put(service, tenant, given))
+
+    @routes.post("/import", response_model=None)
+    async def import_csv(request: Request, tenant: Tenant) -> Response:
+        """Add the topics of a CSV file, which is the body, in UTF-8; all or none."""
+        try:
+            text = (await request.body()).decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise InvalidTopic("The file is not in UTF-8. Save it as CSV in UTF-8.") from error
+        return Json(await _put(service, tenant, read_csv(text, tenant)))
+
+    @routes.post("/remove", response_model=None)
+    async def remove(body: RemoveTopics, caller: Who) -> Response:
+        """Remove topics by term or id; all or none."""
+        tenant = tenant_of(caller, body.tenant)
+        return Json({"removed": await service.remove_topics(tenant, body.terms)})
+
+    @routes.get("/blocked", response_model=None)
+    async def blocked(
+        tenant: Tenant, limit: Annotated[int, Query(ge=1, le=10_000)] = 100
+    ) -> Response:
+        """The questions that were blocked, the newest first."""
+        found = await service.blocked(tenant, limit)
+        return Json({"blocked": [wire.dump(one) for one in found]})
+
+    @routes.post("/check", response_model=None)
+    async def check(body: CheckQuestion, request: Request, caller: Who) -> Response:
+        """What the guard would say of a question; nothing is answered or kept."""
+        return await unless_left(
+            request, _checked(service, tenant_of(caller, body.tenant), body.question)
+        )
+
+    return routes
+
+
+async def _put(service: Service, tenant: str, topics: list[Topic]) -> dict[str, Any]:
+    added = await service.put_topics(tenant, topics)
+    return {"added": added, "replaced": len({one.id for one in topics}) - added}
+
+
+async def _checked(service: Service, tenant: str, question: str) -> Response:
+    return Json(wire.dump(await service.check_topics(tenant, question)))

@@ -1,0 +1,142 @@
+"""What stands between the network and the routes: who asks, how often, and for how long."""
+
+import asyncio
+import math
+from collections.abc import Collection
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ragstone.access.asking import ASKING
+from ragstone.access.gate import Gate
+from ragstone.access.limited import limited_key
+from ragstone.access.rates import Allowance, Rates
+from ragstone.core.caller import NOBODY
+from ragstone.core.errors import RagstoneError, TooManyRequests
+from ragstone.http.middleware import is_upload
+from ragstone.http.responses import error_response, response_of
+
+ALWAYS_OPEN = frozenset(
+    (
+        "/health",
+        "/ready",
+        "/api/v1/retrieval/health",
+        "/api/v1/rag/health",
+        "/metrics",
+        "/plone/webhook",
+    )
+)
+"""Addresses without a credential: probes have none, /metrics asks for its own, and what a site
+tells of its changes is signed."""
+
+WITHOUT_DEADLINE = "/local/"
+"""The command line's addresses: an ingest takes as long as it takes."""
+
+
+class Authenticate:
+    """Finds out who asks, for the routes and for what they call; 401 where nobody is known.
+
+    At the addresses `open_to_all` nobody is asked. No route takes WebSockets, so none is opened.
+    """
+
+    def __init__(self, app: ASGIApp, gate: Gate, open_to_all: Collection[str]) -> None:
+        self._app = app
+        self._gate = gate
+        self._open = open_to_all
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        peer = scope.get("client")
+        try:
+            caller = await self._gate.caller(Headers(scope=scope), peer[0] if peer else "")
+        except RagstoneError as error:
+            if scope["path"] not in self._open:
+                await response_of(scope["path"], error)(scope, receive, send)
+                return
+            caller = NOBODY
+        scope.setdefault("state", {})["caller"] = caller
+        ASKING.set(caller)
+        await self._app(scope, receive, send)
+
+
+class RateLimit:
+    """Counts the requests of each credential; 429 for one more than `limit` a minute, if any."""
+
+    def __init__(self, app: ASGIApp, rates: Rates, limit: int) -> None:
+        self._app = app
+        self._rates = rates
+        self._limit = limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        key = limited_key(ASKING.get()) if scope["type"] == "http" and self._limit else ""
+        if not key:
+            await self._app(scope, receive, send)
+            return
+        allowance = await self._rates.take(f"requests:{key}", self._limit)
+        shown = _shown(allowance)
+        if allowance.wait:
+            message = f"This credential may send {self._limit:,} requests a minute."
+            refusal = response_of(scope["path"], TooManyRequests(message, allowance.wait))
+            refusal.headers.update(shown)
+            await refusal(scope, receive, send)
+            return
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(shown)
+            await send(message)
+
+        await self._app(scope, receive, sending)
+
+
+def _shown(allowance: Allowance) -> dict[str, str]:
+    """What is left, in the header fields of the IETF's draft on rate limits."""
+    return {
+        "RateLimit-Limit": str(allowance.limit),
+        "RateLimit-Remaining": str(allowance.remaining),
+        "RateLimit-Reset": str(math.ceil(allowance.reset)),
+    }
+
+
+class TimeLimit:
+    """Cancels what is not answered after `seconds`, with all it called, and answers 504.
+
+    A stream must have begun by then; from there its own limit counts. A request with files may
+    take `upload` seconds.
+    """
+
+    def __init__(self, app: ASGIApp, seconds: float, upload: float) -> None:
+        self._app = app
+        self._seconds = seconds
+        self._upload = upload
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"].startswith(WITHOUT_DEADLINE):
+            await self._app(scope, receive, send)
+            return
+        seconds = self._upload if is_upload(Headers(scope=scope)) else self._seconds
+        started = False
+
+        async def sending(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                kind = Headers(raw=message["headers"]).get("content-type", "")
+                if kind.startswith("text/event-stream"):
+                    clock.reschedule(None)
+            await send(message)
+
+        try:
+            async with asyncio.timeout(seconds) as clock:
+                await self._app(scope, receive, sending)
+        except TimeoutError:
+            if started or not clock.expired():
+                raise
+            message = f"This took longer than {seconds:g} s and was stopped. Try again."
+            late = error_response(scope["path"], 504, message, retry=True)
+            await late(scope, receive, send)

@@ -1,0 +1,142 @@
+"""The HTTP application: every dialect on one service, behind the guards."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from typing import cast
+
+from fastapi import APIRouter, FastAPI
+from starlette.middleware.cors import CORSMiddleware
+
+from ragstone import __version__
+from ragstone.access import setup
+from ragstone.access.gate import Gate
+from ragstone.access.limited import Limited
+from ragstone.access.rates import Rates
+from ragstone.http import docs, local, local_jobs, ops
+from ragstone.http.admin import conversations, jobs, keys, maintenance, prompts, statistics, topics
+from ragstone.http.admin import settings as runtime
+from ragstone.http.admission import ALWAYS_OPEN, Authenticate, RateLimit, TimeLimit
+from ragstone.http.correlate import REQUEST_ID, Correlate
+from ragstone.http.dialects import retrieval
+from ragstone.http.dialects.chat_core import routes as chat_core
+from ragstone.http.dialects.chats import routes as chats
+from ragstone.http.dialects.openai import routes as openai
+from ragstone.http.dialects.pipeline import routes as pipeline
+from ragstone.http.dialects.plone import routes as plone
+from ragstone.http.dialects.rag_v1 import routes as rag_v1
+from ragstone.http.mcp import routes as mcp
+from ragstone.http.middleware import BodyLimit, Observe, OnlyFromHere, Unforeseen
+from ragstone.http.openapi import describe
+from ragstone.http.responses import handle_errors
+from ragstone.http.security_headers import SecurityHeaders
+from ragstone.service import Service
+from ragstone.settings import Settings
+from ragstone.telemetry.metrics import Metrics
+from ragstone.telemetry.spans import Telemetry
+
+MEGABYTE = 1_000_000
+READABLE = ("ratelimit-limit", "ratelimit-remaining", "ratelimit-reset", "retry-after", REQUEST_ID)
+"""Headers of an answer that web pages elsewhere may read, besides what browsers always let them."""
+
+
+def create_app(
+    service: Service, settings: Settings, token: str, telemetry: Telemetry | None = None
+) -> FastAPI:
+    """The application. It does not own `service`: who opened it closes it.
+
+    `token` opens the routes below /local. Raises ConfigError for settings that need what is not
+    installed.
+    """
+    gate = setup.gate(settings.auth, service.keys, token)
+    rates = setup.rates(settings)
+    limits, seconds = settings.limits, settings.server.stream_seconds
+    limited = Limited(service, setup.slots(settings), rates, limits.tokens_per_minute, seconds)
+    service = cast(Service, limited)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        await gate.aclose()
+        await rates.aclose()
+
+    app = FastAPI(
+        title="Ragstone",
+        version=__version__,
+        description="Answers from your own documents, with the source of every sentence.",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    telemetry = telemetry or Telemetry()
+    metrics = Metrics(telemetry)
+    for routes in (
+        *_dialects(service, settings, metrics),
+        conversations.router(service),
+        local.router(service, metrics),
+        topics.router(service, token),
+        maintenance.router(service),
+        statistics.router(service, token),
+        runtime.router(service),
+        prompts.router(service),
+        keys.router(service),
+        local_jobs.router(service),
+        jobs.router(service),
+        ops.router(service, metrics, token, settings.server),
+        docs.router(app),
+    ):
+        app.include_router(routes)
+    handle_errors(app)
+    describe(app)
+    _guard(app, settings, gate, rates, metrics)
+    # The one added last runs first.
+    app.add_middleware(Correlate, telemetry=telemetry, logs=settings.log.requests)
+    return app
+
+
+def _dialects(service: Service, settings: Settings, metrics: Metrics) -> Iterator[APIRouter]:
+    """The routes of the dialects that are switched on."""
+    on = settings.dialects
+    if on.openai:
+        yield openai.router(service, metrics)
+    if on.retrieval:
+        yield retrieval.router(service)
+    if on.chat_core:
+        yield chat_core.router(service, metrics)
+    if on.mcp and mcp.installed():
+        yield mcp.router(service)
+    if on.pipeline:
+        yield pipeline.router(service, metrics)
+    if on.rag_v1:
+        yield rag_v1.router(service, metrics)
+    if on.chats:
+        yield chats.router(service, metrics, settings)
+    if on.plone:
+        yield plone.router(service, metrics, settings)
+
+
+def _guard(app: FastAPI, settings: Settings, gate: Gate, rates: Rates, metrics: Metrics) -> None:
+    """Put the guards before the routes. The one added last runs first."""
+    server = settings.server
+    app.add_middleware(
+        BodyLimit, limit=server.max_request_mb * MEGABYTE, upload=server.max_upload_mb * MEGABYTE
+    )
+    app.add_middleware(TimeLimit, seconds=server.request_seconds, upload=server.stream_seconds)
+    app.add_middleware(RateLimit, rates=rates, limit=settings.limits.requests_per_minute)
+    opened = ALWAYS_OPEN | ({"/docs", "/openapi.json"} if server.open_docs else set())
+    app.add_middleware(Authenticate, gate=gate, open_to_all=opened)
+    if server.cors_origins:
+        # Twice: a web page elsewhere may read a 500 only if it passes the permission for that.
+        app.add_middleware(Unforeseen)
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=server.cors_origins,
+            allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+            # Clients in browsers send headers of their own, such as OpenAI's x-stainless-lang.
+            allow_headers=["*"],
+            expose_headers=READABLE,
+        )
+    hosts = (*server.allowed_hosts, server.host) if server.allowed_hosts else ()
+    app.add_middleware(OnlyFromHere, gate=gate, hosts=hosts, origins=server.cors_origins)
+    app.add_middleware(SecurityHeaders, policies={"/docs": docs.POLICY}, hsts=server.hsts_seconds)
+    app.add_middleware(Unforeseen)
+    app.add_middleware(Observe, metrics=metrics)

@@ -1,0 +1,1 @@
+"""One folder for each API that Ragstone speaks."""

@@ -1,0 +1,141 @@
+"""An answer as chat-core's events: step, debug, think, token, done, error."""
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from ragstone.core.answer import Answer, Citation, Usage
+from ragstone.core.errors import RagstoneError
+from ragstone.core.events import (
+    Event,
+    Failed,
+    Note,
+    Rewritten,
+    StageEnded,
+    StageStarted,
+    Thinking,
+    Token,
+)
+from ragstone.core.foreign_passages import to_kdb
+from ragstone.core.turn import Passage, SearchType, StageTrace, Turn
+from ragstone.service import wire
+
+Json = dict[str, Any]
+
+STEPS = {
+    "contextualize": "Understanding the intent of the user's question...",
+    "retrieve": "Searching for relevant documents...",
+    "act": "Gathering information with tools...",
+    "rounds": "Searching for relevant documents...",
+    "generate": "Generating an answer...",
+    "converse": "Generating an answer...",
+}
+"""What a reader is told when a stage begins."""
+
+DEBUGGED = frozenset({"guard", "recall", "retrieve", "rounds", "act", "tool"})
+"""Stages whose end is told; one that fails always is."""
+
+
+class Conversation:
+    """Makes the events of one answer; `said` what it has said so far."""
+
+    def __init__(self, search_type: SearchType, id: Callable[[], str] | None = None) -> None:
+        self._search_type = search_type
+        self._id = id or (lambda: str(uuid.uuid4()))
+        self._said: list[str] = []
+        self._steps: set[str] = set()
+        self._thought = ""
+
+    def events(self, event: Event) -> list[Json]:
+        """What the client is sent for an event of ours; a failure is the last of them."""
+        if not isinstance(event, Thinking):
+            self._thought = ""
+        match event:
+            case StageStarted(stage):
+                return self._step(STEPS.get(stage, ""))
+            case Note(_, text):
+                return self._step(text)
+            case Rewritten(text, _):
+                return [self._named("debug", f'Query rewriting complete: "{text}"')]
+            case StageEnded(traced):
+                return [self._named("debug", _told(traced))] if _worth_telling(traced) else []
+            case Thinking(text):
+                self._thought = self._thought or self._id()
+                return [{"type": "think", "id": self._thought, "content": text}]
+            case Token(text):
+                self._said.append(text)
+                return [{"type": "token", "content": text}]
+            case Failed(error, turn):
+                return [self.failed(error, turn.usage)]
+        return []
+
+    def done(self, turn: Turn) -> Json:
+        """The last event."""
+        return {
+            "type": "done",
+            "search_type": self._search_type,
+            "final_response": (turn.answer or Answer()).text,
+            "usage": usage(turn.usage),
+            "references": references(turn),
+        }
+
+    def failed(self, error: RagstoneError, used: Usage | None = None) -> Json:
+        """The last event of an answer that cannot go on."""
+        return {
+            "type": "error",
+            "content": f"An error occurred: {error.message}",
+            "detail": error.code,
+            "final_response": "".join(self._said),
+            "usage": usage(used or Usage()),
+        }
+
+    def _step(self, text: str) -> list[Json]:
+        """A step, unless it has been said: a stage may run again."""
+        if not text or text in self._steps:
+            return []
+        self._steps.add(text)
+        return [self._named("step", text)]
+
+    def _named(self, kind: str, content: str) -> Json:
+        return {"type": kind, "id": self._id(), "content": content}
+
+
+def refused(message: str, detail: str) -> Json:
+    """The body of a request that is not answered at all."""
+    return {
+        "type": "error",
+        "content": f"A server error occurred: {message}",
+        "detail": detail,
+    }
+
+
+def usage(used: Usage) -> Json:
+    """Tokens as chat-core counts them."""
+    return {
+        "prompt_tokens": used.prompt_tokens,
+        "completion_tokens": used.completion_tokens,
+        "total_tokens": used.prompt_tokens + used.completion_tokens,
+    }
+
+
+def references(turn: Turn) -> list[Json]:
+    """The sources that the answer cites, by number, as results of the knowledge base."""
+    cited = {one.number: one for one in reversed((turn.answer or Answer()).citations)}
+    return [_reference(p, cited[p.number]) for p in turn.passages if p.number in cited]
+
+
+def _reference(passage: Passage, citation: Citation) -> Json:
+    ours = wire.source(passage, citation)
+    return {**to_kdb(passage.hit), **{k: v for k, v in ours.items() if k not in ("score", "cited")}}
+
+
+def _worth_telling(traced: StageTrace) -> bool:
+    if traced.status in ("failed", "timeout"):
+        return True
+    return traced.stage in DEBUGGED and traced.decision not in ("", "skipped", "unknown")
+
+
+def _told(traced: StageTrace) -> str:
+    said = "; ".join(part for part in (traced.decision, traced.reason) if part)
+    state = "" if traced.status == "done" else f" {traced.status}"
+    return f"{traced.stage}{state}: {said}"

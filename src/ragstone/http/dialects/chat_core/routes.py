@@ -1,0 +1,159 @@
+"""`/v2/{rag,gpt,pa}/query`: the API of chat-core, field by field."""
+
+import uuid
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from pydantic import ValidationError
+from starlette.datastructures import FormData, UploadFile
+from starlette.responses import Response
+
+from ragstone.core.caller import Caller
+from ragstone.core.conversation import conversation_key
+from ragstone.core.errors import RagstoneError
+from ragstone.core.events import Done, Event
+from ragstone.core.tool import Picture
+from ragstone.core.turn import Ask, SearchType
+from ragstone.http import sse
+from ragstone.http.dialects.chat_core.events import Conversation, refused
+from ragstone.http.dialects.chat_core.requests import SessionChatRequest, VisionRequest
+from ragstone.http.dialects.pictures import MOST, MOST_BYTES, picture, pictures
+from ragstone.http.identity import Who, narrowed
+from ragstone.http.openapi import STREAM, documented
+from ragstone.http.opening import opened
+from ragstone.http.responses import Json, Refusal
+from ragstone.service import Service
+from ragstone.telemetry.metrics import Metrics
+
+MULTIPART = "multipart/form-data"
+Room = Annotated[str, Query(max_length=255)]
+
+
+class ChatCoreRoute(APIRoute):
+    """A route whose errors have the document's shape."""
+
+    @staticmethod
+    def refused(refusal: Refusal) -> Response:
+        """`detail` is what a program can tell errors by; a traceback is for the log."""
+        return Json(refused(refusal.message, refusal.code), refusal.status, refusal.headers)
+
+
+_ANSWERS = documented("application/json", STREAM)
+
+
+def router(service: Service, metrics: Metrics) -> APIRouter:
+    """The routes below /v2."""
+    routes = APIRouter(prefix="/v2", tags=["chat-core"], route_class=ChatCoreRoute)
+
+    def answered(ask: Ask, caller: Caller) -> Response:
+        if ask.search_type != "gpt":
+            narrowed(caller, ask.collection)
+        events = metrics.observe(ask, service.ask(ask))
+        return sse.EventStream(_stream(Conversation(ask.search_type), events))
+
+    @routes.post("/rag/query", response_model=None, responses=_ANSWERS)
+    async def rag(body: SessionChatRequest, caller: Who) -> Response:
+        """Answer from documents, as a stream of events."""
+        return answered(body.ask("rag", caller, _id()), caller)
+
+    @routes.post("/gpt/query", response_model=None, responses=_ANSWERS)
+    async def gpt(body: SessionChatRequest, caller: Who) -> Response:
+        """Answer from the conversation alone; takes a chat model."""
+        return answered(body.ask("gpt", caller, _id()), caller)
+
+    @routes.post("/pa/query", response_model=None, responses=_ANSWERS)
+    async def pa(body: SessionChatRequest, caller: Who) -> Response:
+        """Answer from documents and tools over MCP."""
+        return answered(body.ask("pa", caller, _id()), caller)
+
+    @routes.post(
+        "/vision/query", response_model=None, openapi_extra=_vision_body(), responses=_ANSWERS
+    )
+    async def vision(request: Request, caller: Who) -> Response:
+        """Answer about images, by a chat model that can look at them; JSON, or a form with the
+        images as files."""
+        body, seen = await _seen(request)
+        return answered(body.seen(seen, caller, _id()), caller)
+
+    @routes.get("/{search_type}/query", response_model=None)
+    async def tokens(
+        search_type: SearchType, caller: Who, room_id: Room, user_id: Room = ""
+    ) -> Response:
+        """The tokens that a room has taken so far."""
+        here = conversation_key(caller.principal, room_id, user_id)
+        return Json({"tokens": await service.conversations.tokens(here, search_type)})
+
+    return routes
+
+
+def _id() -> str:
+    return str(uuid.uuid4())
+
+
+async def _stream(
+    conversation: Conversation, events: AsyncGenerator[Event, None]
+) -> AsyncGenerator[bytes, None]:
+    """The answer as events; raises what fails before the first of them."""
+    started = False
+    try:
+        async with aclosing(opened(events)) as source:
+            async for event in source:
+                started = True
+                for item in conversation.events(event):
+                    yield sse.encode(item)
+                if isinstance(event, Done):
+                    yield sse.encode(conversation.done(event.turn))
+    except RagstoneError as error:
+        if not started:
+            raise
+        yield sse.encode(conversation.failed(error))
+
+
+async def _seen(request: Request) -> tuple[VisionRequest, tuple[Picture, ...]]:
+    """The request and its images; raises RequestValidationError, InputError, TooLarge."""
+    if request.headers.get("content-type", "").startswith(MULTIPART):
+        async with request.form(max_files=MOST, max_fields=50, max_part_size=MOST_BYTES) as form:
+            fields, uploads = _fields(form)
+            data = [await upload.read() for upload in uploads]
+        seen = tuple(picture(one) for one in data)
+        return _checked({**fields, "images": ["form"] if seen else []}), seen
+    try:
+        given = await request.json()
+    except ValueError as error:
+        wrong = {"type": "json_invalid", "loc": ("body",), "msg": "invalid JSON"}
+        raise RequestValidationError([wrong]) from error
+    body = _checked(given)
+    return body, pictures(body.images)
+
+
+def _fields(form: FormData) -> tuple[dict[str, Any], list[UploadFile]]:
+    """The fields of a form, of which `metadata_filter_values` may come several times."""
+    uploads = [value for _, value in form.multi_items() if isinstance(value, UploadFile)]
+    fields: dict[str, Any] = {k: v for k, v in form.items() if isinstance(v, str)}
+    if "metadata_filter_values" in fields:
+        fields["metadata_filter_values"] = form.getlist("metadata_filter_values")
+    return fields, uploads
+
+
+def _checked(given: Any) -> VisionRequest:
+    try:
+        return VisionRequest.model_validate(given)
+    except ValidationError as error:
+        found = [{**one, "loc": ("body", *one["loc"])} for one in error.errors(include_url=False)]
+        raise RequestValidationError(found) from error
+
+
+def _vision_body() -> dict[str, Any]:
+    """What /v2/vision/query takes, for OpenAPI: it is read by hand, as it comes in two forms."""
+    schema = VisionRequest.model_json_schema()
+    form = {**schema, "properties": {**schema["properties"]}}
+    form["properties"]["images"] = {
+        "type": "array",
+        "items": {"type": "string", "format": "binary"},
+    }
+    content = {"application/json": {"schema": schema}, MULTIPART: {"schema": form}}
+    return {"requestBody": {"required": True, "content": content}}

@@ -1,0 +1,1 @@
+"""The dialect of chats with documents of their own."""

@@ -1,0 +1,139 @@
+"""The documents of a chat: taken in durably, listed and forgotten."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+from fastapi import UploadFile
+
+from ragstone.access.uploads import check_type
+from ragstone.core.caller import LOCAL, Caller
+from ragstone.core.errors import RagstoneError, UnknownCollection
+from ragstone.core.records import Document
+from ragstone.ingest.formats.types import SUPPORTED
+from ragstone.ingest.handed import Spool, plain_name
+from ragstone.service import Handed, IngestRequest, Progress, Service
+
+Object = dict[str, Any]
+
+PAGE = 100_000
+
+
+class ChatDocuments:
+    """Only who gave a document, and who has the same user, can read it.
+
+    What is uploaded is kept in the spool below `data` until it is indexed; `types` are the endings
+    that may be, all that can be read if there are none.
+    """
+
+    def __init__(self, service: Service, data: Path, types: Sequence[str] = ()) -> None:
+        self._service = service
+        self._types = types
+        self._spool = Spool(data)
+
+    async def add(self, caller: Caller, collection: str, files: Sequence[UploadFile]) -> Object:
+        """Index files: what was uploaded, and what failed with the reason."""
+        failed: list[Object] = []
+        handed: dict[str, Handed] = {}
+        for file in files:
+            name = plain_name(file.filename or "")
+            try:
+                one = await self._handed(caller, collection, name, file)
+            except RagstoneError as error:
+                failed.append({"name": name, "error": error.message})
+                continue
+            if one is None:
+                failed.append({"name": name, "error": _unreadable(name)})
+                continue
+            if one.path in handed:
+                await asyncio.to_thread(self._spool.drop, handed[one.path].file)
+            handed[one.path] = one
+        if not handed:
+            return {"uploaded": [], "failed": failed}
+        end = await self._ingested(caller, collection, tuple(handed.values()))
+        reasons = {failure.path: failure.reason for failure in end.failed}
+        if end.error:
+            reasons = dict.fromkeys(handed, end.error)
+        failed += [{"name": _name(path), "error": reason} for path, reason in reasons.items()]
+        known = {d.path: d for d in await self._documents(caller, collection)}
+        there = [known[path] for path in handed if path in known and path not in reasons]
+        return {"uploaded": [_uploaded(document) for document in there], "failed": failed}
+
+    async def listed(self, caller: Caller, collection: str) -> list[Object]:
+        """Every document; none of a chat that has none."""
+        found = await self._documents(caller, collection)
+        return [
+            {
+                **_uploaded(document),
+                "status": document.status,
+                "error": document.error,
+                "size": document.size,
+                "pages": document.pages,
+                "modified": document.modified,
+            }
+            for document in found
+        ]
+
+    async def remove(self, caller: Caller, collection: str, name: str) -> int:
+        """Forget one by id or name; raises UnknownDocument, UnknownCollection."""
+        known = await self._service.documents(caller.principal, collection, limit=PAGE)
+        ids = [d.id for d in known if name in (d.id, _name(d.path))]
+        return await self._service.delete(caller.principal, collection, ids or [name])
+
+    async def clear(self, caller: Caller, collection: str) -> int:
+        """Forget all of the caller's; an admin's request also drops the collection."""
+        found = await self._documents(caller, collection)
+        try:
+            if caller.may("admin"):
+                return await self._service.delete(caller.principal, collection)
+            ids = [document.id for document in found]
+            return await self._service.delete(caller.principal, collection, ids) if ids else 0
+        except UnknownCollection:
+            return 0
+
+    async def _handed(
+        self, caller: Caller, collection: str, name: str, file: UploadFile
+    ) -> Handed | None:
+        """The upload in the spool; None if its type cannot be read. Raises WrongType."""
+        check_type(name, self._types)
+        if not name.lower().endswith(SUPPORTED):
+            return None
+        kept = await asyncio.to_thread(self._spool.add, file.file, name)
+        user = caller.principal.user
+        path = f"/{name}" if caller == LOCAL else f"/{plain_name(user) or 'user'}/{name}"
+        return Handed(kept, path, f"upload:{collection}{path}", allowed=(f"user:{user}",))
+
+    async def _ingested(
+        self, caller: Caller, collection: str, handed: tuple[Handed, ...]
+    ) -> Progress:
+        """The end of the job; it goes on if nobody waits for it any more."""
+        request = IngestRequest(
+            collection=collection, tenant=caller.principal.tenant, handed=handed
+        )
+        end = Progress("", error="The documents were not indexed; the log may say why.")
+        async with aclosing(self._service.ingest(request)) as job:
+            async for progress in job:
+                end = progress
+        return end
+
+    async def _documents(self, caller: Caller, collection: str) -> list[Document]:
+        try:
+            return await self._service.documents(caller.principal, collection, limit=PAGE)
+        except UnknownCollection:
+            return []
+
+
+def _uploaded(document: Document) -> Object:
+    return {"id": document.id, "name": _name(document.path), "chunk_count": document.chunks}
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _unreadable(name: str) -> str:
+    if not name:
+        return "The file has no name. Give it one with an ending that says what it is."
+    return f"{name} is of a type that cannot be read. Use one of {', '.join(SUPPORTED)}."

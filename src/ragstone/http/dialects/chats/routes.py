@@ -1,0 +1,190 @@
+"""`/chat/{chat_id}`: the RAG Pipeline V5, with the documents of each chat in a collection of its
+own."""
+
+import uuid
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, File, Path, Request, UploadFile
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from ragstone.core.answer import Answer
+from ragstone.core.caller import Caller
+from ragstone.core.errors import RagstoneError
+from ragstone.core.events import Done, Event, Token
+from ragstone.core.turn import Ask, Passage, Turn
+from ragstone.http import sse
+from ragstone.http.dialects.chats.documents import ChatDocuments
+from ragstone.http.identity import Who, at_least, narrowed
+from ragstone.http.openapi import STREAM, documented
+from ragstone.http.responses import Json, unless_left, well_formed
+from ragstone.http.streaming import or_refusal, streamed
+from ragstone.language.language import detect
+from ragstone.language.no_answer import no_answer
+from ragstone.service import Service
+from ragstone.service.wire import source
+from ragstone.settings import Settings
+from ragstone.telemetry.metrics import Metrics
+
+Object = dict[str, Any]
+
+MOST_FILES = 100
+
+ChatId = Annotated[
+    str,
+    Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$", description="Letters, digits, . _ and -."),
+]
+Text = Annotated[str, AfterValidator(well_formed)]
+
+
+class ChatsMessage(BaseModel):
+    """The body of POST /chat/{chat_id}/stream."""
+
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
+
+    message: Text = Field(min_length=1, max_length=20_000)
+    session_id: Text | None = Field(
+        None, min_length=1, max_length=128, description="Whose memory it is; else the chat's."
+    )
+
+    def ask(self, chat_id: str, caller: Caller) -> Ask:
+        """The question; raises UnknownCollection."""
+        collection = collection_of(chat_id)
+        narrowed(caller, collection)
+        return Ask(
+            question=self.message,
+            principal=caller.principal,
+            collection=collection,
+            room=f"session_{self.session_id or chat_id}",
+            id=f"chat-{uuid.uuid4().hex}",
+        )
+
+
+class ChatStream:
+    """token, sources, done: what the stream says."""
+
+    def __init__(self, session: str) -> None:
+        self._session = session
+        self._spoke = False
+
+    def said(self, event: Event) -> list[Object]:
+        """`streaming.Transcript`."""
+        match event:
+            case Token(text):
+                self._spoke = True
+                return [{"type": "token", "content": text}]
+            case Done(turn):
+                answer = turn.answer or Answer()
+                unsaid = [] if self._spoke or not answer.text else [answer.text]
+                return [
+                    *({"type": "token", "content": text} for text in unsaid),
+                    {"type": "sources", "sources": _sources(turn)},
+                    {
+                        "type": "done",
+                        "is_grounded": is_grounded(turn),
+                        "groundedness_score": answer.groundedness_score,
+                        "session_id": self._session,
+                    },
+                ]
+        return []
+
+    def failed(self, error: RagstoneError) -> Object:
+        """`streaming.Transcript`."""
+        return {
+            "type": "error",
+            "content": error.message,
+            "code": error.code,
+            "retry": error.retry,
+        }
+
+
+def router(service: Service, metrics: Metrics, settings: Settings) -> APIRouter:
+    """The routes below /chat."""
+    routes = APIRouter(prefix="/chat/{chat_id}", tags=["Chats"])
+    documents = ChatDocuments(service, settings.ragstone_data, settings.server.upload_types)
+    editor = [Depends(at_least("editor"))]
+
+    @routes.post("/stream", response_model=None, responses=documented("application/json", STREAM))
+    async def stream(chat_id: ChatId, body: ChatsMessage, caller: Who) -> Response:
+        """Answer a message from the chat's documents as events: token, sources, done."""
+        ask = body.ask(chat_id, caller)
+        refusal = no_answer(settings.rag.no_answer, detect(body.message))
+        events = or_refusal(ask, metrics.observe(ask, service.ask(ask)), refusal)
+        return sse.EventStream(streamed(events, ChatStream(body.session_id or chat_id)))
+
+    @routes.post("/documents", response_model=None, dependencies=editor)
+    async def upload(
+        chat_id: ChatId,
+        request: Request,
+        caller: Who,
+        files: Annotated[list[UploadFile], File(min_length=1, max_length=MOST_FILES)],
+    ) -> Response:
+        """Index files for this chat; one that cannot be read spoils no other. A file of the same
+        name takes the place of the one before."""
+        collection = _reachable(chat_id, caller)
+        return await unless_left(request, _json(documents.add(caller, collection, files)))
+
+    @routes.get("/documents", response_model=None)
+    async def listed(chat_id: ChatId, caller: Who) -> Response:
+        """The chat's documents."""
+        found = await documents.listed(caller, _reachable(chat_id, caller))
+        return Json({"documents": found, "total": len(found)})
+
+    @routes.delete("/documents", response_model=None, dependencies=editor)
+    async def delete_all(chat_id: ChatId, caller: Who) -> Response:
+        """Forget all documents of the chat."""
+        return Json({"deleted": await documents.clear(caller, _reachable(chat_id, caller))})
+
+    @routes.delete("/documents/{document_id}", response_model=None, dependencies=editor)
+    async def delete(
+        chat_id: ChatId, document_id: Annotated[str, Path(max_length=255)], caller: Who
+    ) -> Response:
+        """Forget one document, by its id or its name."""
+        deleted = await documents.remove(caller, _reachable(chat_id, caller), document_id)
+        return Json({"deleted": deleted, "id": document_id})
+
+    return routes
+
+
+def collection_of(chat_id: str) -> str:
+    """The collection of a chat's documents."""
+    return f"chat_{chat_id}"
+
+
+def is_grounded(turn: Turn) -> bool:
+    """The check's verdict; without one, whether the answer cites its sources or claims nothing from
+    any."""
+    answer = turn.answer or Answer()
+    if answer.is_grounded is not None:
+        return answer.is_grounded
+    return answer.refused or not turn.passages or bool(answer.citations)
+
+
+async def _json(body: Any) -> Response:
+    return Json(await body)
+
+
+def _reachable(chat_id: str, caller: Caller) -> str:
+    collection = collection_of(chat_id)
+    narrowed(caller, collection)
+    return collection
+
+
+def _sources(turn: Turn) -> list[Object]:
+    answer = turn.answer or Answer()
+    cited = {citation.number: citation for citation in reversed(answer.citations)}
+    passages = [] if answer.refused else turn.passages
+    return [
+        {
+            **source(passage, cited.get(passage.number)),
+            "id": passage.hit.chunk.chunk_id,
+            "name": _name(passage),
+            "content": passage.text,
+            "chunk_index": passage.hit.chunk.chunk_index,
+        }
+        for passage in passages
+    ]
+
+
+def _name(passage: Passage) -> str:
+    return passage.hit.chunk.path.rpartition("/")[2]

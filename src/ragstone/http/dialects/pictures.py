@@ -1,0 +1,56 @@
+"""Images that clients send: as data URLs or base64, never as addresses to fetch."""
+
+import base64
+import binascii
+import re
+from collections.abc import Sequence
+
+from ragstone.core.errors import InputError, TooLarge
+from ragstone.core.tool import Picture
+from ragstone.language.images import image_type
+
+MOST = 8
+"""Images of one question."""
+
+MOST_BYTES = 10_000_000
+"""Bytes of one image; SERVER__MAX_REQUEST_MB bounds them all."""
+
+_URL = re.compile("(data|https?):", re.IGNORECASE)
+_DATA_URL = re.compile(r"data:[^,]{0,200};base64,")
+
+
+def pictures(given: Sequence[str]) -> tuple[Picture, ...]:
+    """The images of a request; raises InputError and TooLarge.
+
+    Their type is what their bytes say, whatever the client says.
+    """
+    if len(given) > MOST:
+        raise InputError(f"{len(given)} images are too many; send at most {MOST}.")
+    return tuple(_decoded(one) for one in given)
+
+
+def of_urls(given: Sequence[str]) -> tuple[Picture, ...]:
+    """The images of data URLs, bare base64 being none; raises InputError and TooLarge."""
+    if not all(_URL.match(url) for url in given):
+        raise InputError("An image_url needs a url that begins like data:image/png;base64,.")
+    return pictures(given)
+
+
+def picture(data: bytes) -> Picture:
+    """One image from its bytes; raises InputError and TooLarge."""
+    if len(data) > MOST_BYTES:
+        raise TooLarge(f"An image is larger than {MOST_BYTES // 1_000_000} MB; make it smaller.")
+    media_type = image_type(data)
+    if media_type is None:
+        raise InputError("An image is none of PNG, JPEG, GIF and WebP.")
+    return Picture(media_type, base64.b64encode(data).decode())
+
+
+def _decoded(given: str) -> Picture:
+    if given[:8].lower().startswith(("http:", "https:")):
+        raise InputError("Images are not fetched; send the image itself as a data URL.")
+    start = _DATA_URL.match(given)
+    try:
+        return picture(base64.b64decode(given[start.end() if start else 0 :], validate=True))
+    except (binascii.Error, ValueError) as error:
+        raise InputError("An image is no data URL with base64, and no base64.") from error

@@ -1,0 +1,84 @@
+"""What clients of the query pipeline send, and what it means to Ragstone."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from ragstone.core.caller import Caller
+from ragstone.core.errors import InputError
+from ragstone.core.filters import under
+from ragstone.core.turn import Ask, Level, SearchType
+from ragstone.http.dialects.pictures import pictures
+from ragstone.http.responses import well_formed
+
+Text = Annotated[str, AfterValidator(well_formed)]
+Name = Annotated[str, AfterValidator(well_formed), Field(max_length=255)]
+Mode = Literal["chat", "general", "agent", "vision"]
+
+ANSWERED_FROM: dict[Mode, SearchType] = {
+    "chat": "rag",
+    "general": "gpt",
+    "agent": "pa",
+    "vision": "gpt",
+}
+"""What each mode answers from: documents, the conversation alone, documents and tools."""
+
+
+class PipelineRequest(BaseModel):
+    """The body of a chat completion."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    message: Text = Field(description="The user's question.")
+    session_id: Name | None = Field(None, description="The conversation that it belongs to.")
+    mode: Mode = Field("chat", description="Documents, no documents, tools too, or images.")
+    collection_filter: Name | list[Name] | None = Field(
+        None, description="Which collection to search."
+    )
+    folder_id: Annotated[str, AfterValidator(well_formed), Field(max_length=4096)] | None = Field(
+        None, description="A folder of the collection, by its path."
+    )
+    intelligence_level: Level = Field("standard", description="How much work to spend.")
+    temperature_override: float | None = Field(None, ge=0, le=2, description="Sampling.")
+    enable_cot: bool | None = Field(None, description="Whether it is reasoned out first.")
+    enable_verification: bool | None = Field(None, description="Whether the answer is judged.")
+    ensemble_voting: bool | None = Field(None, description="Whether several answers vote.")
+    images: list[str] = Field([], description="For mode vision: data URLs or base64.")
+    stream: bool = Field(False, description="Whether the answer comes as events.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _defaults(cls, given: Any) -> Any:
+        """A field that is null is left out."""
+        if not isinstance(given, dict):
+            return given
+        return {name: value for name, value in given.items() if value is not None}
+
+    def ask(self, caller: Caller, id: str) -> Ask:
+        """The question of this caller; raises InputError, TooLarge."""
+        if self.images and self.mode != "vision":
+            raise InputError("Images are looked at in the mode vision.")
+        if self.mode == "vision" and not self.images:
+            raise InputError("The mode vision needs images: data URLs or base64 in images.")
+        return Ask(
+            question=self.message,
+            principal=caller.principal,
+            collection=self._collection(),
+            level=self.intelligence_level,
+            search_type=ANSWERED_FROM[self.mode],
+            where=under(self.folder_id) if self.folder_id else None,
+            room=self.session_id or None,
+            temperature=self.temperature_override,
+            reasons=self.enable_cot,
+            verifies=self.enable_verification,
+            votes=self.ensemble_voting,
+            pictures=pictures(self.images),
+            id=id,
+        )
+
+    def _collection(self) -> str:
+        named = self.collection_filter
+        names = [named] if isinstance(named, str) else named or []
+        if len(names) > 1:
+            raise InputError("A question is answered from one collection; name one of them.")
+        return (names[0] if names else "") or "default"

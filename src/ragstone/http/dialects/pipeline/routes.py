@@ -1,0 +1,45 @@
+"""Chat completions of the query pipeline: documents, conversation, tools or images, by `mode`."""
+
+import uuid
+from collections.abc import AsyncGenerator
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from ragstone.core.events import Event
+from ragstone.http import sse
+from ragstone.http.dialects.pipeline.answers import RagStream, rag_response
+from ragstone.http.dialects.pipeline.requests import PipelineRequest
+from ragstone.http.identity import Who, narrowed
+from ragstone.http.openapi import STREAM, documented
+from ragstone.http.responses import Json, unless_left
+from ragstone.http.streaming import finished, streamed
+from ragstone.service import Service
+from ragstone.telemetry.metrics import Metrics
+
+
+def router(service: Service, metrics: Metrics) -> APIRouter:
+    """The routes below /api."""
+    routes = APIRouter(prefix="/api", tags=["Query pipeline"])
+
+    answers = documented("application/json", STREAM)
+
+    @routes.post("/v1/chat/completions", response_model=None, responses=answers)
+    @routes.post("/chat/completions", response_model=None, responses=answers)
+    async def create_chat_completion(
+        body: PipelineRequest, request: Request, caller: Who
+    ) -> Response:
+        """Answer a message, streamed or in one piece."""
+        ask = body.ask(caller, str(uuid.uuid4()))
+        if ask.search_type != "gpt":
+            narrowed(caller, ask.collection)
+        events = metrics.observe(ask, service.ask(ask))
+        if body.stream:
+            return sse.EventStream(streamed(events, RagStream()))
+        return await unless_left(request, _whole(events))
+
+    return routes
+
+
+async def _whole(events: AsyncGenerator[Event, None]) -> Response:
+    return Json(rag_response(await finished(events)))

@@ -1,0 +1,162 @@
+"""The site behind Plone's services: indexing on request, and on signed content events."""
+
+import asyncio
+import hashlib
+import hmac
+import json
+import logging
+import re
+import time
+from collections.abc import Mapping
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
+
+from ragstone.core.caller import Caller
+from ragstone.core.errors import InputError, RagstoneError, Unauthorized, Unavailable
+from ragstone.http.identity import narrowed
+from ragstone.service import Service
+from ragstone.settings import Settings
+
+if TYPE_CHECKING:
+    from ragstone.ingest.connectors.plone.client import PloneClient
+    from ragstone.ingest.connectors.plone.sync import PloneSync
+
+log = logging.getLogger(__name__)
+
+Object = dict[str, Any]
+
+TIMESTAMP, SIGNATURE = "x-ragstone-timestamp", "x-ragstone-signature"
+REMOVED = frozenset({"removed", "deleted"})
+EVENTS = REMOVED | {"added", "created", "modified", "moved", "published", "retracted"}
+MOST_SEEN = 100_000
+_UID = re.compile(r"[A-Za-z0-9_-]{1,200}")
+
+
+class PloneSite:
+    """Fetches from the site of the settings; one run over all of it at a time."""
+
+    def __init__(self, service: Service, settings: Settings) -> None:
+        self._service = service
+        self._settings = settings
+        self._running: asyncio.Task[None] | None = None
+        self._events = SignedEvents(
+            settings.plone.webhook_secret.get_secret_value(), settings.plone.webhook_seconds
+        )
+
+    def reached_by(self, caller: Caller) -> None:
+        """Raise unless the caller may change the site's collection."""
+        narrowed(caller, self._settings.plone.collection, self._settings.plone.tenant)
+
+    async def index(self, uid: str, queue: bool) -> Object:
+        """Fetch one object and index it, or queue that; one that is gone is forgotten."""
+        async with aclosing(self._client()) as client:
+            done = await self._sync(client).one(uid, wait=not queue)
+        if done.deleted or not done.total:
+            return {"status": "removed", "uid": uid}
+        if done.failed:
+            return {"status": "failed", "uid": uid, "error": done.failed[0].reason}
+        return {"status": "queued" if queue else "indexed", "uid": uid}
+
+    async def index_all(self) -> Object:
+        """Begin a run over the whole site, unless one goes on; how much there is to do."""
+        async with aclosing(self._client()) as client:
+            count = await client.count()
+        if self._running is None or self._running.done():
+            self._running = asyncio.create_task(self._run())
+        types = list(self._settings.plone.content_types)
+        return {"status": "queued", "queued_count": count, "content_types": types}
+
+    def verified(self, headers: Mapping[str, str], body: bytes) -> Object:
+        """The event of a webhook; raises Unauthorized, InputError."""
+        return self._events.verified(headers, body)
+
+    async def event(self, event: Object) -> Object:
+        """Do what a content event asks for; raises PloneUnavailable, ConfigError."""
+        uid = event["uid"]
+        if event["event"] not in REMOVED:
+            return await self.index(uid, queue=True)
+        async with aclosing(self._client()) as client:
+            return {
+                "status": "removed",
+                "uid": uid,
+                "deleted": await self._sync(client).forget(uid),
+            }
+
+    async def _run(self) -> None:
+        try:
+            async with aclosing(self._client()) as client:
+                async for done in self._sync(client).run(full=True):
+                    log.info("Plone: %d of %s objects", done.seen, done.total)
+        except RagstoneError as error:
+            log.warning("The run over the Plone site ended early: %s", error)
+        except Exception:
+            log.exception("The run over the Plone site broke")
+
+    def _client(self) -> "PloneClient":
+        from ragstone.ingest.connectors.plone.client import PloneClient
+
+        return PloneClient(self._settings.plone)
+
+    def _sync(self, client: "PloneClient") -> "PloneSync":
+        from ragstone.ingest.connectors.plone.sync import PloneSync
+
+        settings = self._settings
+        return PloneSync(self._service, client, settings.plone, settings.ragstone_data)
+
+
+class SignedEvents:
+    """Lets an event pass once: signed with the secret, and not older than `seconds`.
+
+    The signature is the HMAC-SHA256 of the timestamp, a full stop and the body. What was seen is
+    remembered as long as it is fresh; what was signed before this process began might have been
+    seen by the one before it, and has to be signed again.
+    """
+
+    def __init__(self, secret: str, seconds: int) -> None:
+        self._secret = secret.encode()
+        self._seconds = seconds
+        self._began = int(time.time())
+        self._seen: dict[str, int] = {}
+
+    def verified(self, headers: Mapping[str, str], body: bytes) -> Object:
+        """The event; raises Unauthorized, Unavailable where too much comes, InputError."""
+        if not self._secret:
+            raise Unauthorized("Content events are not taken: set PLONE__WEBHOOK_SECRET.")
+        stamp, given = headers.get(TIMESTAMP, ""), headers.get(SIGNATURE, "")
+        signature = sign(self._secret, stamp, body)
+        if not hmac.compare_digest(given.encode("utf-8", "replace"), signature.encode()):
+            raise Unauthorized("The event's signature does not hold. Check the secret.")
+        self._take(
+            int(stamp) if stamp.isascii() and stamp.isdigit() and len(stamp) < 12 else 0, signature
+        )
+        return _event(body)
+
+    def _take(self, at: int, signature: str) -> None:
+        now = int(time.time())
+        if abs(now - at) > self._seconds or at < self._began:
+            raise Unauthorized("The event is too old, or of the future. Sign it again.")
+        self._seen = {one: until for one, until in self._seen.items() if until >= now}
+        if signature in self._seen:
+            raise Unauthorized("The event was taken already; a replay is refused.")
+        if len(self._seen) >= MOST_SEEN:
+            raise Unavailable("Too many events at once. Send it again later.", self._seconds)
+        self._seen[signature] = at + self._seconds
+
+
+def sign(secret: bytes, stamp: str, body: bytes) -> str:
+    """The signature header of an event."""
+    text = stamp.encode("utf-8", "replace") + b"." + body
+    return f"sha256={hmac.new(secret, text, hashlib.sha256).hexdigest()}"
+
+
+def _event(body: bytes) -> Object:
+    try:
+        event = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise InputError("The event is not valid JSON.") from error
+    uid, kind = (event.get("uid"), event.get("event")) if isinstance(event, dict) else ("", "")
+    if not isinstance(uid, str) or not _UID.fullmatch(uid):
+        raise InputError("uid: it must be the UID of an object.")
+    if kind not in EVENTS:
+        raise InputError(f"event: it must be one of {', '.join(sorted(EVENTS))}.")
+    return {"uid": uid, "event": kind}

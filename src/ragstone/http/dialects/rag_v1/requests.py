@@ -1,0 +1,156 @@
+"""What clients of the VoiceHelper document send to `/api/v1/rag`, and what it means here."""
+
+import logging
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from ragstone.core.caller import Caller
+from ragstone.core.errors import InputError
+from ragstone.core.tool import Tool
+from ragstone.core.turn import Ask, Mode, Rewriting, SearchOptions
+from ragstone.http.identity import narrowed
+from ragstone.http.responses import well_formed
+
+log = logging.getLogger(__name__)
+
+DEFAULT = "default"
+METHODS: dict[str, Rewriting] = {"multi": "multi", "hyde": "hyde", "none": "none"}
+MODE_REWRITES: dict[Mode, Rewriting] = {"advanced": "multi"}
+MOST_QUERIES = 50
+
+
+def _said(text: str) -> str:
+    if not text.strip():
+        raise ValueError("it is empty; write what you want to know")
+    return well_formed(text)
+
+
+Query = Annotated[str, AfterValidator(_said), Field(min_length=1, max_length=5000)]
+ShortQuery = Annotated[str, AfterValidator(_said), Field(min_length=1, max_length=2000)]
+Id = Annotated[str, AfterValidator(well_formed), Field(min_length=1, max_length=64)]
+Name = Annotated[str, AfterValidator(well_formed), Field(min_length=1, max_length=255)]
+Collection = Annotated[Name | None, Field(description="Which documents to answer from.")]
+
+
+class _Request(BaseModel):
+    """Unknown fields are ignored, so that newer clients can ask an older server."""
+
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
+
+
+class FunctionSpec(_Request):
+    """A function that the model may call, as OpenAI's API spells it."""
+
+    name: str = Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")
+    description: Annotated[str, AfterValidator(well_formed)] = Field("", max_length=4096)
+    parameters: dict[str, Any] = Field({"type": "object", "properties": {}})
+
+
+class FunctionName(_Request):
+    """The one function that must be called."""
+
+    name: str = Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")
+
+
+class _How(_Request):
+    """What queries of a batch share."""
+
+    tenant_id: Name | None = Field(None, description="Narrows; never widens what may be read.")
+    rewrite_method: Name = Field("multi", description="multi, hyde or none.")
+    top_k: int = Field(10, ge=1, le=50, description="Passages for each query.")
+    include_citations: bool = Field(True, description="Whether to return the sources cited.")
+    collection: Collection = None
+
+
+class RagRequest(_How):
+    """The body of POST /api/v1/rag/generate and /generate/stream."""
+
+    query: Query
+    stream: bool = Field(False, description="Whether to answer as /generate/stream does.")
+    functions: list[FunctionSpec] | None = Field(None, max_length=64)
+    function_call: str | FunctionName | None = None
+
+    def ask(self, caller: Caller, id: str, streamed: bool = False) -> Ask:
+        """The question. A stream that names no method is not rewritten, so that it begins sooner.
+
+        Raises Forbidden, UnknownCollection, InputError.
+        """
+        collection = self.collection or DEFAULT
+        principal = narrowed(caller, collection, self.tenant_id)
+        plain = streamed and "rewrite_method" not in self.model_fields_set
+        return Ask(
+            question=self.query,
+            principal=principal,
+            collection=collection,
+            top_k=self.top_k,
+            wanted=SearchOptions(rewrite="none" if plain else _method(self.rewrite_method)),
+            tools=self._offered(),
+            tool_choice=self._choice(),
+            id=id,
+        )
+
+    def _offered(self) -> tuple[Tool, ...]:
+        """The functions that may be called."""
+        if self.function_call == "none":
+            return ()
+        return tuple(Tool(f.name, f.description, f.parameters) for f in self.functions or ())
+
+    def _choice(self) -> str:
+        """required, the name of a function, or nothing; raises InputError."""
+        given = self.function_call
+        choice = given.name if isinstance(given, FunctionName) else given or "auto"
+        if not self.functions or choice in ("auto", "none"):
+            return ""
+        if choice != "required" and choice not in {one.name for one in self.functions}:
+            raise InputError("function_call names none of the functions.")
+        return choice
+
+
+class BatchRequest(_How):
+    """The body of POST /api/v1/rag/batch: texts, or bodies of /generate; what is set beside them
+    holds for those that do not say otherwise."""
+
+    queries: list[Any] = Field(min_length=1, max_length=MOST_QUERIES)
+
+    def request(self, query: Any) -> RagRequest:
+        """One of them; raises pydantic's ValidationError."""
+        shared = {name: getattr(self, name) for name in self.model_fields_set - {"queries"}}
+        own = query if isinstance(query, dict) else {"query": query}
+        return RagRequest.model_validate({**shared, **own})
+
+
+class QueryRequest(_Request):
+    """The body of POST /api/v1/rag/query and /query-stream."""
+
+    query: ShortQuery
+    conversation_id: Id | None = Field(None, description="Whose history the question belongs to.")
+    tenant_id: Id | None = Field(None, description="Narrows; never widens what may be read.")
+    mode: Literal["simple", "advanced", "precise"] = "simple"
+    top_k: int = Field(5, ge=1, le=20, description="Passages to answer from.")
+    temperature: float = Field(0.7, ge=0, le=2)
+    include_sources: bool = Field(True, description="Whether to return sources and citations.")
+    collection: Collection = None
+
+    def ask(self, caller: Caller, id: str) -> Ask:
+        """The question; raises Forbidden, UnknownCollection."""
+        collection = self.collection or DEFAULT
+        principal = narrowed(caller, collection, self.tenant_id)
+        return Ask(
+            question=self.query,
+            principal=principal,
+            collection=collection,
+            mode=self.mode,
+            top_k=self.top_k,
+            wanted=SearchOptions(rewrite=MODE_REWRITES.get(self.mode)),
+            room=self.conversation_id,
+            temperature=self.temperature,
+            id=id,
+        )
+
+
+def _method(name: str) -> Rewriting:
+    method = METHODS.get(name)
+    if method is None:
+        log.warning("The rewrite_method %.50r is unknown; the query is not rewritten", name)
+    return method or "none"

@@ -1,0 +1,188 @@
+"""`/api/v1/rag`: the RAG engine of the VoiceHelper document, field by field."""
+
+import asyncio
+import logging
+import time
+import uuid
+from collections.abc import AsyncGenerator, Coroutine
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.routing import APIRoute
+from pydantic import ValidationError
+from starlette.responses import Response
+
+from ragstone.core.caller import Caller
+from ragstone.core.errors import InputError, ModelUnavailable, RagstoneError
+from ragstone.core.events import Event
+from ragstone.core.turn import Ask
+from ragstone.http import sse
+from ragstone.http.dialects.rag_v1 import answers
+from ragstone.http.dialects.rag_v1.requests import BatchRequest, QueryRequest, RagRequest
+from ragstone.http.identity import Who
+from ragstone.http.openapi import STREAM, documented
+from ragstone.http.ops import checks
+from ragstone.http.responses import Json, Refusal, unless_left
+from ragstone.http.streaming import finished, or_refusal, streamed
+from ragstone.service import Service
+from ragstone.telemetry.metrics import Metrics
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 8
+"""Queries of a batch that are answered at a time."""
+
+
+class RagRoute(APIRoute):
+    """A route whose errors are those of a FastAPI service, with ours beside them.
+
+    422 for what is wrong with a request, 503 where nothing can be searched, 504 for what takes too
+    long, and 500 where the chat model fails.
+    """
+
+    @staticmethod
+    def refused(refusal: Refusal) -> Response:
+        """The refusal with the status that the document states."""
+        status = refusal.status
+        if isinstance(refusal.error, ModelUnavailable):
+            status = 500
+        elif status == 400:
+            status = 422
+        error = {"code": refusal.code, "message": refusal.message, "retry": refusal.retry}
+        detail = [_printable(one) for one in refusal.details] or refusal.message
+        return Json({"detail": detail, "error": error}, status, refusal.headers)
+
+
+class RagEngine:
+    """Answers the requests of the document by the service."""
+
+    def __init__(self, service: Service, metrics: Metrics) -> None:
+        self._service = service
+        self._metrics = metrics
+
+    async def generated(self, body: RagRequest, caller: Caller) -> dict[str, Any]:
+        """An answer in one piece, or the call of a function."""
+        started, ask = time.perf_counter(), body.ask(caller, _id())
+        if body.functions:
+            turn = await self._service.function_calling(ask)
+        else:
+            turn = await finished(self._events(ask, body.collection))
+        return answers.whole(turn, time.perf_counter() - started, body.include_citations)
+
+    def generating(self, body: RagRequest, caller: Caller) -> Response:
+        """The same as events."""
+        if body.functions:
+            raise InputError("Functions are answered in one piece: use /generate, not streamed.")
+        events = self._events(body.ask(caller, _id(), streamed=True), body.collection)
+        return sse.EventStream(streamed(events, answers.GenerateStream(body.include_citations)))
+
+    async def queried(self, body: QueryRequest, caller: Caller) -> dict[str, Any]:
+        """An answer in a conversation."""
+        started, ask = time.perf_counter(), body.ask(caller, _id())
+        turn = await finished(self._events(ask, body.collection))
+        return answers.queried(turn, body, time.perf_counter() - started)
+
+    def querying(self, body: QueryRequest, caller: Caller) -> Response:
+        """The same as events."""
+        events = self._events(body.ask(caller, _id()), body.collection)
+        return sse.EventStream(streamed(events, answers.QueryStream(body), end=sse.DONE))
+
+    async def batch(self, body: BatchRequest, caller: Caller) -> dict[str, Any]:
+        """The answers of all queries in their order, some at a time."""
+        turns = asyncio.Semaphore(AT_ONCE)
+
+        async def in_turn(query: Any) -> dict[str, Any]:
+            async with turns:
+                return await self._one(body, query, caller)
+
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(in_turn(query)) for query in body.queries]
+        results = [task.result() for task in tasks]
+        failed = sum("error" in result for result in results)
+        return {"results": results, "total": len(results), "failed": failed}
+
+    async def _one(self, body: BatchRequest, query: Any, caller: Caller) -> dict[str, Any]:
+        """One query of a batch; whatever is wrong with it is said in its own place."""
+        text = query.get("query") if isinstance(query, dict) else query
+        said = {"query": text if isinstance(text, str) else None}
+        try:
+            return {**said, **await self.generated(body.request(query), caller)}
+        except ValidationError as error:
+            return {**said, "error": _first(error), "code": InputError.code}
+        except RagstoneError as error:
+            return {**said, "error": error.message, "code": error.code}
+        except Exception:
+            log.exception("A query of a batch broke")
+            broken = "Something broke inside Ragstone; the log says what."
+            return {**said, "error": broken, "code": RagstoneError.code}
+
+    def _events(self, ask: Ask, named: str | None) -> AsyncGenerator[Event, None]:
+        """The answer; only a collection that the client named must exist."""
+        events = self._metrics.observe(ask, self._service.ask(ask))
+        return events if named else or_refusal(ask, events, answers.NOTHING_FOUND)
+
+
+def router(service: Service, metrics: Metrics) -> APIRouter:
+    """The routes below /api/v1/rag."""
+    routes = APIRouter(prefix="/api/v1/rag", tags=["RAG engine (rag_v1)"], route_class=RagRoute)
+    engine = RagEngine(service, metrics)
+
+    @routes.post("/generate", response_model=None, responses=documented("application/json", STREAM))
+    async def generate(body: RagRequest, request: Request, caller: Who) -> Response:
+        """Answer a query in one piece, or let the chat model call a function."""
+        if body.stream:
+            return engine.generating(body, caller)
+        return await unless_left(request, _json(engine.generated(body, caller)))
+
+    @routes.post(
+        "/generate/stream", response_model=None, responses=documented("application/json", STREAM)
+    )
+    async def generate_stream(body: RagRequest, caller: Who) -> Response:
+        """Answer a query as events: context, chunk, citations, done."""
+        return engine.generating(body, caller)
+
+    @routes.post("/batch", response_model=None)
+    async def batch(body: BatchRequest, request: Request, caller: Who) -> Response:
+        """Answer up to 50 queries; one that fails has an `error` and spoils no other."""
+        return await unless_left(request, _json(engine.batch(body, caller)))
+
+    @routes.post("/query", response_model=None)
+    async def query(body: QueryRequest, request: Request, caller: Who) -> Response:
+        """Answer a query of a conversation."""
+        return await unless_left(request, _json(engine.queried(body, caller)))
+
+    @routes.post(
+        "/query-stream", response_model=None, responses=documented("application/json", STREAM)
+    )
+    async def query_stream(body: QueryRequest, caller: Who) -> Response:
+        """The same as events: query_rewritten, documents_retrieved, generation_start, token,
+        generation_complete, and a last line [DONE]."""
+        return engine.querying(body, caller)
+
+    @routes.get("/health", response_model=None)
+    async def health() -> Response:
+        """Whether a query would be answered; 503 names what does not work."""
+        found, fine = await checks(service)
+        status = "healthy" if fine else "unhealthy"
+        body = {"status": status, "service": "rag-engine", "checks": found}
+        return Json(body, 200 if fine else 503)
+
+    return routes
+
+
+async def _json(body: Coroutine[Any, Any, dict[str, Any]]) -> Response:
+    return Json(await body)
+
+
+def _id() -> str:
+    return f"rag-{uuid.uuid4().hex}"
+
+
+def _first(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    where = ".".join(str(part) for part in first["loc"])[:100]
+    return f"{where}: {first['msg'].removeprefix('Value error, ')}."
+
+
+def _printable(detail: dict[str, Any]) -> dict[str, Any]:
+    return {**detail, "loc": [str(part)[:100] for part in detail["loc"]]}

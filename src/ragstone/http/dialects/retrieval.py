@@ -1,0 +1,174 @@
+"""A retrieval service: VoiceHelper's `/api/v1/retrieval` and chat-core's knowledge base (KDB)."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Request
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from ragstone.core.caller import Caller
+from ragstone.core.errors import InputError
+from ragstone.core.filters import And, AnyOf, Filter, Or, Range, eq, under
+from ragstone.core.foreign_passages import to_kdb
+from ragstone.core.turn import Ask, Hit, SearchOptions, Strategy
+from ragstone.http.identity import Who, narrowed
+from ragstone.http.responses import Json, unless_left, well_formed
+from ragstone.service import Service
+
+Text = Annotated[str, AfterValidator(well_formed), Field(min_length=1, max_length=20_000)]
+Name = Annotated[str, AfterValidator(well_formed), Field(max_length=255)]
+Value = str | int | float | bool
+
+PARAGRAPH_TOP_K = 100
+
+FIELDS = {"document_id": "document_id", "media_type": "media_type", "kind": "kind"}
+"""What a filter may name besides `path`, `folder`, `modified_after` and `modified_before`; any
+other name is a key of the documents' metadata."""
+
+
+class _Request(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class RetrieveRequest(_Request):
+    """The body of POST /api/v1/retrieval/retrieve and /hybrid_search."""
+
+    query: Text
+    top_k: int = Field(10, ge=1, le=1000, description="Passages to return.")
+    mode: Literal["hybrid", "vector", "dense", "bm25"] = Field("hybrid")
+    tenant_id: Name | None = Field(None, description="Narrows; never widens what may be read.")
+    rerank: bool = Field(
+        True, strict=True, description="Whether the best candidates are compared again."
+    )
+    filters: dict[str, Value | list[Value]] | None = None
+    collection: Name = Field("default", description="Which documents to search.")
+    cache: bool = Field(True, strict=True, description="Whether an equal query's passages will do.")
+
+    def ask(self) -> Ask:
+        """The search."""
+        modes: dict[str, Strategy] = {"vector": "dense", "dense": "dense", "bm25": "bm25"}
+        parts = [_condition(name, value) for name, value in (self.filters or {}).items()]
+        if self.tenant_id is not None:
+            parts.append(eq("tenant", self.tenant_id))
+        return Ask(
+            question=self.query,
+            collection=self.collection,
+            strategy=modes.get(self.mode),
+            top_k=self.top_k,
+            where=And(tuple(parts)) if parts else None,
+            wanted=SearchOptions(rerank=None if self.rerank else False),
+            cache=self.cache,
+        )
+
+
+class SearchRerankRequest(_Request):
+    """The body of POST /api/v1/document/search_rerank."""
+
+    collection_name: Name
+    query: Text
+    use_paragraph: bool = Field(False, description="Return paragraphs instead of chunks.")
+    metadata_filter_key: Name | None = None
+    match_values: list[Value] | None = None
+    top_k: int = Field(PARAGRAPH_TOP_K, ge=1, le=1000, description="Passages to return.")
+
+    def ask(self) -> Ask:
+        """The search."""
+        where: Filter | None = None
+        if self.metadata_filter_key and self.match_values:
+            where = AnyOf(f"metadata.{self.metadata_filter_key}", tuple(self.match_values))
+        return Ask(
+            question=self.query,
+            collection=self.collection_name,
+            top_k=self.top_k,
+            where=where,
+            wanted=SearchOptions(unit="paragraph" if self.use_paragraph else None),
+        )
+
+
+def router(service: Service) -> APIRouter:
+    """The routes below /api/v1/retrieval, and the knowledge base's search."""
+    routes = APIRouter(prefix="/api/v1", tags=["Retrieval"])
+
+    @routes.post("/retrieval/retrieve", response_model=None)
+    @routes.post("/retrieval/hybrid_search", response_model=None)
+    async def retrieve(body: RetrieveRequest, request: Request, caller: Who) -> Response:
+        """The passages for a query, best first."""
+        return await unless_left(request, _retrieved(service, _ask(body, caller)))
+
+    @routes.get("/retrieval/health", response_model=None)
+    async def health() -> Response:
+        """Whether a search would work."""
+        await service.ready()
+        return Json({"status": "healthy", "service": "retrieval"})
+
+    @routes.post("/document/search_rerank", response_model=None)
+    async def search_rerank(body: SearchRerankRequest, request: Request, caller: Who) -> Response:
+        """The paragraphs or chunks for a query, as chat-core's retriever reads them."""
+        return await unless_left(request, _paragraphs(service, _ask(body, caller)))
+
+    return routes
+
+
+def _ask(body: RetrieveRequest | SearchRerankRequest, caller: Caller) -> Ask:
+    """The search, for the caller."""
+    ask = replace(body.ask(), principal=caller.principal)
+    narrowed(caller, ask.collection)
+    return ask
+
+
+async def _retrieved(service: Service, ask: Ask) -> Response:
+    found = await service.search(ask)
+    documents = [_document(hit) for hit in found.hits]
+    answer = {"documents": documents, "query": ask.question, "total": len(documents)}
+    return Json({**answer, "corrected_query": found.corrected} if found.corrected else answer)
+
+
+async def _paragraphs(service: Service, ask: Ask) -> Response:
+    found = await service.search(ask)
+    return Json([to_kdb(hit) for hit in found.hits])
+
+
+def _document(hit: Hit) -> dict[str, Any]:
+    chunk = hit.chunk
+    return {
+        "chunk_id": chunk.chunk_id,
+        "document_id": chunk.document_id,
+        "content": chunk.text,
+        "score": hit.score,
+        "metadata": {
+            **chunk.metadata,
+            "title": chunk.title,
+            "filename": chunk.path.rsplit("/", 1)[-1],
+            "path": chunk.path,
+            "page": chunk.page,
+            "section": list(chunk.section),
+            "similarity": hit.similarity,
+            "rerank_score": hit.rerank,
+        },
+    }
+
+
+def _condition(name: str, value: Value | list[Value]) -> Filter:
+    values = tuple(value) if isinstance(value, list) else (value,)
+    if name in ("path", "folder"):
+        return Or(tuple(under(str(one)) for one in values))
+    if name == "modified_after":
+        return Range("modified", min(_seconds(name, one) for one in values), None)
+    if name == "modified_before":
+        return Range("modified", None, max(_seconds(name, one) for one in values))
+    return AnyOf(FIELDS.get(name, f"metadata.{name}"), values)
+
+
+def _seconds(name: str, value: Value) -> float:
+    """A time as seconds since 1970, from that or from ISO 8601 (UTC unless it says otherwise)."""
+    if isinstance(value, int | float):
+        return float(value)
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError as error:
+        raise InputError(
+            f"filters.{name} is no time: write it like 2026-01-31 or as seconds since 1970."
+        ) from error
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

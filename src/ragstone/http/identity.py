@@ -1,0 +1,69 @@
+"""Who sends a request: what the routes know of it, and how a route asks for a role.
+
+What routes depend on is `async`, here and elsewhere, because FastAPI runs the rest on threads.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from ragstone.core.caller import LOCAL, Caller, Role
+from ragstone.core.errors import Forbidden, Unauthorized, UnknownCollection
+from ragstone.core.turn import Principal
+
+
+def caller_in(request: Request) -> Caller:
+    """Who sends this request, as `guards.Authenticate` found out.
+
+    Raises Unauthorized where it did not: a route that nothing stands before answers nobody.
+    """
+    caller = getattr(request.state, "caller", None)
+    if not isinstance(caller, Caller):
+        raise Unauthorized("This needs a credential.")
+    return caller
+
+
+async def caller_of(request: Request) -> Caller:
+    """The same, for routes to depend on."""
+    return caller_in(request)
+
+
+Who = Annotated[Caller, Depends(caller_of)]
+"""The parameter of a route that answers for the caller."""
+
+
+def at_least(role: Role) -> Callable[[Caller], Awaitable[None]]:
+    """What lets a request pass only if its caller has `role`."""
+
+    async def check(caller: Who) -> None:
+        if not caller.may(role):
+            raise Forbidden(f"This needs the role {role}; your credential has {caller.role}.")
+
+    return check
+
+
+def narrowed(caller: Caller, collection: str, tenant: str | None = None) -> Principal:
+    """Who asks, within what the credential reaches: a parameter never widens it.
+
+    Only the local user, where there are no credentials, may speak for any tenant. Raises Forbidden
+    for another tenant, UnknownCollection for a collection out of reach, as if it did not exist.
+    """
+    if tenant and tenant != caller.principal.tenant:
+        if caller is not LOCAL:
+            raise Forbidden("Your credential belongs to another tenant; leave tenant_id out.")
+        return replace(caller.principal, tenant=tenant)
+    if not caller.reaches(collection):
+        raise UnknownCollection(collection)
+    return caller.principal
+
+
+def tenant_of(caller: Caller, tenant: str | None) -> str:
+    """The tenant that a request is about: the caller's, or any that the operator names.
+
+    Raises Forbidden for another one's.
+    """
+    if tenant and not caller.operator and tenant != caller.principal.tenant:
+        raise Forbidden("Your credential belongs to another tenant; leave tenant out.")
+    return tenant or caller.principal.tenant

@@ -1,0 +1,1 @@
+"""Ragstone as a server of tools over MCP."""

@@ -1,0 +1,264 @@
+"""What stands before every route: who may call, how much they may send, what is recorded."""
+
+import asyncio
+import hmac
+import ipaddress
+import logging
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from fnmatch import fnmatchcase
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ragstone.access.gate import Gate
+from ragstone.core.caller import Caller
+from ragstone.core.errors import Forbidden, RagstoneError, Unauthorized
+from ragstone.http.identity import Who
+from ragstone.http.responses import CLIENT_LEFT, error_response, response_of
+from ragstone.telemetry.metrics import Metrics
+
+log = logging.getLogger(__name__)
+
+DRAINED = 64_000_000
+"""Bytes over the limit that are read from a body that is too large, and dropped, so that the client
+can finish sending and sees the answer instead of a broken connection."""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address is this machine itself."""
+    if host.lower().rstrip(".") == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+PROBES = ("/health", "/ready")
+"""What a cluster asks by the address of this machine, whatever its name is."""
+
+
+class Observe:
+    """Records every request."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        status = 0
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        started = time.perf_counter()
+        try:
+            await self._app(scope, receive, sending)
+        finally:
+            seconds = time.perf_counter() - started
+            self._metrics.request(_method(scope), _route(scope), status or CLIENT_LEFT, seconds)
+
+
+class Unforeseen:
+    """Turns an exception that nothing foresaw into a plain 500."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = False
+
+        async def sending(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sending)
+        except asyncio.CancelledError:
+            # The server stops, and has waited long enough; its log need not hold a traceback.
+            log.warning("%s %s was cut off", scope["method"], scope["path"])
+        except Exception:
+            if started:
+                raise  # Only a broken connection can tell the client now.
+            log.exception("%s %s broke", scope["method"], scope["path"])
+            message = "Something broke inside Ragstone; the log says what."
+            await error_response(scope["path"], 500, message)(scope, receive, sending)
+
+
+class OnlyFromHere:
+    """Refuses requests that a web page elsewhere made a browser on this machine send.
+
+    The Host header must name this machine (a page's own domain may resolve to 127.0.0.1) or one
+    of `hosts`, and the Origin of anything that is not a plain read this machine or one of
+    `origins`. Where every request needs a credential, which no browser sends by itself, any Host
+    will do unless there are `hosts`, and so will an Origin that is the Host.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        gate: Gate,
+        hosts: Sequence[str] = (),
+        origins: Sequence[str] = (),
+    ) -> None:
+        self._app = app
+        self._gate = gate
+        self._hosts = [host.lower() for host in hosts]
+        self._origins = frozenset(origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            try:
+                refusal = self._refusal(scope, await self._gate.required())
+            except RagstoneError as error:
+                await response_of(scope["path"], error)(scope, receive, send)
+                return
+            if refusal:
+                await error_response(scope["path"], 403, refusal)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    def _refusal(self, scope: Scope, credentials: bool) -> str:
+        headers = Headers(scope=scope)
+        host = _hostname("//" + headers.get("host", ""))
+        if not self._is_ours(host, credentials) and not (credentials and scope["path"] in PROBES):
+            return (
+                "Ragstone does not answer requests for this host name. "
+                "Use localhost, or name it in SERVER__ALLOWED_HOSTS."
+            )
+        origin = headers.get("origin")
+        if origin is None or scope["method"] in ("GET", "HEAD", "OPTIONS"):
+            return ""
+        place = _hostname(origin)
+        if is_loopback(place) or origin in self._origins or "*" in self._origins:
+            return ""
+        if credentials and place and place == host:
+            return ""
+        return (
+            "Ragstone does not answer requests of web pages from other machines, "
+            "unless SERVER__CORS_ORIGINS names them."
+        )
+
+    def _is_ours(self, host: str, credentials: bool) -> bool:
+        if is_loopback(host) or (credentials and host and not self._hosts):
+            return True
+        return any(fnmatchcase(host.lower(), pattern) for pattern in self._hosts)
+
+
+class BodyLimit:
+    """Answers 413 to a body over `limit` bytes, or over `upload` bytes for one with files, whether
+    or not its length was announced."""
+
+    def __init__(self, app: ASGIApp, limit: int, upload: int) -> None:
+        self._app = app
+        self._limits = {False: limit, True: upload}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        announced = headers.get("content-length", "")
+        files = is_upload(headers)
+        limit = self._limits[files]
+        if announced.isdecimal() and (len(announced) >= 20 or int(announced) > limit):
+            await _drain(receive, limit + DRAINED)
+            refusal = error_response(scope["path"], 413, _too_large(limit, files))
+            await refusal(scope, receive, send)
+            return
+        await self._app(scope, self._counting(receive, limit, files), send)
+
+    def _counting(self, receive: Receive, limit: int, files: bool) -> Receive:
+        received = 0
+
+        async def counted() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > limit:
+                if message.get("more_body"):
+                    await _drain(receive, limit + DRAINED)
+                raise HTTPException(413, _too_large(limit, files))
+            return message
+
+        return counted
+
+
+def is_upload(headers: Headers) -> bool:
+    """Whether a request's body holds files."""
+    return headers.get("content-type", "").lower().startswith("multipart/")
+
+
+def _too_large(limit: int, files: bool) -> str:
+    name = "SERVER__MAX_UPLOAD_MB" if files else "SERVER__MAX_REQUEST_MB"
+    return f"The request body is larger than {limit / 1_000_000:g} MB. Send less, or raise {name}."
+
+
+async def _drain(receive: Receive, most: int) -> None:
+    while most > 0:
+        message = await receive()
+        most -= len(message.get("body", b""))
+        if message["type"] != "http.request" or not message.get("more_body"):
+            return
+
+
+def _hostname(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _method(scope: Scope) -> str:
+    known = ("GET", "POST", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE")
+    return scope["method"] if scope["method"] in known else "other"
+
+
+def _route(scope: Scope) -> str:
+    """The route's template: addresses themselves would make a label for every typing error."""
+    return str(getattr(scope.get("route"), "path", "unmatched"))
+
+
+def only_with(token: str) -> Callable[[Request, Caller], Awaitable[None]]:
+    """What lets a request pass only with `token`, or from an admin with a credential.
+
+    The local user has none: whoever else works on this machine can send requests to it too.
+    """
+    expected = f"Bearer {token}".encode()
+
+    async def check(request: Request, caller: Who) -> None:
+        given = request.headers.get("authorization", "").encode()
+        if hmac.compare_digest(given, expected):
+            return
+        if not caller.key:
+            raise Unauthorized(_TOKEN)
+        if not caller.may("admin"):
+            raise Forbidden(f"This needs the role admin; your credential has {caller.role}.")
+
+    return check
+
+
+async def operator_only(caller: Who) -> None:
+    """Lets a request pass only from who can read the data directory."""
+    if caller.operator:
+        return
+    if caller.key:
+        raise Forbidden("This address is for the operator of the server alone.")
+    raise Unauthorized(_TOKEN)
+
+
+_TOKEN = "This address needs the token in the data directory's server.json."  # noqa: S105

@@ -1,0 +1,109 @@
+"""The OpenAPI document: what FastAPI finds in the routes, and what they all have in common."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fastapi import FastAPI
+
+from ragstone.http.responses import OPENAI_PREFIX
+
+STREAM = "text/event-stream"
+ERRORS: Mapping[str, Any] = {
+    "Error": {
+        "type": "object",
+        "required": ["error"],
+        "properties": {
+            "error": {
+                "type": "object",
+                "required": ["code", "message", "retry"],
+                "properties": {
+                    "code": {"type": "string", "description": "Stable, for programs."},
+                    "message": {"type": "string", "description": "A sentence for a person."},
+                    "retry": {"type": "boolean", "description": "Whether a retry may help."},
+                },
+            }
+        },
+    },
+    "ChatCoreError": {
+        "type": "object",
+        "required": ["type", "content", "detail"],
+        "properties": {
+            "type": {"const": "error"},
+            "content": {"type": "string"},
+            "detail": {"type": "string"},
+        },
+    },
+    "OpenAiError": {
+        "type": "object",
+        "required": ["error"],
+        "properties": {
+            "error": {
+                "type": "object",
+                "required": ["message", "type", "param", "code"],
+                "properties": {
+                    "message": {"type": "string"},
+                    "type": {"type": "string"},
+                    "param": {"type": ["string", "null"]},
+                    "code": {"type": ["string", "null"]},
+                },
+            }
+        },
+    },
+}
+"""The shapes of an error, by name."""
+
+
+_SHAPES = ((f"{OPENAI_PREFIX}/", "OpenAiError"), ("/v2/", "ChatCoreError"))
+"""Whose errors look otherwise, by the beginning of their addresses."""
+
+
+def documented(
+    *content: str, error: str | None = None, status: int = 200
+) -> dict[int | str, dict[str, Any]]:
+    """What a route answers with, for its `responses`: the types of its content, and the name of its
+    errors' schema where that is not the usual one."""
+    described: dict[int | str, dict[str, Any]] = {
+        status: {"description": "What was asked for", "content": {one: {} for one in content}}
+    }
+    if error:
+        described["default"] = _error(error)
+    return described
+
+
+def describe(app: FastAPI) -> None:
+    """Let the document of `app` say how every operation fails."""
+    found: Callable[[], dict[str, Any]] = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        if not app.openapi_schema:
+            schema = found()
+            schema.setdefault("components", {}).setdefault("schemas", {}).update(ERRORS)
+            for path, operations in schema["paths"].items():
+                for operation in operations.values():
+                    _complete(path, operation["responses"])
+                    _place(path, operation)
+        return app.openapi_schema or {}
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+
+def _complete(path: str, responses: dict[str, Any]) -> None:
+    """Errors have one shape: that of the dialect, with any status."""
+    responses.pop("422", None)
+    usual = next((name for prefix, name in _SHAPES if path.startswith(prefix)), "Error")
+    responses.setdefault("default", _error(usual))
+
+
+def _place(path: str, operation: dict[str, Any]) -> None:
+    """Say what the parts of a path are that the route reads by itself."""
+    known = {one["name"] for one in operation.get("parameters", []) if one["in"] == "path"}
+    for name in re.findall(r"{(\w+)}", path):
+        if name not in known:
+            part = {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+            operation.setdefault("parameters", []).append(part)
+
+
+def _error(name: str) -> dict[str, Any]:
+    schema = {"$ref": f"#/components/schemas/{name}"}
+    return {"description": "Why not", "content": {"application/json": {"schema": schema}}}

@@ -1,0 +1,68 @@
+"""The beginning of a stream: what fails at once is answered by its status, not by an event."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from ragstone.core.events import Done, Event, Failed, Sources, Thinking, Token
+
+SECONDS = 0.5
+"""For how long the first events wait at most; a question that cannot be answered fails sooner."""
+
+_BEGINS = (Sources, Token, Thinking, Done, Failed)
+
+
+async def opened(
+    events: AsyncGenerator[Event, None], seconds: float = SECONDS
+) -> AsyncGenerator[Event, None]:
+    """The same events, the first ones held until an answer begins, `seconds` have passed or all is
+    over. What the question fails with by then is raised instead of being an event."""
+    async with aclosing(events) as source:
+        held, pending = await _first(source, seconds)
+        if held and isinstance(held[-1], Failed):
+            raise held[-1].error
+        try:
+            for event in held:
+                yield event
+            if pending and (late := await asyncio.shield(pending)) is not None:
+                yield late
+        finally:
+            if pending:
+                await _ended(pending)
+        async for event in source:
+            yield event
+
+
+_Pending = asyncio.Task[Event | None]
+
+
+async def _first(
+    source: AsyncGenerator[Event, None], seconds: float
+) -> tuple[list[Event], _Pending | None]:
+    """The events that were held, and the one that is waited for."""
+    held, loop = list[Event](), asyncio.get_running_loop()
+    end = loop.time() + seconds
+    pending: _Pending = asyncio.ensure_future(_next(source))
+    try:
+        while (await asyncio.wait({pending}, timeout=max(0.0, end - loop.time())))[0]:
+            event = pending.result()
+            if event is None:
+                return held, None
+            held.append(event)
+            if isinstance(event, _BEGINS):
+                return held, None
+            pending = asyncio.ensure_future(_next(source))
+    except BaseException:
+        await _ended(pending)
+        raise
+    return held, pending
+
+
+async def _next(source: AsyncGenerator[Event, None]) -> Event | None:
+    return await anext(source, None)
+
+
+async def _ended(pending: _Pending) -> None:
+    """End the waiting, so that the stream can be closed."""
+    pending.cancel()
+    await asyncio.wait({pending})

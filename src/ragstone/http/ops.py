@@ -1,0 +1,69 @@
+"""What an operator asks: is it alive, is it ready, what has it done."""
+
+import asyncio
+import hmac
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from ragstone.core.caller import LOCAL, Caller
+from ragstone.core.errors import Unauthorized
+from ragstone.http.identity import Who
+from ragstone.http.openapi import documented
+from ragstone.http.responses import Json
+from ragstone.service import Service
+from ragstone.service.wire import INSTANCE_HEADER, instance
+from ragstone.settings import ServerSettings
+from ragstone.telemetry.metrics import Metrics
+
+READY_SECONDS = 10.0
+
+
+def router(service: Service, metrics: Metrics, token: str, settings: ServerSettings) -> APIRouter:
+    """The routes at the root."""
+    routes = APIRouter(tags=["Operation"])
+    headers = {INSTANCE_HEADER: instance(token)}
+
+    @routes.get("/health", response_model=None)
+    async def health() -> Response:
+        """Whether the process answers at all."""
+        return Json({"status": "ok"}, headers=headers)
+
+    @routes.get("/ready", response_model=None)
+    async def ready() -> Response:
+        """Whether index, state and models answer; 503 names what does not."""
+        found, fine = await checks(service)
+        status = "ready" if fine else "unavailable"
+        return Json({"status": status, "checks": found}, 200 if fine else 503)
+
+    @routes.get("/metrics", response_model=None, responses=documented("text/plain"))
+    async def figures(request: Request, caller: Who) -> Response:
+        """Counters and times in Prometheus' text format."""
+        _may_read_figures(request, caller, settings)
+        metrics.cache(await service.cache_figures())
+        return Response(metrics.render(), headers={"content-type": metrics.content_type})
+
+    return routes
+
+
+def _may_read_figures(request: Request, caller: Caller, settings: ServerSettings) -> None:
+    """Raise Unauthorized unless these figures, which are of all tenants, may be read."""
+    if caller.operator or caller is LOCAL or settings.open_metrics:
+        return
+    token = f"Bearer {settings.metrics_token.get_secret_value()}".encode()
+    given = request.headers.get("authorization", "").encode()
+    if settings.metrics_token.get_secret_value() and hmac.compare_digest(given, token):
+        return
+    raise Unauthorized(
+        "The figures need the token of SERVER__METRICS_TOKEN, or SERVER__OPEN_METRICS=true."
+    )
+
+
+async def checks(service: Service) -> tuple[dict[str, str], bool]:
+    """What index, state and models say, and whether all of them answer."""
+    try:
+        async with asyncio.timeout(READY_SECONDS):
+            found = await service.ready()
+    except TimeoutError:
+        found = {"service": f"no answer within {READY_SECONDS:g} s"}
+    return found, all(said == "ok" or said.startswith("ok: ") for said in found.values())

@@ -1,0 +1,124 @@
+"""One process that answers at a socket."""
+
+import asyncio
+import logging
+import math
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import uvicorn
+
+from ragstone import build
+from ragstone.core.errors import ConfigError
+from ragstone.evaluation.job import evaluations
+from ragstone.http.app import create_app
+from ragstone.http.middleware import is_loopback
+from ragstone.http.server.connections import protocol, room_for
+from ragstone.service import Service
+from ragstone.service.local import Ragstone
+from ragstone.settings import Settings
+from ragstone.telemetry.spans import Telemetry, tracer
+
+log = logging.getLogger(__name__)
+
+BACKLOG = 2048
+"""Connections that may wait to be accepted."""
+
+
+async def answer(
+    settings: Settings, listener: socket.socket, token: str, ready: Callable[[], None]
+) -> None:
+    """Serve at `listener` until SIGINT or SIGTERM; `ready` is called when it can be asked.
+
+    Raises ConfigError where others could reach it without credentials.
+    """
+    server = settings.server
+    async with build.open(settings, evaluations(settings)) as service:
+        await _check_credentials(settings, service)
+        await service.start_jobs()
+        spans, provider = await asyncio.to_thread(tracer, settings.telemetry)
+        config = uvicorn.Config(
+            create_app(service, settings, token, Telemetry(spans)),
+            http=protocol(
+                server.header_seconds, server.send_seconds, room_for(server.max_connections)
+            ),
+            ws="none",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            # Otherwise X-Forwarded-For, which anyone may send, stands for where they are.
+            proxy_headers=False,
+            backlog=BACKLOG,
+            timeout_keep_alive=math.ceil(server.keep_alive_seconds),
+            timeout_graceful_shutdown=math.ceil(server.grace_seconds),
+        )
+        listening = asyncio.Event()
+        warming = asyncio.create_task(_warm(service, listening))
+
+        def listens() -> None:
+            ready()
+            listening.set()
+
+        try:
+            await _Server(config, listens).serve([listener])
+        finally:
+            warming.cancel()
+            await asyncio.gather(warming, return_exceptions=True)
+            if provider is not None:
+                await asyncio.to_thread(provider.shutdown)
+
+
+async def _warm(service: Ragstone, listening: asyncio.Event) -> None:
+    """Load what the first question needs as soon as somebody can ask it."""
+    await listening.wait()
+    try:
+        await service.warm()
+    except Exception:
+        log.warning("Loading beforehand failed; the first question will load.", exc_info=True)
+
+
+async def _check_credentials(settings: Settings, service: Service) -> None:
+    auth, host = settings.auth, settings.server.host
+    if is_loopback(host):
+        return
+    if auth.required is False:
+        raise ConfigError(
+            f"The server cannot listen on {host} with AUTH__REQUIRED=false: everyone could use it. "
+            "Leave AUTH__REQUIRED out, or use SERVER__HOST=127.0.0.1."
+        )
+    if not (auth.by_token or auth.by_proxy or await service.keys.exist()):
+        raise ConfigError(
+            f"The server cannot listen on {host}: others could reach it without credentials. "
+            "Make a key with 'ragstone keys create NAME --role admin', set AUTH__JWKS_URL, or use "
+            "SERVER__HOST=127.0.0.1."
+        )
+
+
+class _Server(uvicorn.Server):
+    """Says when it listens, and stops on signals without passing them on.
+
+    Uvicorn itself raises the signal again at the end, which would end this process before the
+    data directory is closed.
+    """
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        signals = (signal.SIGINT, signal.SIGTERM)
+        for number in signals:
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        try:
+            yield
+        finally:
+            for number in signals:
+                loop.remove_signal_handler(number)

@@ -1,0 +1,134 @@
+"""Several processes that answer at one address."""
+
+import asyncio
+import logging
+import multiprocessing
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.context import SpawnProcess
+from multiprocessing.synchronize import Event
+
+import uvloop
+
+from ragstone.core.errors import ConfigError, RagstoneError
+from ragstone.http.server.answering import answer
+from ragstone.settings import Settings
+
+log = logging.getLogger(__name__)
+
+PAUSE = 2.0
+"""Seconds from the start of a process to the start of its successor at least, so that one that
+cannot start does not keep the machine busy."""
+
+LOOK_SECONDS = 0.2
+STOP_SECONDS = 10.0
+"""How much longer than the grace period a process may take to end."""
+
+
+def check(settings: Settings) -> None:
+    """Raise ConfigError if several processes would need what only one can hold."""
+    if settings.server.workers == 1:
+        return
+    told = f"SERVER__WORKERS is {settings.server.workers}, but"
+    if not settings.index.url:
+        raise ConfigError(
+            f"{told} only one process can hold the index in the data directory. Set INDEX__URL to "
+            "a Qdrant, PostgreSQL or Elasticsearch server, or SERVER__WORKERS=1."
+        )
+    if not settings.state.url:
+        raise ConfigError(
+            f"{told} only one process can hold the state in the data directory. Set STATE__URL to "
+            "a PostgreSQL server, or SERVER__WORKERS=1."
+        )
+
+
+class Workers:
+    """Starts the processes, starts them again when they die, and ends them.
+
+    Each is a replica with a data directory of its own below that of the server.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        listener: socket.socket,
+        token: str,
+        ready: Callable[[], None],
+    ) -> None:
+        self._settings = settings
+        self._listener = listener
+        self._token = token
+        self._ready = ready
+        self._running: dict[int, _Process] = {}
+        self._said = False
+
+    async def run(self) -> None:
+        """Until SIGINT or SIGTERM; raises ConfigError when a process cannot start."""
+        stopped = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stopped.set)
+        try:
+            for worker in range(self._settings.server.workers):
+                self._start(worker)
+            while not stopped.is_set():
+                self._look_after()
+                try:
+                    await asyncio.wait_for(stopped.wait(), LOOK_SECONDS)
+                except TimeoutError:
+                    continue
+        finally:
+            await asyncio.to_thread(self._end)
+
+    def _start(self, worker: int) -> None:
+        data = self._settings.ragstone_data.expanduser().absolute() / f"worker-{worker}"
+        settings = self._settings.model_copy(update={"ragstone_data": data})
+        context = multiprocessing.get_context("spawn")
+        ready = context.Event()
+        process = context.Process(target=_work, args=(settings, self._listener, self._token, ready))
+        process.start()
+        self._running[worker] = _Process(process, time.monotonic(), ready)
+
+    def _look_after(self) -> None:
+        """Start what has died, and say so once when all can be asked."""
+        for worker, one in list(self._running.items()):
+            if one.process.is_alive():
+                continue
+            if not self._said:
+                raise ConfigError("A process of the server could not start; it has said why.")
+            if time.monotonic() - one.started > PAUSE:
+                log.error("Process %s ended (%s).", one.process.pid, one.process.exitcode)
+                self._start(worker)
+        if not self._said and all(one.ready.is_set() for one in self._running.values()):
+            self._said = True
+            self._ready()
+
+    def _end(self) -> None:
+        for one in self._running.values():
+            one.process.terminate()
+        deadline = time.monotonic() + self._settings.server.grace_seconds + STOP_SECONDS
+        for one in self._running.values():
+            one.process.join(max(0.1, deadline - time.monotonic()))
+            if one.process.is_alive():
+                one.process.kill()
+                one.process.join()
+
+
+@dataclass(frozen=True, slots=True)
+class _Process:
+    process: SpawnProcess
+    started: float
+    ready: Event
+
+
+def _work(settings: Settings, listener: socket.socket, token: str, ready: Event) -> None:
+    """What a process does: serve until it is told to stop."""
+    logging.basicConfig(level=settings.log_level)
+    try:
+        uvloop.run(answer(settings, listener, token, ready.set))
+    except RagstoneError as error:
+        sys.exit(f"ragstone: {error.message}")

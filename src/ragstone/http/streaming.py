@@ -1,0 +1,79 @@
+"""What the streaming dialects share: events on their way to a client, and how they end."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any, Protocol
+
+from ragstone.core.answer import Answer
+from ragstone.core.errors import RagstoneError, UnknownCollection
+from ragstone.core.events import Done, Event, Failed, Sources, Token
+from ragstone.core.turn import Ask, Turn
+from ragstone.http import sse
+from ragstone.http.responses import last
+
+
+class Transcript(Protocol):
+    """Turns the events of one answer into the objects that a dialect sends."""
+
+    def said(self, event: Event) -> list[dict[str, Any]]:
+        """What this event means to the client, in order; often nothing."""
+        ...
+
+    def failed(self, error: RagstoneError) -> dict[str, Any]:
+        """How a stream that has begun says that it cannot go on."""
+        ...
+
+
+async def streamed(
+    events: AsyncGenerator[Event, None], transcript: Transcript, end: bytes = b""
+) -> AsyncGenerator[bytes, None]:
+    """The answer as server-sent events, then `end`; raises what fails before the first of them."""
+    started = False
+    try:
+        async with aclosing(events) as source:
+            async for event in source:
+                if isinstance(event, Failed):
+                    raise event.error
+                for item in transcript.said(event):
+                    yield sse.encode(item)
+                    started = True
+    except RagstoneError as error:
+        if not started:
+            raise
+        yield sse.encode(transcript.failed(error))
+    if end:
+        yield end
+
+
+async def finished(events: AsyncGenerator[Event, None]) -> Turn:
+    """The turn that a stream of events ends with; raises what it failed with."""
+    end = await last(events)
+    if isinstance(end, Failed):
+        raise end.error
+    if not isinstance(end, Done):
+        raise RagstoneError("The answer ended before it was complete; the log may say why.")
+    return end.turn
+
+
+async def or_refusal(
+    ask: Ask, events: AsyncGenerator[Event, None], no_answer: str
+) -> AsyncGenerator[Event, None]:
+    """The same, but documents that were never given are none that hold the answer: a collection
+    that does not exist yet ends in a refusal."""
+    turn = Turn(ask)
+    try:
+        async with aclosing(events) as source:
+            async for event in source:
+                if isinstance(event, Failed) and isinstance(event.error, UnknownCollection):
+                    turn = event.turn
+                    break
+                yield event
+            else:
+                return
+    except UnknownCollection:
+        pass
+    yield Sources(())
+    yield Token(no_answer)
+    answer = Answer(no_answer, finish="refused", confidence=0.0)
+    yield Done(replace(turn, answer=answer))

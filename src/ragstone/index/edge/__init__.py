@@ -1,0 +1,1 @@
+"""The chunk index on Qdrant Edge, in this process."""

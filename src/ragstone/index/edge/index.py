@@ -1,0 +1,272 @@
+"""The chunk index on Qdrant Edge: one shard per collection, in this process.
+
+Edge calls block and release the GIL, so they run on threads of their own. Shards open on demand;
+beyond `max_open` the least used idle one is closed (a shard takes about 0.5 MB of memory and 49
+memory maps, of which Linux allows a process 65,530).
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import qdrant_edge as edge
+
+from ragstone.core.chunk import Chunk
+from ragstone.core.errors import IndexUnavailable
+from ragstone.core.filters import EVERYTHING, Filter
+from ragstone.core.records import Collection
+from ragstone.core.turn import RankedList, Scored
+from ragstone.index.edge.filter import translate
+from ragstone.index.edge.optimize import Builder
+from ragstone.index.edge.pool import OpenShard, ShardPool, translated
+from ragstone.index.edge.shard import BM25, DENSE, points
+from ragstone.index.vectors import check_vectors
+from ragstone.ports import Search, Vectors
+
+T = TypeVar("T")
+
+BATCH = 1_000
+"""Ids read in one step while deleting."""
+
+MIN_OPTIMIZE = 2_000
+"""Chunks written before search structures are worth rebuilding: scanning that many is faster."""
+
+MAX_UNOPTIMIZED = 100_000
+"""Chunks written before a writer waits for search structures: until then they are in memory, 15 KB
+each, and are scanned by every search."""
+
+
+class EdgeIndex:
+    """`ports.ChunkIndex` in the directory `root`, made if need be. One process at a time."""
+
+    def __init__(self, root: Path, threads: int = 4, max_open: int = 64) -> None:
+        self._root = root
+        self._pool = ShardPool(root, max_open)
+        self._builder = Builder(self._pool)
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="edge")
+        self._background = ThreadPoolExecutor(1, thread_name_prefix="edge-optimize")
+
+    async def create(self, collection: Collection) -> None:
+        await self._run(collection, lambda held: None)
+
+    async def drop(self, collection: Collection) -> None:
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._threads, self._pool.remove, collection)
+
+    async def upsert(
+        self,
+        collection: Collection,
+        chunks: Sequence[Chunk],
+        vectors: Vectors | None = None,
+        tokens: Sequence[bytes] | None = None,
+    ) -> None:
+        if vectors is not None:
+            check_vectors(collection, vectors)
+
+        def write(held: OpenShard) -> int:
+            self._pool.need_space()
+            batch = points(chunks, vectors, held.bm25)
+            if tokens is not None:
+                held.tokens.put([chunk.chunk_id for chunk in chunks], tokens)
+            with held.lock:
+                return held.live.write(edge.UpdateOperation.upsert_points(batch), len(batch))
+
+        if chunks:
+            await self._written(collection, write)
+
+    async def set_vectors(
+        self,
+        collection: Collection,
+        ids: Sequence[str],
+        vectors: Vectors,
+        tokens: Sequence[bytes] | None = None,
+    ) -> None:
+        check_vectors(collection, vectors)
+        rows = dict(zip(ids, vectors.tolist(), strict=True))
+
+        def write(held: OpenShard) -> int:
+            self._pool.need_space()
+            with held.lock:
+                live = held.live
+                alive = [str(r.id) for r in live.shard.retrieve(list(rows), False, False)]
+                pairs = [edge.PointVectors(i, {DENSE: rows[i]}) for i in alive]
+                if tokens is not None:
+                    packed = dict(zip(ids, tokens, strict=True))
+                    held.tokens.put(alive, [packed[i] for i in alive])
+                if not pairs:
+                    return 0
+                return live.write(edge.UpdateOperation.update_vectors(pairs), len(pairs))
+
+        if ids:
+            await self._written(collection, write)
+
+    async def without_vectors(
+        self, collection: Collection, limit: int, where: Filter = EVERYTHING
+    ) -> list[Chunk]:
+        missing = edge.Filter(must=[translate(where)], must_not=[edge.HasVectorCondition(DENSE)])
+
+        def read(held: OpenShard) -> list[Chunk]:
+            request = edge.ScrollRequest(limit=limit, filter=missing, with_payload=True)
+            return [_chunk(record) for record in held.shard.scroll(request)[0]]
+
+        return await self._run(collection, read)
+
+    async def search(
+        self,
+        collection: Collection,
+        searches: Sequence[Search],
+        where: Filter,
+        limit: int,
+        exact: bool = False,
+    ) -> list[RankedList]:
+        condition = translate(where)
+        for search in searches:
+            if search.vector is not None:
+                check_vectors(collection, search.vector)
+
+        def read(held: OpenShard) -> list[RankedList]:
+            requests = [_request(s, held.bm25, condition, limit, exact) for s in searches]
+            answers = held.shard.query_batch(edge.QueryBatchRequest(requests))
+            return [_ranked(s, found) for s, found in zip(searches, answers, strict=True)]
+
+        return await self._run(collection, read) if searches else []
+
+    async def fetch(self, collection: Collection, ids: Sequence[str]) -> dict[str, Chunk]:
+        def read(held: OpenShard) -> dict[str, Chunk]:
+            records = held.shard.retrieve(list(ids), True, False)
+            return {str(record.id): _chunk(record) for record in records}
+
+        return await self._run(collection, read) if ids else {}
+
+    async def vectors(self, collection: Collection, ids: Sequence[str]) -> dict[str, Vectors]:
+        def read(held: OpenShard) -> dict[str, Vectors]:
+            records = held.shard.retrieve(list(ids), False, [DENSE])
+            return {
+                str(r.id): np.asarray(r.vector[DENSE], np.float32)
+                for r in records
+                if isinstance(r.vector, dict) and DENSE in r.vector
+            }
+
+        return await self._run(collection, read) if ids else {}
+
+    async def tokens(self, collection: Collection, ids: Sequence[str]) -> dict[str, bytes]:
+        return await self._run(collection, lambda held: held.tokens.get(ids)) if ids else {}
+
+    async def scan(
+        self, collection: Collection, where: Filter = EVERYTHING, batch: int = 256
+    ) -> AsyncIterator[list[Chunk]]:
+        condition = translate(where)
+        offset: Any = None
+        while True:
+            request = edge.ScrollRequest(
+                limit=batch, filter=condition, with_payload=True, offset=offset
+            )
+            records, offset = await self._run(collection, partial(_scroll, request))
+            if records:
+                yield [_chunk(record) for record in records]
+            if offset is None:
+                return
+
+    async def delete(self, collection: Collection, where: Filter) -> None:
+        condition = translate(where)
+
+        def write(held: OpenShard) -> None:
+            offset: Any = None
+            while True:
+                request = edge.ScrollRequest(limit=BATCH, filter=condition, offset=offset)
+                records, offset = held.shard.scroll(request)
+                held.tokens.delete([str(record.id) for record in records])
+                if offset is None:
+                    break
+            with held.lock:
+                held.live.write(edge.UpdateOperation.delete_points_by_filter(condition))
+
+        await self._run(collection, write)
+
+    async def count(self, collection: Collection, where: Filter = EVERYTHING) -> int:
+        request = edge.CountRequest(exact=True, filter=translate(where))
+        return await self._run(collection, lambda held: held.shard.count(request))
+
+    async def facet(
+        self, collection: Collection, field: str, where: Filter = EVERYTHING, limit: int = 100
+    ) -> dict[str, int]:
+        request = edge.FacetRequest(field, limit=limit, exact=True, filter=translate(where))
+
+        def read(held: OpenShard) -> dict[str, int]:
+            return {str(hit.value): hit.count for hit in held.shard.facet(request)}
+
+        return await self._run(collection, read)
+
+    async def optimize(self, collection: Collection) -> None:
+        def build(held: OpenShard) -> None:
+            if held.unoptimized >= MIN_OPTIMIZE:
+                self._builder.build(collection, held)
+            with held.lock:
+                held.live.shard.flush()
+
+        await self._run(collection, build, self._background)
+
+    async def ready(self) -> None:
+        if not self._root.is_dir():
+            raise IndexUnavailable(f"The index directory {self._root} is gone. Restore it.")
+
+    async def aclose(self) -> None:
+        """Flush and close every shard; the index cannot be used afterwards."""
+
+        def close() -> None:
+            self._builder.stop()
+            self._background.shutdown()
+            self._pool.close()
+
+        await asyncio.get_running_loop().run_in_executor(self._threads, close)
+        self._threads.shutdown()
+
+    async def _written(self, collection: Collection, write: Callable[[OpenShard], int]) -> None:
+        """Write, and have search structures built when too much was written without any."""
+        if await self._run(collection, write) >= MAX_UNOPTIMIZED:
+            await self.optimize(collection)
+
+    async def _run(
+        self,
+        collection: Collection,
+        work: Callable[[OpenShard], T],
+        threads: ThreadPoolExecutor | None = None,
+    ) -> T:
+        def call() -> T:
+            with self._pool.using(collection) as held, translated():
+                return work(held)
+
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(threads or self._threads, call)
+
+
+def _scroll(request: edge.ScrollRequest, held: OpenShard) -> tuple[list[edge.Record], Any]:
+    return held.shard.scroll(request)
+
+
+def _chunk(record: edge.Record) -> Chunk:
+    return Chunk.from_payload(record.payload or {})
+
+
+def _request(
+    search: Search, bm25: edge.Bm25, condition: edge.Filter, limit: int, exact: bool
+) -> edge.QueryRequest:
+    if search.vector is None:
+        query = edge.Query.Nearest(bm25.embed_query(search.text), using=BM25)
+        params = edge.SearchParams()
+    else:
+        query = edge.Query.Nearest(search.vector.tolist(), using=DENSE)
+        rescored = edge.QuantizationSearchParams(ignore=exact, rescore=True)
+        params = edge.SearchParams(exact=exact, quantization=rescored)
+    return edge.QueryRequest(
+        limit, query=query, filter=condition, with_payload=False, params=params
+    )
+
+
+def _ranked(search: Search, found: list[edge.ScoredPoint]) -> RankedList:
+    scored = tuple(Scored(str(point.id), point.score) for point in found)
+    return RankedList("bm25" if search.vector is None else "dense", search.text, scored)

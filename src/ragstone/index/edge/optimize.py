@@ -1,0 +1,121 @@
+"""Builds a shard's search structures in another process, while the shard goes on answering.
+
+Edge holds Python's interpreter lock for as long as it builds, which would stop every thread of a
+server. So a copy of the shard is optimized by a child process; what is written meanwhile is kept
+in a journal, applied to the copy, and then the copy takes the shard's place.
+"""
+
+import logging
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from ragstone.core.records import Collection
+from ragstone.index.edge.pool import OpenShard, ShardPool
+from ragstone.index.edge.shard import BUILDING, next_generation, open_shard, optimize_shard
+
+log = logging.getLogger(__name__)
+
+COPIES = 3
+"""Times its size that must be free on the disk: the copy, and what is built beside its parts."""
+
+NICE = 10
+"""Searches go first."""
+
+ZEROS = bytes(64 * 1024)
+"""What is left out of a copy, block by block."""
+
+
+class Builder:
+    """Optimizes one shard at a time; `stop` ends the one that is being built."""
+
+    def __init__(self, pool: ShardPool) -> None:
+        self._pool = pool
+        self._child: subprocess.Popen[bytes] | None = None
+        self._stopped = False
+
+    def build(self, collection: Collection, held: OpenShard) -> None:
+        """Give the shard search structures for everything written before. Blocks for long."""
+        size = sum(file.stat().st_size for file in held.path.rglob("*") if file.is_file())
+        if shutil.disk_usage(held.path).free < COPIES * size:
+            log.warning("The disk has no room to build search structures; searches are slower.")
+            held.unoptimized = 0  # so that the next write does not ask again
+            return
+        target = next_generation(held.path)
+        # Of this process: the child of one that was killed may still be writing to its own.
+        building = target.with_name(f"{target.name}{BUILDING}-{os.getpid()}")
+        try:
+            self._copy(held, building)
+            if self._optimized(building, collection.dimensions):
+                self._take_over(collection, held, building, target)
+        finally:
+            held.journal = None
+            shutil.rmtree(building, ignore_errors=True)
+
+    def stop(self) -> None:
+        """End the child process; the shard stays as it is."""
+        self._stopped = True
+        if self._child:
+            self._child.terminate()
+
+    def _copy(self, held: OpenShard, building: Path) -> None:
+        with held.lock:
+            held.shard.flush()
+            shutil.rmtree(building, ignore_errors=True)
+            shutil.copytree(held.path, building, copy_function=_copy_sparse)
+            held.journal = []
+            held.unoptimized = 0
+
+    def _optimized(self, building: Path, dimensions: int) -> bool:
+        command = [sys.executable, "-m", __name__, str(building), str(dimensions)]
+        self._child = subprocess.Popen(  # noqa: S603 - this module, without a shell
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
+        _, said = self._child.communicate()
+        if self._child.returncode and not self._stopped:
+            reason = said.decode(errors="replace").strip().rpartition("\n")[2]
+            log.warning("Search structures were not built; searches are slower: %s", reason)
+        return not self._child.returncode and not self._stopped
+
+    def _take_over(
+        self, collection: Collection, held: OpenShard, building: Path, target: Path
+    ) -> None:
+        with held.lock:
+            shard = open_shard(building, collection.dimensions)
+            for operation in held.journal or ():
+                shard.update(operation)
+            shard.close()
+            building.rename(target)
+            built = OpenShard(
+                target,
+                open_shard(target, collection.dimensions),
+                held.bm25,
+                held.tokens,
+                unoptimized=held.unoptimized,
+                lock=held.lock,
+            )
+            self._pool.replace(collection, held, built)
+
+
+def _copy_sparse(source: str, target: str) -> None:
+    """Copy a file without its zeros: Edge sets aside 270 MB for a shard of 2,000 chunks, and
+    writers wait while it is copied."""
+    with Path(source).open("rb") as old, Path(target).open("wb") as new:
+        while block := old.read(len(ZEROS)):
+            if block == ZEROS:
+                new.seek(len(block), os.SEEK_CUR)
+            else:
+                new.write(block)
+        new.truncate(old.tell())
+
+
+def main(path: str, dimensions: str) -> None:
+    """Optimize the shard at `path`, after everything else on this machine."""
+    os.nice(NICE)
+    optimize_shard(Path(path), int(dimensions))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

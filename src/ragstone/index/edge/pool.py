@@ -1,0 +1,173 @@
+"""The open Edge shards of this process, opened on demand and closed when too many are idle."""
+
+import shutil
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import qdrant_edge as edge
+
+from ragstone.core.errors import IndexUnavailable, RagstoneError, StorageFull
+from ragstone.core.records import Collection
+from ragstone.index.bm25 import tokenizer
+from ragstone.index.edge.shard import (
+    newest_generation,
+    open_shard,
+    optimized_points,
+    remove_generations,
+    shard_path,
+)
+from ragstone.index.edge.token_store import TokenStore
+
+MIN_FREE_BYTES = 64 * 2**20
+"""Edge opens and writes through memory maps (its log alone takes 32 MB), and a full disk would kill
+the process with a bus error. An index that is open goes on answering."""
+
+
+@dataclass
+class OpenShard:
+    """An open shard. `lock` orders writes; `users` keeps it open while it is being used.
+
+    `journal` holds what is written while a copy is being optimized, and `successor` is that copy
+    once it has taken over: who still holds this one reads here and writes there.
+    """
+
+    path: Path
+    shard: edge.EdgeShard
+    bm25: edge.Bm25
+    tokens: TokenStore
+    users: int = 0
+    unoptimized: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    journal: list[edge.UpdateOperation] | None = None
+    successor: "OpenShard | None" = None
+
+    @property
+    def live(self) -> "OpenShard":
+        """The one to write to; ask while holding `lock`."""
+        return self.successor.live if self.successor else self
+
+    def write(self, operation: edge.UpdateOperation, points: int = 0) -> int:
+        """Apply a change of so many points; the caller holds `lock` and asked for `live`.
+
+        Returns how many have been written since the search structures were built.
+        """
+        self.shard.update(operation)
+        self.unoptimized += points
+        if self.journal is not None:
+            self.journal.append(operation)
+        return self.unoptimized
+
+    def release(self) -> None:
+        """One user less, also of what took over; the last one removes what was replaced."""
+        self.users -= 1
+        if self.successor:
+            self.successor.release()
+            if not self.users:
+                self.shard.close()
+                shutil.rmtree(self.path, ignore_errors=True)
+
+    def close(self) -> None:
+        self.tokens.close()
+        self.shard.close()
+
+
+class ShardPool:
+    """At most `max_open` shards under `root` are open, and those that are in use."""
+
+    def __init__(self, root: Path, max_open: int) -> None:
+        root.mkdir(parents=True, exist_ok=True)
+        self._root = root
+        self._max_open = max_open
+        self._open: OrderedDict[Path, OpenShard] = OrderedDict()
+        self._guard = threading.Lock()
+
+    @contextmanager
+    def using(self, collection: Collection) -> Iterator[OpenShard]:
+        """The collection's shard, opened or made if need be, and kept open meanwhile."""
+        held = self._acquire(collection)
+        try:
+            yield held
+        finally:
+            with self._guard:
+                held.release()
+
+    def replace(self, collection: Collection, old: OpenShard, new: OpenShard) -> None:
+        """Let `new` take over from `old`, unless the collection was removed meanwhile."""
+        base = shard_path(self._root, collection)
+        with self._guard:
+            if self._open.get(base) is old:
+                new.users = old.users
+                self._open[base] = old.successor = new
+                return
+        new.shard.close()
+        shutil.rmtree(new.path, ignore_errors=True)
+
+    def remove(self, collection: Collection) -> None:
+        """Close the collection's shard and delete its files."""
+        path = shard_path(self._root, collection)
+        with self._guard:
+            held = self._open.pop(path, None)
+        if held:
+            held.close()
+        remove_generations(path)
+        for file in path.parent.glob(f"{_tokens(path).name}*"):
+            file.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Flush and close every shard."""
+        with self._guard:
+            while self._open:
+                _, held = self._open.popitem()
+                held.close()
+
+    def need_space(self) -> None:
+        """Raise StorageFull when the disk has no room for another write."""
+        if shutil.disk_usage(self._root).free < MIN_FREE_BYTES:
+            raise StorageFull(
+                f"Less than {MIN_FREE_BYTES // 2**20} MB are free on the disk of {self._root}. "
+                "Free some space, then run the command again; what is indexed is unharmed."
+            )
+
+    def _acquire(self, collection: Collection) -> OpenShard:
+        path = shard_path(self._root, collection)
+        with self._guard, translated():
+            held = self._open.get(path)
+            if held is None:
+                self.need_space()
+                newest = newest_generation(path)
+                shard = open_shard(newest, collection.dimensions)
+                bm25, tokens = tokenizer(collection.language), TokenStore(_tokens(path))
+                unoptimized = abs(shard.info().points_count - optimized_points(newest))
+                held = self._open[path] = OpenShard(
+                    newest, shard, bm25, tokens, unoptimized=unoptimized
+                )
+                self._close_idle()
+            self._open.move_to_end(path)
+            held.users += 1
+            return held
+
+    def _close_idle(self) -> None:
+        idle = [path for path, held in self._open.items() if held.users == 0]
+        for path in idle[: max(0, len(self._open) - self._max_open)]:
+            self._open.pop(path).close()
+
+
+def _tokens(path: Path) -> Path:
+    return path.with_name(f"{path.name}-tokens.sqlite")
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Edge raises bare exceptions: say what they mean."""
+    try:
+        yield
+    except RagstoneError:
+        raise
+    except Exception as error:
+        if "No space left" in str(error):
+            raise StorageFull("The disk is full. Free some space and run it again.") from error
+        raise IndexUnavailable(f"The index does not answer: {error}.") from error

@@ -1,0 +1,172 @@
+"""One Qdrant Edge shard: its schema on disk, and how a chunk becomes a point in it."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+import qdrant_edge as edge
+
+from ragstone.core.chunk import Chunk
+from ragstone.core.filters import tokens
+from ragstone.core.records import Collection
+from ragstone.index.edge.filter import PAIRS
+from ragstone.ports import Vectors
+
+DENSE = "dense"
+BM25 = "bm25"
+
+ALWAYS_FIELDS = ("tenant", "allowed", "revision")
+"""What every search is filtered by; the indexes of other fields stay in files, which is half a KB
+of memory less a chunk (`benchmarks/notes.md`)."""
+
+KEYWORD_FIELDS = (
+    *ALWAYS_FIELDS,
+    "collection",
+    "document_id",
+    "path",
+    "folders",
+    "media_type",
+    "kind",
+    "language",
+    PAIRS,
+)
+INTEGER_FIELDS = ("page", "chunk_index", "version")
+FLOAT_FIELDS = ("modified",)
+
+SEGMENTS = 4
+"""Parts that a shard may have before an optimize joins some: joining builds their graphs anew, so
+with Edge's own number, half the processors, a growing shard is built again and again."""
+
+NAME_BYTES = 200
+BUILDING = "-building"
+OPTIMIZED = "optimized"
+"""A file in a shard's directory: how many points it had when its search structures were built."""
+
+
+def shard_path(root: Path, collection: Collection) -> Path:
+    """The directory of `collection`'s shard; names are quoted so that none leaves `root`."""
+    return root / _safe(collection.tenant) / _safe(collection.name) / str(collection.build)
+
+
+def newest_generation(base: Path) -> Path:
+    """The directory that is the shard now; what a crash left of others is removed.
+
+    `base` is the first generation; each that was built from another one counts one up.
+    """
+    whole = [path for path in _generations(base) if BUILDING not in path.name]
+    newest = max(whole, key=_number, default=base)
+    for path in (base, *_generations(base)):
+        if path != newest:
+            shutil.rmtree(path, ignore_errors=True)
+    return newest
+
+
+def next_generation(path: Path) -> Path:
+    """Where the generation after the one at `path` belongs."""
+    return path.with_name(f"{path.name.partition('.')[0]}.{_number(path) + 1}")
+
+
+def remove_generations(base: Path) -> None:
+    """Delete the shard in all its generations, each of them at once: a half deleted one would not
+    open when the collection is made again."""
+    for path in (base, *_generations(base)):
+        if BUILDING not in path.name and path.exists():
+            path = path.rename(_aside(path))
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _aside(path: Path) -> Path:
+    """A free place beside `path`; what a kill leaves there goes when the shard is opened."""
+    generation = path.with_name(f"{path.name.partition('.')[0]}.{_number(path)}{BUILDING}")
+    shutil.rmtree(generation, ignore_errors=True)
+    return generation
+
+
+def _generations(base: Path) -> list[Path]:
+    return list(base.parent.glob(f"{base.name}.*"))
+
+
+def _number(path: Path) -> int:
+    return int(path.name.partition(".")[2] or 0)
+
+
+def _safe(name: str) -> str:
+    return quote(name, safe="").replace(".", "%2E")[:NAME_BYTES]
+
+
+def open_shard(path: Path, dimensions: int) -> edge.EdgeShard:
+    """Load the shard at `path`, or create it with every payload index.
+
+    Once optimized, vectors are searched as bytes in memory and scored by the floats on disk.
+    """
+    bytes_ = edge.ScalarQuantizationConfig(edge.ScalarType.Int8, memory=edge.Memory.Pinned)
+    dense = edge.EdgeVectorParams(
+        dimensions, edge.Distance.Cosine, quantization_config=bytes_, memory=edge.Memory.Cold
+    )
+    sparse = edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)
+    config = edge.EdgeConfig(
+        vectors={DENSE: dense},
+        sparse_vectors={BM25: sparse},
+        optimizers=edge.EdgeOptimizersConfig(default_segment_number=SEGMENTS),
+    )
+    if not any(path.glob("segments/*")):
+        _create(path, config)
+    shard = edge.EdgeShard.load(str(path), config)
+    _index_fields(shard)
+    return shard
+
+
+def _create(path: Path, config: edge.EdgeConfig) -> None:
+    """Make an empty shard beside its place and put it there when it is whole: half a shard would
+    not load."""
+    making = _aside(path)
+    making.mkdir(parents=True)
+    edge.EdgeShard.create(str(making), config).close()
+    shutil.rmtree(path, ignore_errors=True)
+    making.rename(path)
+
+
+def _index_fields(shard: edge.EdgeShard) -> None:
+    """Make the payload indexes that a shard lacks: all of a new one, or what a kill left out."""
+    known = shard.info().payload_schema.keys()
+    for fields, params in (
+        (KEYWORD_FIELDS, edge.KeywordIndexParams),
+        (INTEGER_FIELDS, edge.IntegerIndexParams),
+        (FLOAT_FIELDS, edge.FloatIndexParams),
+    ):
+        for field in fields:
+            if field not in known:
+                memory = None if field in ALWAYS_FIELDS else edge.Memory.Cold
+                shard.update(edge.UpdateOperation.create_field_index(field, params(memory=memory)))
+
+
+def optimize_shard(path: Path, dimensions: int) -> None:
+    """Build the search structures of the shard at `path`, which nothing else has open."""
+    shard = open_shard(path, dimensions)
+    shard.optimize()
+    (path / OPTIMIZED).write_text(str(shard.info().points_count))
+    shard.close()
+
+
+def optimized_points(path: Path) -> int:
+    """How many points the shard at `path` had when it was optimized, 0 if it never was."""
+    file = path / OPTIMIZED
+    return int(file.read_text()) if file.is_file() else 0
+
+
+def points(chunks: Sequence[Chunk], vectors: Vectors | None, bm25: edge.Bm25) -> list[edge.Point]:
+    """Chunks as points: the sparse vector always, the dense one where there is one."""
+    rows = [None] * len(chunks) if vectors is None else vectors.tolist()
+    return [_point(chunk, row, bm25) for chunk, row in zip(chunks, rows, strict=True)]
+
+
+def _point(chunk: Chunk, row: list[float] | None, bm25: edge.Bm25) -> edge.Point:
+    named: dict[str, list[float] | edge.SparseVector | list[list[float]]] = {
+        BM25: bm25.embed_document(chunk.searchable)
+    }
+    if row is not None:
+        named[DENSE] = row
+    payload = chunk.payload()
+    payload[PAIRS] = list(tokens(chunk.metadata))
+    return edge.Point(chunk.chunk_id, named, payload)

@@ -1,0 +1,145 @@
+"""Search requests to Elasticsearch, and what its answers say.
+
+Readers raise KeyError, TypeError or ValueError for an answer that is not what it should be.
+"""
+
+import base64
+from typing import Any
+
+import numpy as np
+import qdrant_edge as edge
+
+from ragstone.core.chunk import Chunk
+from ragstone.core.errors import IndexUnavailable
+from ragstone.core.turn import RankedList, Scored
+from ragstone.index.elasticsearch.filter import NOTHING, Query
+from ragstone.index.elasticsearch.http import INDEX_MISSING, ElasticsearchRefusal, refusal
+from ragstone.index.elasticsearch.mapping import EMBEDDING, TERMS, TOKENS, chunk_of, query_terms
+from ragstone.ports import Search, Vectors
+
+NUM_CANDIDATES = 100
+"""Candidates that kNN considers in a shard, at least; Elasticsearch takes up to 10,000."""
+
+MAX_HITS = 10_000
+"""`index.max_result_window`, the hits that one search may return by default."""
+
+MAX_TERMS = 1_000
+"""Words of one query; Elasticsearch takes at least 1,024 clauses however small it is."""
+
+COSINE = f"Math.max(0.0, cosineSimilarity(params.query_vector, '{EMBEDDING}') + 1.0)"
+"""A score must not be negative, which rounding makes it for a vector and its opposite."""
+
+HAS_VECTOR: Query = {"exists": {"field": EMBEDDING}}
+
+
+def search_request(
+    search: Search, condition: Query, limit: int, exact: bool, words: edge.Bm25
+) -> Query:
+    """The body that finds what `search` asks for under `condition`."""
+    body = {"size": limit, "_source": False, "track_total_hits": False}
+    if search.vector is None:
+        return {**body, "query": _by_words(query_terms(search.text, words, MAX_TERMS), condition)}
+    vector = search.vector.tolist()
+    if exact:
+        return {**body, "query": _by_every_vector(vector, condition)}
+    candidates = min(max(limit, NUM_CANDIDATES), MAX_HITS)
+    knn = {"field": EMBEDDING, "query_vector": vector, "k": limit, "num_candidates": candidates}
+    return {**body, "knn": {**knn, "filter": condition}}
+
+
+def _by_words(terms: str, condition: Query) -> Query:
+    if not terms:
+        return NOTHING
+    return {"bool": {"must": [{"match": {TERMS: terms}}], "filter": [condition]}}
+
+
+def _by_every_vector(vector: list[float], condition: Query) -> Query:
+    script = {"source": COSINE, "params": {"query_vector": vector}}
+    held = {"bool": {"filter": [condition, HAS_VECTOR]}}
+    return {"script_score": {"query": held, "script": script}}
+
+
+def ranked(search: Search, answer: Any, exact: bool) -> RankedList:
+    """The list that one search's part of the answer holds, with scores as the port has them."""
+    found = [(str(hit["_id"]), float(hit["_score"])) for hit in hits(answer)]
+    if search.vector is None:
+        return RankedList("bm25", search.text, tuple(Scored(i, score) for i, score in found))
+    factor = 1 if exact else 2
+    scored = tuple(Scored(i, factor * score - 1) for i, score in found)
+    return RankedList("dense", search.text, scored)
+
+
+def hits(answer: Any) -> list[Any]:
+    """The hits of a search that is complete; none if its index is missing."""
+    if "error" in answer:
+        error = refusal(int(answer["status"]), answer)
+        if isinstance(error, ElasticsearchRefusal) and error.kind == INDEX_MISSING:
+            return []
+        raise error
+    if answer["timed_out"] or answer["_shards"]["failed"]:
+        raise _incomplete()
+    return list(answer["hits"]["hits"])
+
+
+def chunks(answer: Any) -> list[Chunk]:
+    """The chunks that a search found."""
+    return [chunk_of(hit["_source"]) for hit in hits(answer)]
+
+
+def vectors(answer: Any) -> dict[str, Vectors]:
+    """The vectors that a search found, by chunk id."""
+    return {str(hit["_id"]): np.array(hit["fields"][EMBEDDING], np.float32) for hit in hits(answer)}
+
+
+def tokens(answer: Any) -> dict[str, bytes]:
+    """The token vectors that a search found, by chunk id."""
+    found = ((str(hit["_id"]), hit["_source"]) for hit in hits(answer))
+    return {one: base64.b64decode(source[TOKENS]) for one, source in found if TOKENS in source}
+
+
+def fetched(answer: Any) -> dict[str, Chunk]:
+    """The chunks that `_mget` found."""
+    found = {}
+    for entry in answer["docs"]:
+        if "error" in entry:
+            error = refusal(404, entry)
+            if not (isinstance(error, ElasticsearchRefusal) and error.kind == INDEX_MISSING):
+                raise error
+        elif entry["found"]:
+            found[str(entry["_id"])] = chunk_of(entry["_source"])
+    return found
+
+
+def written(answer: Any) -> None:
+    """Raise what `_bulk` says went wrong, save updates of documents that are gone."""
+    for item in answer["items"] if answer["errors"] else ():
+        [(operation, result)] = item.items()
+        gone = operation == "update" and result["status"] == 404
+        if result["status"] >= 300 and not gone:
+            raise refusal(result["status"], result)
+
+
+def all_deleted(answer: Any) -> bool:
+    """Whether `_delete_by_query`, for at most `MAX_HITS`, left nothing that it should delete."""
+    if answer["failures"] or answer["timed_out"]:
+        raise _incomplete()
+    return bool(answer["total"] < MAX_HITS and not answer["version_conflicts"])
+
+
+def counted(answer: Any) -> int:
+    if answer["_shards"]["failed"]:
+        raise _incomplete()
+    return int(answer["count"])
+
+
+def buckets(answer: Any) -> dict[str, int]:
+    """How many documents each value has."""
+    hits(answer)
+    found = answer["aggregations"]["values"]["buckets"]
+    return {str(bucket["key"]): int(bucket["doc_count"]) for bucket in found}
+
+
+def _incomplete() -> IndexUnavailable:
+    return IndexUnavailable(
+        "Elasticsearch answered only in part. Look at its cluster health, then try again."
+    )

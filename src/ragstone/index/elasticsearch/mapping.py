@@ -1,0 +1,140 @@
+"""One Elasticsearch index for one collection: its name, its mapping, and chunks as documents.
+
+The field names are those of the Plone index where it has the field. Words are tokens made in this
+process (`bm25.counter`) in a field that only splits at spaces, so that every collection, of
+whatever scripts, is searched by the same words as in the other indexes.
+"""
+
+import base64
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+import qdrant_edge as edge
+
+from ragstone.core.chunk import Chunk
+from ragstone.core.filters import KEYWORDS, tokens
+from ragstone.core.records import Collection
+from ragstone.index.elasticsearch.filter import PAIRS, RENAMED, keyword
+
+EMBEDDING = "embedding"
+TERMS = "chunk_terms"
+TOKENS = "token_vectors"
+LONG = "long_values"
+"""JSON of the keyword fields that are too long for Lucene, as they were."""
+
+ALL_INDICES = "ragstone-*-rag-chunks"
+NAME_CHARACTERS = 40
+BATCH_BYTES = 8 * 2**20
+"""One bulk request; Elasticsearch refuses bodies of more than 100 MB by default."""
+
+_HELD = {new: old for old, new in RENAMED.items()}
+_UNSEARCHED = {"type": "text", "index": False}
+
+
+def index_name(collection: Collection) -> str:
+    """The name of the collection's index: its name for a person, and a hash that makes it unique.
+
+    The prefix keeps clear of `logs-*-*` and other patterns that Elasticsearch has templates for.
+    """
+    readable = re.sub(r"[^a-z0-9]+", "-", collection.name.lower())[:NAME_CHARACTERS].strip("-")
+    identity = json.dumps([collection.tenant, collection.name, collection.build])
+    digest = sha256(identity.encode()).hexdigest()[:32]
+    return "-".join(part for part in ("ragstone", readable, digest, "rag-chunks") if part)
+
+
+def mapping(dimensions: int) -> dict[str, Any]:
+    """The index's mapping. Vectors are not quantized: scores are compared with thresholds."""
+    keywords = [*KEYWORDS, PAIRS, "chunk_id"]
+    properties: dict[str, Any] = {RENAMED.get(f, f): {"type": "keyword"} for f in keywords}
+    for field in ("chunk_index", "page", "version"):
+        properties[field] = {"type": "integer"}
+    for field in ("parent_title", "chunk_text", "section", "metadata", LONG):
+        properties[field] = _UNSEARCHED
+    for field in ("start", "end"):
+        properties[field] = {"type": "long", "index": False, "doc_values": False}
+    properties["modified"] = {"type": "double"}
+    properties[TERMS] = {"type": "text", "analyzer": "whitespace", "index_options": "freqs"}
+    properties[TOKENS] = {"type": "binary"}
+    properties[EMBEDDING] = {
+        "type": "dense_vector",
+        "dims": dimensions,
+        "index": True,
+        "similarity": "cosine",
+        "index_options": {"type": "hnsw", "m": 16, "ef_construction": 100},
+    }
+    return {"dynamic": "strict", "properties": properties}
+
+
+def document(
+    chunk: Chunk, row: list[float] | None, packed: bytes | None, words: edge.Bm25
+) -> dict[str, Any]:
+    """`chunk` as Elasticsearch stores it, with its vector and token vectors where it has them."""
+    payload = chunk.payload()
+    long = {f: payload[f] for f in KEYWORDS if _shortened(payload[f]) != payload[f]}
+    payload |= {field: _shortened(payload[field]) for field in long}
+    payload["metadata"] = json.dumps(payload["metadata"])
+    payload[PAIRS] = [keyword(pair) for pair in tokens(chunk.metadata)]
+    payload["modified"] += 0.0
+    payload[TERMS] = _terms(chunk.searchable, words)
+    if long:
+        payload[LONG] = json.dumps(long)
+    if row is not None:
+        payload[EMBEDDING] = row
+    if packed is not None:
+        payload[TOKENS] = base64.b64encode(packed).decode()
+    return {RENAMED.get(f, f): value for f, value in payload.items() if value is not None}
+
+
+def chunk_of(source: Mapping[str, Any]) -> Chunk:
+    """The inverse of `document`."""
+    payload = {_HELD.get(field, field): value for field, value in source.items()}
+    payload |= json.loads(payload.get(LONG, "{}"))
+    payload["metadata"] = json.loads(payload["metadata"])
+    return Chunk.from_payload(payload)
+
+
+def query_terms(text: str, words: edge.Bm25, limit: int) -> str:
+    """The different words of `text`, as `TERMS` holds them; of a longer text those it begins with
+    are taken, at most `limit`."""
+    found = words.embed_query(text).indices
+    while len(found) > limit:
+        text = text[: len(text) * limit // len(found)]
+        found = words.embed_query(text).indices
+    return " ".join(format(term, "x") for term in found)
+
+
+def bulk(operations: Iterable[tuple[Any, Any]]) -> list[bytes]:
+    """Bodies of bulk requests: the line of each operation and its document's."""
+    bodies = [bytearray()]
+    for operation in operations:
+        lines = ndjson(operation)
+        if bodies[-1] and len(bodies[-1]) + len(lines) > BATCH_BYTES:
+            bodies.append(bytearray())
+        bodies[-1] += lines
+    return [bytes(body) for body in bodies]
+
+
+def ndjson(lines: Sequence[Any]) -> bytes:
+    """Each of `lines` as one line of JSON."""
+    return b"".join(encoded(line) + b"\n" for line in lines)
+
+
+def encoded(value: Any) -> bytes:
+    """`value` as JSON; half a surrogate pair, which is no character, becomes a question mark."""
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def _shortened(value: str | list[str]) -> str | list[str]:
+    return keyword(value) if isinstance(value, str) else [keyword(one) for one in value]
+
+
+def _terms(text: str, words: edge.Bm25) -> str:
+    found = words.embed_document(text)
+    return " ".join(
+        term
+        for index, weight in zip(found.indices, found.values, strict=True)
+        for term in [format(index, "x")] * round(weight)
+    )

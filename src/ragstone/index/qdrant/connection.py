@@ -1,0 +1,136 @@
+"""Requests to a Qdrant server: the one place for its time-outs, retries and errors."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+import httpx
+from qdrant_client import AsyncQdrantClient
+from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
+
+from ragstone.core.errors import ConfigError, IndexUnavailable, RagstoneError, StorageFull
+
+T = TypeVar("T")
+
+CONNECTIONS = 16
+KEEP_SECONDS = 15.0
+"""An idle connection is given up before servers and proxies usually do."""
+
+BROKEN = (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError)
+"""What a connection says that the other end closed."""
+
+REASON_CHARS = 200
+
+
+class Missing(IndexUnavailable):
+    """The Qdrant collection, or a point in it, is not there."""
+
+
+class Exists(IndexUnavailable):
+    """The Qdrant collection is already there."""
+
+
+def connect(url: str, api_key: str, timeout: float) -> AsyncQdrantClient:
+    """A client that has not connected yet; raises ConfigError for a URL that is none."""
+    try:
+        return AsyncQdrantClient(
+            url=url,
+            headers={"api-key": api_key} if api_key else None,
+            timeout=int(timeout) + 1,
+            check_compatibility=False,
+            limits=httpx.Limits(
+                max_connections=CONNECTIONS,
+                max_keepalive_connections=CONNECTIONS,
+                keepalive_expiry=KEEP_SECONDS,
+            ),
+        )
+    except ValueError as error:
+        raise ConfigError(
+            f"INDEX__URL {url!r} is no address of a Qdrant server. "
+            "Write it like http://127.0.0.1:6333."
+        ) from error
+
+
+class QdrantConnection:
+    """Calls `client` within `timeout` seconds each and says in one sentence what went wrong."""
+
+    def __init__(self, client: AsyncQdrantClient, url: str, timeout: float) -> None:
+        self._client = client
+        self._timeout = timeout
+        self._server = f"Qdrant at {urlsplit(url).netloc.rpartition('@')[2]}" if url else "Qdrant"
+
+    async def call(self, request: Callable[[AsyncQdrantClient], Awaitable[T]]) -> T:
+        """What `request` returns; it is sent twice if the connection breaks.
+
+        Raises Missing, Exists, StorageFull, IndexUnavailable.
+        """
+        try:
+            async with asyncio.timeout(self._timeout):
+                try:
+                    return await request(self._client)
+                except ResponseHandlingException as error:
+                    if not isinstance(error.source, BROKEN):
+                        raise
+                    return await request(self._client)
+        except RagstoneError:
+            raise
+        except Exception as error:
+            raise self._meaning(error) from error
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await self._client.close()
+
+    def nonsense(self) -> IndexUnavailable:
+        """The error for an answer that no Qdrant server would give."""
+        return IndexUnavailable(
+            f"{self._server} gave an answer that makes no sense. "
+            "Check that INDEX__URL is the address of a Qdrant server."
+        )
+
+    def _meaning(self, error: Exception) -> RagstoneError:
+        source = error.source if isinstance(error, ResponseHandlingException) else error
+        if isinstance(source, TimeoutError | httpx.TimeoutException):
+            return IndexUnavailable(
+                f"{self._server} did not answer within {self._timeout:g} s. "
+                "Try again, or raise INDEX__TIMEOUT."
+            )
+        if isinstance(source, httpx.TransportError):
+            return IndexUnavailable(
+                f"{self._server} does not answer. Start it, or correct INDEX__URL."
+            )
+        if isinstance(error, UnexpectedResponse):
+            return self._refusal(error.status_code or 0, _reason(error))
+        if isinstance(error, ValueError):  # the client's local mode has no statuses
+            for sign, status in (("not found", 404), ("already exists", 409)):
+                if str(error).startswith("Collection") and str(error).endswith(sign):
+                    return self._refusal(status, str(error))
+        return self.nonsense()
+
+    def _refusal(self, status: int, reason: str) -> RagstoneError:
+        if status in (401, 403):
+            return IndexUnavailable(
+                f"{self._server} refuses the key. Set INDEX__API_KEY to one that may write."
+            )
+        if status == 507 or "no space left" in reason.lower():
+            return StorageFull(f"The disk of {self._server} is full. Free some space there.")
+        if not reason:
+            return self.nonsense() if status < 500 else self._failed(f"status {status}")
+        if status == 404:
+            return Missing(f"{self._server} lacks it: {reason}.")
+        if status == 409 or "already exists" in reason:
+            return Exists(f"{self._server} has it: {reason}.")
+        return self._failed(reason)
+
+    def _failed(self, reason: str) -> IndexUnavailable:
+        return IndexUnavailable(f"{self._server} failed: {reason.rstrip('.')}. Look into its log.")
+
+
+def _reason(error: UnexpectedResponse) -> str:
+    """The first line of what Qdrant says is wrong; empty if it is not Qdrant that speaks."""
+    try:
+        reason = error.structured()["status"]["error"]
+    except (ValueError, KeyError, TypeError):
+        return ""
+    return str(reason).partition("\n")[0][:REASON_CHARS]

@@ -1,0 +1,75 @@
+"""Translates the filter AST into the JSON filters of a Qdrant server."""
+
+import sys
+
+from qdrant_client import models
+
+from ragstone.core.filters import (
+    METADATA,
+    NUMBERS,
+    And,
+    AnyOf,
+    Filter,
+    Not,
+    Or,
+    Range,
+    Scalar,
+    token,
+    validate,
+)
+from ragstone.index.edge.filter import PAIRS
+
+_NOTHING = models.Filter(must=[models.HasIdCondition(has_id=[])])
+
+
+def translate(condition: Filter) -> models.Filter:
+    """`condition` as a Qdrant filter with the same meaning; raises InvalidFilter."""
+    validate(condition)
+    return _translate(condition)
+
+
+def without(vector: str, condition: Filter) -> models.Filter:
+    """Inside `condition` and without the named vector."""
+    held = models.HasVectorCondition(has_vector=vector)
+    return models.Filter(must=[translate(condition)], must_not=[held])
+
+
+def _translate(condition: Filter) -> models.Filter:
+    match condition:
+        case And(parts):
+            return models.Filter(must=[_translate(part) for part in parts])
+        case Or(parts):
+            return models.Filter(should=[_translate(p) for p in parts]) if parts else _NOTHING
+        case Not(part):
+            return models.Filter(must_not=[_translate(part)])
+        case AnyOf(field, values):
+            return _any_of(field, values) if values else _NOTHING
+        case Range(field, None, None):
+            empty = models.IsEmptyCondition(is_empty=models.PayloadField(key=field))
+            return models.Filter(must_not=[empty])
+        case Range(field, low, high):
+            return models.Filter(must=[_between(field, low, high)])
+
+
+def _any_of(field: str, values: tuple[Scalar, ...]) -> models.Filter:
+    if field in NUMBERS:
+        numbers = [_number(value) for value in values]
+        return models.Filter(should=[_between(field, n, n) for n in numbers])
+    if field.startswith(METADATA):
+        key = field.removeprefix(METADATA)
+        field, values = PAIRS, tuple(token(key, value) for value in values)
+    match = models.MatchAny(any=[str(value) for value in values])
+    return models.Filter(must=[models.FieldCondition(key=field, match=match)])
+
+
+def _between(field: str, low: float | None, high: float | None) -> models.FieldCondition:
+    bounds = models.Range(
+        gte=None if low is None else _number(low), lte=None if high is None else _number(high)
+    )
+    return models.FieldCondition(key=field, range=bounds)
+
+
+def _number(value: Scalar) -> float:
+    """JSON has neither infinity nor, in Qdrant, integers past a double: the nearest that it has."""
+    largest = sys.float_info.max
+    return float(max(-largest, min(largest, value)))

@@ -1,0 +1,294 @@
+"""The chunk index on a Qdrant server or cluster, over its REST interface.
+
+One Qdrant collection per tenant, collection and build, so that word statistics and neighbours stay
+inside it. BM25 vectors are made here (`bm25.py`), so words rank as they do in Qdrant Edge.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from qdrant_client import AsyncQdrantClient, models
+
+from ragstone.core.chunk import Chunk
+from ragstone.core.errors import InvalidFilter, UnknownCollection
+from ragstone.core.filters import EVERYTHING, KEYWORDS, Filter
+from ragstone.core.records import Collection
+from ragstone.core.turn import RankedList
+from ragstone.index.bm25 import tokenizer
+from ragstone.index.edge.shard import DENSE
+from ragstone.index.qdrant.connection import Exists, Missing, QdrantConnection, connect
+from ragstone.index.qdrant.filter import translate, without
+from ragstone.index.qdrant.query import ranked, request
+from ragstone.index.qdrant.schema import (
+    FIELDS,
+    MAX_POINTS,
+    QUANTIZED,
+    SPARSE,
+    TOKENS,
+    WITHOUT_TOKENS,
+    batches,
+    chunk_of,
+    dense,
+    points,
+    qdrant_name,
+    tokens_of,
+    vector_changes,
+    vector_of,
+)
+from ragstone.index.qdrant.writes import Request, delete, index_field, update, upsert
+from ragstone.index.vectors import check_vectors
+from ragstone.ports import Search, Vectors
+
+T = TypeVar("T")
+QUANTIZE_FROM = 100_000
+"""Chunks from which dense vectors are searched as bytes: 150 MB as floats of 384 dimensions."""
+
+SET_TRIES = 5
+"""Times that vectors are set anew because a chunk among them was deleted meanwhile."""
+
+
+class QdrantIndex:
+    """`ports.ChunkIndex` on the Qdrant server at `url`; any number of processes may share it.
+
+    `timeout` is in seconds for one request. `prefix` begins the names of its Qdrant collections.
+    From `quantize_from` chunks on, `optimize` has the server search bytes in memory and rescore
+    with the floats on its disk; None keeps floats. `client` replaces the one made from `url`.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        api_key: str = "",
+        timeout: float = 30.0,
+        *,
+        prefix: str = "ragstone",
+        quantize_from: int | None = QUANTIZE_FROM,
+        client: AsyncQdrantClient | None = None,
+    ) -> None:
+        self._qdrant = QdrantConnection(client or connect(url, api_key, timeout), url, timeout)
+        self._prefix = prefix
+        self._quantize_from = quantize_from
+        self._bm25 = lru_cache(maxsize=32)(tokenizer)
+        self._opened: set[str] = set()
+
+    async def create(self, collection: Collection) -> None:
+        name = self._name(collection)
+        try:
+            info = await self._qdrant.call(lambda c: c.get_collection(name))
+        except Missing:
+            info = await self._make(name, collection)
+        for field in FIELDS.keys() - info.payload_schema.keys():
+            await self._qdrant.call(index_field(name, field))
+        self._opened.add(name)
+
+    async def drop(self, collection: Collection) -> None:
+        name = self._name(collection)
+        self._opened.discard(name)
+        await self._read(collection, lambda c: c.delete_collection(name))
+
+    async def upsert(
+        self,
+        collection: Collection,
+        chunks: Sequence[Chunk],
+        vectors: Vectors | None = None,
+        tokens: Sequence[bytes] | None = None,
+    ) -> None:
+        if vectors is not None:
+            check_vectors(collection, vectors)
+        name, bm25 = self._name(collection), self._bm25(collection.language)
+        for part in batches(chunks, vectors, tokens) if chunks else ():
+            rows = None if vectors is None else vectors[part]
+            late = None if tokens is None else tokens[part]
+            batch = await asyncio.to_thread(points, chunks[part], rows, late, bm25)
+            write = upsert(name, batch)
+            try:
+                await self._qdrant.call(write)
+            except Missing as error:
+                self._refuse_if_opened(collection, error)
+                await self.create(collection)
+                await self._qdrant.call(write)
+
+    async def set_vectors(
+        self,
+        collection: Collection,
+        ids: Sequence[str],
+        vectors: Vectors,
+        tokens: Sequence[bytes] | None = None,
+    ) -> None:
+        check_vectors(collection, vectors)
+        late = dict(zip(ids, tokens, strict=True)) if tokens is not None else {}
+        for start in range(0, len(ids), MAX_POINTS):
+            some = slice(start, start + MAX_POINTS)
+            rows = dict(zip(ids[some], vectors[some].tolist(), strict=True))
+            await self._set_vectors(collection, rows, late)
+
+    async def without_vectors(
+        self, collection: Collection, limit: int, where: Filter = EVERYTHING
+    ) -> list[Chunk]:
+        return (await self._scroll(collection, without(DENSE, where), limit, None))[0]
+
+    async def search(
+        self,
+        collection: Collection,
+        searches: Sequence[Search],
+        where: Filter,
+        limit: int,
+        exact: bool = False,
+    ) -> list[RankedList]:
+        condition = translate(where)
+        for search in searches:
+            if search.vector is not None:
+                check_vectors(collection, search.vector)
+        bm25 = self._bm25(collection.language)
+        requests = [request(s, bm25, condition, limit, exact) for s in searches]
+        asked = [one for one in requests if one]
+        name = self._name(collection)
+        found: list[models.QueryResponse] | None = None
+        if asked:
+            found = await self._read(collection, lambda c: c.query_batch_points(name, asked))
+        if found is None:
+            found = [models.QueryResponse(points=[])] * len(asked)
+        if len(found) != len(asked):
+            raise self._qdrant.nonsense()
+        answers = iter(found)
+        return [
+            ranked(search, next(answers).points[:limit] if one else [])
+            for search, one in zip(searches, requests, strict=True)
+        ]
+
+    async def fetch(self, collection: Collection, ids: Sequence[str]) -> dict[str, Chunk]:
+        records = await self._retrieve(collection, ids, with_payload=WITHOUT_TOKENS)
+        return {str(record.id): chunk_of(collection, record) for record in records}
+
+    async def vectors(self, collection: Collection, ids: Sequence[str]) -> dict[str, Vectors]:
+        records = await self._retrieve(collection, ids, with_vectors=[DENSE])
+        rows = {str(record.id): vector_of(collection, record) for record in records}
+        return {chunk_id: row for chunk_id, row in rows.items() if row is not None}
+
+    async def tokens(self, collection: Collection, ids: Sequence[str]) -> dict[str, bytes]:
+        records = await self._retrieve(collection, ids, with_payload=[TOKENS])
+        found = {str(record.id): tokens_of(record) for record in records}
+        return {chunk_id: packed for chunk_id, packed in found.items() if packed is not None}
+
+    async def scan(
+        self, collection: Collection, where: Filter = EVERYTHING, batch: int = 256
+    ) -> AsyncIterator[list[Chunk]]:
+        condition = translate(where)
+        offset: str | None = None
+        while True:
+            chunks, after = await self._scroll(collection, condition, batch, offset)
+            if chunks:
+                yield chunks
+            if after is None:
+                return
+            if offset is not None and after <= offset:
+                raise self._qdrant.nonsense()
+            offset = after
+
+    async def delete(self, collection: Collection, where: Filter) -> None:
+        name = self._name(collection)
+        try:
+            await self._qdrant.call(delete(name, translate(where)))
+        except Missing as error:
+            self._refuse_if_opened(collection, error)
+
+    async def count(self, collection: Collection, where: Filter = EVERYTHING) -> int:
+        name, condition = self._name(collection), translate(where)
+        answer = await self._read(collection, lambda c: c.count(name, condition, exact=True))
+        return answer.count if answer else 0
+
+    async def facet(
+        self, collection: Collection, field: str, where: Filter = EVERYTHING, limit: int = 100
+    ) -> dict[str, int]:
+        name, condition = self._name(collection), translate(where)
+        if field not in KEYWORDS:
+            known = ", ".join(sorted(KEYWORDS))
+            raise InvalidFilter(f"The field {field!r} cannot be counted by value; use {known}.")
+        answer = await self._read(
+            collection, lambda c: c.facet(name, field, condition, limit=limit, exact=True)
+        )
+        return {str(hit.value): hit.count for hit in answer.hits} if answer else {}
+
+    async def optimize(self, collection: Collection) -> None:
+        """The server builds its search structures by itself; this only makes large ones smaller."""
+        if self._quantize_from is None or await self.count(collection) < self._quantize_from:
+            return
+        name = self._name(collection)
+        info = await self._qdrant.call(lambda c: c.get_collection(name))
+        held = info.config.params.vectors
+        if isinstance(held, dict) and held[DENSE].quantization_config is None:
+            change = {DENSE: QUANTIZED}
+            await self._qdrant.call(lambda c: c.update_collection(name, vectors_config=change))
+
+    async def ready(self) -> None:
+        await self._qdrant.call(lambda c: c.collection_exists(self._prefix))
+
+    async def aclose(self) -> None:
+        """Close the connections; the index cannot be used afterwards."""
+        await self._qdrant.aclose()
+
+    def _name(self, collection: Collection) -> str:
+        return qdrant_name(self._prefix, collection)
+
+    async def _make(self, name: str, collection: Collection) -> models.CollectionInfo:
+        with suppress(Exists):
+            await self._qdrant.call(lambda c: c.create_collection(name, dense(collection), SPARSE))
+        return await self._qdrant.call(lambda c: c.get_collection(name))
+
+    async def _set_vectors(
+        self, collection: Collection, rows: dict[str, list[float]], late: dict[str, bytes]
+    ) -> None:
+        """The server refuses all of them when one chunk is gone, so ask which are there."""
+        name = self._name(collection)
+        for left in reversed(range(SET_TRIES)):
+            alive = [str(record.id) for record in await self._retrieve(collection, list(rows))]
+            changes = vector_changes({i: rows[i] for i in alive}, late)
+            try:
+                if alive:
+                    await self._qdrant.call(update(name, changes))
+            except Missing:
+                if not left:
+                    raise
+            else:
+                return
+
+    async def _scroll(
+        self, collection: Collection, condition: models.Filter, limit: int, offset: str | None
+    ) -> tuple[list[Chunk], str | None]:
+        name = self._name(collection)
+        page = await self._read(
+            collection,
+            lambda c: c.scroll(
+                name, condition, limit=limit, offset=offset, with_payload=WITHOUT_TOKENS
+            ),
+        )
+        records, after = page or ([], None)
+        chunks = [chunk_of(collection, record) for record in records]
+        return chunks, None if after is None else str(after)
+
+    async def _retrieve(
+        self, collection: Collection, ids: Sequence[str], **what: Any
+    ) -> list[models.Record]:
+        name = self._name(collection)
+        options = {"with_payload": False, "with_vectors": False, **what}
+        if not ids:
+            return []
+        found = await self._read(collection, lambda c: c.retrieve(name, ids, **options))
+        wanted = set(ids)
+        return [record for record in found or [] if str(record.id) in wanted]
+
+    async def _read(self, collection: Collection, call: Request[T]) -> T | None:
+        """The answer of `call`, None for a collection that was never made."""
+        try:
+            return await self._qdrant.call(call)
+        except Missing as error:
+            self._refuse_if_opened(collection, error)
+            return None
+
+    def _refuse_if_opened(self, collection: Collection, error: Missing) -> None:
+        """A collection that this process opened is gone: another process dropped it."""
+        if self._name(collection) in self._opened:
+            raise UnknownCollection(collection.name) from error

@@ -1,0 +1,166 @@
+"""What Ragstone keeps on a Qdrant server: the schema, and how chunks become points and back."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import qdrant_edge as edge
+from qdrant_client import models
+
+from ragstone.core.chunk import Chunk
+from ragstone.core.errors import IndexUnavailable
+from ragstone.core.filters import tokens
+from ragstone.core.records import Collection
+from ragstone.index.edge.filter import PAIRS
+from ragstone.index.edge.shard import BM25, DENSE, FLOAT_FIELDS, INTEGER_FIELDS, KEYWORD_FIELDS
+from ragstone.ports import Vectors
+
+FIELDS = {
+    **dict.fromkeys(KEYWORD_FIELDS, models.PayloadSchemaType.KEYWORD),
+    **dict.fromkeys(INTEGER_FIELDS, models.PayloadSchemaType.INTEGER),
+    **dict.fromkeys(FLOAT_FIELDS, models.PayloadSchemaType.FLOAT),
+}
+"""Every payload field that filters use, with the type of its index."""
+
+SPARSE = {BM25: models.SparseVectorParams(modifier=models.Modifier.IDF)}
+
+QUANTIZED = models.VectorParamsDiff(
+    on_disk=True,
+    quantization_config=models.ScalarQuantization(
+        scalar=models.ScalarQuantizationConfig(type=models.ScalarType.INT8, always_ram=True)
+    ),
+)
+"""Dense vectors as bytes in memory and the originals on disk: a quarter of the memory."""
+
+MAX_POINTS = 128
+MAX_BYTES = 8 * 2**20
+"""Bounds of one write; a server refuses requests of more than 32 MB unless told otherwise."""
+
+JSON_NUMBER_BYTES = 22
+
+TOKENS = "token_vectors"
+"""The payload field of packed token vectors, in base64; read only when they are asked for."""
+
+WITHOUT_TOKENS = models.PayloadSelectorExclude(exclude=[TOKENS])
+
+
+def qdrant_name(prefix: str, collection: Collection) -> str:
+    """The Qdrant collection of `collection`; names of any length and script become hex digits."""
+    key = json.dumps([collection.tenant, collection.name]).encode()
+    digest = hashlib.blake2b(key, digest_size=16).hexdigest()
+    return f"{prefix}-{digest}-{collection.build}"
+
+
+def dense(collection: Collection) -> dict[str, models.VectorParams]:
+    """The parameters of the dense vectors of `collection`."""
+    size = collection.dimensions
+    return {DENSE: models.VectorParams(size=size, distance=models.Distance.COSINE)}
+
+
+def batches(
+    chunks: Sequence[Chunk], vectors: Vectors | None, tokens: Sequence[bytes] | None
+) -> Iterator[slice]:
+    """The pieces of `chunks`, with what belongs to them, that one request may carry."""
+    width = 0 if vectors is None else vectors.shape[-1]
+    start = size = 0
+    for end, chunk in enumerate(chunks):
+        packed = len(tokens[end]) * 4 // 3 if tokens else 0
+        bytes_ = width * JSON_NUMBER_BYTES + 8 * len(chunk.searchable) + packed
+        if end > start and (end - start == MAX_POINTS or size + bytes_ > MAX_BYTES):
+            yield slice(start, end)
+            start, size = end, 0
+        size += bytes_
+    yield slice(start, len(chunks))
+
+
+def points(
+    chunks: Sequence[Chunk],
+    vectors: Vectors | None,
+    tokens: Sequence[bytes] | None,
+    bm25: edge.Bm25,
+) -> list[models.PointStruct]:
+    """Chunks as points: the sparse vector always, the others where there are some."""
+    rows = [None] * len(chunks) if vectors is None else vectors.tolist()
+    late: Sequence[bytes | None] = [None] * len(chunks) if tokens is None else tokens
+    return [_point(c, row, t, bm25) for c, row, t in zip(chunks, rows, late, strict=True)]
+
+
+def packed(tokens: bytes) -> dict[str, str]:
+    """Token vectors as payload."""
+    return {TOKENS: base64.b64encode(tokens).decode()}
+
+
+def vector_changes(
+    rows: dict[str, list[float]], late: dict[str, bytes]
+) -> list[models.UpdateOperation]:
+    """The changes that give each chunk its dense vector and, where there are some, its others."""
+    pairs = [models.PointVectors(id=i, vector={DENSE: row}) for i, row in rows.items()]
+    payloads = [
+        models.SetPayloadOperation(
+            set_payload=models.SetPayload(payload=packed(late[i]), points=[i])
+        )
+        for i in rows
+        if i in late
+    ]
+    vectors = models.UpdateVectors(points=pairs)
+    return [models.UpdateVectorsOperation(update_vectors=vectors), *payloads]
+
+
+def tokens_of(record: models.Record) -> bytes | None:
+    """The token vectors in `record` if it has some."""
+    found = (record.payload or {}).get(TOKENS)
+    return base64.b64decode(found) if isinstance(found, str) else None
+
+
+def sparse(vector: edge.SparseVector) -> models.SparseVector:
+    """The BM25 vector that Edge made, as Qdrant's JSON has it."""
+    return models.SparseVector(indices=vector.indices, values=vector.values)
+
+
+def chunk_of(collection: Collection, record: models.Record) -> Chunk:
+    """The chunk in `record`; raises IndexUnavailable when it is none, or another collection's."""
+    payload = record.payload or {}
+    owner = (payload.get("tenant"), payload.get("collection"), payload.get("chunk_id"))
+    if owner != (collection.tenant, collection.name, str(record.id)):
+        raise IndexUnavailable(
+            f"The Qdrant server returned something else than a chunk of {collection.name!r}. "
+            "Check what else writes to that server."
+        )
+    if not isinstance(payload.get("text"), str):
+        raise IndexUnavailable("The Qdrant server returned a chunk without text. Ingest it again.")
+    try:
+        return Chunk.from_payload(payload)
+    except TypeError as error:
+        raise IndexUnavailable(
+            "The Qdrant server returned a chunk with fields missing. Ingest it again."
+        ) from error
+
+
+def vector_of(collection: Collection, record: models.Record) -> Vectors | None:
+    """The dense vector in `record` if it has one."""
+    named = record.vector
+    row = named.get(DENSE) if isinstance(named, dict) else None
+    if row is None:
+        return None
+    vector = np.asarray(row, np.float32)
+    if vector.shape != (collection.dimensions,):
+        raise IndexUnavailable(
+            f"The Qdrant server returned a vector that is not of {collection.dimensions} numbers."
+        )
+    return vector
+
+
+def _point(
+    chunk: Chunk, row: list[float] | None, late: bytes | None, bm25: edge.Bm25
+) -> models.PointStruct:
+    vector: dict[str, list[float] | models.SparseVector] = {
+        BM25: sparse(bm25.embed_document(chunk.searchable))
+    }
+    if row is not None:
+        vector[DENSE] = row
+    payload = chunk.payload() | {PAIRS: list(tokens(chunk.metadata))}
+    if late is not None:
+        payload |= packed(late)
+    return models.PointStruct(id=chunk.chunk_id, vector=vector, payload=payload)

@@ -1,0 +1,1 @@
+"""Documents from other systems."""

@@ -1,0 +1,189 @@
+"""JSON and JSON Lines: one block per record, each value under its path ("a.b: value").
+
+A JSON file is read piece by piece: the elements of an array, and the values of the objects that
+hold it, down to a few levels, so that memory holds one record at a time.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+from ragstone.core.errors import TooLarge, UnreadableDocument
+from ragstone.ingest.document import Block, Parsed
+from ragstone.ingest.formats.decode import open_text
+from ragstone.ingest.formats.types import MEDIA_TYPES
+
+_READ_CHARS = 1 << 16
+_OPEN_LEVELS = 3
+_SPACE = " \t\r\n"
+_DECODER = json.JSONDecoder(strict=False)
+
+
+def parse_json(path: Path, ending: str, max_bytes: int) -> Parsed:
+    """The records of a JSON file; a single one may have `max_bytes` at most."""
+    return Parsed("", MEDIA_TYPES[ending], _json_blocks(path, max_bytes), None)
+
+
+def parse_jsonl(path: Path, ending: str, max_bytes: int) -> Parsed:
+    """The records of a JSON Lines file; a line may have `max_bytes` at most."""
+    return Parsed("", MEDIA_TYPES[ending], _jsonl_blocks(path, max_bytes), None)
+
+
+def _jsonl_blocks(path: Path, max_bytes: int) -> Iterator[Block]:
+    with open_text(path) as file:
+        number = 0
+        while line := file.readline(max_bytes + 1):
+            number += 1
+            if len(line) > max_bytes:
+                raise _too_long(path)
+            if not line.strip():
+                continue
+            try:
+                yield from _record(_DECODER.decode(line.strip()))
+            except (ValueError, RecursionError) as error:
+                raise UnreadableDocument(
+                    f"{path.name} has no valid JSON in line {number:,}."
+                ) from error
+
+
+def _json_blocks(path: Path, max_bytes: int) -> Iterator[Block]:
+    with open_text(path) as file:
+        source = _Source(path, file, max_bytes)
+        yield from _value(source, "", 0)
+        if source.peek():
+            raise source.invalid()
+
+
+def _value(source: "_Source", name: str, depth: int) -> Iterator[Block]:
+    """The blocks of the next value: containers are entered while they may hold records."""
+    opening = source.peek()
+    if opening == "[" and depth < _OPEN_LEVELS:
+        source.take("[")
+        yield from _array(source, name, depth)
+    elif opening == "{" and depth < _OPEN_LEVELS and not (depth and name == "[]"):
+        source.take("{")
+        yield from _object(source, name, depth)
+    else:
+        yield from _record(source.value(), "" if name == "[]" else name)
+
+
+def _array(source: "_Source", name: str, depth: int) -> Iterator[Block]:
+    if source.peek() == "]":
+        source.take("]")
+        return
+    if name and name != "[]":
+        yield Block(name, "heading", min(depth, 6) or 1)
+    while True:
+        yield from _value(source, "[]", depth + 1)
+        if source.peek() == "]":
+            source.take("]")
+            return
+        source.take(",")
+
+
+def _object(source: "_Source", name: str, depth: int) -> Iterator[Block]:
+    """Scalars that follow each other are one record; a large value stands alone."""
+    plain: dict[str, Any] = {}
+    prefix = f"{name}." if name and name != "[]" else ""
+    while source.peek() != "}":
+        key = source.value()
+        if not isinstance(key, str):
+            raise source.invalid()
+        source.take(":")
+        if source.peek() in "[{":
+            yield from _record(plain)
+            plain = {}
+            yield from _value(source, prefix + key, depth + 1)
+        else:
+            plain[prefix + key] = source.value()
+        if source.peek() != "}":
+            source.take(",")
+    source.take("}")
+    yield from _record(plain)
+
+
+def _record(value: Any, name: str = "") -> Iterator[Block]:
+    text = "\n".join(_lines(value, name))
+    if text.strip():
+        yield Block(text)
+
+
+def _lines(value: Any, name: str) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _lines(inner, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, list):
+        if all(not isinstance(inner, dict | list) for inner in value):
+            if value:
+                yield _line(name, ", ".join(_scalar(inner) for inner in value))
+        else:
+            for inner in value:
+                yield from _lines(inner, name)
+    elif value is not None and value != "":
+        yield _line(name, _scalar(value))
+
+
+def _line(name: str, value: str) -> str:
+    return f"{name}: {value}" if name else value
+
+
+def _scalar(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+class _Source:
+    """A window on the text of a JSON file that moves forward only."""
+
+    def __init__(self, path: Path, file: TextIO, max_chars: int) -> None:
+        self._path, self._file, self._max = path, file, max_chars
+        self._text, self._at = "", 0
+
+    def peek(self) -> str:
+        """The next character that is no white space, "" at the end."""
+        while True:
+            while self._at < len(self._text):
+                if self._text[self._at] not in _SPACE:
+                    return self._text[self._at]
+                self._at += 1
+            if not self._more():
+                return ""
+
+    def take(self, expected: str) -> None:
+        if self.peek() != expected:
+            raise self.invalid()
+        self._at += 1
+
+    def value(self) -> Any:
+        """The next whole value, reading on until it is complete."""
+        self.peek()
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self._text, self._at)
+            except (ValueError, RecursionError) as error:
+                if isinstance(error, RecursionError) or not self._more():
+                    raise self.invalid() from error
+                continue
+            if end == len(self._text) and self._more():
+                continue
+            self._at = end
+            return value
+
+    def invalid(self) -> UnreadableDocument:
+        near = " ".join(self._text[self._at : self._at + 40].split()) or "its end"
+        return UnreadableDocument(f"{self._path.name} is no valid JSON near: {near}")
+
+    def _more(self) -> bool:
+        """Read on, doubling the window so that a long value costs linear time."""
+        kept = self._text[self._at :]
+        if len(kept) > self._max:
+            raise _too_long(self._path)
+        read = self._file.read(max(_READ_CHARS, len(kept)))
+        self._text, self._at = kept + read, 0
+        return bool(read)
+
+
+def _too_long(path: Path) -> TooLarge:
+    return TooLarge(
+        f"{path.name} has a single JSON value that is larger than INGEST__MAX_MEMORY_MB allows."
+    )

@@ -1,0 +1,148 @@
+"""PDF through PDFium, page by page: text in reading order, with page numbers from 1."""
+
+import ctypes
+import re
+import threading
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pypdfium2
+import pypdfium2.raw
+
+from ragstone.core.errors import EncryptedDocument, UnreadableDocument
+from ragstone.ingest.document import Block, Parsed
+from ragstone.ingest.formats.pdf_lines import (
+    HYPHEN,
+    PageLine,
+    across_pages,
+    clean,
+    learn_words,
+    page_blocks,
+    top_first,
+    without_edges,
+)
+from ragstone.ingest.formats.types import MEDIA_TYPES
+
+_C: Any = pypdfium2.raw
+_Document: Any = pypdfium2.PdfDocument
+_PDFIUM = threading.Lock()
+"""PDFium is not thread-safe, so one call at a time: a page, never a whole document."""
+
+_WINDOW = 16
+_TAIL_BYTES = 1 << 16
+_BOLD_WEIGHT = 600
+_LINE = re.compile(rf"[^\n{HYPHEN}]*(?:\n|{HYPHEN})|[^\n{HYPHEN}]+")
+_METADATA = {"Author": "author", "Subject": "subject", "Keywords": "keywords"}
+
+
+def parse_pdf(path: Path, ending: str) -> Parsed:
+    """Open a PDF; pages are read 16 at a time while the blocks are iterated.
+
+    Raises UnreadableDocument or EncryptedDocument.
+    """
+    _check_end(path)
+    with _PDFIUM:
+        document = _open(path)
+        pages = len(document)
+        facts = document.get_metadata_dict(skip_empty=True)
+        if not pages:
+            document.close()
+    if not pages:
+        raise UnreadableDocument(f"{path.name} is damaged: it has no pages.")
+    metadata = {new: clean(facts[old]) for old, new in _METADATA.items() if old in facts}
+    blocks = across_pages(_blocks(path, document, pages))
+    return Parsed(clean(facts.get("Title", "")), MEDIA_TYPES[ending], blocks, pages, metadata)
+
+
+def _open(path: Path) -> Any:
+    try:
+        return _Document(path)
+    except pypdfium2.PdfiumError as error:
+        if getattr(error, "err_code", None) in (
+            _C.FPDF_ERR_PASSWORD,
+            _C.FPDF_ERR_SECURITY,
+        ):
+            raise EncryptedDocument(
+                f"{path.name} is protected by a password. Save a copy without one and ingest that."
+            ) from error
+        raise UnreadableDocument(
+            f"{path.name} is damaged or incomplete and cannot be read as PDF."
+        ) from error
+
+
+def _check_end(path: Path) -> None:
+    """PDFium repairs what was cut off by leaving pages out, without a word: refuse instead."""
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - _TAIL_BYTES))
+        if b"%%EOF" not in file.read():
+            raise UnreadableDocument(
+                f"{path.name} is incomplete: the end of the PDF is missing. Copy it again."
+            )
+
+
+def _blocks(path: Path, document: Any, pages: int) -> Iterator[Block]:
+    """Windows of pages are read ahead to see what repeats on every page."""
+    words: set[str] = set()
+    running: set[str] = set()
+    numbers = iter(range(pages))
+    try:
+        while window := list(islice(numbers, _WINDOW)):
+            read = [_lines(path, document, index) for index in window]
+            for lines in read:
+                learn_words(lines, words)
+            kept = without_edges(read, running, window[0] + 1)
+            for index, lines in zip(window, kept, strict=True):
+                yield from page_blocks(lines, index + 1, words)
+    finally:
+        with _PDFIUM:
+            document.close()
+
+
+def _lines(path: Path, document: Any, index: int) -> list[PageLine]:
+    with _PDFIUM:
+        try:
+            page = document[index]
+            text_page = page.get_textpage()
+            lines = top_first(list(_measured(text_page)))
+            text_page.close()
+            page.close()
+        except pypdfium2.PdfiumError as error:
+            raise UnreadableDocument(
+                f"{path.name} is damaged: page {index + 1} cannot be read."
+            ) from error
+    return lines
+
+
+def _measured(text_page: Any) -> Iterator[PageLine]:
+    """The lines of a page. Fonts and places are known where characters and text correspond."""
+    text = text_page.get_text_range().replace("\ufffe", HYPHEN)
+    wide = sum(1 for char in text if char > "\uffff")
+    exact = len(text) + wide == text_page.count_chars()
+    place = 0
+    for raw in _LINE.findall(text):
+        if (line := clean(raw)) and line != HYPHEN:
+            first = place + len(raw) - len(raw.lstrip())
+            last = place + len(raw.rstrip()) - 1
+            yield _measure(text_page, line, first, last) if exact else PageLine(line)
+        place += len(raw) + sum(1 for char in raw if char > "\uffff")
+
+
+def _measure(text_page: Any, text: str, first: int, last: int) -> PageLine:
+    x, y = ctypes.c_double(), ctypes.c_double()
+    _C.FPDFText_GetCharOrigin(text_page, first, x, y)
+    size = round(_height(text_page, first) * 2) / 2
+    bold = all(_C.FPDFText_GetFontWeight(text_page, char) >= _BOLD_WEIGHT for char in (first, last))
+    return PageLine(text, size, bold, x.value, y.value)
+
+
+def _height(text_page: Any, char: int) -> float:
+    """The font size as the reader sees it: the nominal one times the text matrix."""
+    size = float(_C.FPDFText_GetFontSize(text_page, char))
+    matrix = _C.FS_MATRIX()
+    if _C.FPDFText_GetMatrix(text_page, char, matrix):
+        scale = float((matrix.c**2 + matrix.d**2) ** 0.5)
+        return size * scale if scale else size
+    return size

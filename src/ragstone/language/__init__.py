@@ -1,0 +1,1 @@
+"""Words, sentences, numbers and languages: what several rooms use."""

@@ -1,0 +1,111 @@
+"""Citation markers in an answer: [1], [1, 2], [1-3], [^1], [Source 1, Source 2], 【1】, [来源1]."""
+
+import re
+from collections.abc import Callable, Sequence
+
+from ragstone.language.sentences import Span, sentences
+
+LONGEST_RANGE = 20
+"""A range of more numbers than this is none: [1990-2020] are years."""
+
+# Space is bounded everywhere: text with long gaps must not cost the square of its length.
+_LABEL = r"(?:(?:sources?|quellen?|fuentes?|источники?|来源|來源|出典|출처)\s{0,3}(?::\s{0,3})?)?"
+_ITEM = rf"{_LABEL}[#^]?\d{{1,4}}(?:\s?[-–]\s?\d{{1,4}})?"
+_MARKER = re.compile(
+    rf"\s{{0,3}}[\[【［]\s{{0,3}}"
+    rf"({_ITEM}(?:\s{{0,3}}(?:[,;、，&]|and|und|et|y|和)\s{{0,3}}{_ITEM})*+)"
+    rf"\s{{0,3}}[\]】］]",
+    re.IGNORECASE,
+)
+OPENING = "[【［"
+_BEGUN = re.compile(r"[\[【［][\w\s:#^,;、，&–-]*")
+HIGHEST = 999
+"""No answer has so many sources: [1990] is a year."""
+
+_NUMBERS = re.compile(r"(\d+)(?:\s?[-–]\s?(\d+))?")
+_ROUND = str.maketrans("[]【】［］", "()()()")
+
+
+def numbers(text: str) -> list[int]:
+    """Every cited number in order of first appearance."""
+    found = [n for match in _MARKER.finditer(text) for n in _numbers(match)]
+    return list(dict.fromkeys(found))
+
+
+def marker_at(text: str) -> tuple[list[int], int] | None:
+    """The numbers that a marker at the very beginning of `text` cites, and its length; None if
+    there is no marker."""
+    match = _MARKER.match(text)
+    if match is None:
+        return None
+    cited = _numbers(match)
+    return (list(dict.fromkeys(cited)), match.end()) if max(cited) <= HIGHEST else None
+
+
+def may_be_marker(tail: str) -> bool:
+    """Whether `tail` is the beginning of a marker, or nearly that."""
+    return _BEGUN.fullmatch(tail) is not None
+
+
+def normalised(text: str, valid: Callable[[int], bool]) -> str:
+    """The text with every marker as ` [n]`, without those that `valid` refuses."""
+
+    def replace(match: re.Match[str]) -> str:
+        kept = [n for n in _numbers(match) if valid(n)]
+        space = " " if kept and match.start() else ""
+        return space + "".join(f"[{n}]" for n in kept)
+
+    return _MARKER.sub(replace, text)
+
+
+def bare(text: str) -> str:
+    """The text without markers."""
+    return _MARKER.sub("", text).strip()
+
+
+def cited_sentences(text: str) -> list[tuple[str, list[int]]]:
+    """Each sentence without markers, with the numbers it cites: those in it or right after it."""
+    return [(bare(text[span.start : span.end]), cited) for span, cited in cited_spans(text)]
+
+
+def cited_spans(text: str) -> list[tuple[Span, list[int]]]:
+    """Each sentence's place, its markers included, with the numbers it cites."""
+    result: list[tuple[Span, list[int]]] = []
+    for span in _whole(text, sentences(text)):
+        sentence = text[span.start : span.end]
+        cited = numbers(sentence)
+        if bare(sentence).strip(" .。") or not result:
+            result.append((span, cited))
+        else:
+            last, before = result[-1]
+            result[-1] = (Span(last.start, span.end), [*before, *cited])
+    return result
+
+
+def _whole(text: str, spans: Sequence[Span]) -> list[Span]:
+    """Sentences, with markers that follow the full stop moved into the sentence before."""
+    moved: list[Span] = []
+    for span in spans:
+        lead = _MARKER.match(text, span.start)
+        if lead and moved and lead.end() <= span.end:
+            end = lead.end()
+            while (more := _MARKER.match(text, end)) and more.end() <= span.end:
+                end = more.end()
+            moved[-1] = Span(moved[-1].start, end)
+            span = Span(end, span.end)
+        if text[span.start : span.end].strip():
+            moved.append(span)
+    return moved
+
+
+def neutral(text: str) -> str:
+    """A document's text with brackets around numbers made round, so that none is a marker."""
+    return _MARKER.sub(lambda m: m.group().translate(_ROUND), text)
+
+
+def _numbers(match: re.Match[str]) -> list[int]:
+    found: list[int] = []
+    for first, last in _NUMBERS.findall(match.group(1)):
+        low, high = int(first), int(last or first)
+        found += range(low, high + 1) if 0 <= high - low < LONGEST_RANGE else (low, high)
+    return found

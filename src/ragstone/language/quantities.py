@@ -1,0 +1,276 @@
+"""The numbers and months that a text states, in one form for several languages.
+
+`1,000`, `1.000`, `1 000`, `1000`, `one thousand` and `一千` are the same number; `1.000` is also
+read as one, since nobody can know. A month is told from a number: `May 3`, `3. Mai` and `5月3日`
+state the month 5 and the number 3.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from ragstone.language.word_lists import word_lists
+
+_TOKEN = re.compile(
+    r"(?P<iso>\b\d{4}-\d{2}-\d{2}\b)"
+    r"|(?P<digits>(?<!\d)\d{1,3}(?:[,.'’ ]\d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)?)"
+    r"|(?P<chinese>[零〇一二三四五六七八九十百千万萬亿億两兩]+)"
+    r"|(?P<sign>[%$€£¥₩元円원만억천])"
+    r"|(?P<word>[^\W\d_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+)"
+)
+_GROUPS = re.compile(r"[,.'’ ](?=\d{3}(?!\d))")
+_NARROW = str.maketrans("\u00a0\u202f\u2009", "’’’")
+"""Spaces inside a number, which normalising would make plain ones."""
+
+_SCALES = {"万": 1e4, "萬": 1e4, "만": 1e4, "亿": 1e8, "億": 1e8, "억": 1e8, "千": 1e3, "천": 1e3}
+_DIGITS = {c: i for i, c in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "兩": 2}
+_PLACES = {"十": 10, "百": 100, "千": 1000}
+_MONTH_SIGN = re.compile(r"\s?[月월]")
+_GERMAN = re.compile(r"(?P<ones>[a-zäöüß]+)und(?P<tens>[a-zäöüß]+(?:zig|ßig))")
+_ORDINAL = re.compile(r"(?:st|nd|rd|th|s)\b")
+MOST = 200
+"""Quantities of one sentence that are looked at."""
+
+COUNTED = 10
+"""A number in words up to this may be the count of what a text lists."""
+
+LARGE, NEAR = 9999, 0.005
+"""From where a number is no year, and may be rounded; the share by which it may then differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number or month: every value that its spelling may have, and its unit (`%`, a currency,
+    `month`, or nothing). `counted` is a small number in words, as who counts would write it."""
+
+    values: frozenset[float]
+    unit: str = ""
+    counted: bool = False
+
+    @property
+    def of_date(self) -> bool:
+        """Whether it may be a part of a date, which languages write in different orders."""
+        return self.unit == "month" or (
+            not self.unit and any(v <= 31 or 1000 <= v <= 2100 for v in self.values)
+        )
+
+
+def quantities(text: str) -> list[Quantity]:
+    """Every quantity of `text`, in order. A lone "one" in words is none: it is an article too."""
+    found: list[Quantity] = []
+    plain = unicodedata.normalize("NFKC", text.translate(_NARROW))
+    tokens = [token for token in _TOKEN.finditer(plain) if not token["word"] or _known(token)]
+    position = 0
+    while position < len(tokens) and len(found) < MOST:
+        several, position = _read(tokens, position)
+        found += several
+    return found
+
+
+def states(source: Sequence[Quantity], one: Quantity) -> bool:
+    """Whether `source` states a quantity, in the same unit or in none."""
+    large = any(value > LARGE for value in one.values)
+    return any(
+        (not one.values.isdisjoint(other.values) or (large and _near(one, other)))
+        and _comparable(one.unit, other.unit)
+        for other in source
+    )
+
+
+def _comparable(unit: str, other: str) -> bool:
+    if "month" in (unit, other):
+        return unit == other
+    return not (unit and other) or unit == other
+
+
+def _near(one: Quantity, other: Quantity) -> bool:
+    return any(_rounded(a, b) for a in one.values for b in other.values)
+
+
+def _rounded(claimed: float, stated: float) -> bool:
+    """Whether the first is the second with fewer digits, where it is large enough to be no year."""
+    near = min(claimed, stated) > LARGE and abs(claimed - stated) <= NEAR * max(claimed, stated)
+    return near and _digits(claimed) < _digits(stated)
+
+
+def _digits(value: float) -> int:
+    """How many digits of a number tell something."""
+    return len(f"{value:.12g}".split("e")[0].replace(".", "").strip("0"))
+
+
+def _read(tokens: list[re.Match[str]], position: int) -> tuple[list[Quantity], int]:
+    """What the token at `position` states, and where the next one stands."""
+    token = tokens[position]
+    if token["iso"]:
+        year, month, day = (float(part) for part in token["iso"].split("-"))
+        return [
+            Quantity(frozenset((year,))),
+            Quantity(frozenset((month,)), "month"),
+            Quantity(frozenset((day,))),
+        ], position + 1
+    if token["digits"]:
+        return _scaled(tokens, position, _values(token["digits"]))
+    if token["chinese"]:
+        return _chinese(token, position)
+    if token["word"]:
+        return _worded(tokens, position)
+    return [], position + 1
+
+
+def _values(digits: str) -> frozenset[float]:
+    """The readings of `1,000`: a thousand, and one."""
+    plain = _GROUPS.sub("", digits).replace(",", ".")
+    readings = {_number(plain), _number(digits.replace(",", "."))}
+    return frozenset(value for value in readings if value is not None)
+
+
+def _number(digits: str) -> float | None:
+    try:
+        return float(digits)
+    except ValueError:
+        return None
+
+
+def _scaled(
+    tokens: list[re.Match[str]], position: int, values: frozenset[float]
+) -> tuple[list[Quantity], int]:
+    """A number with the scale and unit around it."""
+    token = tokens[position]
+    text, end = token.string, token.end()
+    before = text[max(0, token.start() - 2) : token.start()].strip()[-1:]
+    unit = before if before in "$€£¥₩" else ""
+    if _MONTH_SIGN.match(text, end) and not unit:
+        return [Quantity(values, "month")], position + 1
+    position += 1
+    if position < len(tokens) and tokens[position].start() - end <= 1:
+        scale = _scale(tokens[position].group())
+        if scale:
+            values = frozenset(value * scale for value in values)
+            end = tokens[position].end()
+            position += 1
+    if position < len(tokens) and tokens[position].start() - end <= 1:
+        unit = _units().get(tokens[position].group().casefold(), unit)
+    return [Quantity(values, unit)], position
+
+
+def _scale(word: str) -> float:
+    return _SCALES.get(word[:1], 0.0) or _scales().get(word.casefold(), 0.0)
+
+
+def _worded(tokens: list[re.Match[str]], position: int) -> tuple[list[Quantity], int]:
+    word = tokens[position].group().casefold()
+    month = _months().get(word)
+    if month and (_only_a_month(tokens[position]) or _beside_digits(tokens, position)):
+        return [Quantity(frozenset((month,)), "month")], position + 1
+    value = _spelt(word)
+    if value is None:
+        return [], position + 1
+    while position + 1 < len(tokens):
+        further = _spelt(tokens[position + 1].group().casefold())
+        gap = tokens[position].string[tokens[position].end() : tokens[position + 1].start()]
+        if further is None or gap not in (" ", "-") or not 0 < further < 10 <= value < 100:
+            break
+        value += further
+        position += 1
+    if value == 1 and not (position + 1 < len(tokens) and _scale(tokens[position + 1].group())):
+        return [], position + 1
+    found, after = _scaled(tokens, position, frozenset((value,)))
+    if value <= COUNTED and after == position + 1 and not found[0].unit:
+        return [Quantity(found[0].values, counted=True)], after
+    return found, after
+
+
+def _only_a_month(token: re.Match[str]) -> bool:
+    """Whether a word that may be a month is nothing else: "may" is, inside a sentence, if it has a
+    capital."""
+    word = token.group()
+    if word.casefold() in ("may", "march", "august"):
+        return word[0].isupper() and token.start() > 0
+    return len(word) > 3 and word.casefold() != "mars"
+
+
+def _beside_digits(tokens: list[re.Match[str]], position: int) -> bool:
+    """Whether a number stands next to a word that is a month only then: may, mar, dec."""
+    token = tokens[position]
+    near = tokens[max(0, position - 1) : position + 2]
+    close = [t for t in near if t.start() - token.end() <= 3 and token.start() - t.end() <= 3]
+    return any(token["digits"] for token in close)
+
+
+def _spelt(word: str) -> float | None:
+    value = _spelt_numbers().get(word)
+    if value is not None:
+        return value
+    compound = _GERMAN.fullmatch(word)
+    if compound:
+        ones = 1.0 if compound["ones"] == "ein" else _spelt_numbers().get(compound["ones"])
+        tens = _spelt_numbers().get(compound["tens"])
+        return ones + tens if ones is not None and tens is not None else None
+    return None
+
+
+def _chinese(token: re.Match[str], position: int) -> tuple[list[Quantity], int]:
+    """A Chinese or Japanese number; a lone sign is one only before 月, as it is a word too."""
+    signs, text = token.group(), token.string
+    value = _chinese_value(signs)
+    if _MONTH_SIGN.match(text, token.end()) and 1 <= value <= 12:
+        return [Quantity(frozenset((value,)), "month")], position + 1
+    if len(signs) == 1 and not 2 <= value <= 10:
+        return [], position + 1
+    return [Quantity(frozenset((value,)), counted=len(signs) == 1)], position + 1
+
+
+def _chinese_value(signs: str) -> float:
+    if all(sign in _DIGITS for sign in signs):
+        return float("".join(str(_DIGITS[sign]) for sign in signs[:300]))
+    total = part = digit = 0.0
+    for sign in signs:
+        if sign in _DIGITS:
+            digit = _DIGITS[sign]
+        elif sign in _PLACES:
+            part += (digit or 1) * _PLACES[sign]
+            digit = 0
+        else:
+            total = (total + part + digit or 1) * _SCALES[sign]
+            part = digit = 0
+    return total + part + digit
+
+
+def _known(token: re.Match[str]) -> bool:
+    """Whether a word may be a number, a scale, a month or a unit."""
+    word = token.group().casefold()
+    return word in _words() or word.endswith(("zig", "ßig"))
+
+
+@cache
+def _words() -> frozenset[str]:
+    return frozenset((*_spelt_numbers(), *_scales(), *_months(), *_units()))
+
+
+@cache
+def _spelt_numbers() -> dict[str, float]:
+    return {word: float(name) for name, word in _listed("number")}
+
+
+@cache
+def _scales() -> dict[str, float]:
+    return {word: float(name) for name, word in _listed("scale")}
+
+
+@cache
+def _months() -> dict[str, float]:
+    return {word: float(name) for name, word in _listed("month")}
+
+
+@cache
+def _units() -> dict[str, str]:
+    return {word: name for name, word in _listed("unit")}
+
+
+def _listed(kind: str) -> Iterator[tuple[str, str]]:
+    for name, listed in word_lists("quantities").items():
+        first, _, rest = name.partition(" ")
+        if first == kind:
+            yield from ((rest, word) for word in listed)

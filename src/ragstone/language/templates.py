@@ -1,0 +1,149 @@
+"""Prompts: what chat models are told, with the names and the places of each.
+
+`answer` is the whole of an answer's prompt, with the forms, modes and lines in it; every other one
+is for one kind of work around it. A name may end with a language (`answer.de`), which then is
+preferred for questions in that language.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from ragstone.core.errors import InvalidPrompt, UnknownPrompt
+
+ANSWER = "answer"
+ROOM = "add_room_system_prompt"
+LINES = ("quote_first", "reasoning", "suggestions")
+FORMS = ("direct", "summary", "comparison", "list", "analysis", "calculation", "steps")
+MODES = ("simple", "advanced", "precise")
+
+LONGEST = 20_000
+"""Characters of a prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a prompt is for, the places that it must have, and those that it may have besides."""
+
+    help: str
+    needed: frozenset[str] = frozenset()
+    allowed: frozenset[str] = frozenset()
+
+
+PROMPTS: Mapping[str, Prompt] = {
+    ROOM: Prompt("Who the assistant is; before the rules of every answer."),
+    ANSWER: Prompt(
+        "How an answer is made from its sources.",
+        frozenset({"no_answer"}),
+        frozenset({"language", "form", "mode"}),
+    ),
+    **{f"form.{form}": Prompt(f"The line of answers of the form {form}.") for form in FORMS},
+    **{f"mode.{mode}": Prompt(f"The line of answers in the mode {mode}.") for mode in MODES},
+    "quote_first": Prompt("The line for models that do better when they quote first."),
+    "reasoning": Prompt("The line for questions that need reasoning."),
+    "suggestions": Prompt("The line that asks for further questions."),
+    "rewrite_query": Prompt("How a follow-up becomes a question of its own."),
+    "rewrite.multi": Prompt("How a question is asked in other words.", frozenset({"count"})),
+    "rewrite.hyde": Prompt("How a passage that could answer is imagined."),
+    "rewrite.step_back": Prompt("How a broader question is asked."),
+    "rewrite.decompose": Prompt("How a question is taken apart."),
+    "rewrite.keywords": Prompt("How search terms are found."),
+    "intent": Prompt("How the kind of a question is recognised.", frozenset({"kinds"})),
+    "complexity": Prompt("How the complexity of a question is judged."),
+    "guard_verification": Prompt("How a question near a forbidden topic is judged."),
+    "forbidden_guidance": Prompt(
+        "What the asker of a forbidden question is told; it wins over rag.forbidden_guidance."
+    ),
+    "rerank": Prompt("How the chat model ranks passages."),
+    "judge_claims": Prompt("How the sentences of an answer are compared with its sources."),
+    "judge_answer": Prompt(
+        "How an answer is judged before a further round.", frozenset({"criteria"})
+    ),
+    "appraisal": Prompt("How the chat model grades what was found."),
+    "thoughts": Prompt("How the chat model thinks about the sources before it answers."),
+    "need": Prompt("How a request that needs no documents is recognised."),
+    "need_answer": Prompt(
+        "How a request about the conversation is answered from it.", frozenset({"documents"})
+    ),
+    "conversation": Prompt(
+        "How a conversation without documents is answered.", allowed=frozenset({"language"})
+    ),
+    "agent": Prompt("How tools are called to gather what an answer is made from."),
+}
+"""Every prompt of the pipeline, in the order of `ragstone prompts list`."""
+
+NAMES = tuple(PROMPTS)
+
+_PLACE = re.compile(r"\{(\w+)\}")
+_NAME = re.compile(rf"({'|'.join(map(re.escape, NAMES))})(?:\.([a-z]{{2,3}}))?")
+
+
+def described(name: str) -> Prompt:
+    """What is known of the prompt `name`, with or without a language; raises UnknownPrompt."""
+    match = _NAME.fullmatch(name)
+    if match is None:
+        raise UnknownPrompt(
+            f"There is no prompt {name[:80]!r}. The prompts are {', '.join(NAMES)}, each with "
+            "or without a language at its end, like answer.de."
+        )
+    return PROMPTS[match[1]]
+
+
+def check(name: str, text: str) -> None:
+    """Raise UnknownPrompt or InvalidPrompt unless `text` can be the prompt `name`."""
+    known = described(name)
+    if not text.strip() or len(text) > LONGEST:
+        raise InvalidPrompt(f"The prompt {name!r} must have 1 to {LONGEST:,} characters.")
+    places = set(_PLACE.findall(text))
+    if missing := known.needed - places:
+        raise InvalidPrompt(f"The prompt {name!r} must hold {_shown(missing)}.")
+    if unknown := places - known.needed - known.allowed:
+        raise InvalidPrompt(f"The prompt {name!r} cannot hold {_shown(unknown)}.")
+    if "\0" in text or not _encodes(text):
+        raise InvalidPrompt(f"The prompt {name!r} holds characters that are no text.")
+
+
+def shipped(name: str) -> str | None:
+    """The text of a prompt as it comes with the product; None if it has none of that name."""
+    return _shipped().get(name)
+
+
+def told(texts: Callable[[str], str], parts: Sequence[str], **values: str) -> str:
+    """The prompt `answer` with its places filled: the lines named in `parts` follow it.
+
+    `texts` gives a prompt's text by its name. What is filled in is not looked at for places.
+    """
+    whole = "\n".join((texts(ANSWER).strip(), *(texts(part).strip() for part in parts)))
+    return "\n".join(line for line in filled(whole, **values).splitlines() if line.strip())
+
+
+def filled(text: str, **values: str) -> str:
+    """The text with its places filled; what is filled in is not looked at for places."""
+    return _PLACE.sub(lambda match: values.get(match[1], match[0]), text)
+
+
+def of_language(own: Mapping[str, str], name: str, language: Callable[[], str]) -> str:
+    """The text of `name` among `own`, that of the question's language before the general one."""
+    if any(one.startswith(f"{name}.") for one in own):
+        return own.get(f"{name}.{language()}") or own.get(name, "")
+    return own.get(name, "")
+
+
+def _shown(names: frozenset[str] | set[str]) -> str:
+    return ", ".join(f"{{{name}}}" for name in sorted(names))
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+@cache
+def _shipped() -> Mapping[str, str]:
+    folder = files("ragstone").joinpath("templates")
+    return {name: folder.joinpath(f"{name}.txt").read_text(encoding="utf-8") for name in NAMES}

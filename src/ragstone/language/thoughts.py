@@ -1,0 +1,106 @@
+"""The reasoning that some chat models write into their reply between `<think>` and `</think>`."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_OPENING = re.compile(r"(?<!`)<(think|thinking)>")
+_TAGS = ("<think>", "<thinking>")
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyPiece:
+    """A piece of a reply: text for the reader, or a thought."""
+
+    text: str
+    thought: bool = False
+
+
+class Thoughts:
+    """Takes a reply piece by piece, however it was cut, and tells its thoughts from its text.
+
+    Spaces before the text's first word are dropped. A tag in backticks is text. A thought that
+    begins after some text and never ends was none: it comes again as text, with its tag, at the
+    end.
+    """
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._closing = ""
+        self._begun = False
+        self._before = ""
+        self._thought: list[str] = []
+
+    def feed(self, piece: str) -> list[ReplyPiece]:
+        """What is known now that `piece` came."""
+        if not self._held and not self._closing and self._begun and "<" not in piece:
+            self._before = piece[-1:] or self._before
+            return [ReplyPiece(piece)] if piece else []
+        self._held += piece
+        return [found for found in self._known() if found.text]
+
+    def end(self) -> list[ReplyPiece]:
+        """The rest, when the reply is over."""
+        held, self._held = self._held, ""
+        if not self._closing:
+            return [self._said(held)] if held else []
+        found = [ReplyPiece(held, thought=True)] if held else []
+        if self._begun:
+            opening = self._closing.replace("</", "<")
+            found.append(ReplyPiece("".join((opening, *self._thought, held))))
+        self._closing = ""
+        return found
+
+    def _known(self) -> Iterator[ReplyPiece]:
+        while self._held:
+            if self._closing:
+                thought, closed, rest = self._held.partition(self._closing)
+                if not closed:
+                    kept = _beginning(self._held, (self._closing,))
+                    yield self._thinks(self._take(len(self._held) - kept))
+                    return
+                yield self._thinks(thought)
+                self._held, self._closing, self._before = rest, "", ""
+                self._thought.clear()
+                continue
+            # The sign before what is held decides whether a tag at its beginning is in backticks.
+            opened = _OPENING.search(self._before + self._held)
+            if opened is None:
+                yield self._said(self._take(len(self._held) - _beginning(self._held, _TAGS)))
+                return
+            ended = len(self._before)
+            yield self._said(self._held[: opened.start() - ended])
+            self._held = self._held[opened.end() - ended :]
+            self._closing = f"</{opened[1]}>"
+
+    def _take(self, length: int) -> str:
+        taken, self._held = self._held[:length], self._held[length:]
+        return taken
+
+    def _thinks(self, thought: str) -> ReplyPiece:
+        if self._begun:
+            self._thought.append(thought)
+        return ReplyPiece(thought, thought=True)
+
+    def _said(self, text: str) -> ReplyPiece:
+        self._before = text[-1:] or self._before
+        if not self._begun:
+            text = text.lstrip()
+            self._begun = bool(text)
+        return ReplyPiece(text)
+
+
+def without_thoughts(reply: str) -> str:
+    """The text of a whole reply; what stands before a lone closing tag is a thought, too."""
+    thoughts = Thoughts()
+    pieces = [*thoughts.feed(reply), *thoughts.end()]
+    text = "".join(piece.text for piece in pieces if not piece.thought)
+    return re.split(r"(?<!`)</think(?:ing)?>", text)[-1].lstrip()
+
+
+def _beginning(text: str, tags: tuple[str, ...]) -> int:
+    """How many of the last characters of `text` may be the beginning of a tag."""
+    for length in range(min(len(text), max(map(len, tags)) - 1), 0, -1):
+        if any(tag.startswith(text[-length:]) for tag in tags):
+            return length
+    return 0

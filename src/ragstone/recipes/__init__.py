@@ -1,0 +1,1 @@
+"""Which stages answer which question."""

@@ -1,0 +1,42 @@
+"""What each level plans for a question."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ragstone.core.turn import Level, Plan
+from ragstone.settings import Settings
+
+
+def plans(settings: Settings) -> Mapping[Level, Plan]:
+    """What each level plans for a question."""
+    rag = settings.rag
+    standard = Plan(
+        candidates=rag.candidates,
+        top_k=rag.top_k,
+        fusion=rag.fusion,
+        strategy="hybrid" if rag.use_hybrid_search else "dense",
+        dense_weight=rag.meaning,
+        feedback=rag.feedback,
+        rerank=rag.rerank,
+        reranked=rag.reranked,
+        min_similarity=rag.similarity_threshold if rag.verification_enabled else 0.0,
+        rewrite=rag.rewrite,
+        rewrites=rag.rewrites,
+    )
+    enhanced = replace(
+        standard,
+        top_k=2 * rag.top_k,
+        reranked=2 * rag.reranked,
+        neighbours=1,
+        edges=True,
+    )
+    return {
+        "basic": replace(standard, strategy="dense", feedback=False, rerank=False),
+        "standard": standard,
+        "enhanced": enhanced,
+        "maximum": replace(
+            enhanced,
+            strategy="iterative" if rag.use_hybrid_search else "dense",
+            top_k=3 * rag.top_k,
+        ),
+    }

@@ -1,0 +1,271 @@
+"""Every setting there is, in one table: what it is, what it may be, and where it may be set.
+
+Settings of the sections below RUNTIME can change while the server runs, for all (`global`), for a
+tenant (`tenant:acme`) or for a collection (`collection:acme/law`), and a request may ask otherwise
+where REQUEST says so. The others are read when the server starts.
+"""
+
+import difflib
+import inspect
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, SecretStr, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined, to_jsonable_python
+
+from ragstone.core.errors import ConfigError, InvalidSetting, UnknownSetting
+from ragstone.engine.stage import Stage
+from ragstone.recipes.recipe import recipes
+from ragstone.recipes.stage_options import PREFIX, Options, free
+from ragstone.settings import Settings
+from ragstone.settings.aliases import ALIASES, BY_NAME
+from ragstone.settings.names import readable, variable
+
+Scope = Literal["global", "tenant", "collection", "request"]
+
+EVERYWHERE: tuple[Scope, ...] = ("global", "tenant", "collection")
+GLOBAL: tuple[Scope, ...] = ("global",)
+
+RUNTIME: Mapping[str, tuple[Scope, ...]] = {
+    "rag": EVERYWHERE,
+    "self_rag": EVERYWHERE,
+    "adaptive": EVERYWHERE,
+    "spelling": EVERYWHERE,
+    "conversation": EVERYWHERE,
+    "stages": EVERYWHERE,
+    "llm.temperature": EVERYWHERE,
+    "llm.max_tokens": EVERYWHERE,
+    "cache.enabled": EVERYWHERE,
+    "cache.threshold_mode": EVERYWHERE,
+    "cache.max_entries": GLOBAL,
+    "cache.default_ttl_seconds": GLOBAL,
+}
+"""Sections and single settings that can change at run time, and for whom."""
+
+AT_START = frozenset(
+    {"rag.parallel", "rag.forbidden_log_days"}
+    | {f"conversation.{name}" for name in ("url", "database", "wait_seconds", "max_waiting")}
+)
+"""Settings of these sections that are read at the start all the same."""
+
+REQUEST: Mapping[str, str] = {
+    "rag.top_k": "top_k",
+    "rag.mode": "mode",
+    "rag.fusion": "wanted.fusion",
+    "rag.dense_weight": "wanted.dense_weight",
+    "rag.rerank": "wanted.rerank",
+    "rag.similarity_threshold": "wanted.min_similarity",
+    "rag.rewrite": "wanted.rewrite",
+    "llm.temperature": "temperature",
+    "llm.max_tokens": "max_tokens",
+    "cache.enabled": "cache",
+}
+"""What a request may ask for instead, by the field of `Ask`. It is bounded: `rag.max_top_k` and
+`llm.max_tokens` are the most that it gets, and the others have the bounds of their setting."""
+
+
+LONGEST = 20_000
+"""Bytes of a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One row of the table. `bounds` are words for people, such as `1 to 100`; `variable` is its
+    name in the environment, `names` those of other systems' documents."""
+
+    key: str
+    section: str
+    kind: str
+    default: Any
+    help: str
+    bounds: str
+    variable: str
+    names: tuple[str, ...]
+    scopes: tuple[Scope, ...]
+    secret: bool
+
+    @property
+    def restart(self) -> bool:
+        """Whether a change takes effect only at the next start."""
+        return not self.scopes
+
+
+@cache
+def table() -> Mapping[str, Setting]:
+    """Every setting by its key, section by section."""
+    return {key: _row(key, field) for key, field in _fields().items()}
+
+
+def setting(name: str) -> Setting:
+    """The setting of this key, or of a document's name for it; raises UnknownSetting."""
+    alias = BY_NAME.get(name.lower())
+    key = alias.key if alias and alias.key else name
+    found = table().get(key) or table().get(key.lower().replace("__", "."))
+    if found is None:
+        near = difflib.get_close_matches(name.lower(), table(), 1)
+        raise UnknownSetting(name[:80], near[0] if near else "")
+    return found
+
+
+def read(name: str, value: Any) -> tuple[str, Any]:
+    """The key and the value, in its type, that `name` is to be set to at run time.
+
+    Raises UnknownSetting, and InvalidSetting for a value out of range or of another type, or for a
+    setting that is read only at the start.
+    """
+    one = setting(name)
+    if one.restart:
+        raise InvalidSetting(
+            f"{one.key} is read when the server starts: set {one.variable} in its environment, or "
+            f"{one.key} in the file of --config, and restart it."
+        )
+    alias = BY_NAME.get(name.lower())
+    try:
+        return one.key, checked(one.key, alias.how(value) if alias else value)
+    except ConfigError as error:
+        raise InvalidSetting(f"{name}: {error.message}") from error
+
+
+def check_options(options: Options) -> None:
+    """Raise ConfigError for an option of a stage that does not exist, or that a setting is for."""
+    for stage, named in options.items():
+        for name in named:
+            key = f"{PREFIX}.{stage}.{name}"
+            if key not in table():
+                near = difflib.get_close_matches(key, table(), 1)
+                hint = f" Do you mean {near[0]!r}?" if near else ""
+                raise ConfigError(f"There is no setting {key!r}.{hint}")
+
+
+def checked(key: str, value: Any) -> Any:
+    """The value of a setting as JSON; raises InvalidSetting."""
+    try:
+        found = to_jsonable_python(_valid(key, _typed(key, value)))
+    except ValidationError as error:
+        first = error.errors()[0]
+        message = first["msg"].removeprefix("Value error, ").rstrip(".")
+        raise InvalidSetting(f"{key} cannot be {_shown(value)}: {message}.") from error
+    try:
+        size = len(json.dumps(found, allow_nan=False, ensure_ascii=False).encode())
+    except ValueError as error:
+        raise InvalidSetting(f"{key} must be a finite number or a text.") from error
+    if size > LONGEST:
+        raise InvalidSetting(f"{key} is too long: it may have {LONGEST:,} bytes.")
+    return found
+
+
+def _typed(key: str, value: Any) -> Any:
+    """A text as the value that it spells, unless texts are wanted; a truth value is no number."""
+    kind = table()[key].kind
+    if isinstance(value, str):
+        if "null" in kind and value.strip().lower() in ("", "null", "none"):
+            return None
+        return readable(value)
+    if isinstance(value, bool) and "true" not in kind:
+        raise InvalidSetting(f"{key} cannot be {_shown(value)}: it must be {kind}.")
+    if isinstance(value, int | float) and not isinstance(value, bool) and kind == "true or false":
+        raise InvalidSetting(f"{key} cannot be {_shown(value)}: it must be {kind}.")
+    return value
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)[:80]
+
+
+def _valid(key: str, value: Any) -> Any:
+    """The value of one setting with the bounds and checks of its section; raises
+    ValidationError."""
+    section, _, name = key.partition(".")
+    kind = Settings.model_fields[section].annotation
+    if inspect.isclass(kind) and issubclass(kind, BaseModel):
+        return getattr(kind(**{name: value}), name)
+    return TypeAdapter(_annotated(_fields()[key])).validate_python(value)
+
+
+def _annotated(field: FieldInfo) -> Any:
+    return Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
+
+
+@cache
+def _fields() -> Mapping[str, FieldInfo]:
+    """The field behind each key."""
+    found: dict[str, FieldInfo] = {}
+    for name, field in Settings.model_fields.items():
+        kind = field.annotation
+        if name in (PREFIX, "prompts"):
+            continue
+        if inspect.isclass(kind) and issubclass(kind, BaseModel):
+            found.update({f"{name}.{one}": inner for one, inner in kind.model_fields.items()})
+        else:
+            found[name] = field
+    found.update({f"{PREFIX}.{stage}.{name}": field for stage, name, field in _options()})
+    return found
+
+
+def _options() -> Iterator[tuple[str, str, FieldInfo]]:
+    known = recipes(Settings())
+    for recipe in known.values():
+        yield from free((*recipe.stages, *recipe.tail))
+
+
+def _row(key: str, field: FieldInfo) -> Setting:
+    section, _, name = key.rpartition(".")
+    default = field.get_default(call_default_factory=False)
+    secret = isinstance(default, SecretStr)
+    scopes = () if key in AT_START else RUNTIME.get(key, RUNTIME.get(key.split(".")[0], ()))
+    described = field.description or Stage.model_fields[name].description or ""
+    return Setting(
+        key=key,
+        section=section,
+        kind=_kind(field),
+        default="" if secret or default is PydanticUndefined else _plain(default),
+        help=described,
+        bounds=_bounds(field),
+        variable=variable(key),
+        names=tuple(alias.name for alias in ALIASES if alias.key == key),
+        scopes=(*scopes, "request") if key in REQUEST else scopes,
+        secret=secret,
+    )
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _kind(field: FieldInfo) -> str:
+    """The type in words."""
+    return _words(TypeAdapter(_annotated(field)).json_schema())
+
+
+def _words(schema: Mapping[str, Any]) -> str:
+    if "enum" in schema:
+        return ", ".join(map(str, schema["enum"]))
+    if "anyOf" in schema:
+        return " or ".join(_words(one) for one in schema["anyOf"])
+    if "const" in schema:
+        return str(schema["const"])
+    names = {
+        "integer": "whole number",
+        "number": "number",
+        "boolean": "true or false",
+        "array": "list",
+        "object": "object",
+        "null": "null",
+    }
+    return names.get(str(schema.get("type", "")), "text")
+
+
+def _bounds(field: FieldInfo) -> str:
+    low = high = ""
+    for one in field.metadata:
+        if (value := getattr(one, "ge", None)) is not None:
+            low = f"at least {value:g}"
+        if (value := getattr(one, "gt", None)) is not None:
+            low = f"over {value:g}"
+        if (value := getattr(one, "le", None)) is not None:
+            high = f"at most {value:g}"
+    return ", ".join(part for part in (low, high) if part)

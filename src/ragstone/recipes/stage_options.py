@@ -1,0 +1,56 @@
+"""Options of stages that have no setting: each is `stages.<stage>.<option>`.
+
+The recipes decide the options that settings are for; every other field of a stage keeps its
+default unless it is named here, so that nothing in the pipeline is out of an operator's reach.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
+
+from ragstone.answer.rounds import Rounds
+from ragstone.core.errors import ConfigError
+from ragstone.engine.stage import Stage
+
+Options = Mapping[str, Mapping[str, Any]]
+
+PREFIX = "stages"
+
+
+def with_options(stages: Sequence[Stage], options: Options) -> tuple[Stage, ...]:
+    """The stages with the options that are named for them; raises ConfigError for a wrong value."""
+    return tuple(_changed(stage, options) for stage in stages) if options else tuple(stages)
+
+
+def free(stages: Sequence[Stage]) -> Iterator[tuple[str, str, FieldInfo]]:
+    """Stage, option and field of every option that no setting decides."""
+    for stage in every(stages):
+        for name, field in type(stage).model_fields.items():
+            if name not in stage.model_fields_set and not field.exclude:
+                yield stage.name, name, field
+
+
+def every(stages: Sequence[Stage]) -> Iterator[Stage]:
+    """The stages with those that stand inside others."""
+    for stage in stages:
+        yield stage
+        if isinstance(stage, Rounds):
+            yield from every(stage.stages)
+
+
+def _changed(stage: Stage, options: Options) -> Stage:
+    if isinstance(stage, Rounds):
+        stage = stage.model_copy(update={"stages": with_options(stage.stages, options)})
+    known = type(stage).model_fields.keys() - stage.model_fields_set
+    changes = {name: v for name, v in options.get(stage.name, {}).items() if name in known}
+    if not changes:
+        return stage
+    decided = {name: getattr(stage, name) for name in stage.model_fields_set}
+    try:
+        return type(stage)(**decided, **changes)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join((PREFIX, stage.name, *map(str, first["loc"])))
+        raise ConfigError(f"The setting {key} is wrong: {first['msg']}.") from error

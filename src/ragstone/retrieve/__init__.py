@@ -1,0 +1,1 @@
+"""Finding passages: strategies, fusion, reranking, grading, expansion."""

@@ -1,0 +1,89 @@
+"""Keeps the hits that are worth an answer's room: near enough, not twice, and as many as asked."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from ragstone.core.answer import Confidence
+from ragstone.core.turn import Hit, Turn
+from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.ports import Adapters, Vectors
+from ragstone.retrieve.diversity import distinct, diverse
+from ragstone.retrieve.strategies import SPARE
+
+WORDS_COUNT = 0.5
+"""A hit whose word score is this share of the best stays, however far its meaning seems: codes,
+numbers and names have no meaning that an embedder knows."""
+
+
+class Deduplicate(Stage):
+    """Says how alike each hit and the question are, drops the unlike and the near-duplicates, and
+    keeps the plan's number: the best, or different ones where the plan asks for those."""
+
+    name: ClassVar[str] = "grade"
+    needs: ClassVar[frozenset[str]] = frozenset({"hits", "plan"})
+    gives: ClassVar[frozenset[str]] = frozenset({"hits"})
+    fails: ClassVar[Literal["open", "closed"]] = "open"
+    searches: ClassVar[bool] = True
+
+    near_duplicate: float = Field(
+        0.95, ge=0, le=1, description="Cosine above which a passage repeats a better one."
+    )
+    high: float = Field(0.7, ge=0, le=1, description="Similarity from which confidence is high.")
+    medium: float = Field(0.45, ge=0, le=1, description="Similarity from which it is medium.")
+
+    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        plan, hits = turn.plan, turn.hits[: SPARE * turn.plan.top_k]
+        if turn.collection is None or turn.encoded is None or plan.strategy == "sequential":
+            return Step(replace(turn, hits=turn.hits[: plan.top_k]), f"{len(hits)} passages")
+        compared = bool(plan.diversity) or self.near_duplicate < 1
+        wanted = [hit.chunk.chunk_id for hit in hits if compared or hit.dense is None]
+        held = await adapters.index.vectors(turn.collection, wanted) if wanted else {}
+        low, high = adapters.embedders.of(turn.collection).cosines
+        measured = [self._measured(h, turn.encoded.vector, held, low, high) for h in hits]
+        near = _near_enough(measured, plan.min_similarity)
+        kept = distinct(near, held, self.near_duplicate)
+        if plan.diversity:
+            kept = diverse(kept, held, plan.diversity, plan.top_k)
+        chosen = tuple(kept[: plan.top_k])
+        return Step(
+            replace(turn, hits=chosen),
+            f"{len(chosen)} passages",
+            f"{len(measured) - len(near)} unlike the question, "
+            f"{len(near) - len(kept)} near-duplicates",
+        )
+
+    def _measured(
+        self, hit: Hit, question: Vectors, held: Mapping[str, Vectors], low: float, high: float
+    ) -> Hit:
+        vector = held.get(hit.chunk.chunk_id)
+        if vector is not None:
+            cosine = float(np.dot(vector, question))
+        elif hit.dense is not None:
+            cosine = hit.dense
+        else:
+            return hit
+        similarity = min(1.0, max(0.0, (cosine - low) / (high - low)))
+        return replace(
+            hit, dense=cosine, similarity=similarity, confidence=self._confidence(similarity)
+        )
+
+    def _confidence(self, similarity: float) -> Confidence:
+        if similarity >= self.high:
+            return "high"
+        return "medium" if similarity >= self.medium else "low"
+
+
+def _near_enough(hits: Sequence[Hit], least: float) -> list[Hit]:
+    """Hits of at least this similarity; those without a vector, or found by their words, stay."""
+    best = max((hit.bm25 or 0.0 for hit in hits), default=0.0)
+    return [
+        hit
+        for hit in hits
+        if hit.similarity is None
+        or hit.similarity >= least
+        or (best and (hit.bm25 or 0.0) >= WORDS_COUNT * best)
+    ]

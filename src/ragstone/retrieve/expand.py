@@ -1,0 +1,97 @@
+"""Gives each hit the width that the plan asks for: paragraph, chunk, neighbours or section."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+from ragstone.core.chunk import Chunk
+from ragstone.core.filters import And, Filter, Or, Range, eq
+from ragstone.core.records import Collection
+from ragstone.core.turn import Hit, Turn
+from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.language.words import content_word_set
+from ragstone.ports import Adapters
+from ragstone.retrieve.searching import visible
+from ragstone.retrieve.stitching import narrowed, paragraphs, stitched
+
+SECTION_CHUNKS = 8
+"""Chunks on either side that a section may bring along."""
+
+
+class Expand(Stage):
+    """Reads the chunks around each hit, or keeps only the paragraph that matched."""
+
+    name: ClassVar[str] = "expand"
+    needs: ClassVar[frozenset[str]] = frozenset({"hits", "plan"})
+    gives: ClassVar[frozenset[str]] = frozenset({"hits"})
+    fails: ClassVar[Literal["open", "closed"]] = "open"
+    searches: ClassVar[bool] = True
+
+    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        plan = turn.plan
+        if plan.unit == "paragraph":
+            asked = content_word_set(" ".join(turn.queries))
+            hits = tuple(replace(hit, chunk=_paragraph(hit.chunk, asked)) for hit in turn.hits)
+            return Step(replace(turn, hits=hits), "paragraphs")
+        reach = SECTION_CHUNKS if plan.unit == "section" else plan.neighbours
+        if not reach or not turn.hits or turn.collection is None:
+            return Step(turn, "skipped", "the plan asks for chunks as they are")
+        around = await _around(turn, turn.collection, adapters, reach)
+        hits = tuple(_widened(turn.hits, around, plan.unit == "section", reach))
+        return Step(replace(turn, hits=hits), f"{plan.unit}, {reach} chunks on either side")
+
+
+async def _around(
+    turn: Turn, collection: Collection, adapters: Adapters, reach: int
+) -> Mapping[str, list[Chunk]]:
+    """The chunks near the hits, by revision; nothing that the caller may not read."""
+    near: list[Filter] = []
+    for hit in turn.hits:
+        index = hit.chunk.chunk_index
+        near.append(
+            And(
+                (
+                    eq("revision", hit.chunk.revision),
+                    Range("chunk_index", index - reach, index + reach),
+                )
+            )
+        )
+    found: dict[str, list[Chunk]] = {}
+    async with adapters.catalog.snapshot() as hidden:
+        where = And((visible(turn.ask, hidden), Or(tuple(near))))
+        async for chunks in adapters.index.scan(collection, where):
+            for chunk in chunks:
+                found.setdefault(chunk.revision, []).append(chunk)
+    return found
+
+
+def _widened(
+    hits: Sequence[Hit], around: Mapping[str, list[Chunk]], section: bool, reach: int
+) -> Iterable[Hit]:
+    """Each hit with its neighbours; one that lies inside a better one is dropped."""
+    done: list[Chunk] = []
+    for hit in hits:
+        chunk = hit.chunk
+        if any(
+            one.revision == chunk.revision and one.start <= chunk.start and chunk.end <= one.end
+            for one in done
+        ):
+            continue
+        near = [
+            one
+            for one in around.get(chunk.revision, ())
+            if abs(one.chunk_index - chunk.chunk_index) <= reach
+            and (not section or one.section == chunk.section)
+        ]
+        wide = stitched(near, chunk)
+        done.append(wide)
+        yield replace(hit, chunk=wide)
+
+
+def _paragraph(chunk: Chunk, asked: frozenset[str]) -> Chunk:
+    """The paragraph that shares most words with the question, the first of equals."""
+    spans = list(paragraphs(chunk.text))
+    if len(spans) < 2:
+        return chunk
+    shares = [len(asked & content_word_set(chunk.text[s.start : s.end])) for s in spans]
+    return narrowed(chunk, spans[shares.index(max(shares))])

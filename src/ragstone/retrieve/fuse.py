@@ -1,0 +1,73 @@
+"""Makes one ranking of the candidates."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import ClassVar
+
+from pydantic import Field
+
+from ragstone.core.chunk import Chunk
+from ragstone.core.turn import Hit, RankedList, Turn
+from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.language.words import content_word_set
+from ragstone.ports import Adapters
+from ragstone.retrieve.fusion import FusionWeights, fuse
+from ragstone.retrieve.searching import weights as base
+
+PENALTIES: Mapping[str, float] = {"glossary": 0.3, "toc": 0.5, "credits": 0.4}
+"""Kinds that rarely answer a question, and the share of the score that they lose."""
+
+HIDDEN = frozenset({"question"})
+"""Kinds that only help to find: a hypothetical question answers nothing."""
+
+
+class Fuse(Stage):
+    """Fuses the lists, raises chunks whose title speaks of the question, and lowers kinds that
+    rarely answer."""
+
+    name: ClassVar[str] = "fuse"
+    needs: ClassVar[frozenset[str]] = frozenset({"plan", "lists", "chunks"})
+    gives: ClassVar[frozenset[str]] = frozenset({"hits"})
+    searches: ClassVar[bool] = True
+
+    rrf_k: int = Field(30, ge=1, description="Damping of ranks where lists are fused by rank.")
+    title_boost: float = Field(
+        0.0, ge=0, le=1, description="Share added to the score when the title says it all."
+    )
+
+    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        plan = turn.plan
+        weights = replace(base(plan, turn.feedback, turn.parts), rrf_k=self.rrf_k)
+        hits = sorted(self._hits(turn, weights), key=lambda hit: (-hit.score, hit.chunk.chunk_id))
+        return Step(
+            replace(turn, hits=tuple(hits)),
+            f"{len(hits)} of {len(turn.chunks)} candidates",
+            f"by {plan.fusion}, meaning {plan.dense_weight:g}, words {1 - plan.dense_weight:g}",
+        )
+
+    def _hits(self, turn: Turn, weights: FusionWeights) -> Iterable[Hit]:
+        dense, bm25 = _best(turn.lists, "dense"), _best(turn.lists, "bm25")
+        boost = self.title_boost
+        asked = content_word_set(" ".join(turn.queries)) if boost else frozenset[str]()
+        for chunk_id, score in fuse(turn.lists, weights).items():
+            chunk = turn.chunks.get(chunk_id)
+            if chunk is not None and chunk.kind not in HIDDEN:
+                score *= 1 - PENALTIES.get(chunk.kind, 0.0)
+                if boost:
+                    score *= (1 + boost * _said(asked, chunk)) / (1 + boost)
+                yield Hit(chunk, score, dense.get(chunk_id), bm25.get(chunk_id))
+
+
+def _said(asked: frozenset[str], chunk: Chunk) -> float:
+    """The share of the question's words that the title holds."""
+    return len(asked & content_word_set(chunk.title)) / len(asked) if asked else 0.0
+
+
+def _best(lists: Iterable[RankedList], source: str) -> dict[str, float]:
+    """Each chunk's best raw score among the lists of one source."""
+    best: dict[str, float] = {}
+    for ranked in lists:
+        if ranked.source == source:
+            for scored in ranked.found:
+                best[scored.chunk_id] = max(scored.score, best.get(scored.chunk_id, scored.score))
+    return best

@@ -1,0 +1,95 @@
+"""Combining ranked lists whose scores have different scales.
+
+Scores: weighted score fusion after Bruch, Gai and Ingber, "An Analysis of Fusion Functions for
+Hybrid Retrieval" (2023): each list is scaled to 0..1, then averaged. BM25 is divided by the list's
+best score, since its least possible score is 0; cosines are scaled between the list's worst and
+best. A chunk that a list does not hold gets 0 from it.
+
+Ranks: reciprocal rank fusion after Cormack, Clarke and Büttcher (2009), by what the first place in
+every list would give, so that it lies in 0..1 too.
+
+Lists of several queries are fused query by query. Where the queries say the same in other words, a
+chunk gets the weighted mean of its scores, the first query counting most (CombSUM after Fox and
+Shaw, 1994); where each asks for a part, it keeps its best score.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ragstone.core.turn import Fusion, RankedList
+
+
+@dataclass(frozen=True, slots=True)
+class FusionWeights:
+    """How lists are fused. `dense` is the share of meaning against words, `feedback` the part of
+    that share which goes to lists of refined questions, `rrf_k` the damping of ranks, `others` the
+    weight of each further query against the first, `parts` whether they ask for parts instead."""
+
+    dense: float = 0.4
+    feedback: float = 0.0
+    fusion: Fusion = "scores"
+    rrf_k: int = 30
+    others: float = 0.8
+    parts: bool = False
+
+    def share(self, source: str) -> float:
+        """The weight of a list of this source."""
+        shares = {
+            "dense": self.dense * (1 - self.feedback),
+            "feedback": self.dense * self.feedback,
+            "bm25": 1 - self.dense,
+        }
+        return shares.get(source, 1.0)
+
+
+def scaled(ranked: RankedList) -> dict[str, float]:
+    """The list's scores in 0..1."""
+    if not ranked.found:
+        return {}
+    scores = [scored.score for scored in ranked.found]
+    low = min(scores) if ranked.source in ("dense", "feedback") else 0.0
+    width = max(scores) - low
+    if width <= 0:
+        return {scored.chunk_id: 1.0 for scored in ranked.found}
+    return {s.chunk_id: max(0.0, s.score - low) / width for s in ranked.found}
+
+
+def ranks(ranked: RankedList, k: int) -> dict[str, float]:
+    """The list's reciprocal ranks in 0..1: the first has 1."""
+    return {s.chunk_id: (k + 1) / (k + 1 + i) for i, s in enumerate(ranked.found)}
+
+
+def fuse(lists: Sequence[RankedList], weights: FusionWeights) -> dict[str, float]:
+    """Fused scores in 0..1 by chunk id, best first."""
+    queries = list(dict.fromkeys(ranked.query for ranked in lists))
+    whole = 1 + weights.others * (len(queries) - 1)
+    total: dict[str, float] = {}
+    for number, query in enumerate(queries):
+        own = [ranked for ranked in lists if ranked.query == query]
+        share = (weights.others if number else 1.0) / whole
+        for chunk_id, score in _fused(own, weights).items():
+            before = total.get(chunk_id, 0.0)
+            total[chunk_id] = max(score, before) if weights.parts else before + share * score
+    return dict(sorted(total.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _fused(lists: Sequence[RankedList], weights: FusionWeights) -> Mapping[str, float]:
+    shares = _shares(lists, weights)
+    total: dict[str, float] = {}
+    for ranked, share in zip(lists, shares, strict=True):
+        one = ranks(ranked, weights.rrf_k) if weights.fusion == "ranks" else scaled(ranked)
+        for chunk_id, score in one.items():
+            total[chunk_id] = total.get(chunk_id, 0.0) + share * score
+    return total
+
+
+def _shares(lists: Sequence[RankedList], weights: FusionWeights) -> list[float]:
+    """Each list's share, together 1: what a source that was not searched had goes to the others,
+    and lists of one source share evenly."""
+    counts = {ranked.source: 0 for ranked in lists}
+    for ranked in lists:
+        counts[ranked.source] += 1
+    whole = sum(weights.share(source) for source in counts)
+    if whole <= 0:
+        return [1 / len(lists) for _ in lists]
+    return [weights.share(r.source) / whole / counts[r.source] for r in lists]

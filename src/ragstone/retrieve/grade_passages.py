@@ -1,0 +1,150 @@
+"""Lets the chat model grade what was found, and searches once more where that is not enough."""
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from ragstone.core.answer import Usage
+from ragstone.core.errors import RagstoneError
+from ragstone.core.turn import Hit, Turn
+from ragstone.engine.prompts import prompt
+from ragstone.engine.stage import Emit, Stage, Step, attempt
+from ragstone.language.fences import fenced
+from ragstone.ports import Adapters, Completer
+from ragstone.retrieve.appraisal import Appraisal, appraisal
+
+PASSAGE_CHARS = 800
+"""What the model reads of a passage."""
+
+REPLY_TOKENS = 400
+
+SPARED = 3
+"""Passages that stay where all are poor and nothing else could be searched."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Graded:
+    """What the model said of the passages that had no grade, what that took, and why it is not
+    known if it is not."""
+
+    said: Appraisal | None = None
+    usage: Usage = Usage()
+    failure: str = ""
+
+
+class GradePassages(Stage):
+    """Self-RAG's look at the passages: one call grades them 0 to 10. Under `enough` for all
+    together the reformulated query is searched too, once for a question; then those under `least`
+    are dropped and the better ones come first. Only after that search may all be dropped. Without
+    a chat model, or if it does not grade, the passages stay as they were found.
+    """
+
+    name: ClassVar[str] = "appraise"
+    needs: ClassVar[frozenset[str]] = frozenset({"hits", "question"})
+    gives: ClassVar[frozenset[str]] = frozenset({"hits"})
+    fails: ClassVar[Literal["open", "closed"]] = "open"
+
+    timeout: float = Field(90.0, gt=0, description="Seconds that the stage may take.")
+    most: int = Field(20, ge=1, description="Passages that are graded at most.")
+    enough: float = Field(
+        7.0, ge=0, le=10, description="Overall grade under which another query is searched."
+    )
+    least: float = Field(3.0, ge=0, le=10, description="Grade under which a passage is dropped.")
+    model_timeout: float = Field(20.0, gt=0, description="Seconds that one grading may take.")
+    stages: tuple[Stage, ...] = Field((), description="What searches.", exclude=True)
+
+    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        model = adapters.completer
+        if model is None or not turn.hits or turn.plan.strategy == "sequential":
+            why = "there is no chat model" if model is None else "there is nothing to choose from"
+            return Step(turn, "skipped", why)
+        searched = bool(turn.grades)
+        graded = await self._graded(turn, adapters, model)
+        turn = _with(turn, graded, self.most)
+        if not turn.grades:
+            return Step(turn, "skipped", graded.failure)
+        query, overall = "", graded.said.overall if graded.said else self.enough
+        if not searched and overall < self.enough and graded.said:
+            query = _new(graded.said.query, turn)
+        if query:
+            again = await self._searched(turn, query, adapters, emit)
+            searched = again is not None
+            turn = again or turn
+            turn = _with(turn, await self._graded(turn, adapters, model), self.most)
+        hits = self._kept(turn, searched)
+        decision = f"{len(hits)} of {len(turn.hits)} passages kept, overall {overall:g}"
+        known = [turn.grades.get(hit.chunk.chunk_id) for hit in hits]
+        grades = " ".join("?" if one is None else f"{one:g}" for one in known)
+        also = f"; also searched: {query}" if query else ""
+        return Step(replace(turn, hits=hits), decision, f"{model.name} gave {grades}{also}")
+
+    async def _graded(self, turn: Turn, adapters: Adapters, model: Completer) -> _Graded:
+        """The grades of the first passages that have none yet, in one call."""
+        asked = _ungraded(turn, self.most)
+        if not asked:
+            return _Graded(failure="all are graded")
+        texts = [f"[{n}] {h.chunk.searchable[:PASSAGE_CHARS]}" for n, h in enumerate(asked, 1)]
+        text = f"{fenced('question', turn.question)}\n{fenced('passages', chr(10).join(texts))}"
+        rules = await prompt(turn, adapters, "appraisal")
+        try:
+            async with asyncio.timeout(self.model_timeout):
+                said = await model.complete(rules, text, REPLY_TOKENS)
+        except (RagstoneError, TimeoutError) as error:
+            return _Graded(
+                failure=f"{model.name} did not grade: {str(error) or 'it took too long'}"
+            )
+        found = appraisal(said.text, len(asked))
+        return _Graded(found, said.usage, "" if found else f"{model.name} gave no grades")
+
+    async def _searched(
+        self, turn: Turn, query: str, adapters: Adapters, emit: Emit
+    ) -> Turn | None:
+        """The turn with what this query finds too; None if that search fails."""
+        found = replace(turn, queries=(*turn.queries, query))
+        for stage in self.stages:
+            ended = await attempt(stage, found, adapters, emit)
+            if ended.failure and stage.fails == "closed":
+                return None
+            found = ended.step.turn if ended.step else found
+            traced = replace(ended.traced, stage=f"{stage.name} again", inside=self.name)
+            found = replace(found, trace=(*found.trace, traced))
+        return found
+
+    def _kept(self, turn: Turn, searched: bool) -> tuple[Hit, ...]:
+        """The passages worth keeping, best grade first; those without one keep their order behind
+        the good ones."""
+        grade = {hit.chunk.chunk_id: turn.grades.get(hit.chunk.chunk_id) for hit in turn.hits}
+
+        def worth(hit: Hit) -> float:
+            known = grade[hit.chunk.chunk_id]
+            return self.least if known is None else known
+
+        best = sorted(turn.hits, key=worth, reverse=True)
+        kept = tuple(hit for hit in best if worth(hit) >= self.least)
+        return kept if kept or searched else tuple(best[:SPARED])
+
+
+def _ungraded(turn: Turn, most: int) -> list[Hit]:
+    return [hit for hit in turn.hits[:most] if hit.chunk.chunk_id not in turn.grades]
+
+
+def _with(turn: Turn, graded: _Graded, most: int) -> Turn:
+    """The turn with what the grading said and took."""
+    turn = replace(turn, usage=turn.usage + graded.usage)
+    if graded.said is None:
+        return turn
+    asked = _ungraded(turn, most)
+    given = {
+        hit.chunk.chunk_id: grade
+        for hit, grade in zip(asked, graded.said.grades, strict=True)
+        if grade is not None
+    }
+    return replace(turn, grades={**turn.grades, **given})
+
+
+def _new(query: str, turn: Turn) -> str:
+    """The query, empty if it was searched already."""
+    known = {one.casefold() for one in (turn.question, *turn.queries)}
+    return "" if query.casefold() in known else query

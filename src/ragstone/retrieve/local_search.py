@@ -1,0 +1,38 @@
+"""A search of the documents inside another stage."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ragstone.core.answer import Usage
+from ragstone.core.turn import Turn
+from ragstone.engine.stage import Emit, Stage, attempt
+from ragstone.ports import Adapters
+
+
+class LocalSearch:
+    """Runs the stages of a search; `inside` names the stage that wants it, for the trace."""
+
+    def __init__(
+        self, stages: Sequence[Stage], adapters: Adapters, emit: Emit, inside: str
+    ) -> None:
+        self._stages = stages
+        self._adapters = adapters
+        self._emit = emit
+        self._inside = inside
+
+    async def __call__(self, turn: Turn, query: str = "") -> Turn:
+        """What is found for the turn, or for another query in its place: usage and trace are the
+        search's own. Raises what a closed stage failed with."""
+        turn = replace(turn, hits=(), usage=Usage(), trace=())
+        if query:
+            turn = replace(
+                turn, question=query, queries=(query,), parts=False, imagined=(), recalled=None
+            )
+        for stage in self._stages:
+            ended = await attempt(stage, turn, self._adapters, self._emit)
+            turn = ended.step.turn if ended.step else turn
+            traced = replace(ended.traced, inside=self._inside)
+            turn = replace(turn, trace=(*turn.trace, traced))
+            if ended.failure and stage.fails == "closed":
+                raise ended.failure
+        return turn

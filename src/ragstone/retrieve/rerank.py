@@ -1,0 +1,56 @@
+"""Compares the question with the best candidates a second time, more closely."""
+
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from ragstone.core.turn import Hit, Turn
+from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.ports import Adapters, Judgement
+
+
+class Rerank(Stage):
+    """Blends the reranker's scores with the fused ones, as much as the reranker trusts itself.
+
+    A reranker alone is not better on every kind of text, so the fused score always keeps a share.
+    """
+
+    name: ClassVar[str] = "rerank"
+    needs: ClassVar[frozenset[str]] = frozenset({"hits"})
+    gives: ClassVar[frozenset[str]] = frozenset({"hits"})
+    fails: ClassVar[Literal["open", "closed"]] = "open"
+    searches: ClassVar[bool] = True
+
+    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        if not turn.plan.rerank or turn.collection is None or len(turn.hits) < 2:
+            return Step(turn, "skipped", "the plan does not ask for it")
+        best, rest = turn.hits[: turn.plan.reranked], turn.hits[turn.plan.reranked :]
+        judged = await adapters.reranker.judge(
+            turn.collection, turn.queries[0], [hit.chunk for hit in best], turn.encoded
+        )
+        turn = replace(turn, usage=turn.usage + judged.usage)
+        if not judged.weight:
+            return Step(turn, "skipped", judged.reason)
+        hits = (*_blended(best, judged), *_below(rest, 1 - judged.weight))
+        moved = sum(a.chunk is not b.chunk for a, b in zip(turn.hits[:10], hits, strict=False))
+        return Step(
+            replace(turn, hits=hits),
+            f"{len(best)} candidates, {moved} of the first {min(10, len(hits))} moved",
+            f"{adapters.reranker.name} has {judged.weight:.0%} of the score; {judged.reason}",
+        )
+
+
+def _blended(hits: tuple[Hit, ...], judged: Judgement) -> list[Hit]:
+    scores = (1 - judged.weight) * np.array([hit.score for hit in hits])
+    scores += judged.weight * judged.scores
+    blended = [
+        replace(hit, score=float(score), rerank=float(said))
+        for hit, score, said in zip(hits, scores, judged.scores, strict=True)
+    ]
+    return sorted(blended, key=lambda hit: (-hit.score, hit.chunk.chunk_id))
+
+
+def _below(hits: tuple[Hit, ...], share: float) -> list[Hit]:
+    """What was not compared keeps its share of the score, and its place after the rest."""
+    return [replace(hit, score=hit.score * share) for hit in hits]

@@ -1,0 +1,1 @@
+"""Rerankers: late interaction, cross-encoders, endpoints, the chat model."""

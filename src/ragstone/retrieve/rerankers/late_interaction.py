@@ -1,0 +1,89 @@
+"""Reranking by late interaction with the embedder's own token vectors: no further model.
+
+Its share of the score follows from how specific the question is for the collection: comparing
+tokens helps a question that names what it wants and misleads one about a broad topic.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ragstone.core.chunk import Chunk
+from ragstone.core.records import Collection
+from ragstone.language.late_interaction import (
+    EncodedQuestion,
+    Floats,
+    TokenVectors,
+    maxsim,
+    phrases,
+    unpacked,
+)
+from ragstone.ports import Embedders, Judgement, LateEmbedder, Vectors
+from ragstone.retrieve.held_tokens import HeldTokens
+from ragstone.retrieve.sampled_rarity import SampledRarity
+
+MAXSIM, PHRASES = 0.5, 0.2
+"""Weights beside the fused score's 1 - MAXSIM, for a wholly specific question; all are scaled to
+sum to 1. Flat around these values on every set that was tried (`benchmarks/notes.md`)."""
+
+
+class LateInteraction:
+    """`ports.Reranker` for collections whose embedder gives token vectors.
+
+    They are read from the index, and computed for the chunks that have none there.
+    """
+
+    name = "late interaction"
+
+    def __init__(self, tokens: HeldTokens, embedders: Embedders, rarity: SampledRarity) -> None:
+        self._tokens = tokens
+        self._embedders = embedders
+        self._rarity = rarity
+
+    async def judge(
+        self,
+        collection: Collection,
+        question: str,
+        chunks: Sequence[Chunk],
+        encoded: EncodedQuestion | None = None,
+    ) -> Judgement:
+        none = np.zeros(len(chunks), np.float32)
+        embedder = self._embedders.of(collection)
+        if not isinstance(embedder, LateEmbedder):
+            return Judgement(none, 0.0, f"{embedder.name} gives no token vectors")
+        asked = (encoded or await embedder.embed_question(question)).tokens
+        if asked is None or not len(asked.ids):
+            return Judgement(none, 0.0, "the question has no tokens")
+        ids = asked.ids.tolist()
+        rarity = await self._rarity.rarity(collection, embedder)
+        specific = rarity.specificity(ids)
+        if not specific:
+            return Judgement(none, 0.0, "the question is topical")
+        passages = await self._passages(collection, embedder, chunks)
+        idf = rarity.idf(ids)
+        said = maxsim(asked, embedder.token_weights(ids, idf), passages)
+        both = MAXSIM * _spread(said) + PHRASES * phrases(asked, idf, passages)
+        scores = (both / (MAXSIM + PHRASES)).astype(np.float32)
+        weight = (MAXSIM + PHRASES) * specific / (1 + PHRASES * specific)
+        return Judgement(scores, weight, f"the question is {specific:.0%} specific")
+
+    async def _passages(
+        self, collection: Collection, embedder: LateEmbedder, chunks: Sequence[Chunk]
+    ) -> list[TokenVectors]:
+        held = await self._tokens.of(collection, [chunk.chunk_id for chunk in chunks])
+        missing = [chunk for chunk in chunks if chunk.chunk_id not in held]
+        if missing:
+            _, packed = await embedder.embed_with_tokens([c.searchable for c in missing])
+            held.update(zip((c.chunk_id for c in missing), packed, strict=True))
+        scale = embedder.token_scale()
+        return [unpacked(held[chunk.chunk_id], scale) for chunk in chunks]
+
+    async def aclose(self) -> None:
+        """Nothing to close."""
+
+
+def _spread(scores: Floats) -> Vectors:
+    """The scores between the worst and the best, as 0..1."""
+    low, high = float(scores.min()), float(scores.max())
+    spread: Vectors = (scores - low) / (high - low) if high > low else np.ones_like(scores)
+    return spread

@@ -1,0 +1,67 @@
+"""The chat model as a reranker: it reads all candidates at once and names them in order.
+
+After Sun et al., "Is ChatGPT Good at Search?" (2023), without the sliding window: candidates that
+do not fit one prompt keep their place behind the others.
+"""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from ragstone.core.chunk import Chunk
+from ragstone.core.records import Collection
+from ragstone.language.late_interaction import EncodedQuestion
+from ragstone.language.templates import shipped
+from ragstone.language.tokens import cut
+from ragstone.models.prompt import fenced
+from ragstone.ports import Completer, Judgement, Templates
+
+MOST = 20
+PASSAGE_TOKENS = 150
+
+_NUMBER = re.compile(r"\d{1,3}")
+
+
+class ListwiseReranker:
+    """`ports.Reranker` on a chat model."""
+
+    def __init__(self, model: Completer, weight: float, templates: Templates | None = None) -> None:
+        self.name = model.name
+        self._model = model
+        self._weight = weight
+        self._templates = templates
+
+    async def judge(
+        self,
+        collection: Collection,
+        question: str,
+        chunks: Sequence[Chunk],
+        encoded: EncodedQuestion | None = None,
+    ) -> Judgement:
+        read = chunks[:MOST]
+        passages = "\n".join(
+            fenced(i, chunk.heading or chunk.path, cut(chunk.text, PASSAGE_TOKENS))
+            for i, chunk in enumerate(read, start=1)
+        )
+        own = await self._templates.texts(collection.tenant) if self._templates else {}
+        rules = (own.get("rerank") or shipped("rerank") or "").strip()
+        said = await self._model.complete(rules, f"{passages}\n\nQuestion: {question}", 6 * MOST)
+        order = named(said.text, len(read))
+        none = np.zeros(len(chunks), np.float32)
+        if not order:
+            return Judgement(none, 0.0, f"{self.name} named no passage", said.usage)
+        rest = [i for i in range(len(chunks)) if i not in order]
+        for place, i in enumerate([*order, *rest]):
+            none[i] = 1 - place / len(chunks)
+        reason = f"{self.name} put {len(order)} in order"
+        return Judgement(none, self._weight, reason, said.usage)
+
+    async def aclose(self) -> None:
+        """The model belongs to the answerer."""
+
+
+def named(said: str, count: int) -> list[int]:
+    """The passages (from 0) that a reply names, each once, without those that do not exist."""
+    numbers = (int(match.group()) - 1 for match in _NUMBER.finditer(said))
+    return list(dict.fromkeys(number for number in numbers if 0 <= number < count))

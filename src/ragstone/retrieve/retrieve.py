@@ -1,0 +1,101 @@
+"""Finds candidate chunks under one filter, by the plan's strategy."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from ragstone.core.errors import IndexUnavailable, UnknownCollection
+from ragstone.core.events import Note
+from ragstone.core.records import Collection
+from ragstone.core.turn import Hit, RankedList, Scored, Turn
+from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.language.language import detect
+from ragstone.language.late_interaction import EncodedQuestion
+from ragstone.ports import Adapters
+from ragstone.retrieve.searching import Searching, visible
+from ragstone.retrieve.strategies import STRATEGIES
+
+FOREIGN_DENSE_WEIGHT = 0.9
+"""Share of meaning for a question in another language than the passages: their words agree only
+in names and numbers, or by accident."""
+
+
+class Retrieve(Stage):
+    """Searches the collection and reads the best candidates, in one consistent view of it."""
+
+    name: ClassVar[str] = "retrieve"
+    needs: ClassVar[frozenset[str]] = frozenset({"plan", "queries"})
+    gives: ClassVar[frozenset[str]] = frozenset({"lists", "chunks"})
+    searches: ClassVar[bool] = True
+
+    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        ask, plan = turn.ask, turn.plan
+        if adapters.external_retriever:
+            try:
+                return _from_elsewhere(
+                    turn,
+                    await adapters.external_retriever.search(
+                        replace(ask, question=turn.queries[0]), plan
+                    ),
+                )
+            except IndexUnavailable as error:
+                await emit(Note(self.name, f"{error} The local index answers instead."))
+        collection = await adapters.catalog.collection(ask.principal.tenant, ask.collection)
+        if collection is None:
+            raise UnknownCollection(ask.collection)
+        if _foreign(turn, collection, adapters):
+            plan = replace(plan, dense_weight=max(plan.dense_weight, FOREIGN_DENSE_WEIGHT))
+        async with adapters.catalog.snapshot() as hidden:
+            search = Searching(
+                adapters,
+                collection,
+                visible(ask, hidden),
+                plan,
+                turn.imagined,
+                turn.parts,
+                _encoded(turn),
+            )
+            found = await STRATEGIES[plan.strategy](search, turn.queries)
+        counts = Counter[str]()
+        for ranked in found.lists:
+            counts[ranked.source] += len(ranked.found)
+        refined = f", refined by {found.feedback:.0%}" if found.feedback else ""
+        return Step(
+            replace(
+                turn,
+                plan=plan,
+                collection=collection,
+                lists=found.lists,
+                chunks=found.chunks,
+                encoded=found.encoded,
+                feedback=found.feedback,
+            ),
+            ", ".join(f"{count} {source}" for source, count in counts.items()),
+            f"{collection.name!r}, embedded with {collection.model}{refined}",
+        )
+
+
+def _encoded(turn: Turn) -> tuple[str, EncodedQuestion] | None:
+    """The question as the cache has encoded it, with the collection's embedder."""
+    if turn.recalled is None or turn.recalled.encoded is None:
+        return None
+    return turn.question, turn.recalled.encoded
+
+
+def _foreign(turn: Turn, collection: Collection, adapters: Adapters) -> bool:
+    """Whether only the meaning of the question can match: it is in another language."""
+    if turn.ask.wanted.dense_weight is not None or collection.language in ("", "mul"):
+        return False
+    if not adapters.embedders.of(collection).multilingual:
+        return False
+    return detect(turn.queries[0]) not in ("", collection.language)
+
+
+def _from_elsewhere(turn: Turn, hits: Sequence[Hit]) -> Step:
+    places = tuple(Scored(hit.chunk.chunk_id, hit.score) for hit in hits)
+    lists = (RankedList("order", turn.queries[0], places),)
+    chunks = {hit.chunk.chunk_id: hit.chunk for hit in hits}
+    return Step(
+        replace(turn, lists=lists, chunks=chunks), f"{len(hits)} passages", "a retrieval service"
+    )

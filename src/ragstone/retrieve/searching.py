@@ -1,0 +1,125 @@
+"""Searching one collection for one question: what every strategy is made of."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ragstone.core.chunk import Chunk
+from ragstone.core.filters import And, AnyOf, Filter, Not, readable
+from ragstone.core.records import Collection
+from ragstone.core.turn import Ask, Plan, RankedList
+from ragstone.language.late_interaction import EncodedQuestion
+from ragstone.ports import Adapters, LateEmbedder, Search, Vectors
+from ragstone.retrieve.fusion import FusionWeights, fuse
+
+FEEDBACK_CHUNKS = 5
+"""Chunks that refine a topical question; 3 and 10 measured the same (`benchmarks/notes.md`)."""
+
+LEAST_FEEDBACK = 0.2
+"""A smaller share changes nothing that is worth a second search."""
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionCandidates:
+    """Ranked lists, the chunks worth reading, the question's vectors, and the feedback's share."""
+
+    lists: tuple[RankedList, ...]
+    chunks: dict[str, Chunk]
+    encoded: EncodedQuestion | None = None
+    feedback: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Searching:
+    """One collection under one filter, for the time of one search."""
+
+    adapters: Adapters
+    collection: Collection
+    where: Filter
+    plan: Plan
+    imagined: tuple[str, ...] = ()
+    parts: bool = False
+    known: tuple[str, EncodedQuestion] | None = None
+    """A question that has been encoded already."""
+
+    def weights(self, feedback: float = 0.0) -> FusionWeights:
+        """How the lists of this search are fused."""
+        return weights(self.plan, feedback, self.parts)
+
+    async def encode(self, queries: Sequence[str]) -> tuple[Vectors, EncodedQuestion]:
+        """The vectors of `queries`, and the first one for late interaction."""
+        embedder = self.adapters.embedders.of(self.collection)
+        if self.known and list(queries) == [self.known[0]]:
+            return self.known[1].vector[None], self.known[1]
+        if not isinstance(embedder, LateEmbedder):
+            vectors = await embedder.embed_queries(queries)
+            return vectors, EncodedQuestion(vectors[0])
+        if len(queries) == 1:
+            first = await embedder.embed_question(queries[0])
+            return first.vector[None], first
+        first, others = await asyncio.gather(
+            embedder.embed_question(queries[0]), embedder.embed_queries(queries[1:])
+        )
+        return np.concatenate([first.vector[None], others]), first
+
+    async def lists(
+        self, meant: Iterable[tuple[str, Vectors]], worded: Sequence[str]
+    ) -> list[RankedList]:
+        """By meaning for queries with their vectors, by words for others; one call of the index,
+        which searches for all of them at once."""
+        searches = [Search(query, vector) for query, vector in meant]
+        searches += [Search(query) for query in worded]
+        return await self.adapters.index.search(
+            self.collection, searches, self.where, self.plan.candidates
+        )
+
+    async def refined(
+        self, question: EncodedQuestion, query: str, lists: Sequence[RankedList]
+    ) -> RankedList | None:
+        """A second search by meaning, with the question moved towards what was found first.
+
+        Pseudo relevance feedback in the space of the vectors after Rocchio (1971): the question
+        plus the mean of the best chunks, weighted by their scores.
+        """
+        best = dict(list(fuse(lists, self.weights()).items())[:FEEDBACK_CHUNKS])
+        near = await self.adapters.index.vectors(self.collection, list(best))
+        if not near:
+            return None
+        mean = sum(best[one] * vector for one, vector in near.items())
+        length = float(np.linalg.norm(mean))
+        moved = question.vector + mean / length if length else question.vector
+        moved = (moved / np.linalg.norm(moved)).astype(np.float32)
+        [found] = await self.adapters.index.search(
+            self.collection, [Search(query, moved)], self.where, self.plan.candidates
+        )
+        return replace(found, source="feedback")
+
+    async def read(
+        self, lists: Sequence[RankedList], feedback: float, most: int
+    ) -> dict[str, Chunk]:
+        """The best chunks of the lists."""
+        best = list(fuse(lists, self.weights(feedback)))[:most]
+        return await self.adapters.index.fetch(self.collection, best)
+
+    def within(self, document_ids: Sequence[str]) -> "Searching":
+        """The same search, in these documents only."""
+        narrowed = And((self.where, AnyOf("document_id", tuple(document_ids))))
+        return replace(self, where=narrowed)
+
+
+def weights(plan: Plan, feedback: float = 0.0, parts: bool = False) -> FusionWeights:
+    """How the plan fuses lists; `parts` if further queries ask for parts of the answer."""
+    parts = parts or plan.strategy == "iterative"
+    return FusionWeights(plan.dense_weight, feedback, plan.fusion, parts=parts)
+
+
+def visible(ask: Ask, hidden: frozenset[str]) -> Filter:
+    """What this question may be answered from."""
+    parts: list[Filter] = [readable(ask.principal)]
+    if ask.where is not None:
+        parts.append(ask.where)
+    if hidden:
+        parts.append(Not(AnyOf("revision", tuple(sorted(hidden)))))
+    return And(tuple(parts))

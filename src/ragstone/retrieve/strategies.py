@@ -1,0 +1,168 @@
+"""The strategies of a search: how a plan's queries become candidates."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+
+from ragstone.core.chunk import Chunk
+from ragstone.core.turn import RankedList, Scored, Strategy
+from ragstone.language.words import STOPWORDS, content_word_set, words
+from ragstone.retrieve.fusion import fuse
+from ragstone.retrieve.searching import LEAST_FEEDBACK, CollectionCandidates, Searching
+
+DOCUMENTS = 5
+"""Documents that a hierarchical search goes into."""
+
+CHUNKS_OF_A_DOCUMENT = 3
+"""The best chunks of a document speak for it."""
+
+SPARE = 2
+"""Chunks read for one that is wanted, since grading drops some."""
+
+ROUNDS = 3
+HOP_CHUNKS = 3
+HOP_WORDS = 12
+
+MOST_IN_ORDER = 1000
+"""Chunks of a document that are read in order; the budget keeps far fewer."""
+
+Strategist = Callable[[Searching, Sequence[str]], Awaitable[CollectionCandidates]]
+
+
+async def dense(search: Searching, queries: Sequence[str]) -> CollectionCandidates:
+    """By meaning only."""
+    meant = (*queries, *search.imagined)
+    vectors, encoded = await search.encode(meant)
+    lists = await search.lists(zip(meant, vectors, strict=True), ())
+    return await _read(search, lists, CollectionCandidates((), {}, encoded))
+
+
+async def bm25(search: Searching, queries: Sequence[str]) -> CollectionCandidates:
+    """By words only."""
+    return await _read(search, await search.lists((), queries), CollectionCandidates((), {}))
+
+
+async def hybrid(search: Searching, queries: Sequence[str]) -> CollectionCandidates:
+    """By meaning and by words, all queries at once; a topical question is refined.
+
+    Imagined passages are compared by meaning only: their words are guesses.
+    """
+    meant = (*queries, *search.imagined)
+    (vectors, encoded), share = await asyncio.gather(
+        search.encode(meant), _feedback_share(search, queries[0])
+    )
+    lists = await search.lists(zip(meant, vectors, strict=True), queries)
+    if share:
+        refined = await search.refined(encoded, queries[0], lists)
+        lists += [refined] if refined else []
+    return await _read(search, lists, CollectionCandidates((), {}, encoded, share))
+
+
+async def hierarchical(search: Searching, queries: Sequence[str]) -> CollectionCandidates:
+    """First the documents that speak of it, then the chunks inside them."""
+    first = await hybrid(search, queries)
+    ids = best_documents(search, first)
+    return await hybrid(search.within(ids), queries) if ids else first
+
+
+async def sequential(search: Searching, queries: Sequence[str]) -> CollectionCandidates:
+    """Every chunk of the best document, in reading order: for summaries."""
+    first = await hybrid(search, queries)
+    ids = best_documents(search, first)[:1]
+    if not ids:
+        return first
+    chunks: list[Chunk] = []
+    inside = search.within(ids)
+    async for batch in search.adapters.index.scan(search.collection, inside.where):
+        chunks += batch
+        if len(chunks) >= MOST_IN_ORDER:
+            break
+    chunks.sort(key=lambda chunk: chunk.chunk_index)
+    places = tuple(Scored(c.chunk_id, 1 - i / len(chunks)) for i, c in enumerate(chunks))
+    order = RankedList("order", queries[0], places)
+    return replace(first, lists=(order,), chunks={c.chunk_id: c for c in chunks}, feedback=0.0)
+
+
+async def iterative(search: Searching, queries: Sequence[str]) -> CollectionCandidates:
+    """Several rounds: what the best chunks name that the question does not is asked next.
+
+    Ends when a round finds nothing new among the best.
+    """
+    asked = list(queries)
+    found = await hybrid(search, asked)
+    for _ in range(ROUNDS - 1):
+        following = hop(asked[0], _best_chunks(search, found))
+        if not following or following in asked:
+            break
+        asked.append(following)
+        vectors, _ = await search.encode([following])
+        lists = [*found.lists, *await search.lists([(following, vectors[0])], [following])]
+        before = set(list(fuse(found.lists, search.weights()))[: search.plan.top_k])
+        found = await _read(search, lists, found)
+        after = set(list(fuse(found.lists, search.weights()))[: search.plan.top_k])
+        if after <= before:
+            break
+    return found
+
+
+STRATEGIES: Mapping[Strategy, Strategist] = {
+    "dense": dense,
+    "bm25": bm25,
+    "hybrid": hybrid,
+    "fusion": hybrid,
+    "two_stage": hybrid,
+    "hierarchical": hierarchical,
+    "sequential": sequential,
+    "iterative": iterative,
+}
+"""`fusion` is hybrid with the queries that rewriting made; `two_stage` with a wider recall."""
+
+
+def best_documents(search: Searching, found: CollectionCandidates) -> list[str]:
+    """The documents of the candidates, by the scores of their best chunks together."""
+    scores: dict[str, list[float]] = {}
+    for chunk_id, score in fuse(found.lists, search.weights(found.feedback)).items():
+        if chunk := found.chunks.get(chunk_id):
+            scores.setdefault(chunk.document_id, []).append(score)
+    worth = {one: sum(best[:CHUNKS_OF_A_DOCUMENT]) for one, best in scores.items()}
+    return sorted(worth, key=lambda one: (-worth[one], one))[:DOCUMENTS]
+
+
+def hop(question: str, chunks: Sequence[Chunk]) -> str:
+    """The question with the names that the best chunks add to it; empty if they add none."""
+    known = set(words(question))
+    asked = content_word_set(question)
+    sentences = sorted(chunks, key=lambda c: -len(asked & content_word_set(c.text)))
+    names = [
+        name
+        for chunk in sentences
+        for name in chunk.text.split()
+        if name[:1].isupper() and name.casefold() not in STOPWORDS
+    ]
+    fresh = [name.strip(".,;:()'\"") for name in names if not set(words(name)) & known]
+    fresh = [name for name in dict.fromkeys(fresh) if name][:HOP_WORDS]
+    return f"{question} {' '.join(fresh)}" if fresh else ""
+
+
+def _best_chunks(search: Searching, found: CollectionCandidates) -> list[Chunk]:
+    best = fuse(found.lists, search.weights(found.feedback))
+    return [found.chunks[one] for one in best if one in found.chunks][:HOP_CHUNKS]
+
+
+async def _feedback_share(search: Searching, question: str) -> float:
+    """How much a refined search counts: all of it for a topical question, nothing for one that
+    names what it wants."""
+    if not search.plan.feedback:
+        return 0.0
+    specific = await search.adapters.statistics.specificity(search.collection, question)
+    share = 0.0 if specific is None else 1 - specific
+    return share if share >= LEAST_FEEDBACK else 0.0
+
+
+async def _read(
+    search: Searching, lists: Sequence[RankedList], found: CollectionCandidates
+) -> CollectionCandidates:
+    plan = search.plan
+    most = max(plan.reranked if plan.rerank else 0, SPARE * plan.top_k)
+    chunks = await search.read(lists, found.feedback, most)
+    return replace(found, lists=tuple(lists), chunks=chunks)

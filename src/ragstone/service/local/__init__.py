@@ -1,0 +1,296 @@
+"""Ragstone in this process: the service behind `ragstone serve`, the command line and programs."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ragstone import __version__
+from ragstone.core.errors import (
+    InvalidTopic,
+    RagstoneError,
+    UnknownModel,
+    UnknownTopic,
+)
+from ragstone.core.events import Event
+from ragstone.core.filters import And, AnyOf, Not, readable
+from ragstone.core.records import (
+    BlockedQuestion,
+    Collection,
+    Document,
+    GuardDecision,
+    Report,
+    Topic,
+)
+from ragstone.core.turn import Ask, Principal, Turn
+from ragstone.engine.runner import Engine
+from ragstone.guard.topic_file import MOST_TOPICS, topic
+from ragstone.ingest.pipeline import Pipeline
+from ragstone.jobs.runner import Runner
+from ragstone.language.phrases import key
+from ragstone.ports import Adapters, CacheFigures, Embedder, Topics
+from ragstone.service import CollectionSummary, IngestRequest, Overview, Progress, SearchResult
+from ragstone.service.local.configured import Configured
+from ragstone.service.local.conversations import LocalConversations
+from ragstone.service.local.function_calling import function_calling
+from ragstone.service.local.jobs import LocalJobs
+from ragstone.service.local.keys import LocalKeys
+from ragstone.service.local.prompts import LocalPrompts
+from ragstone.service.local.reading import LocalReading
+from ragstone.service.local.removal import Removal
+from ragstone.service.local.settings import LocalSettings
+from ragstone.service.local.statistics import LocalStatistics
+from ragstone.service.local.warming import warm
+from ragstone.service.local.watching import Watch
+from ragstone.service.local.work import DELETE, INGEST, REBUILD, progress_of
+from ragstone.service.maintenance import MaintenanceService
+
+log = logging.getLogger(__name__)
+
+
+class Ragstone:
+    """`service.Service` on adapters of this process; `build.open` makes one."""
+
+    def __init__(
+        self,
+        adapters: Adapters,
+        answers: Engine,
+        searches: Engine,
+        pipeline: Pipeline,
+        removal: Removal,
+        jobs: LocalJobs,
+        runner: Runner,
+        embedders: Callable[[], Sequence[Embedder]],
+        data: Path,
+        configured: Configured,
+        maintenance: MaintenanceService,
+        delete_at_once: int,
+    ) -> None:
+        store, templates = adapters.settings, adapters.templates
+        assert store is not None and templates is not None  # noqa: S101, PT018  build.py makes them
+        self._adapters = adapters
+        self._answers = answers
+        self._searches = searches
+        self._pipeline = pipeline
+        self._removal = removal
+        self._delete_at_once = delete_at_once
+        self.jobs = jobs
+        self._runner = runner
+        self._embedders = embedders
+        self._data = data
+        self.maintenance = maintenance
+        self.statistics = LocalStatistics(adapters)
+        self.conversations = LocalConversations(adapters)
+        self.reading = LocalReading(adapters)
+        self._configured = configured
+        self.settings = LocalSettings(store, configured, adapters.cache)
+        self.prompts = LocalPrompts(templates, configured.base.prompts)
+        refreshes = {"settings": self.settings.refresh, "prompts": templates.refresh}
+        self._watch = Watch(store, refreshes)
+        self._purging: asyncio.Task[None] | None = None
+        assert adapters.keys is not None  # noqa: S101  build.py always makes them
+        self.keys = LocalKeys(adapters.keys)
+
+    def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
+        return self._answers.events(self._configured.asked(ask))
+
+    async def search(self, ask: Ask) -> SearchResult:
+        turn = await self._searches.answered(ask)
+        return SearchResult(turn.hits, turn.trace, turn.question if turn.original else "")
+
+    async def function_calling(self, ask: Ask) -> Turn:
+        return await function_calling(ask, self._adapters, self._searches)
+
+    async def ingest(self, request: IngestRequest) -> AsyncGenerator[Progress, None]:
+        whose = Principal(request.tenant)
+        async with aclosing(self._job(INGEST, asdict(request), whose)) as job:
+            async for progress in job:
+                yield progress
+
+    async def rebuild(self, tenant: str, collection: str) -> AsyncGenerator[Progress, None]:
+        await self._removal.known(tenant, collection)
+        request = {"tenant": tenant, "collection": collection}
+        async with aclosing(self._job(REBUILD, request, Principal(tenant))) as job:
+            async for progress in job:
+                yield progress
+
+    async def _job(
+        self, kind: str, request: dict[str, Any], whose: Principal
+    ) -> AsyncGenerator[Progress, None]:
+        job = await self.jobs.submit(kind, request, principal=whose)
+        async with aclosing(self.jobs.watch(whose, job.id)) as watched:
+            async for view in watched:
+                yield progress_of(view)
+
+    async def collections(self, principal: Principal) -> list[CollectionSummary]:
+        known = await self._adapters.catalog.collections(principal.tenant)
+        return list(await asyncio.gather(*(self._summary(c, principal) for c in known)))
+
+    async def _summary(self, collection: Collection, principal: Principal) -> CollectionSummary:
+        documents = await self._removal.readable(principal, collection.name)
+        async with self._adapters.catalog.snapshot() as hidden:
+            where = And((readable(principal), Not(AnyOf("revision", tuple(sorted(hidden))))))
+            chunks = await self._adapters.index.count(collection, where)
+        pending = sum(d.chunks for d in documents if d.status == "text")
+        return CollectionSummary(
+            collection=collection,
+            documents=sum(document.version > 0 for document in documents),
+            chunks=chunks,
+            failed=sum(document.status == "failed" for document in documents),
+            pending=pending,
+        )
+
+    async def documents(
+        self, principal: Principal, collection: str, *, limit: int = 1000, offset: int = 0
+    ) -> list[Document]:
+        await self._removal.known(principal.tenant, collection)
+        return (await self._removal.readable(principal, collection))[offset : offset + limit]
+
+    async def delete(
+        self, principal: Principal, collection: str, paths: Sequence[str] | None = None
+    ) -> int:
+        await self._removal.known(principal.tenant, collection)
+        documents = len(await self._removal.named(principal, collection, paths))
+        if documents <= self._delete_at_once:
+            return await self._removal.remove(principal, collection, paths)
+        given = None if paths is None else sorted(paths)
+        request = {"collection": collection, "paths": given, "documents": documents}
+        job = await self.jobs.submit(DELETE, request, principal=principal)
+        async with aclosing(self.jobs.watch(principal, job.id)) as watched:
+            async for view in watched:
+                if view.state == "done" and view.result:
+                    return int(view.result["deleted"])
+        raise RagstoneError(view.error or "The deletion was cancelled; what it did stays.")
+
+    async def report(self, principal: Principal, days: int) -> Report:
+        return await self._adapters.history.report(principal.tenant, days)
+
+    async def embed(self, texts: Sequence[str], model: str = "") -> tuple[str, Any]:
+        usable = self._embedders()
+        for embedder in usable:
+            if model in ("", embedder.name):
+                return embedder.name, await embedder.embed_passages(texts)
+        names = ", ".join(embedder.name for embedder in usable)
+        raise UnknownModel(f"There is no embedding model {model!r}; use {names}.")
+
+    async def topics(self, tenant: str) -> list[Topic]:
+        return list(await self._topics.listed(tenant))
+
+    async def put_topics(self, tenant: str, topics: Sequence[Topic]) -> int:
+        given = {
+            new.id: new
+            for t in topics
+            for new in (topic(tenant, t.term, t.synonyms, t.examples, t.language, t.note),)
+        }
+        known = {t.id for t in await self._topics.listed(tenant)}
+        if len(known | set(given)) > MOST_TOPICS:
+            raise InvalidTopic(f"A tenant has at most {MOST_TOPICS:,} topics. Remove some first.")
+        await self._topics.put(tenant, list(given.values()))
+        return len(set(given) - known)
+
+    async def remove_topics(self, tenant: str, terms: Sequence[str]) -> int:
+        listed = await self._topics.listed(tenant)
+        known = {name: t.id for t in listed for name in (t.id, key(t.term))}
+        ids = set()
+        for term in terms:
+            found = known.get(term) or known.get(key(term))
+            if not found:
+                raise UnknownTopic(term)
+            ids.add(found)
+        await self._topics.remove(tenant, list(ids))
+        return len(ids)
+
+    async def blocked(self, tenant: str, limit: int) -> list[BlockedQuestion]:
+        return await self._topics.blocked(tenant, limit)
+
+    async def check_topics(self, tenant: str, question: str) -> GuardDecision:
+        guard = self._configured.of(tenant).guard
+        ruling, _ = await guard.ruling([" ".join(question.split())], tenant, self._adapters)
+        return ruling
+
+    @property
+    def _topics(self) -> Topics:
+        assert self._adapters.topics is not None  # noqa: S101  build.py always makes them
+        return self._adapters.topics
+
+    async def cache_figures(self) -> CacheFigures:
+        used = self._adapters.cache if self._configured.of().settings.cache.enabled else None
+        return await used.figures() if used else CacheFigures()
+
+    async def clear_cache(self) -> int:
+        return await self._adapters.cache.clear() if self._adapters.cache else 0
+
+    async def rebuild_cache(self) -> int:
+        return await self._adapters.cache.rebuild() if self._adapters.cache else 0
+
+    async def overview(self) -> Overview:
+        collections = await self.collections(Principal())
+        return Overview(
+            version=__version__,
+            data=str(self._data),
+            server=None,
+            collections=len(collections),
+            documents=sum(c.documents for c in collections),
+            chunks=sum(c.chunks for c in collections),
+            failed=sum(c.failed for c in collections),
+            answerer=self._adapters.answerer.name,
+            models={embedder.name: "embedding" for embedder in self._embedders()},
+            jobs=tuple(progress_of(v) for v in await self.jobs.unfinished(INGEST, REBUILD)),
+            disk_bytes=await asyncio.to_thread(_size, self._data),
+        )
+
+    async def ready(self) -> dict[str, str]:
+        checks = {
+            "index": self._adapters.index.ready(),
+            "state": self._adapters.catalog.ready(),
+            "models": self._adapters.answerer.ready(),
+        }
+        results = await asyncio.gather(*checks.values(), return_exceptions=True)
+        return {name: _state(result) for name, result in zip(checks, results, strict=True)}
+
+    async def watch(self) -> None:
+        """Read what was set at run time, and from now on what any process sets."""
+        await self._watch.start()
+
+    async def warm(self) -> None:
+        """Load what the first question would wait for."""
+        await warm(self._adapters)
+
+    async def start_jobs(self) -> None:
+        """Continue what an earlier process left unfinished."""
+        await self._runner.start()
+        self._purging = self._purging or asyncio.create_task(self._purge())
+
+    async def _purge(self) -> None:
+        """Delete the chunks of what an earlier process forgot without coming to that."""
+        try:
+            await self._pipeline.purge()
+        except RagstoneError as error:
+            log.warning("Chunks of old versions wait for the next ingest: %s", error)
+
+    async def aclose(self) -> None:
+        """Stop jobs (the next start continues them) and wait for what is being stored."""
+        await self._watch.aclose()
+        if self._purging is not None:
+            self._purging.cancel()
+            await asyncio.gather(self._purging, return_exceptions=True)
+        await self._runner.stop()
+        await self.keys.aclose()
+        await self._answers.aclose()
+        await self._searches.aclose()
+        self._pipeline.close()
+
+
+def _state(result: object) -> str:
+    """What a check says: nothing, what is to be known, or an error."""
+    if isinstance(result, BaseException):
+        return str(result)
+    return f"ok: {result}" if result else "ok"
+
+
+def _size(root: Path) -> int:
+    """Bytes on disk; the index has sparse files, whose length says nothing."""
+    return sum(file.stat().st_blocks * 512 for file in root.rglob("*") if file.is_file())

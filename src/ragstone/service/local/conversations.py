@@ -1,0 +1,99 @@
+"""Conversations in this process."""
+
+from ragstone.core.conversation import (
+    ConversationKey,
+    Forgotten,
+    Room,
+    Rooms,
+    StoredTurn,
+    conversation_key,
+    room_name,
+    title,
+    user_name,
+)
+from ragstone.core.errors import InvalidRoom, UnknownRoom
+from ragstone.core.turn import Principal, SearchType
+from ragstone.ports import Adapters, Conversations
+from ragstone.service.conversations import Format
+from ragstone.service.local.conversation_export import as_json, as_markdown
+from ragstone.service.local.conversation_import import read_entries
+
+IN_ONE_READ = 500
+
+
+class LocalConversations:
+    """`service.conversations.ConversationService` on the ports."""
+
+    def __init__(self, adapters: Adapters) -> None:
+        self._adapters = adapters
+
+    async def rooms(
+        self, principal: Principal, user_id: str | None = None, limit: int = 50, offset: int = 0
+    ) -> Rooms:
+        account = None if user_id is None else user_name(user_id)
+        return await self._kept.rooms(principal, account, limit, offset)
+
+    async def entries(
+        self, conversation_key: ConversationKey, limit: int = 50, offset: int = 0
+    ) -> list[StoredTurn]:
+        await self._known(conversation_key)
+        return await self._kept.entries(conversation_key, limit, offset)
+
+    async def rename(self, conversation_key: ConversationKey, name: str) -> str:
+        given = title(name)
+        if not given:
+            raise InvalidRoom("The title is empty. Write at least one character.")
+        if not await self._kept.rename(_checked(conversation_key), given):
+            raise UnknownRoom(conversation_key.room)
+        return given
+
+    async def export(self, conversation_key: ConversationKey, form: Format) -> str:
+        room = await self._known(conversation_key)
+        entries: list[StoredTurn] = []
+        while page := await self._kept.entries(conversation_key, IN_ONE_READ, len(entries)):
+            entries += page
+        write = as_json if form == "json" else as_markdown
+        return write(room, entries[::-1])
+
+    async def take_in(self, principal: Principal, text: str) -> int:
+        entries = read_entries(text)
+        for entry in entries:
+            block = entry.block
+            await self._kept.append(
+                conversation_key(principal, block.room_id, block.user_id), entry
+            )
+        return len(entries)
+
+    async def delete(self, conversation_key: ConversationKey) -> None:
+        if not await self._kept.delete(_checked(conversation_key)):
+            raise UnknownRoom(conversation_key.room)
+
+    async def forget(self, principal: Principal, user_id: str | None = None) -> Forgotten:
+        account = None if user_id is None else user_name(user_id)
+        rooms, turns = await self._kept.forget(principal, account)
+        days = await self._adapters.history.forget(principal, account)
+        if self._adapters.traces:
+            await self._adapters.traces.forget(principal, account)
+        topics, cache = self._adapters.topics, self._adapters.cache
+        blocked = await topics.forget(principal, account) if topics else 0
+        return Forgotten(rooms, turns, days, blocked, await cache.clear() if cache else 0)
+
+    async def tokens(self, conversation_key: ConversationKey, search_type: SearchType) -> int:
+        return await self._kept.tokens(_checked(conversation_key), search_type)
+
+    async def _known(self, conversation_key: ConversationKey) -> Room:
+        room = await self._kept.room(_checked(conversation_key))
+        if room is None:
+            raise UnknownRoom(conversation_key.room)
+        return room
+
+    @property
+    def _kept(self) -> Conversations:
+        assert self._adapters.conversations is not None  # noqa: S101  build.py always makes them
+        return self._adapters.conversations
+
+
+def _checked(conversation_key: ConversationKey) -> ConversationKey:
+    room_name(conversation_key.room)
+    user_name(conversation_key.user_id)
+    return conversation_key

@@ -1,0 +1,255 @@
+"""The jobs of this process's Ragstone: who may see and steer which."""
+
+import json
+import time
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+from ragstone.core.errors import EmptyQuestion, InputError, JobEnded, UnknownJob
+from ragstone.core.turn import Ask, Principal
+from ragstone.jobs.questions import question_id, request_of
+from ragstone.jobs.runner import Runner
+from ragstone.ports.jobs import (
+    CANCELLED,
+    DONE,
+    ENDED,
+    FAILED,
+    PAUSED,
+    QUEUED,
+    RUNNING,
+    Job,
+    JobStore,
+    NewJob,
+    State,
+)
+from ragstone.service.jobs import ASK, JobState, JobView, KindView
+from ragstone.settings import JobSettings
+
+LOOK_SECONDS = 0.5
+"""How often a watcher looks at a job that goes on in another process."""
+MOST_ID = 200
+
+
+class LocalJobs:
+    """`service.jobs.JobsService` on a store and the runner of this process."""
+
+    def __init__(self, store: JobStore, runner: Runner, settings: JobSettings) -> None:
+        self._store = store
+        self._runner = runner
+        self._settings = settings
+
+    async def ask(self, ask: Ask) -> JobView:
+        if not ask.question.strip():
+            raise EmptyQuestion
+        id = question_id(ask)
+        known = await self._store.get(id)
+        if known is None or known.state in (FAILED, CANCELLED):
+            new = self._new(ASK, id, request_of(ask), ask.principal)
+            known = await self._submit(replace(new, collection=ask.collection))
+        return _view(known)
+
+    async def submit(
+        self,
+        kind: str,
+        request: Mapping[str, Any],
+        *,
+        principal: Principal,
+        priority: int | None = None,
+        id: str = "",
+    ) -> JobView:
+        if kind not in self._runner.kinds:
+            kinds = ", ".join(self._runner.kinds)
+            raise InputError(f"There are no jobs of the kind {kind!r} here; there are {kinds}.")
+        if len(id) > MOST_ID:
+            raise InputError(f"The id of a job has at most {MOST_ID} characters.")
+        # As it will be read again: equal requests are compared, and a tuple is no list.
+        stored = json.loads(json.dumps(dict(request)))
+        new = self._new(kind, id or uuid4().hex, stored, principal)
+        if priority is not None:
+            new = replace(new, priority=priority)
+        job = await self._submit(new, same=not id)
+        if not _owns(principal, job):
+            raise InputError("There is another job of this id already. Choose another id.")
+        return _view(job)
+
+    async def get(self, principal: Principal, id: str, *, admin: bool = False) -> JobView | None:
+        job = await self._store.get(id)
+        if job is None or not _reaches(principal, job, admin):
+            return None
+        progress = self._runner.progress(id) if job.state == RUNNING else None
+        if progress is not None:
+            job = replace(job, progress=dict(progress))
+        return _view(job, with_result=job.kind != ASK or _owns(principal, job))
+
+    async def list(
+        self,
+        tenant: str,
+        kind: str | None = None,
+        state: JobState | None = None,
+        limit: int = 100,
+        *,
+        principal: Principal | None = None,
+    ) -> Sequence[JobView]:
+        user = principal.user if principal else None
+        found = await self._store.listed(tenant, kind, state, limit, user)
+        mine = [job for job in found if principal is None or _owns(principal, job)]
+        return [_view(job, with_result=False) for job in mine]
+
+    async def cancel(self, principal: Principal, id: str, *, admin: bool = False) -> JobView:
+        until = time.time() + self._settings.keep_days * 86_400
+        states: tuple[State, ...] = (QUEUED, RUNNING, PAUSED)
+        return await self._steer(principal, id, admin, states, CANCELLED, expires_at=until)
+
+    async def pause(self, principal: Principal, id: str, *, admin: bool = False) -> JobView:
+        return await self._steer(principal, id, admin, (QUEUED, RUNNING), PAUSED)
+
+    async def resume(self, principal: Principal, id: str, *, admin: bool = False) -> JobView:
+        return await self._steer(principal, id, admin, (PAUSED,), QUEUED, due_at=0.0)
+
+    async def retry(self, principal: Principal, id: str, *, admin: bool = False) -> JobView:
+        anew: dict[str, Any] = {
+            "due_at": 0.0,
+            "failures": 0,
+            "deaths": 0,
+            "expires_at": None,
+            "progress": {},
+        }
+        states: tuple[State, ...] = (FAILED, CANCELLED)
+        return await self._steer(principal, id, admin, states, QUEUED, **anew)
+
+    async def watch(
+        self, principal: Principal, id: str, *, admin: bool = False
+    ) -> AsyncGenerator[JobView, None]:
+        seen: JobView | None = None
+        while True:
+            now = await self.get(principal, id, admin=admin)
+            if now is None:
+                raise UnknownJob(id)
+            if now != seen:
+                seen = now
+                yield now
+                if now.ended:
+                    return
+            await self._runner.changed(LOOK_SECONDS)
+
+    async def kinds(self) -> Sequence[KindView]:
+        paused = await self._store.paused_kinds()
+        counts = await self._store.counts()
+        return [
+            KindView(
+                kind,
+                kind in paused,
+                self._settings.concurrency(kind),
+                self._settings.priority(kind),
+                {state: number for (of, state), number in counts.items() if of == kind},
+            )
+            for kind in self._runner.kinds
+        ]
+
+    async def pause_kind(self, kind: str) -> None:
+        await self._pause_kind(kind, True)
+
+    async def resume_kind(self, kind: str) -> None:
+        await self._pause_kind(kind, False)
+
+    async def clean(self, tenant: str, state: JobState | None = None, age: float = 0.0) -> int:
+        if state is not None and state not in ENDED:
+            raise InputError(f"A job that is {state} has not ended. Cancel it first.")
+        states = ENDED if state is None else (state,)
+        gone = await self._store.forget(tenant, states, time.time() - age)
+        await self._runner.forget(gone)
+        return len(gone)
+
+    async def unfinished(self, *kinds: str) -> Sequence[JobView]:
+        """The jobs of these kinds that have not ended, in every tenant."""
+        return [_view(job) for job in await self._store.unfinished(kinds)]
+
+    async def _submit(self, new: NewJob, same: bool = False) -> Job:
+        await self._runner.start()
+        job = await self._store.submit(new, self._settings.max_queued, same)
+        self._runner.wake()
+        return job
+
+    def _new(self, kind: str, id: str, request: dict[str, Any], whose: Principal) -> NewJob:
+        collection = str(request.get("collection", ""))
+        priority = self._settings.priority(kind)
+        return NewJob(
+            id, kind, request, whose.tenant, whose.user, whose.groups, collection, priority
+        )
+
+    async def _steer(
+        self,
+        principal: Principal,
+        id: str,
+        admin: bool,
+        states: tuple[State, ...],
+        state: State,
+        **values: Any,
+    ) -> JobView:
+        """Bring a job that is in one of `states` into another. Raises UnknownJob, JobEnded."""
+        known = await self._store.get(id)
+        if known is None or not _reaches(principal, known, admin):
+            raise UnknownJob(id)
+        moved = await self._store.move(id, states, state, **values)
+        now = await self.get(principal, id, admin=admin)
+        if now is None:
+            raise UnknownJob(id)
+        if moved is None:
+            if now.state == state:
+                return now
+            raise JobEnded(f"The job is {now.state}: {_ALLOWED[state]}.")
+        if moved.state == RUNNING:
+            self._runner.interrupt(id)
+        if state == QUEUED:
+            await self._runner.start()
+        self._runner.wake()
+        return now
+
+    async def _pause_kind(self, kind: str, paused: bool) -> None:
+        if kind not in self._runner.kinds:
+            kinds = ", ".join(self._runner.kinds)
+            raise InputError(f"There are no jobs of the kind {kind!r} here; there are {kinds}.")
+        await self._store.pause_kind(kind, paused)
+        self._runner.wake()
+
+
+_ALLOWED: Mapping[State, str] = {
+    CANCELLED: "only one that waits, runs or is paused can be cancelled",
+    PAUSED: "only one that waits or runs can be paused",
+    QUEUED: "only a paused one can be resumed, and only a failed or cancelled one retried",
+}
+
+
+def _owns(principal: Principal, job: Job) -> bool:
+    """Whether the job was submitted in this security context."""
+    return (
+        job.tenant == principal.tenant
+        and job.user == principal.user
+        and set(job.groups) == set(principal.groups)
+    )
+
+
+def _reaches(principal: Principal, job: Job, admin: bool) -> bool:
+    return _owns(principal, job) or (admin and job.tenant == principal.tenant)
+
+
+def _view(job: Job, with_result: bool = True) -> JobView:
+    eta = job.progress.get("eta") if job.state == RUNNING else None
+    return JobView(
+        id=job.id,
+        kind=job.kind,
+        state=job.state,
+        progress={"share": None, **job.progress},
+        eta=eta if isinstance(eta, int | float) else None,
+        result=job.result if with_result and job.state == DONE else None,
+        error=job.error,
+        attempts=job.attempts,
+        created_at=job.created_at,
+        updated_at=job.updated_at,
+        code=job.code,
+        collection=job.collection,
+        user=job.user,
+        priority=job.priority,
+    )

@@ -1,0 +1,189 @@
+"""API keys on a key store: making them, ending them, and telling whose a secret is."""
+
+import asyncio
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import get_args
+
+from ragstone.access.secrets import digest, id_of, new_id, new_secret, same
+from ragstone.core.caller import Role
+from ragstone.core.errors import (
+    InputError,
+    RagstoneError,
+    StateUnavailable,
+    Unauthorized,
+    UnknownKey,
+)
+from ragstone.core.records import ApiKey
+from ragstone.ports import KeyStore, StoredKey
+from ragstone.service.keys import GRACE_SECONDS, IssuedKey, KeyGrant
+
+log = logging.getLogger(__name__)
+
+FRESH = 1.0
+"""Seconds after which a key is read again: another server may have revoked it."""
+
+USED_SECONDS = 60.0
+"""How exactly the time of the last use is kept, so that not every request writes."""
+
+MOST_REMEMBERED = 10_000
+MOST_CHARACTERS, MOST_NAMES = 255, 1000
+LONGEST_SECONDS = 100 * 365 * 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    stored: StoredKey | None
+    until: float
+
+
+class LocalKeys:
+    """`service.keys.Keys` in this process. `clock` is in seconds since 1970."""
+
+    def __init__(self, store: KeyStore, clock: Callable[[], float] = time.time) -> None:
+        self._store = store
+        self._clock = clock
+        self._seen: OrderedDict[str, _Seen] = OrderedDict()
+        self._any = False
+        self._asked = False
+        self._any_until = 0.0
+        self._writing: set[asyncio.Task[None]] = set()
+
+    async def create(self, grant: KeyGrant) -> IssuedKey:
+        _check(grant)
+        now = self._clock()
+        key = ApiKey(
+            id=new_id(),
+            name=grant.name,
+            tenant=grant.tenant,
+            user=grant.user,
+            groups=grant.groups,
+            collections=grant.collections,
+            role=grant.role,
+            created_at=now,
+            expires_at=None if grant.seconds is None else now + grant.seconds,
+        )
+        secret = new_secret(key.id)
+        await self._put(StoredKey(key, digest(secret)))
+        self._any = True
+        return IssuedKey(key, secret)
+
+    async def listed(self, tenant: str | None) -> list[ApiKey]:
+        return list(await self._store.listed(tenant))
+
+    async def rotate(self, tenant: str | None, id: str, grace: float = GRACE_SECONDS) -> IssuedKey:
+        if not 0 <= grace <= LONGEST_SECONDS:
+            raise InputError("The grace period must be 0 seconds or more, and at most 100 years.")
+        stored = await self._known(tenant, id)
+        if stored.key.revoked_at is not None:
+            raise InputError(f"The key {id} was revoked. Make a new one instead.")
+        secret = new_secret(id)
+        until = self._clock() + grace
+        await self._put(StoredKey(stored.key, digest(secret), stored.digest, until))
+        return IssuedKey(stored.key, secret)
+
+    async def revoke(self, tenant: str | None, id: str) -> ApiKey:
+        stored = await self._known(tenant, id)
+        if stored.key.revoked_at is None:
+            key = replace(stored.key, revoked_at=self._clock())
+            stored = StoredKey(key, stored.digest)
+            await self._put(stored)
+        return stored.key
+
+    async def whose(self, secret: str) -> ApiKey:
+        stored = await self._read(id_of(secret))
+        now = self._clock()
+        if stored is None or not _fits(stored, digest(secret), now):
+            raise Unauthorized("This API key is not known here. Check it, or ask for another one.")
+        key = stored.key
+        if key.revoked_at is not None:
+            raise Unauthorized(f"The API key {key.id} was revoked. Ask for another one.")
+        if key.expires_at is not None and now >= key.expires_at:
+            raise Unauthorized(f"The API key {key.id} has ended. Ask for another one.")
+        self._note_use(stored, now)
+        return key
+
+    async def exist(self) -> bool:
+        # Keys are never deleted, so the answer changes once.
+        if not self._any and self._clock() >= self._any_until:
+            try:
+                self._any = await self._store.any()
+            except StateUnavailable:
+                # While the store is away nobody makes a first key either.
+                if not self._asked:
+                    raise
+            self._asked = True
+            self._any_until = self._clock() + FRESH
+        return self._any
+
+    async def aclose(self) -> None:
+        """Wait for what is being written."""
+        if self._writing:
+            await asyncio.wait(self._writing)
+
+    async def _put(self, stored: StoredKey) -> None:
+        await self._store.put(stored)
+        self._seen.pop(stored.key.id, None)
+
+    async def _known(self, tenant: str | None, id: str) -> StoredKey:
+        stored = await self._store.find(id)
+        if stored is None or tenant not in (None, stored.key.tenant):
+            raise UnknownKey(id)
+        return stored
+
+    async def _read(self, id: str) -> StoredKey | None:
+        """The key as it was at most FRESH seconds ago."""
+        if not id:
+            return None
+        seen = self._seen.get(id)
+        if seen is None or not 0 <= seen.until - self._clock() <= FRESH:
+            asked = self._clock()
+            seen = _Seen(await self._store.find(id), asked + FRESH)
+            self._seen[id] = seen
+            while len(self._seen) > MOST_REMEMBERED:
+                self._seen.popitem(last=False)
+        return seen.stored
+
+    def _note_use(self, stored: StoredKey, now: float) -> None:
+        key, used = stored.key, stored.key.used_at
+        if used is not None and now - used < USED_SECONDS:
+            return
+        seen = self._seen.get(key.id)
+        if seen is not None:
+            noted = replace(stored, key=replace(key, used_at=now))
+            self._seen[key.id] = replace(seen, stored=noted)
+        task = asyncio.create_task(self._touch(key.id, now))
+        self._writing.add(task)
+        task.add_done_callback(self._writing.discard)
+
+    async def _touch(self, id: str, now: float) -> None:
+        try:
+            await self._store.touch(id, now)
+        except RagstoneError as error:
+            log.warning("The last use of key %s was not noted: %s", id, error)
+
+
+def _fits(stored: StoredKey, given: str, now: float) -> bool:
+    old = now < stored.old_until and same(given, stored.old_digest)
+    return same(given, stored.digest) or old
+
+
+def _check(grant: KeyGrant) -> None:
+    """Raise InputError unless a key may be made of this."""
+    names = {"name": grant.name, "tenant": grant.tenant, "user": grant.user}
+    for what, text in names.items():
+        if not text.strip() or len(text) > MOST_CHARACTERS:
+            raise InputError(f"The key's {what} must have 1 to {MOST_CHARACTERS} characters.")
+    for what, texts in (("groups", grant.groups), ("collections", grant.collections or ())):
+        if len(texts) > MOST_NAMES or not all(0 < len(t) <= MOST_CHARACTERS for t in texts):
+            raise InputError(
+                f"The key's {what} must be at most {MOST_NAMES:,} names "
+                f"of 1 to {MOST_CHARACTERS} characters."
+            )
+    if grant.role not in get_args(Role):
+        raise InputError(f"The key's role must be one of {', '.join(get_args(Role))}.")
+    if grant.seconds is not None and not 0 < grant.seconds <= LONGEST_SECONDS:
+        raise InputError("A key must end in the future, and within 100 years.")

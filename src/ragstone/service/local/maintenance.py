@@ -1,0 +1,65 @@
+"""Backups and examinations of a Ragstone in this process."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from pathlib import Path
+
+from ragstone.backup.back_up import back_up
+from ragstone.backup.doctor import Doctor
+from ragstone.backup.restore import restore
+from ragstone.ingest.pipeline import Pipeline
+from ragstone.ports import Adapters, StateDump
+from ragstone.service.maintenance import Upkeep
+
+
+class LocalMaintenance:
+    """`service.Maintenance` on adapters of this process."""
+
+    def __init__(self, adapters: Adapters, pipeline: Pipeline) -> None:
+        self._adapters = adapters
+        self._pipeline = pipeline
+
+    @property
+    def _state(self) -> StateDump:
+        assert self._adapters.dump is not None  # noqa: S101  build.py always makes one
+        return self._adapters.dump
+
+    async def back_up(self, file: str) -> AsyncGenerator[Upkeep, None]:
+        adapters = self._adapters
+        async with aclosing(
+            back_up(Path(file), adapters.index, adapters.catalog, self._state)
+        ) as steps:
+            async for step in steps:
+                yield step
+
+    async def restore(self, file: str) -> AsyncGenerator[Upkeep, None]:
+        adapters = self._adapters
+        async with aclosing(
+            restore(Path(file), adapters.index, adapters.catalog, self._state)
+        ) as steps:
+            async for step in steps:
+                if step.finished:
+                    await self._forget()
+                yield step
+
+    async def _forget(self) -> None:
+        """What is kept in memory of what was replaced."""
+        if self._adapters.topics:
+            await self._adapters.topics.reload()
+        if self._adapters.cache:
+            await self._adapters.cache.clear()
+
+    async def examine(self, mend: bool) -> AsyncGenerator[Upkeep, None]:
+        adapters, pipeline = self._adapters, self._pipeline
+        doctor = Doctor(
+            adapters.index,
+            adapters.catalog,
+            self._state,
+            adapters.cache,
+            pipeline.purge,
+            pipeline.embed,
+            pipeline.reread,
+        )
+        async with aclosing(doctor.examine(mend)) as steps:
+            async for step in steps:
+                yield step

@@ -1,0 +1,61 @@
+"""Opens what is in Redis where the settings name one, and in this process where they do not."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragstone.cache.local import LocalCache
+from ragstone.core.errors import ConfigError
+from ragstone.ports import Cache
+from ragstone.settings import CacheSettings
+from ragstone.store.sql.database import Database
+from ragstone.store.sql.templates import SqlTemplates
+
+if TYPE_CHECKING:
+    from ragstone.cache.redis import RedisCache
+
+
+@asynccontextmanager
+async def open_cache(settings: CacheSettings, data: Path) -> AsyncIterator[Cache]:
+    """The semantic cache of the settings, which is there also while they do not use it."""
+    cache = (
+        _shared(settings)
+        if settings.url
+        else LocalCache(data / "cache.sqlite", settings.max_entries, settings.default_ttl_seconds)
+    )
+    if settings.enabled:
+        await cache.open()
+    try:
+        yield cache
+    finally:
+        await cache.aclose()
+
+
+@asynccontextmanager
+async def open_templates(
+    database: Database, settings: CacheSettings, below: Mapping[str, str]
+) -> AsyncIterator[SqlTemplates]:
+    """The prompts, over those of the configuration file (`below`)."""
+    shared = None
+    if settings.url:
+        from ragstone.store.redis.prompts import RedisTexts
+
+        shared = RedisTexts(settings.url, settings.password.get_secret_value())
+    try:
+        yield SqlTemplates(database, shared, below)
+    finally:
+        if shared:
+            await shared.aclose()
+
+
+def _shared(settings: CacheSettings) -> "RedisCache":
+    """The cache of several servers."""
+    try:
+        from ragstone.cache.redis import RedisCache
+    except ImportError as error:
+        raise ConfigError(
+            "CACHE__URL needs the Redis client: pip install 'ragstone[redis]'."
+        ) from error
+    password = settings.password.get_secret_value()
+    return RedisCache(settings.url, password, settings.max_entries, settings.default_ttl_seconds)

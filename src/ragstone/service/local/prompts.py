@@ -1,0 +1,108 @@
+"""The prompts of this process, and of every other one on the same store."""
+
+import difflib
+from collections.abc import Mapping
+
+from ragstone.core.errors import UnknownPrompt
+from ragstone.core.records import TemplateVersion
+from ragstone.language.templates import NAMES, check, described, shipped
+from ragstone.ports import Templates
+from ragstone.service.prompts import PromptSource, PromptText
+
+
+class LocalPrompts:
+    """`service.Prompts` on the state store, over those of the configuration file."""
+
+    def __init__(self, store: Templates, below: Mapping[str, str]) -> None:
+        self._store = store
+        self._below = below
+
+    async def listed(self, tenant: str = "") -> list[PromptText]:
+        current = await self._current()
+        names = {name for place, name in current if place in ("", tenant)}
+        every = [*NAMES, *sorted((names | set(self._below)) - set(NAMES))]
+        return [self._holding(name, tenant, current) for name in every]
+
+    async def get(self, name: str, tenant: str = "", version: int = 0) -> PromptText:
+        described(name)
+        if not version:
+            return self._holding(name, tenant, await self._current())
+        found = await self._version(name, tenant, version)
+        return _prompt(name, found.text, "tenant" if tenant else "store", version)
+
+    async def put(self, name: str, text: str, tenant: str, who: str) -> PromptText:
+        check(name, text)
+        await self._store.put(name, text, tenant, who)
+        return await self.get(name, tenant)
+
+    async def check(self, name: str, text: str) -> None:
+        check(name, text)
+
+    async def versions(self, name: str, tenant: str = "") -> list[TemplateVersion]:
+        return list(await self._store.versions(name, tenant))
+
+    async def diff(self, name: str, tenant: str, old: int, new: int) -> str:
+        before, after = [await self._text(name, tenant, version) for version in (old, new)]
+        lines = difflib.unified_diff(
+            before.splitlines(),
+            after.splitlines(),
+            f"{name} version {old}",
+            f"{name} version {new}",
+            lineterm="",
+        )
+        return "\n".join(lines)
+
+    async def rollback(self, name: str, tenant: str, version: int, who: str) -> PromptText:
+        found = await self._version(name, tenant, version)
+        await self._store.put(name, found.text, tenant, who)
+        return await self.get(name, tenant)
+
+    async def reset(self, name: str, tenant: str, who: str) -> PromptText:
+        described(name)
+        newest = (await self._current()).get((tenant, name))
+        if newest is not None and newest.text:
+            await self._store.put(name, "", tenant, who)
+        return await self.get(name, tenant)
+
+    async def _current(self) -> Mapping[tuple[str, str], TemplateVersion]:
+        return {(one.tenant, one.name): one for one in await self._store.current()}
+
+    async def _version(self, name: str, tenant: str, version: int) -> TemplateVersion:
+        for one in await self._store.versions(name, tenant):
+            if one.version == version:
+                return one
+        raise UnknownPrompt(
+            f"There is no version {version} of the prompt {name!r}. "
+            f"List them with 'ragstone prompts versions {name}'."
+        )
+
+    async def _text(self, name: str, tenant: str, version: int) -> str:
+        if version == 0:
+            return self._holding(name, "", {}).text
+        return (await self._version(name, tenant, version)).text
+
+    def _holding(
+        self, name: str, tenant: str, current: Mapping[tuple[str, str], TemplateVersion]
+    ) -> PromptText:
+        """The prompt of the highest place that has one."""
+        for place in dict.fromkeys((tenant, "")):
+            newest = current.get((place, name))
+            if newest is not None and newest.text:
+                source: PromptSource = "tenant" if place else "store"
+                return _prompt(name, newest.text, source, newest.version)
+        if name in self._below:
+            return _prompt(name, self._below[name], "file", 0)
+        return _prompt(name, shipped(name) or "", "shipped", 0)
+
+
+def _prompt(name: str, text: str, source: PromptSource, version: int) -> PromptText:
+    known = described(name)
+    return PromptText(
+        name,
+        text,
+        source,
+        version,
+        known.help,
+        tuple(sorted(known.needed)),
+        tuple(sorted(known.allowed)),
+    )

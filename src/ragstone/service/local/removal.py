@@ -1,0 +1,77 @@
+"""Deleting documents: hidden at once, their chunks gone when no search looks at them any more."""
+
+from collections.abc import Sequence
+
+from ragstone.core.errors import UnknownCollection, UnknownDocument
+from ragstone.core.records import Collection, Document
+from ragstone.core.turn import Principal
+from ragstone.ingest.pipeline import Pipeline
+from ragstone.ports import Adapters
+
+
+class Removal:
+    """Deletes what a principal may read."""
+
+    def __init__(self, adapters: Adapters, pipeline: Pipeline) -> None:
+        self._adapters = adapters
+        self._pipeline = pipeline
+
+    async def known(self, tenant: str, name: str) -> Collection:
+        """The collection of this name. Raises UnknownCollection."""
+        collection = await self._adapters.catalog.collection(tenant, name)
+        if collection is None:
+            raise UnknownCollection(name)
+        return collection
+
+    async def readable(self, principal: Principal, collection: str) -> list[Document]:
+        """The documents of a collection that the principal may read, by path."""
+        documents = await self._adapters.catalog.documents(principal.tenant, collection)
+        names = set(principal.names)
+        return [document for document in documents if names & set(document.allowed)]
+
+    async def named(
+        self, principal: Principal, collection: str, paths: Sequence[str] | None
+    ) -> list[Document]:
+        """The documents that `paths` name, None for all. Raises UnknownDocument."""
+        documents = await self.readable(principal, collection)
+        return documents if paths is None else _named(documents, paths)
+
+    async def remove(
+        self, principal: Principal, collection: str, paths: Sequence[str] | None
+    ) -> int:
+        """Delete documents, None for the whole collection; how many went."""
+        known = await self.known(principal.tenant, collection)
+        documents = await self.named(principal, collection, paths)
+        await self._adapters.catalog.retire([document.id for document in documents])
+        await self._pipeline.purge()
+        if paths is None:
+            await self._adapters.catalog.drop_collection(known.tenant, known.name)
+            await self._adapters.index.drop(known)
+        return len(documents)
+
+    async def finish(
+        self, principal: Principal, collection: str, paths: Sequence[str] | None
+    ) -> int:
+        """Go on with a `remove` that was cut off, perhaps when everything was done; how many went
+        in this second part."""
+        try:
+            return await self.remove(principal, collection, paths)
+        except (UnknownCollection, UnknownDocument):
+            await self._pipeline.purge()
+            return 0
+
+
+def _named(documents: Sequence[Document], paths: Sequence[str]) -> list[Document]:
+    """The documents that `paths` name: by id, by path, or by a folder above them."""
+    named: dict[str, Document] = {}
+    for path in paths:
+        place = "/" + path.strip("/")
+        found = [
+            d
+            for d in documents
+            if d.id == path or d.path == place or d.path.startswith(place + "/")
+        ]
+        if not found:
+            raise UnknownDocument(path)
+        named.update((document.id, document) for document in found)
+    return list(named.values())

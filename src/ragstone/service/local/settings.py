@@ -1,0 +1,148 @@
+"""The settings of this process, and of every other one on the same store."""
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import SecretStr
+
+from ragstone.core.errors import InvalidSetting
+from ragstone.core.records import SettingChange, SettingEdit
+from ragstone.ports import Cache, SettingsStore
+from ragstone.recipes import setting_table as registry
+from ragstone.recipes.setting_table import Setting
+from ragstone.service.local.configured import Configured, value_of
+from ragstone.service.settings import SettingLayer, SettingValue
+from ragstone.settings.scope import chain, place
+
+MOST = 200
+"""Settings that may be changed at once."""
+
+_PASSWORD = re.compile(r"(://[^/@\s:]*:)[^/@\s]+@")
+"""The password in an address."""
+
+
+class LocalSettings:
+    """`service.RuntimeSettings` on the state store."""
+
+    def __init__(
+        self, store: SettingsStore, configured: Configured, cache: Cache | None = None
+    ) -> None:
+        self._store = store
+        self._configured = configured
+        self._cache = cache
+        self._turn = asyncio.Lock()
+
+    async def refresh(self) -> None:
+        """Read anew what is set in the store; raises StateUnavailable."""
+        await asyncio.to_thread(self._configured.load, await self._store.stored())
+        if self._cache is not None:
+            cache = self._configured.of().settings.cache
+            self._cache.resize(cache.max_entries, cache.default_ttl_seconds)
+
+    async def listed(self, tenant: str = "", collection: str = "") -> list[SettingValue]:
+        return [self._value(one, tenant, collection) for one in registry.table().values()]
+
+    async def get(self, name: str, tenant: str = "", collection: str = "") -> SettingValue:
+        return self._value(registry.setting(name), tenant, collection)
+
+    async def put(self, scope: str, values: Mapping[str, Any], who: str) -> list[SettingValue]:
+        read = [registry.read(name, value) for name, value in values.items()]
+        given = dict(read)
+        if not given or len(given) < len(read) or len(read) > MOST:
+            raise InvalidSetting(f"Name 1 to {MOST} settings, each once.")
+        for key in given:
+            _may_stand(key, scope)
+        edits = [SettingEdit(scope, key, value) for key, value in given.items()]
+        return await self._edit(scope, edits, who)
+
+    async def unset(self, scope: str, names: Sequence[str], who: str) -> list[SettingValue]:
+        keys = dict.fromkeys(registry.setting(name).key for name in names)
+        place(scope)
+        return await self._edit(scope, [SettingEdit(scope, k, removes=True) for k in keys], who)
+
+    async def explain(
+        self, name: str, tenant: str = "", collection: str = ""
+    ) -> list[SettingLayer]:
+        one = registry.setting(name)
+        return [
+            SettingLayer(layer.source, layer.where, _plain(one, layer.value))
+            for layer in self._layers(one, tenant, collection)
+        ]
+
+    async def log(self, limit: int, name: str = "", scope: str = "") -> list[SettingChange]:
+        key = registry.setting(name).key if name else ""
+        return list(await self._store.changes(limit, key, scope))
+
+    async def _edit(self, scope: str, edits: Sequence[SettingEdit], who: str) -> list[SettingValue]:
+        """Make the changes if all that is set then fits together."""
+        async with self._turn:
+            await self.refresh()
+            scopes = {name: dict(values) for name, values in self._configured.scopes().items()}
+            inside = scopes.setdefault(scope, {})
+            for edit in edits:
+                if edit.removes:
+                    inside.pop(edit.key, None)
+                else:
+                    inside[edit.key] = edit.value
+            await asyncio.to_thread(self._configured.check, scopes)
+            await self._store.edit(edits, who)
+            await self.refresh()
+        tenant, collection = place(scope)
+        return [self._value(registry.setting(e.key), tenant, collection) for e in edits]
+
+    def _value(self, one: Setting, tenant: str, collection: str) -> SettingValue:
+        last = self._layers(one, tenant, collection)[-1]
+        return SettingValue(
+            key=one.key,
+            section=one.section,
+            value=_plain(one, last.value),
+            default=one.default,
+            source=last.source,
+            where=last.where,
+            kind=one.kind,
+            bounds=one.bounds,
+            help=one.help,
+            variable=one.variable,
+            names=one.names,
+            scopes=one.scopes,
+            restart=one.restart,
+            secret=one.secret,
+        )
+
+    def _layers(self, one: Setting, tenant: str, collection: str) -> list[SettingLayer]:
+        """Every place that has a value, the one that counts last."""
+        base = self._configured.base
+        origin, known = base.origin(one.key), value_of(base, one.key)
+        layers = [SettingLayer("default", "", one.default)]
+        if origin.source != "default":
+            layers.append(SettingLayer(origin.source, origin.where, known))
+        elif known is not None:
+            layers = [SettingLayer("default", "", known)]
+        scopes = self._configured.scopes()
+        for scope in chain(tenant, collection):
+            if one.key in scopes.get(scope, {}):
+                layers.append(SettingLayer("store", scope, scopes[scope][one.key]))
+        return layers
+
+
+def _may_stand(key: str, scope: str) -> None:
+    """Raise InvalidSetting unless the setting can be set in the scope."""
+    place(scope)
+    allowed = registry.table()[key].scopes
+    if scope.partition(":")[0] not in allowed:
+        kinds = [one for one in allowed if one != "request"]
+        raise InvalidSetting(f"{key} can be set for {' or '.join(kinds)}, not for {scope!r}.")
+
+
+def _plain(one: Setting, value: Any) -> Any:
+    """A value as JSON, an address without its password; of a secret only whether it is set."""
+    if one.secret:
+        secret = value.get_secret_value() if isinstance(value, SecretStr) else value
+        return "set" if secret else ""
+    if isinstance(value, tuple | list):
+        return list(value)
+    if isinstance(value, str):
+        return _PASSWORD.sub(r"\1***@", value)
+    return value if isinstance(value, int | float | bool | dict | None) else str(value)

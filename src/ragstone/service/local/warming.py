@@ -1,0 +1,30 @@
+"""Loads what a first question would wait for, while nobody has asked one yet."""
+
+import asyncio
+import contextlib
+
+from ragstone.core.errors import RagstoneError
+from ragstone.language.dictionary import english
+from ragstone.ports import Adapters
+
+ANYTHING = "ready"
+"""What is asked: only the loading counts."""
+
+MOST = 4
+"""Collections that are looked at: with more, the first questions would wait for it."""
+
+
+async def warm(adapters: Adapters) -> None:
+    """Load models and tables for the collections that are there; nothing where there are none.
+
+    Asks no other machine for anything that costs: a model server is not called.
+    """
+    collections = await adapters.catalog.collections()
+    if not collections:
+        return
+    if adapters.intents:
+        await adapters.intents.likeness(ANYTHING)
+    for collection in collections[:MOST]:
+        with contextlib.suppress(RagstoneError):  # A question will be told.
+            await adapters.statistics.specificity(collection, ANYTHING)
+    await asyncio.to_thread(english)

@@ -1,0 +1,79 @@
+"""What each kind of job does, and its progress as those who wait for it see it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, fields
+from typing import Any
+
+from ragstone.core.turn import Principal
+from ragstone.ingest.pipeline import Pipeline
+from ragstone.jobs.questions import Answers, answer
+from ragstone.jobs.runner import Report, Work
+from ragstone.ports.jobs import Job
+from ragstone.service import FileFailure, IngestRequest, Progress
+from ragstone.service.jobs import ASK, JobView
+from ragstone.service.local.removal import Removal
+
+INGEST, REBUILD, DELETE = "ingest", "rebuild", "delete"
+
+_SUMMARY = ("files", "indexed", "unchanged", "pruned", "failed", "chunks", "embedded", "pages")
+
+
+def works(pipeline: Pipeline, answers: Answers, removal: Removal) -> dict[str, Work]:
+    """The kinds of jobs that every Ragstone does."""
+
+    async def ingest(job: Job, report: Report) -> dict[str, Any]:
+        request = IngestRequest.of(job.request)
+        return _summary(await pipeline.ingest(job.id, request, _told(report)))
+
+    async def rebuild(job: Job, report: Report) -> dict[str, Any]:
+        tenant, collection = job.request["tenant"], job.request["collection"]
+        return _summary(await pipeline.rebuild(job.id, tenant, collection, _told(report)))
+
+    async def delete(job: Job, report: Report) -> dict[str, Any]:
+        principal = Principal(job.tenant, job.user, tuple(job.groups))
+        known, paths = int(job.request["documents"]), job.request["paths"]
+        if job.attempts == 1:
+            return {"deleted": await removal.remove(principal, job.collection, paths)}
+        return {"deleted": max(known, await removal.finish(principal, job.collection, paths))}
+
+    async def ask(job: Job, report: Report) -> dict[str, Any]:
+        return await answer(answers, job)
+
+    return {ASK: ask, INGEST: ingest, REBUILD: rebuild, DELETE: delete}
+
+
+def progress_of(view: JobView) -> Progress:
+    """The progress of an ingest or a rebuild, from a job that may go on in another process."""
+    names = {field.name for field in fields(Progress)} - {"job", "eta", "finished", "error"}
+    known: dict[str, Any] = {k: v for k, v in view.progress.items() if k in names}
+    known["failed"] = tuple(FileFailure(**one) for one in known.get("failed", ()))
+    known["notes"] = tuple(known.get("notes", ()))
+    if view.ended:
+        known["phase"] = "done"
+    error = "The job was cancelled." if view.state == "cancelled" else view.error
+    return Progress(
+        view.id,
+        **known,
+        eta=0.0 if view.ended else view.eta,
+        finished=view.ended,
+        error=error if view.ended else "",
+    )
+
+
+def _told(report: Report) -> Callable[[Progress], None]:
+    return lambda progress: report({**asdict(progress), "share": _share(progress)})
+
+
+def _share(progress: Progress) -> float | None:
+    """How much of it is done (0..1): of the files, then of the vectors."""
+    if progress.finished:
+        return 1.0
+    done, total = progress.files, progress.total
+    if progress.phase == "embedding":
+        done, total = progress.embedded, progress.chunks
+    return min(1.0, done / total) if total else None
+
+
+def _summary(progress: Progress) -> dict[str, Any]:
+    said: Mapping[str, Any] = asdict(progress)
+    return {name: said[name] for name in (*_SUMMARY, "seconds", "notes")}

@@ -1,0 +1,229 @@
+"""Ragstone's own protocol: events, questions, progress and errors as JSON, without loss.
+
+An event is `{"event": "token", "data": {...}}`, an error `{"code", "message", "retry"}`; it
+comes back as the class that has its code. Everything else is a dataclass, field by field.
+"""
+
+import functools
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Annotated, Any, TypeVar, cast, get_args
+
+from pydantic import PlainSerializer, PlainValidator, TypeAdapter, ValidationError
+
+from ragstone.core import filters
+from ragstone.core.answer import Answer, Citation, Verdict
+from ragstone.core.errors import InputError, RagstoneError
+from ragstone.core.events import Event, Failed
+from ragstone.core.filters import And, AnyOf, Filter, Not, Or, Range
+from ragstone.core.turn import Passage, Turn
+
+T = TypeVar("T")
+Json = dict[str, Any]
+
+INSTANCE_HEADER = "x-ragstone-instance"
+SNIPPET_CHARS = 300
+MAX_FILTER_DEPTH = 50
+
+
+def instance(token: str) -> str:
+    """Names the server that holds `token` without giving it away."""
+    return hashlib.sha256(b"ragstone instance " + token.encode()).hexdigest()[:32]
+
+
+def dump(value: Any) -> Any:
+    """A dataclass of ours as JSON values."""
+    kind: Any = type(value)
+    return _adapter(kind).dump_python(value, warnings=False)
+
+
+def load(kind: type[T], data: Any) -> T:
+    """The inverse of `dump`; raises InputError for data that is no `kind`."""
+    wanted: Any = kind
+    try:
+        return cast(T, _adapter(wanted).validate_python(data))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])[:100]
+        raise InputError(f"This is no {kind.__name__}: {where}: {first['msg']}.") from error
+
+
+def dump_event(event: Event) -> Json:
+    """An event with its name, the class in snake case."""
+    if isinstance(event, Failed):
+        data = {"error": dump_error(event.error), "turn": dump(event.turn)}
+    else:
+        data = dump(event)
+    return {"event": _name(type(event)), "data": data}
+
+
+def load_event(data: Any) -> Event:
+    """The inverse of `dump_event`; raises InputError for anything else."""
+    if not isinstance(data, dict) or str(data.get("event")) not in _events():
+        raise InputError("This is no event of Ragstone; are client and server the same version?")
+    kind, body = _events()[str(data["event"])], data.get("data")
+    if kind is not Failed:
+        return load(kind, body)
+    if not isinstance(body, dict):
+        raise InputError("This is no Failed event: it has no data.")
+    return Failed(load_error(body.get("error")), load(Turn, body.get("turn")))
+
+
+def dump_error(error: RagstoneError) -> Json:
+    """The parts of an error that a client may see."""
+    return {"code": error.code, "message": error.message, "retry": error.retry}
+
+
+def load_error(data: Any) -> RagstoneError:
+    """An error of the class that has this code; the root class for an unknown code."""
+    parts = data if isinstance(data, dict) else {}
+    kind = _errors().get(str(parts.get("code")), RagstoneError)
+    message = str(parts.get("message") or "The server reported an error without saying which.")
+    # Not kind(message): several classes make their message from other arguments.
+    return kind.__new__(kind, message)
+
+
+def dump_filter(condition: Filter | None) -> Json | None:
+    """A filter as one tagged object, since And and Or look the same without a tag."""
+    match condition:
+        case None:
+            return None
+        case And(parts):
+            return {"and": [dump_filter(part) for part in parts]}
+        case Or(parts):
+            return {"or": [dump_filter(part) for part in parts]}
+        case Not(part):
+            return {"not": dump_filter(part)}
+        case AnyOf(field, values):
+            return {"any_of": [field, *values]}
+        case Range(field, low, high):
+            return {"range": [field, low, high]}
+
+
+def load_filter(data: Any, depth: int = 0) -> Filter | None:
+    """The inverse of `dump_filter`; raises ValueError for anything else."""
+    if depth > MAX_FILTER_DEPTH:
+        raise ValueError(f"the filter is nested deeper than {MAX_FILTER_DEPTH} times")
+    match data:
+        case None:
+            return None
+        case {"and": [*parts]}:
+            return And(tuple(_part(part, depth) for part in parts))
+        case {"or": [*parts]}:
+            return Or(tuple(_part(part, depth) for part in parts))
+        case {"not": part}:
+            return Not(_part(part, depth))
+        case {"any_of": [str(field), *values]} if _scalars(values):
+            return AnyOf(field, tuple(values))
+        case {"range": [str(field), low, high]} if _bound(low) and _bound(high):
+            return Range(field, low, high)
+    raise ValueError("this is no filter")
+
+
+def source(passage: Passage, citation: Citation | None) -> dict[str, Any]:
+    """A numbered source as JSON answers show it; a cited one with the span that supports them."""
+    chunk = passage.hit.chunk
+    return {
+        "number": passage.number,
+        "document_id": chunk.document_id,
+        "chunk_id": chunk.chunk_id,
+        "title": chunk.title,
+        "path": chunk.path,
+        "page": citation.page if citation else chunk.page,
+        "section": list(chunk.section),
+        "start": citation.start if citation else chunk.start,
+        "end": citation.end if citation else chunk.end,
+        "snippet": citation.snippet if citation else passage.text[:SNIPPET_CHARS],
+        "score": passage.hit.score,
+        "similarity": passage.hit.similarity,
+        "confidence": citation.confidence if citation else None,
+        "cited": citation is not None,
+    }
+
+
+def answered(turn: Turn) -> dict[str, Any]:
+    """What JSON answers show of an answer besides its text: its sources, and what is known of
+    it."""
+    answer = turn.answer or Answer()
+    cited = {citation.number: citation for citation in reversed(answer.citations)}
+    return {
+        "sources": [source(passage, cited.get(passage.number)) for passage in turn.passages],
+        "refused": answer.refused,
+        "confidence": answer.confidence,
+        "confidence_level": answer.confidence_level,
+        "context_sufficiency": asdict(answer.sufficiency) if answer.sufficiency else None,
+        "is_grounded": answer.is_grounded,
+        "groundedness_score": answer.groundedness_score,
+        "verdicts": [verdict(one) for one in turn.verdicts],
+    }
+
+
+def verdict(verdict: Verdict) -> dict[str, Any]:
+    """What the documents say of one sentence, as JSON answers show it."""
+    cited = verdict.citation
+    return {
+        "sentence": verdict.sentence,
+        "start": verdict.start,
+        "end": verdict.end,
+        "label": verdict.label,
+        "confidence": verdict.confidence,
+        "reason": verdict.reason,
+        "source": cited.number if cited else None,
+        "source_start": cited.start if cited else None,
+        "source_end": cited.end if cited else None,
+        "source_text": cited.snippet if cited else None,
+    }
+
+
+def _part(data: Any, depth: int) -> Filter:
+    part = load_filter(data, depth + 1)
+    if part is None:
+        raise ValueError("this is no filter")
+    return part
+
+
+def _scalars(values: list[Any]) -> bool:
+    return all(isinstance(value, filters.Scalar) for value in values)
+
+
+def _bound(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+_WireFilter = Annotated[
+    Any, PlainValidator(lambda data: load_filter(data)), PlainSerializer(dump_filter)
+]
+
+_Inner = Annotated[Any, PlainValidator(lambda data: None), PlainSerializer(lambda value: None)]
+"""What stays inside the process that answers: vectors and the collection's record."""
+
+
+@functools.cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    adapter: TypeAdapter[Any] = TypeAdapter(kind)
+    # turn.py names these only for the type checker; this gives the names a meaning here.
+    names = {"Filter": _WireFilter, "Collection": _Inner, "EncodedQuestion": _Inner}
+    adapter.rebuild(_types_namespace=names)
+    return adapter
+
+
+@functools.cache
+def _events() -> Mapping[str, type[Event]]:
+    return {_name(kind): kind for kind in get_args(Event)}
+
+
+def _name(kind: type) -> str:
+    name = kind.__name__
+    return name[0].lower() + "".join(f"_{c.lower()}" if c.isupper() else c for c in name[1:])
+
+
+@functools.cache
+def _errors() -> Mapping[str, type[RagstoneError]]:
+    found: dict[str, type[RagstoneError]] = {}
+    queue: list[type[RagstoneError]] = [RagstoneError]
+    while queue:
+        kind = queue.pop(0)
+        found.setdefault(kind.code, kind)
+        queue.extend(kind.__subclasses__())
+    return found

@@ -1,8 +1,0 @@
-"""Alembic runs this file; the caller's connection carries the transaction."""
-
-from alembic import context
-
-from ragstone.state.tables import metadata
-
-context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
-context.run_migrations()

@@ -1,0 +1,1 @@
+"""What Ragstone keeps besides the index."""

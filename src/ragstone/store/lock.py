@@ -1,0 +1,36 @@
+"""One process for each data directory."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ragstone.core.errors import ConfigError, DataDirectoryInUse
+
+
+@contextmanager
+def locked(data: Path) -> Iterator[None]:
+    """Hold the data directory for this process; the lock goes when the process does."""
+    try:
+        data.mkdir(parents=True, exist_ok=True)
+        handle = os.open(data / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise ConfigError(
+            f"The data directory {data} cannot be written ({error.strerror}). "
+            "Choose another with --data or RAGSTONE_DATA."
+        ) from error
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            holder = os.read(handle, 20).decode() or "another process"
+            raise DataDirectoryInUse(
+                f"The data directory {data} is in use by process {holder}. "
+                "Wait for it, stop it, or choose another directory with --data."
+            ) from error
+        os.ftruncate(handle, 0)
+        os.write(handle, str(os.getpid()).encode())
+        yield
+    finally:
+        os.close(handle)

@@ -1,0 +1,227 @@
+"""Conversations in MongoDB.
+
+rooms    one per room: whose it is, its title, how many turns it has had
+blocks   one per turn: the fields of the conversation block, whose it is, its number in the room
+leases   which process answers in which room
+"""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from pymongo import ReturnDocument
+from pymongo.errors import DuplicateKeyError
+
+from ragstone.core.conversation import ConversationKey, Room, Rooms, StoredTurn, title
+from ragstone.core.conversation_turn import dump_turn
+from ragstone.core.turn import Message, Principal, SearchType
+from ragstone.ports.conversations import Lease
+from ragstone.store.mongo.connection import Document, Mongo, kept
+from ragstone.store.sql.entry_codec import dump_notes, load_notes, messages, readable
+
+_TOOLS = {"role": "tool"}
+_CALLS = {"role": "assistant", "tool_calls": {"$ne": []}}
+
+
+class MongoConversations:
+    """`ports.Conversations` in the database `name` of a MongoDB."""
+
+    shared = True
+
+    def __init__(self, mongo: Mongo, name: str) -> None:
+        self._mongo = mongo
+        database = mongo.client[name]
+        self._rooms = database["rooms"]
+        self._blocks = database["blocks"]
+        self._leases = database["leases"]
+        self._indexed = False
+
+    async def append(self, place: ConversationKey, entry: StoredTurn) -> None:
+        block = entry.block
+        here = _place(place)
+        with self._mongo.asked():
+            await self._index()
+            number = await self._counted(place, entry)
+            if not block.working:
+                unfinished = {**here, "is_tool_block": True, "status": "idle"}
+                for wanted in (_TOOLS, _CALLS):
+                    pulled = {"$pull": {"conversations": wanted}}
+                    await self._blocks.update_many(unfinished, pulled)
+                block = block.pruned()
+            same = {**here, "chat_id": block.chat_id, "is_tool_block": True, "status": "idle"}
+            await self._blocks.delete_many(kept(same))
+            document = {
+                **dump_turn(block),
+                **here,
+                "number": number,
+                "at": entry.at,
+                "notes": dump_notes(entry.notes),
+            }
+            await self._blocks.insert_one(kept(document))
+
+    async def history(
+        self,
+        place: ConversationKey,
+        search_type: SearchType,
+        classes: Sequence[str],
+        most: int,
+        since: float = 0.0,
+    ) -> list[Message]:
+        wanted: Document = {**_place(place), "is_error": False, "search_type": search_type}
+        if since:
+            wanted["at"] = {"$gt": since}
+        if classes:
+            wanted["block_classes"] = {"$in": kept(classes)}
+        only = {"conversations": 1, "number": 1}
+        with self._mongo.asked():
+            newest = self._blocks.find(wanted, only).sort("number", -1).limit(most)
+            found = await newest.to_list()
+        return messages([(one.get("number"), one.get("conversations")) for one in reversed(found)])
+
+    async def entries(
+        self, place: ConversationKey, limit: int, offset: int = 0
+    ) -> list[StoredTurn]:
+        with self._mongo.asked():
+            newest = self._blocks.find(_place(place)).sort("number", -1).skip(offset).limit(limit)
+            found = await newest.to_list() if limit else []
+        return [_entry(document) for document in found]
+
+    async def room(self, place: ConversationKey) -> Room | None:
+        with self._mongo.asked():
+            found = await self._rooms.find_one({"_id": _key(place)})
+        return _room(found) if found else None
+
+    async def rooms(
+        self, principal: Principal, user_id: str | None, limit: int, offset: int = 0
+    ) -> Rooms:
+        whose = _of(principal, user_id)
+        with self._mongo.asked():
+            newest = self._rooms.find(whose).sort([("updated_at", -1), ("room_id", 1)])
+            found = await newest.skip(offset).limit(limit).to_list() if limit else []
+            total = await self._rooms.count_documents(whose)
+        return Rooms(tuple(_room(one) for one in found), total)
+
+    async def rename(self, place: ConversationKey, name: str) -> bool:
+        with self._mongo.asked():
+            changed = {"$set": {"title": kept(name)}}
+            return bool((await self._rooms.update_one({"_id": _key(place)}, changed)).matched_count)
+
+    async def delete(self, place: ConversationKey) -> bool:
+        with self._mongo.asked():
+            gone = await self._rooms.delete_one({"_id": _key(place)})
+            await self._blocks.delete_many(_place(place))
+        return bool(gone.deleted_count)
+
+    async def forget(self, principal: Principal, user_id: str | None) -> tuple[int, int]:
+        whose = _of(principal, user_id)
+        with self._mongo.asked():
+            turns = await self._blocks.delete_many(whose)
+            rooms = await self._rooms.delete_many(whose)
+            await self._leases.delete_many(whose)
+        return rooms.deleted_count, turns.deleted_count
+
+    async def tokens(self, place: ConversationKey, search_type: SearchType) -> int:
+        here = {"$match": {**_place(place), "search_type": search_type}}
+        total = {"$group": {"_id": None, "tokens": {"$sum": "$result.usage.total_tokens"}}}
+        with self._mongo.asked():
+            found = await (await self._blocks.aggregate([here, total])).to_list()
+        return int(found[0]["tokens"]) if found else 0
+
+    async def take(self, place: ConversationKey, holder: str, over: Lease | None) -> Lease:
+        key = {"_id": _key(place)}
+        with self._mongo.asked():
+            if over is not None:
+                old = {**key, "holder": over.holder, "beat": over.beat}
+                changed = {"$set": {"holder": holder, "beat": over.beat + 1}}
+                await self._leases.update_one(old, changed)
+            try:
+                await self._leases.insert_one({**key, **_place(place), "holder": holder, "beat": 0})
+            except DuplicateKeyError:
+                found = await self._leases.find_one(key)
+                return Lease(found["holder"], found["beat"]) if found else Lease("", 0)
+        return Lease(holder, 0)
+
+    async def beat(self, place: ConversationKey, holder: str) -> None:
+        mine = {"_id": _key(place), "holder": holder}
+        with self._mongo.asked():
+            await self._leases.update_one(mine, {"$inc": {"beat": 1}})
+
+    async def release(self, place: ConversationKey, holder: str) -> None:
+        with self._mongo.asked():
+            await self._leases.delete_one({"_id": _key(place), "holder": holder})
+
+    async def ready(self) -> None:
+        await self._mongo.ready()
+
+    async def _counted(self, place: ConversationKey, entry: StoredTurn) -> int:
+        """Note the turn in its room, which begins with its first turn; the turn's number."""
+        key, block = {"_id": _key(place)}, entry.block
+        new: Document = {"turns": 0, "errors": 0, "numbers": 0, "created_at": entry.at}
+        new["updated_at"] = entry.at
+        counted = {"numbers": 1, "turns": int(not block.working), "errors": int(block.is_error)}
+        changed = {"$inc": counted, "$set": {"updated_at": entry.at}}
+        for _ in range(2):
+            room = await self._rooms.find_one_and_update(
+                key, changed, return_document=ReturnDocument.AFTER
+            )
+            if room is not None:
+                return int(room["numbers"])
+            begun = {**key, **_place(place), **new, "title": title(entry.question)}
+            try:
+                await self._rooms.insert_one(begun)
+            except DuplicateKeyError:
+                continue
+        return 1
+
+    async def _index(self) -> None:
+        """Make the indexes, once in a process; those that there are stay."""
+        if self._indexed:
+            return
+        whose = [("tenant", 1), ("user", 1)]
+        here = [*whose, ("user_id", 1), ("room_id", 1)]
+        await asyncio.gather(
+            self._blocks.create_index([*here, ("number", -1)]),
+            self._blocks.create_index([*here, ("status", 1)]),
+            self._rooms.create_index([*whose, ("updated_at", -1)]),
+            self._leases.create_index(whose),
+        )
+        self._indexed = True
+
+
+def _key(place: ConversationKey) -> str:
+    """The id of a room: names may hold any character, so they are not joined."""
+    names = json.dumps([place.tenant, place.user, place.user_id, place.room])
+    return hashlib.blake2b(names.encode(), digest_size=16).hexdigest()
+
+
+def _place(place: ConversationKey) -> Document:
+    return {**_of(Principal(place.tenant, place.user), place.user_id), "room_id": place.room}
+
+
+def _of(principal: Principal, user_id: str | None) -> Document:
+    whose = {"tenant": principal.tenant, "user": principal.user}
+    return whose if user_id is None else {**whose, "user_id": user_id}
+
+
+def _room(found: Document) -> Room:
+    return Room(
+        found["room_id"],
+        found["user_id"],
+        found["title"],
+        found["turns"],
+        found["errors"],
+        found["created_at"],
+        found["updated_at"],
+    )
+
+
+_OURS = frozenset({"_id", "tenant", "user", "number", "at", "notes"})
+
+
+def _entry(document: Document) -> StoredTurn:
+    turn: Any = document.get("number")
+    block = {name: value for name, value in document.items() if name not in _OURS}
+    notes = load_notes(document.get("notes"), turn)
+    return StoredTurn(readable(block, turn), notes, float(document.get("at") or 0))

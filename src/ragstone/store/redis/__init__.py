@@ -1,0 +1,1 @@
+"""What several servers share in Redis."""

@@ -1,0 +1,260 @@
+"""Conversations in the state store."""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    Table,
+    bindparam,
+    delete,
+    func,
+    select,
+    update,
+)
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from ragstone.core.conversation import ConversationKey, Room, Rooms, StoredTurn, title
+from ragstone.core.turn import Message, Principal, SearchType
+from ragstone.language.unicode import storable
+from ragstone.ports.conversations import Lease
+from ragstone.store.sql.database import Database
+from ragstone.store.sql.entry_codec import messages, text, to_entry, to_row
+from ragstone.store.sql.rows import adding, insert
+from ragstone.store.sql.tables import room_leases, rooms, turn_classes, turns
+
+
+class SqlConversations:
+    """`ports.Conversations` on the state store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @property
+    def shared(self) -> bool:
+        return self._database.engine.dialect.name != "sqlite"
+
+    async def append(self, place: ConversationKey, entry: StoredTurn) -> None:
+        await self._database.keep(lambda connection: _append(connection, place, entry))
+
+    async def history(
+        self,
+        place: ConversationKey,
+        search_type: SearchType,
+        classes: Sequence[str],
+        most: int,
+        since: float = 0.0,
+    ) -> list[Message]:
+        asked = {
+            **_place(place),
+            "search_type": search_type,
+            "most": most,
+            "since": since,
+            "classes": [storable(value) for value in classes],
+        }
+        newest = _newest(bool(since), bool(classes))
+        found = await self._database.read(
+            lambda connection: connection.execute(newest, asked).all()
+        )
+        return messages([(turn, said) for turn, said in reversed(found)])
+
+    async def entries(
+        self, place: ConversationKey, limit: int, offset: int = 0
+    ) -> list[StoredTurn]:
+        newest = (
+            select(turns)
+            .where(*_in(turns, place))
+            .order_by(turns.c.id.desc())
+            .limit(limit)
+            .offset(offset)
+        )
+        async with self._database.reading() as connection:
+            return [to_entry(dict(row)) for row in (await connection.execute(newest)).mappings()]
+
+    async def room(self, place: ConversationKey) -> Room | None:
+        async with self._database.reading() as connection:
+            rows = await connection.execute(select(*_ROOM).where(*_in(rooms, place)))
+            return next((Room(**row) for row in rows.mappings()), None)
+
+    async def rooms(
+        self, principal: Principal, user_id: str | None, limit: int, offset: int = 0
+    ) -> Rooms:
+        theirs = _of(rooms, principal, user_id)
+        newest = (
+            select(*_ROOM)
+            .where(*theirs)
+            .order_by(rooms.c.updated_at.desc(), rooms.c.room)
+            .limit(limit)
+            .offset(offset)
+        )
+        async with self._database.reading() as connection:
+            found = (await connection.execute(newest)).mappings()
+            total = await connection.execute(select(func.count()).where(*theirs))
+            return Rooms(tuple(Room(**row) for row in found), total.scalar_one())
+
+    async def rename(self, place: ConversationKey, name: str) -> bool:
+        renamed = update(rooms).where(*_in(rooms, place)).values(title=name)
+        return bool(await self._changed(renamed))
+
+    async def delete(self, place: ConversationKey) -> bool:
+        return bool(await self._changed(delete(rooms).where(*_in(rooms, place))))
+
+    async def forget(self, principal: Principal, user_id: str | None) -> tuple[int, int]:
+        async def work(connection: AsyncConnection) -> tuple[int, int]:
+            held = await connection.execute(
+                select(func.count()).where(*_of(turns, principal, user_id))
+            )
+            await connection.execute(
+                delete(room_leases).where(*_of(room_leases, principal, user_id))
+            )
+            gone = await connection.execute(delete(rooms).where(*_of(rooms, principal, user_id)))
+            return gone.rowcount, held.scalar_one()
+
+        return await self._database.write(work)
+
+    async def tokens(self, place: ConversationKey, search_type: SearchType) -> int:
+        spent = select(func.coalesce(func.sum(turns.c.tokens), 0)).where(
+            *_in(turns, place), turns.c.search_type == search_type
+        )
+        async with self._database.reading() as connection:
+            return int((await connection.execute(spent)).scalar_one())
+
+    async def take(self, place: ConversationKey, holder: str, over: Lease | None) -> Lease:
+        here = _in(room_leases, place)
+
+        async def work(connection: AsyncConnection) -> Lease:
+            fresh = insert(connection, room_leases).values(**_place(place), holder=holder, beat=0)
+            await connection.execute(fresh.on_conflict_do_nothing())
+            if over is not None:
+                old = (room_leases.c.holder == over.holder, room_leases.c.beat == over.beat)
+                changed = update(room_leases).where(*here, *old)
+                await connection.execute(changed.values(holder=holder, beat=over.beat + 1))
+            found = select(room_leases.c.holder, room_leases.c.beat).where(*here)
+            row = (await connection.execute(found)).first()
+            return Lease(*row) if row else Lease("", 0)
+
+        return await self._database.write(work)
+
+    async def beat(self, place: ConversationKey, holder: str) -> None:
+        mine = (*_in(room_leases, place), room_leases.c.holder == holder)
+        await self._changed(update(room_leases).where(*mine).values(beat=room_leases.c.beat + 1))
+
+    async def release(self, place: ConversationKey, holder: str) -> None:
+        mine = (*_in(room_leases, place), room_leases.c.holder == holder)
+        await self._changed(delete(room_leases).where(*mine))
+
+    async def ready(self) -> None:
+        await self._database.ready()
+
+    async def _changed(self, statement: Any) -> int:
+        """Run one statement; how many rows it changed."""
+
+        async def work(connection: AsyncConnection) -> int:
+            return int((await connection.execute(statement)).rowcount)
+
+        return await self._database.write(work)
+
+
+_ROOM = tuple(
+    rooms.c[name]
+    for name in ("room", "user_id", "title", "turns", "errors", "created_at", "updated_at")
+)
+
+
+def _place(place: ConversationKey) -> dict[str, str]:
+    return {
+        "tenant": place.tenant,
+        "user": place.user,
+        "user_id": place.user_id,
+        "room": place.room,
+    }
+
+
+def _in(table: Table, place: ConversationKey) -> list[ColumnElement[bool]]:
+    return [table.c[name] == value for name, value in _place(place).items()]
+
+
+def _of(table: Table, principal: Principal, user_id: str | None) -> list[ColumnElement[bool]]:
+    whose = [table.c.tenant == principal.tenant, table.c.user == principal.user]
+    return whose if user_id is None else [*whose, table.c.user_id == user_id]
+
+
+_PLACE = ("tenant", "user", "user_id", "room")
+
+
+def _here(table: Table) -> list[ColumnElement[bool]]:
+    """Like `_in`, of a place that is given when the statement is executed."""
+    return [table.c[name] == bindparam(name) for name in _PLACE]
+
+
+@cache
+def _newest(since: bool, classes: bool) -> Select[int, str]:
+    """The last turns of a room, made once: that takes longer than to run it."""
+    wanted = [
+        *_here(turns),
+        turns.c.is_error.is_(False),
+        turns.c.search_type == bindparam("search_type"),
+    ]
+    if since:
+        wanted.append(turns.c.at > bindparam("since"))
+    if classes:
+        values = turn_classes.c.value.in_(bindparam("classes", expanding=True))
+        shares = select(turn_classes.c.turn_id).where(*_here(turn_classes), values)
+        wanted.append(turns.c.id.in_(shares))
+    newest = select(turns.c.id, turns.c.conversations).where(*wanted)
+    return newest.order_by(turns.c.id.desc()).limit(bindparam("most"))
+
+
+_TOOLS = (*_here(turns), turns.c.is_tool_block.is_(True), turns.c.status == "idle")
+_WITH_TOOLS = select(turns.c.id, turns.c.conversations).where(*_TOOLS)
+_ADDED = turns.insert().returning(turns.c.id)
+_REPLACED = delete(turns).where(*_TOOLS, turns.c.chat_id == bindparam("same"))
+
+
+def _append(connection: Connection, place: ConversationKey, entry: StoredTurn) -> None:
+    block, here = entry.block, _place(place)
+    _count(connection, place, entry)
+    if not block.working:
+        _prune(connection, here)
+        entry = StoredTurn(block.pruned(), entry.notes, entry.at)
+    connection.execute(_REPLACED, {**here, "same": storable(block.chat_id)})
+    turn = connection.execute(_ADDED, {**here, **to_row(entry)}).scalar_one()
+    if block.block_classes:
+        classes = sorted({storable(value) for value in block.block_classes})
+        values = [{**here, "turn_id": turn, "value": value} for value in classes]
+        connection.execute(turn_classes.insert(), values)
+
+
+def _count(connection: Connection, place: ConversationKey, entry: StoredTurn) -> None:
+    """Note the turn in its room, which begins with its first turn."""
+    block = entry.block
+    row = {
+        **_place(place),
+        "title": title(entry.question),
+        "turns": int(not block.working),
+        "errors": int(block.is_error),
+        "created_at": entry.at,
+        "updated_at": entry.at,
+    }
+    counting = adding(connection.dialect.name, rooms, ("turns", "errors"), ("updated_at",))
+    connection.execute(counting, row)
+
+
+def _prune(connection: Connection, here: Mapping[str, str]) -> None:
+    """Remove calls of tools, and what they said, from unfinished turns of the room."""
+    for turn, stored in connection.execute(_WITH_TOOLS, here).all():
+        try:
+            kept = [one for one in json.loads(stored) if not _works(one)]
+        except (ValueError, TypeError, AttributeError):
+            continue
+        changed = update(turns).where(turns.c.id == turn)
+        connection.execute(changed.values(conversations=text(kept)))
+
+
+def _works(message: Mapping[str, Any]) -> bool:
+    role = message.get("role")
+    return role == "tool" or (role == "assistant" and bool(message.get("tool_calls")))

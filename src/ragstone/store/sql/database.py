@@ -1,0 +1,218 @@
+"""The state store's database: opening it, its transactions, and the errors it raises."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import (
+    AbstractAsyncContextManager,
+    asynccontextmanager,
+    contextmanager,
+)
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from ragstone.core.errors import RagstoneError, StateUnavailable
+from ragstone.store.sql.group_commit import GroupCommit
+from ragstone.store.sql.migrations import behind, upgrade
+from ragstone.store.sql.sqlite import Sqlite
+
+T = TypeVar("T")
+
+
+class Backend(Protocol):
+    """What SQLite and PostgreSQL do each in their own way."""
+
+    @property
+    def name(self) -> str:
+        """How messages call the database; without a password."""
+        ...
+
+    @property
+    def shared(self) -> bool:
+        """Whether other processes may have it open too."""
+        ...
+
+    def engine(self) -> AsyncEngine: ...
+
+    def migrating(self) -> Engine:
+        """An engine for migrations, whose statements may take long."""
+        ...
+
+    async def begin_reading(self, connection: AsyncConnection) -> None:
+        """What follows on `connection` sees one state of the data."""
+        ...
+
+    async def begin_writing(self, connection: AsyncConnection) -> None:
+        """Begin a transaction once no other that writes goes on anywhere."""
+        ...
+
+    async def whole(self, engine: AsyncEngine, work: Callable[[Connection], T], writing: bool) -> T:
+        """Run `work` in one transaction of `engine`'s database, which is kept if it writes."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close what the backend itself has opened."""
+        ...
+
+    async def check(self, connection: AsyncConnection) -> None:
+        """Raise StateUnavailable unless the database is there."""
+        ...
+
+    def translate(self, error: DBAPIError) -> RagstoneError | None:
+        """What an error means to an operator; None for a mistake in a statement."""
+        ...
+
+
+class Database:
+    """Transactions on the state store; `open_database` makes one.
+
+    Every method raises StorageFull when the disk is full, and StateUnavailable when the database
+    is locked, damaged, missing, overloaded or closed.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self.engine = backend.engine()
+        self._turn = asyncio.Lock()
+        self._writes: set[asyncio.Task[Any]] = set()
+        self._together = GroupCommit(self._kept)
+        self._closed = False
+        self.closing: list[Callable[[], Awaitable[None]]] = []
+        """What is to be closed before the last connection."""
+
+    @property
+    def shared(self) -> bool:
+        """Whether other processes may change the data: then memory is no copy of it."""
+        return self.backend.shared
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[AsyncConnection]:
+        """One consistent view of the data."""
+        self._check_open()
+        with translated(self.backend):
+            async with self.engine.connect() as connection:
+                await self.backend.begin_reading(connection)
+                yield connection
+
+    async def read(self, work: Callable[[Connection], T]) -> T:
+        """What `work` reads in one consistent view. For what is read often: on SQLite all of it
+        is one trip to a thread, where `reading` takes several for every statement."""
+        self._check_open()
+        with translated(self.backend):
+            return await self.backend.whole(self.engine, work, writing=False)
+
+    async def keep(self, work: Callable[[Connection], T]) -> T:
+        """Run `work` in a transaction that it shares with whatever else is to be kept just then.
+
+        For what is written often. It is committed when this returns, or nothing of it is kept. It
+        may be run a second time, if another one's work failed.
+        """
+        self._check_open()
+        return await self._together.run(work)
+
+    async def write(
+        self,
+        work: Callable[[AsyncConnection], Awaitable[T]],
+        committed: Callable[[T], None] | None = None,
+    ) -> T:
+        """Run `work` in one transaction, then `committed` before another of this process.
+
+        No two transactions that write go on at once, in all processes.
+        A caller that is cancelled stops waiting, but the transaction and `committed` still run
+        to their end: what is in memory cannot fall behind what is on the disk.
+        """
+        self._check_open()
+        task = asyncio.create_task(self._write(work, committed))
+        self._writes.add(task)
+        task.add_done_callback(self._writes.discard)
+        return await asyncio.shield(task)
+
+    async def _write(
+        self,
+        work: Callable[[AsyncConnection], Awaitable[T]],
+        committed: Callable[[T], None] | None,
+    ) -> T:
+        async with self._turn:
+            with translated(self.backend):
+                async with self.engine.connect() as connection:
+                    await self.backend.begin_writing(connection)
+                    result = await work(connection)
+                    await connection.commit()
+            if committed is not None:
+                committed(result)
+            return result
+
+    async def _kept(self, work: Callable[[Connection], T]) -> T:
+        async with self._turn:
+            with translated(self.backend):
+                return await self.backend.whole(self.engine, work, writing=True)
+
+    async def ready(self) -> None:
+        """Raise StateUnavailable unless the database answers."""
+        async with self.reading() as connection:
+            await self.backend.check(connection)
+
+    async def aclose(self) -> None:
+        """Finish what is being written, then close every connection."""
+        self._closed = True
+        if self._writes:
+            await asyncio.wait(self._writes)
+        await self._together.aclose()
+        for close in self.closing:
+            await close()
+        await self.engine.dispose()
+        await self.backend.aclose()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StateUnavailable(f"The database {self.backend.name} has been closed.")
+
+
+def open_database(path: Path) -> AbstractAsyncContextManager[Database]:
+    """Open the SQLite file at `path`; see `open_backend`."""
+    return open_backend(Sqlite(path))
+
+
+@asynccontextmanager
+async def open_backend(backend: Backend) -> AsyncIterator[Database]:
+    """Open a database, made and migrated as needed, and close it at the end.
+
+    Raises ConfigError if a newer Ragstone wrote it or its address is wrong, StateUnavailable if it
+    cannot be opened, and StorageFull if there is no room for it.
+    """
+    database = Database(backend)
+    try:
+        async with database.reading() as connection:
+            outdated = await connection.run_sync(behind)
+        if outdated:
+            await asyncio.to_thread(_upgrade, backend)
+        yield database
+    finally:
+        await database.aclose()
+
+
+def _upgrade(backend: Backend) -> None:
+    engine = backend.migrating()
+    try:
+        with translated(backend):
+            upgrade(engine)
+    finally:
+        engine.dispose()
+
+
+@contextmanager
+def translated(backend: Backend) -> Iterator[None]:
+    """Raise the database's errors as Ragstone's; mistakes in a statement pass as they are."""
+    try:
+        yield
+    except DBAPIError as error:
+        meant = backend.translate(error)
+        if meant is None:
+            raise
+        raise meant from error
+    except PoolTimeout as error:
+        raise StateUnavailable(f"The database {backend.name} is overloaded. Try again.") from error

@@ -1,0 +1,174 @@
+"""The state store as rows, and back: what a backup holds of it."""
+
+import base64
+import tempfile
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, LargeBinary, MetaData, Table, create_engine, insert, select, text
+from sqlalchemy import types as sql
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from ragstone.core.errors import ConfigError, InputError
+from ragstone.core.records import Collection
+from ragstone.ports import Row, Rows
+from ragstone.store.sql.catalog import SqlCatalog
+from ragstone.store.sql.database import Database
+from ragstone.store.sql.migrations import REVISIONS, upgrade
+from ragstone.store.sql.move import BATCH, every_row, number_on
+from ragstone.store.sql.tables import collections, documents, job_workers, jobs, metadata, revisions
+
+UNREAD = "This was being indexed when the backup was made. Ingest it again."
+UNENDED = "This had not ended when the backup was made. 'ragstone jobs retry' begins it again."
+ENDED = ("done", "failed", "cancelled")
+
+
+class SqlDump:
+    """`ports.StateDump` on the state store, whose catalog learns of a change as it happens."""
+
+    schema = REVISIONS[-1]
+
+    def __init__(self, database: Database, catalog: SqlCatalog) -> None:
+        self._database = database
+        self._catalog = catalog
+
+    @asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[AsyncIterator[Rows]]:
+        """`ports.StateDump`."""
+        written = {revisions: revisions.c.state == "live"}
+        async with self._database.reading() as connection:
+
+            async def tables() -> AsyncIterator[Rows]:
+                async for table, some in every_row(connection, written):
+                    yield table.name, [_dumped(row) for row in some]
+
+            yield tables()
+
+    async def replace(
+        self, schema: str, rows: Iterable[Rows], collections: Sequence[Collection]
+    ) -> None:
+        """`ports.StateDump`."""
+        if schema not in REVISIONS:
+            raise ConfigError(
+                f"The backup was written by a newer Ragstone (schema {schema}, this one knows "
+                f"{REVISIONS[-1]}). Update Ragstone."
+            )
+        if schema != self.schema:
+            with _brought_up(schema, rows) as current:
+                await self._put(current, collections)
+        else:
+            await self._put(rows, collections)
+
+    async def flaws(self) -> list[str]:
+        """`ports.StateDump`."""
+        async with self._database.reading() as connection:
+            if connection.dialect.name != "sqlite":
+                return []
+            said = (await connection.execute(text("PRAGMA integrity_check"))).scalars().all()
+            broken = (await connection.execute(text("PRAGMA foreign_key_check"))).all()
+        flaws = [f"The state's file is damaged: {line}." for line in said if line != "ok"]
+        return flaws + [f"A row of {row[0]} belongs to no row of {row[2]}." for row in broken]
+
+    async def _put(self, rows: Iterable[Rows], those: Sequence[Collection]) -> None:
+        async def work(connection: AsyncConnection) -> Any:
+            await connection.run_sync(lambda sync: _put(sync, metadata, rows))
+            await connection.run_sync(lambda sync: _settle(sync, those))
+            await number_on(connection)
+            return await self._catalog.replacing(connection)
+
+        await self._database.write(work, self._catalog.replaced)
+
+
+def _put(connection: Connection, tables: MetaData, rows: Iterable[Rows]) -> None:
+    for table in reversed(tables.sorted_tables):
+        connection.execute(table.delete())
+    for name, some in rows:
+        table = tables.tables.get(name)
+        if table is None:
+            raise InputError(f"The backup has a table {name[:80]!r}, which its schema does not.")
+        try:
+            connection.execute(insert(table), [_loaded(table, row) for row in some])
+        except (IntegrityError, ValueError, TypeError, KeyError) as error:
+            raise InputError(f"The backup's table {name!r} has rows that do not fit it.") from error
+        except SQLAlchemyError as error:
+            if "bind parameter" not in str(error) and "Unconsumed" not in str(error):
+                raise
+            raise InputError(f"The backup's table {name!r} lacks columns.") from error
+
+
+def _settle(connection: Connection, those: Sequence[Collection]) -> None:
+    """What was going on when the backup was made is over."""
+    kept = {(one.tenant, one.name): one for one in those}
+    for tenant, name in connection.execute(select(collections.c.tenant, collections.c.name)).all():
+        here = (collections.c.tenant == tenant) & (collections.c.name == name)
+        one = kept.get((tenant, name))
+        changed = (
+            collections.delete() if one is None else collections.update().values(**asdict(one))
+        )
+        connection.execute(changed.where(here))
+    connection.execute(
+        jobs.update().where(jobs.c.state.not_in(ENDED)).values(state="failed", error=UNENDED)
+    )
+    connection.execute(job_workers.delete())
+    writing = documents.c.status == "writing"
+    unread = writing & (documents.c.version == 0)
+    connection.execute(documents.update().where(unread).values(status="failed", error=UNREAD))
+    connection.execute(documents.update().where(writing).values(status="text"))
+
+
+class _brought_up:  # noqa: N801  a context manager that reads like a function
+    """Rows of an older schema as rows of today's, by way of a database that is migrated."""
+
+    def __init__(self, schema: str, rows: Iterable[Rows]) -> None:
+        self._schema = schema
+        self._rows = rows
+        self._folder = tempfile.TemporaryDirectory(prefix="ragstone-restore-")
+
+    def __enter__(self) -> Iterator[Rows]:
+        self._engine = create_engine(f"sqlite:///{Path(self._folder.name) / 'state.sqlite'}")
+        upgrade(self._engine, self._schema)
+        old = MetaData()
+        with self._engine.begin() as connection:
+            old.reflect(connection)
+            old.remove(old.tables["alembic_version"])
+            _put(connection, old, self._rows)
+        upgrade(self._engine)
+        return self._read()
+
+    def _read(self) -> Iterator[Rows]:
+        with self._engine.connect() as connection:
+            for table in metadata.sorted_tables:
+                result = connection.execute(select(table))
+                for some in result.mappings().partitions(BATCH):
+                    yield table.name, [_dumped(dict(row)) for row in some]
+
+    def __exit__(self, *_: object) -> None:
+        self._engine.dispose()
+        self._folder.cleanup()
+
+
+def _dumped(row: Row) -> Row:
+    return {name: _json(value) for name, value in row.items()}
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, bytes | memoryview):
+        return base64.b64encode(bytes(value)).decode()
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def _loaded(table: Table, row: Row) -> Row:
+    return {name: _value(table.c[name].type, value) for name, value in row.items()}
+
+
+def _value(kind: sql.TypeEngine[Any], value: Any) -> Any:
+    if value is None:
+        return None
+    if isinstance(kind, LargeBinary):
+        return base64.b64decode(value)
+    return date.fromisoformat(value) if isinstance(kind, sql.Date) else value

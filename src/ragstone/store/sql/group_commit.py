@@ -1,0 +1,78 @@
+"""Several small changes in one transaction: whoever comes while one is written is in the next."""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+from sqlalchemy import Connection
+
+from ragstone.core.errors import StateUnavailable
+
+T = TypeVar("T")
+
+Work = Callable[[Connection], T]
+
+MOST = 64
+"""Changes in one transaction, so that the first of them does not wait long for the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    work: Work[Any]
+    done: "asyncio.Future[Any]"
+
+
+class GroupCommit:
+    """Runs work by `transaction`, in the order in which it came, each of it once or not at all.
+
+    The disk is waited for once per transaction, however many changes are in it. Work that fails
+    harms no other: then nothing of the transaction is kept, and each is tried in one of its own.
+    """
+
+    def __init__(self, transaction: Callable[[Work[list[Any]]], Awaitable[list[Any]]]) -> None:
+        self._transaction = transaction
+        self._waiting: deque[_Waiting] = deque()
+        self._writer: asyncio.Task[None] | None = None
+
+    async def run(self, work: Work[T]) -> T:
+        """What `work` returns, once that is committed. A caller that is cancelled stops waiting,
+        but the work is still done."""
+        waiting = _Waiting(work, asyncio.get_running_loop().create_future())
+        self._waiting.append(waiting)
+        if self._writer is None or self._writer.done():
+            self._writer = asyncio.create_task(self._write())
+        return cast(T, await waiting.done)
+
+    async def aclose(self) -> None:
+        """Wait until all that came is written."""
+        if self._writer is not None and not self._writer.done():
+            await asyncio.wait([self._writer])
+
+    async def _write(self) -> None:
+        while self._waiting:
+            many = min(MOST, len(self._waiting))
+            await self._commit([self._waiting.popleft() for _ in range(many)])
+
+    async def _commit(self, some: Sequence[_Waiting]) -> None:
+        try:
+            results = await self._transaction(lambda c: [one.work(c) for one in some])
+        except Exception as error:
+            if len(some) == 1 or isinstance(error, StateUnavailable):
+                _settle(some, [error] * len(some))
+                return
+            for one in some:
+                await self._commit([one])
+        else:
+            _settle(some, results)
+
+
+def _settle(some: Sequence[_Waiting], results: Sequence[Any]) -> None:
+    for one, result in zip(some, results, strict=True):
+        if one.done.done():
+            continue
+        if isinstance(result, Exception):
+            one.done.set_exception(result)
+        else:
+            one.done.set_result(result)

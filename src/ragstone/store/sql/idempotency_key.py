@@ -1,0 +1,16 @@
+"""What must not be done a second time."""
+
+from sqlalchemy import Connection, delete
+
+from ragstone.store.sql.rows import insert
+from ragstone.store.sql.tables import done_once
+
+REMEMBERED = 30 * 86_400.0
+"""Seconds after which nobody tries again what was done."""
+
+
+def first_time(connection: Connection, key: str, now: float) -> bool:
+    """Note in the transaction that does it that something is done; False if it was before."""
+    connection.execute(delete(done_once).where(done_once.c.at < now - REMEMBERED))
+    row = insert(connection, done_once).values(key=key, at=now).on_conflict_do_nothing()
+    return bool(connection.execute(row).rowcount)

@@ -1,0 +1,275 @@
+"""Jobs: what is to be done and by whom. Of all processes that share the database, one gets a job.
+
+A job is handed out in the transaction that marks it with its worker, and everything that the
+worker says of it later counts only while that mark stands. So a job that was taken from a process,
+because it seemed dead, was cancelled or paused, cannot be ended by that process any more.
+"""
+
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, delete, func, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from ragstone.core.errors import QueueFull
+from ragstone.ports.jobs import (
+    CANCELLED,
+    ENDED,
+    FAILED,
+    QUEUED,
+    RUNNING,
+    Ended,
+    Job,
+    NewJob,
+    State,
+)
+from ragstone.store.sql.database import Database
+from ragstone.store.sql.job_claims import READY, claim, in_turn, to_job
+from ragstone.store.sql.rows import insert
+from ragstone.store.sql.tables import job_kinds, jobs
+
+FULL_SECONDS = 5.0
+"""When a submission that found the queue full is to be tried again."""
+
+
+class SqlJobs:
+    """`ports.JobStore` on the state store. Methods raise StorageFull and StateUnavailable."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def submit(self, new: NewJob, most: int, same: bool = False) -> Job:
+        """Queue a job, or return the one that it is already: of this id unless it failed, was
+        cancelled or is forgotten; with `same`, also an equal one of its owner that has not ended.
+
+        Raises QueueFull if `most` jobs of the kind wait.
+        """
+        now = time.time()
+
+        async def work(connection: AsyncConnection) -> Job:
+            await in_turn(connection)
+            known = await _first(connection, select(jobs).where(jobs.c.id == new.id))
+            if known and not _over(known, now):
+                return known
+            if same and (twin := await _twin(connection, new)):
+                return twin
+            waiting = await connection.scalar(
+                select(func.count()).where(jobs.c.kind == new.kind, jobs.c.state == QUEUED)
+            )
+            if (waiting or 0) >= most:
+                raise QueueFull(
+                    f"{most:,} jobs of the kind {new.kind} already wait. Try again later, or raise "
+                    "JOBS__MAX_QUEUED.",
+                    FULL_SECONDS,
+                )
+            if known:
+                await connection.execute(delete(jobs).where(jobs.c.id == new.id))
+            row = {**asdict(new), "groups": sorted(new.groups)}
+            job = Job(**row, progress={}, state=QUEUED, error="", created_at=now, updated_at=now)
+            await connection.execute(insert(connection, jobs).values(**asdict(job)))
+            return job
+
+        return await self._database.write(work)
+
+    async def claim(self, worker: str, free: Mapping[str, int]) -> list[Job]:
+        """Give the next jobs of each kind to `worker`, at most as many as it has free; in order of
+        priority, then of age. What may not begin yet (see `next_due`) stays."""
+        return await self._database.write(lambda c: claim(c, worker, free))
+
+    async def next_due(self, kinds: Collection[str]) -> float | None:
+        """When the first of the waiting jobs of these kinds may begin, None for not by itself: its
+        kind is paused, or another job is changing its collection."""
+        waiting = select(func.min(jobs.c.due_at)).where(jobs.c.kind.in_(list(kinds)), *READY)
+        async with self._database.reading() as connection:
+            due: float | None = await connection.scalar(waiting)
+        return due
+
+    async def held(self, worker: str) -> dict[str, int]:
+        """The jobs that `worker` has, and which attempt of each."""
+        mine = select(jobs.c.id, jobs.c.attempts).where(*_of(worker))
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(mine)).all()
+        return {row.id: row.attempts for row in rows}
+
+    async def report(self, job: Job, progress: Mapping[str, Any]) -> None:
+        """Record how far a claimed job is; nothing, if it was taken away."""
+        await self._change(_mine(job), progress=dict(progress))
+
+    async def finish(self, job: Job, state: State, expires_at: float, **values: Any) -> bool:
+        """Record the end of a claimed job; False if it was taken away."""
+        return await self._change(_mine(job), state=state, expires_at=expires_at, **values) == 1
+
+    async def again(self, job: Job, due_at: float, error: str, code: str) -> bool:
+        """Queue a claimed job that failed for a passing reason; False if it was taken away."""
+        values = {"state": QUEUED, "worker": "", "due_at": due_at, "error": error, "code": code}
+        return await self._change(_mine(job), **values, failures=jobs.c.failures + 1) == 1
+
+    async def release(self, worker: str) -> None:
+        """Queue what a worker that stops has not finished."""
+        await self._change(_of(worker), state=QUEUED, worker="")
+
+    async def give_back(self, id: str, worker: str) -> None:
+        """Queue one of a worker's jobs, which it does not run."""
+        await self._change([jobs.c.id == id, *_of(worker)], state=QUEUED, worker="")
+
+    async def orphans(self, alive: Collection[str]) -> set[str]:
+        """Workers that have jobs and are not among `alive`."""
+        others = select(jobs.c.worker).where(
+            jobs.c.state == RUNNING, jobs.c.worker.not_in(list(alive))
+        )
+        async with self._database.reading() as connection:
+            return set((await connection.scalars(others.distinct())).all())
+
+    async def take_over(self, dead: Collection[str], deaths: int, expires_at: float) -> int:
+        """Queue what dead workers had; a job that lost its process `deaths` times fails."""
+        theirs = [jobs.c.state == RUNNING, jobs.c.worker.in_(list(dead))]
+        again = {"worker": "", "deaths": jobs.c.deaths + 1, "updated_at": time.time()}
+        lost = {
+            "state": FAILED,
+            "code": "worker_died",
+            "expires_at": expires_at,
+            "error": f"The process that ran it died {deaths} times, so it was given up. "
+            "The server's log may say why; retry it with 'ragstone jobs retry'.",
+        }
+
+        async def work(connection: AsyncConnection) -> int:
+            hopeless = [*theirs, jobs.c.deaths + 1 >= deaths]
+            await connection.execute(update(jobs).where(*hopeless).values(**again, **lost))
+            done = await connection.execute(
+                update(jobs).where(*theirs).values(**again, state=QUEUED)
+            )
+            return done.rowcount
+
+        return await self._database.write(work)
+
+    async def move(
+        self, id: str, states: Collection[State], state: State, **values: Any
+    ) -> Job | None:
+        """Bring a job that is in one of `states` into another; the job before, None if it was in
+        none of them. Whoever ran it has it no more."""
+
+        async def work(connection: AsyncConnection) -> Job | None:
+            this = select(jobs).where(jobs.c.id == id, jobs.c.state.in_(list(states)))
+            job = await _first(connection, this.with_for_update())
+            if job:
+                new = {"state": state, "worker": "", "updated_at": time.time(), **values}
+                await connection.execute(update(jobs).where(jobs.c.id == id).values(**new))
+            return job
+
+        return await self._database.write(work)
+
+    async def get(self, id: str) -> Job | None:
+        """The job of this id, unless it is unknown or its time is over."""
+        async with self._database.reading() as connection:
+            job = await _first(connection, select(jobs).where(jobs.c.id == id))
+        return None if job is None or _expired(job, time.time()) else job
+
+    async def listed(
+        self, tenant: str, kind: str | None, state: str | None, limit: int, user: str | None = None
+    ) -> list[Job]:
+        """Jobs of a tenant (of one user), newest first."""
+        now = time.time()
+        found = select(jobs).where(jobs.c.tenant == tenant)
+        found = found.where(jobs.c.expires_at.is_(None) | (jobs.c.expires_at > now))
+        for column, value in ((jobs.c.kind, kind), (jobs.c.state, state), (jobs.c.user, user)):
+            found = found if value is None else found.where(column == value)
+        return await self._all(found.order_by(jobs.c.created_at.desc(), jobs.c.id).limit(limit))
+
+    async def unfinished(self, kinds: Collection[str]) -> list[Job]:
+        """The jobs of these kinds that have not ended, oldest first."""
+        found = select(jobs).where(jobs.c.state.not_in(ENDED), jobs.c.kind.in_(list(kinds)))
+        return await self._all(found.order_by(jobs.c.created_at, jobs.c.id))
+
+    async def counts(self) -> dict[tuple[str, str], int]:
+        """How many jobs there are of each kind and state."""
+        grouped = select(jobs.c.kind, jobs.c.state, func.count()).group_by(
+            jobs.c.kind, jobs.c.state
+        )
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(grouped)).all()
+        return {(kind, state): number for kind, state, number in rows}
+
+    async def forget(self, tenant: str, states: Collection[State], before: float) -> list[Ended]:
+        """Forget the jobs of a tenant that have been in one of these states since a time."""
+        ended = [jobs.c.tenant == tenant, jobs.c.state.in_(list(states))]
+        return await self._delete([*ended, jobs.c.updated_at <= before])
+
+    async def sweep(self) -> list[Ended]:
+        """Forget the jobs whose time is over."""
+        return await self._delete([jobs.c.expires_at <= time.time()])
+
+    async def paused_kinds(self) -> set[str]:
+        """The kinds of which no job is begun."""
+        async with self._database.reading() as connection:
+            paused = select(job_kinds.c.kind).where(job_kinds.c.paused)
+            return set((await connection.scalars(paused)).all())
+
+    async def pause_kind(self, kind: str, paused: bool) -> None:
+        """Begin no more jobs of a kind, or begin them again."""
+
+        async def work(connection: AsyncConnection) -> None:
+            row = insert(connection, job_kinds).values(kind=kind, paused=paused)
+            await connection.execute(
+                row.on_conflict_do_update(index_elements=["kind"], set_={"paused": paused})
+            )
+
+        await self._database.write(work)
+
+    async def _all(self, statement: Select[Any]) -> list[Job]:
+        async with self._database.reading() as connection:
+            return [to_job(row) for row in (await connection.execute(statement)).mappings()]
+
+    async def _change(self, where: Sequence[ColumnElement[bool]], **values: Any) -> int:
+        async def work(connection: AsyncConnection) -> int:
+            new = {"updated_at": time.time(), **values}
+            done = await connection.execute(update(jobs).where(*where).values(**new))
+            return done.rowcount
+
+        return await self._database.write(work)
+
+    async def _delete(self, where: Sequence[ColumnElement[bool]]) -> list[Ended]:
+        async def work(connection: AsyncConnection) -> list[Ended]:
+            gone = delete(jobs).where(*where)
+            rows = gone.returning(jobs.c.id, jobs.c.created_at, jobs.c.attempts)
+            return [Ended(*row) for row in (await connection.execute(rows)).all()]
+
+        return await self._database.write(work)
+
+
+def _of(worker: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    return (jobs.c.state == RUNNING, jobs.c.worker == worker)
+
+
+def _mine(job: Job) -> list[ColumnElement[bool]]:
+    """That a claimed job is still the claimer's, and in the same attempt."""
+    return [jobs.c.id == job.id, jobs.c.attempts == job.attempts, *_of(job.worker)]
+
+
+def _over(job: Job, now: float) -> bool:
+    """Whether the same may be submitted again."""
+    return job.state in (FAILED, CANCELLED) or _expired(job, now)
+
+
+def _expired(job: Job, now: float) -> bool:
+    return job.expires_at is not None and job.expires_at <= now
+
+
+async def _first(connection: AsyncConnection, statement: Select[Any]) -> Job | None:
+    row = (await connection.execute(statement)).mappings().first()
+    return None if row is None else to_job(row)
+
+
+async def _twin(connection: AsyncConnection, new: NewJob) -> Job | None:
+    """The job of the same owner that does the same and has not ended."""
+    like = select(jobs).where(
+        jobs.c.kind == new.kind,
+        jobs.c.state.not_in(ENDED),
+        jobs.c.tenant == new.tenant,
+        jobs.c.user == new.user,
+    )
+    for row in (await connection.execute(like)).mappings():
+        if row["request"] == new.request and list(row["groups"]) == sorted(new.groups):
+            return to_job(row)
+    return None

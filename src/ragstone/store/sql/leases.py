@@ -1,0 +1,180 @@
+"""What a server tells the others on the same PostgreSQL while it works, by advisory locks.
+
+A search holds a shared lock of its own. Whoever wants to delete what it may be reading looks up
+the locks that are held and waits until those are gone. PostgreSQL drops the locks of a server that
+dies. They belong to a session, so nothing that pools transactions may stand between.
+"""
+
+import asyncio
+import itertools
+import logging
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from hashlib import blake2b
+from typing import Any
+
+import psycopg
+from psycopg import AsyncConnection
+
+from ragstone.core.errors import StateUnavailable
+from ragstone.store.sql.postgres import meaning
+
+log = logging.getLogger(__name__)
+
+SEARCHING, WORKING, PRESENT = 1_918_989_426, 1_918_989_427, 1_918_989_428
+"""The first key of the locks of searches, of those who change a collection, and of servers."""
+
+PATIENCE = 60.0
+"""Seconds after which a search that is waited for has surely been stopped with its server, or
+hangs: its session is ended, which it finds out when it wants to use what it found."""
+
+HIDDEN = "SELECT name FROM revisions WHERE state IN ('writing', 'retired', 'abandoned')"
+
+_HELD = (
+    "SELECT pid, objid FROM pg_locks WHERE locktype = 'advisory' AND classid = %s AND objsubid = 2 "
+    "AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+)
+_TRY_SECONDS = 0.5
+_Lock = tuple[int, int]
+
+
+class Leases:
+    """One session of one server, made anew when it breaks; what it held is then lost."""
+
+    def __init__(self, parameters: Mapping[str, Any], name: str) -> None:
+        self._parameters = parameters
+        self._name = name
+        self._session: AsyncConnection[Any] | None = None
+        self._connecting = asyncio.Lock()
+        self._numbers = itertools.count()
+        self._works: set[_Lock] = set()
+        self._ending: set[asyncio.Task[bool]] = set()
+
+    @asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[frozenset[str]]:
+        """The hidden revisions; none that was visible on entry is purged before the exit.
+
+        Raises StateUnavailable, on exit too: then it is not known whether that held.
+        """
+        number = next(self._numbers) % 2**31
+        taking = asyncio.ensure_future(self._take(number))
+        try:
+            _, hidden = await asyncio.shield(taking)
+            yield hidden
+        except BaseException:
+            self._end(taking, number)
+            raise
+        if not await asyncio.shield(self._end(taking, number)):
+            raise StateUnavailable(
+                f"The connection to {self._name} broke off during the search. Try again."
+            )
+
+    async def _take(self, number: int) -> tuple[AsyncConnection[Any], frozenset[str]]:
+        # The lock first: a revision that is hidden after that waits for this search.
+        session = await self._open()
+        statements = f"SELECT pg_advisory_lock_shared({SEARCHING}, {number}); {HIDDEN}"
+        async with self._failing(session):
+            cursor = await session.execute(statements.encode())
+            cursor.nextset()
+            return session, frozenset(name for (name,) in await cursor.fetchall())
+
+    def _end(self, taking: "asyncio.Future[Any]", number: int) -> "asyncio.Task[bool]":
+        """Give the lock back, also if the search was cancelled while it took it."""
+        task = asyncio.create_task(self._release(taking, number))
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+        return task
+
+    async def _release(self, taking: "asyncio.Future[Any]", number: int) -> bool:
+        """Whether the lock was held until now."""
+        try:
+            session, _ = await taking
+            statement = f"SELECT pg_advisory_unlock_shared({SEARCHING}, {number})"
+            async with self._failing(session):
+                row = await (await session.execute(statement.encode())).fetchone()
+                return bool(row and row[0])
+        except StateUnavailable:
+            return False
+
+    async def drained(self) -> None:
+        """Return when every search that goes on now, in any server, has ended."""
+        waited = await self._held(SEARCHING)
+        until, pause = time.monotonic() + PATIENCE, 0.002
+        while waited:
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, 0.1)
+            waited &= await self._held(SEARCHING)
+            if waited and time.monotonic() > until:
+                await self._throw_out({pid for pid, _ in waited})
+                until += 1.0
+
+    async def _throw_out(self, pids: set[int]) -> None:
+        log.warning("Searches of other servers hang; their sessions are ended: %s.", sorted(pids))
+        for pid in pids:
+            await self._run("SELECT pg_terminate_backend(%s)", (pid,))
+
+    @asynccontextmanager
+    async def alone(self, *key: str) -> AsyncIterator[None]:
+        """One holder of `key` at a time in all servers; within this one others must wait first."""
+        digest = blake2b("\0".join(key).encode("utf-8", "replace"), digest_size=4).digest()
+        lock = WORKING, int.from_bytes(digest, signed=True)
+        while True:
+            if await self._tried(lock):
+                break
+            await asyncio.sleep(_TRY_SECONDS)
+        self._works.add(lock)
+        try:
+            yield
+        finally:
+            self._works.discard(lock)
+            try:
+                await asyncio.shield(self._run("SELECT pg_advisory_unlock(%s, %s)", lock))
+            except StateUnavailable as error:
+                log.info("A lock went with its connection: %s", error)
+
+    async def lonely(self) -> bool:
+        """Whether no other server has the database open."""
+        session = await self._open()
+        return all(pid == session.info.backend_pid for pid, _ in await self._held(PRESENT))
+
+    async def aclose(self) -> None:
+        """End the session, and with it everything that it holds."""
+        if self._ending:
+            await asyncio.wait(self._ending)
+        if self._session is not None:
+            await self._session.close()
+
+    async def _tried(self, lock: _Lock) -> bool:
+        [(got,)] = await self._run("SELECT pg_try_advisory_lock(%s, %s)", lock)
+        return bool(got)
+
+    async def _held(self, kind: int) -> set[_Lock]:
+        return {(pid, number) for pid, number in await self._run(_HELD, (kind,))}
+
+    async def _run(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
+        session = await self._open()
+        async with self._failing(session):
+            return await (await session.execute(statement.encode(), values)).fetchall()
+
+    async def _open(self) -> AsyncConnection[Any]:
+        async with self._connecting:
+            if self._session is None or self._session.closed:
+                try:
+                    session = await AsyncConnection.connect(**self._parameters, autocommit=True)
+                    await session.execute("SELECT pg_advisory_lock_shared(%s, 0)", (PRESENT,))
+                    for lock in self._works:
+                        await session.execute("SELECT pg_try_advisory_lock(%s, %s)", lock)
+                except psycopg.Error as error:
+                    raise meaning(error, self._name) or error from error
+                self._session = session
+            return self._session
+
+    @asynccontextmanager
+    async def _failing(self, session: AsyncConnection[Any]) -> AsyncIterator[None]:
+        """A session that fails is given up: what it holds must not stay held."""
+        try:
+            yield
+        except psycopg.Error as error:
+            await session.close()
+            raise meaning(error, self._name) or error from error

@@ -1,0 +1,184 @@
+"""The state store in a PostgreSQL database, which several servers may share."""
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from ragstone.core.errors import ConfigError, RagstoneError, StateUnavailable, StorageFull
+
+T = TypeVar("T")
+
+CONNECTIONS = 8
+"""Connections of one server at most, besides the one that holds its leases."""
+
+CONNECT_SECONDS = 5
+
+KEEP_SECONDS = 1800
+"""Connections are made anew after that time: what stands between may have forgotten them."""
+
+IDLE_SECONDS = 60
+"""A server that stops in a transaction (not one that ends) is thrown out of it after that time."""
+
+WRITING_IDLE_SECONDS = 5
+"""The same while it writes, since it keeps all others from writing."""
+
+WRITERS = 1_918_989_424
+"""The advisory lock of whoever writes."""
+
+_WRITING = text(
+    f"SELECT set_config('idle_in_transaction_session_timeout', '{WRITING_IDLE_SECONDS}s', true), "
+    f"pg_advisory_xact_lock({WRITERS})"
+)
+
+_DRIVER = "postgresql+psycopg://"
+
+
+class Postgres:
+    """`database.Backend` on the database at `url`; `timeout` is seconds for one statement.
+
+    Raises ConfigError for an address that is none.
+    """
+
+    shared = True
+
+    def __init__(self, url: str, password: str = "", timeout: float = 30.0) -> None:
+        try:
+            given = conninfo_to_dict(url)
+        except psycopg.ProgrammingError as error:
+            raise ConfigError(
+                "STATE__URL is no address of a PostgreSQL database: write it like "
+                "postgresql://user@host:5432/name."
+            ) from error
+        if password:
+            given["password"] = password
+        self.timeout = timeout
+        self.parameters: dict[str, Any] = {
+            "connect_timeout": CONNECT_SECONDS,
+            "application_name": "ragstone",
+            **given,
+        }
+        host, port = given.get("host", "localhost"), given.get("port", 5432)
+        self.name = f"postgresql://{host}:{port}/{given.get('dbname', '')}"
+
+    def engine(self) -> AsyncEngine:
+        made = create_async_engine(
+            _DRIVER,
+            connect_args=self.parameters,
+            pool_size=CONNECTIONS,
+            max_overflow=0,
+            pool_timeout=self.timeout,
+            pool_pre_ping=True,
+            pool_recycle=KEEP_SECONDS,
+            pool_use_lifo=True,
+        )
+        _limit(made.sync_engine, self.timeout)
+        return made
+
+    def migrating(self) -> Engine:
+        return create_engine(_DRIVER, connect_args=self.parameters)
+
+    async def begin_reading(self, connection: AsyncConnection) -> None:
+        await connection.execution_options(isolation_level="REPEATABLE READ")
+
+    async def begin_writing(self, connection: AsyncConnection) -> None:
+        await connection.begin()
+        await connection.execute(_WRITING)
+
+    async def whole(self, engine: AsyncEngine, work: Callable[[Connection], T], writing: bool) -> T:
+        async with engine.connect() as connection:
+            await (self.begin_writing if writing else self.begin_reading)(connection)
+            result = await connection.run_sync(work)
+            if writing:
+                await connection.commit()
+            return result
+
+    async def aclose(self) -> None:
+        """Nothing but the engine was opened."""
+
+    async def check(self, connection: AsyncConnection) -> None:
+        await connection.execute(text("SELECT version_num FROM alembic_version"))
+
+    def translate(self, error: DBAPIError) -> RagstoneError | None:
+        return meaning(error.orig, self.name)
+
+
+def _limit(engine: Engine, timeout: float) -> None:
+    """How long a statement and an idle transaction may last, on every connection of `engine`."""
+    limits = (
+        f"SET statement_timeout = {math.ceil(1000 * timeout)}; "
+        f"SET idle_in_transaction_session_timeout = {1000 * IDLE_SECONDS}"
+    )
+
+    @event.listens_for(engine, "connect")
+    def connected(connection: Any, _record: Any) -> None:
+        cursor = connection.cursor()
+        cursor.execute(limits)
+        cursor.close()
+        connection.commit()
+
+
+def meaning(error: BaseException | None, name: str) -> RagstoneError | None:
+    """What an error of the driver means to an operator; None for a mistake in a statement."""
+    state = getattr(error, "sqlstate", None) or ""
+    said = str(error)
+    for matches, raised, message in _MEANINGS:
+        if any(state == one or (not state and one in said) for one in matches):
+            return raised(message.format(name))
+    if isinstance(error, psycopg.IntegrityError | psycopg.ProgrammingError | psycopg.DataError):
+        return None
+    kind = type(error).__name__
+    return StateUnavailable(
+        f"The database {name} does not answer or broke off ({kind}). Check STATE__URL and that "
+        "the server runs."
+    )
+
+
+_MEANINGS: tuple[tuple[tuple[str, ...], type[RagstoneError], str], ...] = (
+    (
+        ("53100",),
+        StorageFull,
+        "The disk of the database {} is full. Free some space and try again.",
+    ),
+    (
+        ("53300", "too many", "remaining connection slots"),
+        StateUnavailable,
+        "The database {} has no connection left. Raise its max_connections, or try again.",
+    ),
+    (
+        ("28P01", "28000", "authentication failed", "no password supplied", "no pg_hba.conf"),
+        StateUnavailable,
+        "The database {} refuses user or password. Check STATE__URL and STATE__PASSWORD.",
+    ),
+    (
+        ("3D000", "does not exist"),
+        ConfigError,
+        "The database {} does not exist. Create it with createdb, or change STATE__URL.",
+    ),
+    (
+        ("42501",),
+        ConfigError,
+        "The user of STATE__URL may not do this in {}. Make it the owner of its schema.",
+    ),
+    (
+        ("25006",),
+        StateUnavailable,
+        "The database {} is read-only. Point STATE__URL at the primary server.",
+    ),
+    (
+        ("57014", "55P03"),
+        StateUnavailable,
+        "The database {} took longer than STATE__TIMEOUT. Try again.",
+    ),
+    (
+        ("40001", "40P01"),
+        StateUnavailable,
+        "The database {} had two changes at once. Try again.",
+    ),
+)
+"""SQLSTATE codes; while a connection is being made there are only the server's words."""

@@ -1,0 +1,110 @@
+"""Rows to objects and back, and the statements that SQL leaves to each dialect."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, Select, Table, func, literal, select
+from sqlalchemy.dialects import sqlite
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from ragstone.core.records import Collection, Document
+from ragstone.store.sql.tables import counters
+from ragstone.store.sql.types import Text
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql
+
+IN_ONE_STATEMENT = 500
+"""Values in one IN list; old SQLite builds allow 999."""
+
+
+def insert(
+    connection: AsyncConnection | Connection, table: Table
+) -> "sqlite.Insert | postgresql.Insert":
+    """An INSERT that knows `on_conflict_do_update`, which both dialects write the same way."""
+    return _insert(connection.dialect.name, table)
+
+
+def _insert(dialect: str, table: Table) -> "sqlite.Insert | postgresql.Insert":
+    if dialect == "postgresql":
+        from sqlalchemy.dialects import postgresql  # 20 ms that SQLite need not pay
+
+        return postgresql.insert(table)
+    return sqlite.insert(table)
+
+
+async def put(connection: AsyncConnection, table: Table, row: Mapping[str, Any]) -> None:
+    """Insert `row`, or replace the one with its primary key."""
+    await connection.execute(putting(connection.dialect.name, table, tuple(row)), row)
+
+
+@cache
+def putting(
+    dialect: str, table: Table, names: tuple[str, ...]
+) -> "sqlite.Insert | postgresql.Insert":
+    """What `put` executes with a row of these `names`. To make it takes longer than to run it."""
+    keys = table.primary_key.columns
+    return adding(dialect, table, (), tuple(name for name in names if name not in keys))
+
+
+@cache
+def adding(
+    dialect: str, table: Table, sums: tuple[str, ...], newest: tuple[str, ...] = ()
+) -> "sqlite.Insert | postgresql.Insert":
+    """Inserts a row, or adds its `sums` to the one with its primary key and replaces `newest`."""
+    statement = _insert(dialect, table)
+    keys = [column.name for column in table.primary_key]
+    changed: dict[str, Any] = {name: table.c[name] + statement.excluded[name] for name in sums}
+    changed |= {name: statement.excluded[name] for name in newest}
+    return statement.on_conflict_do_update(index_elements=keys, set_=changed)
+
+
+def one_value(connection: AsyncConnection, texts: Sequence[str]) -> Select[tuple[Any]]:
+    """`texts` as rows, for an IN: a thousand bound values take longer than looking them up."""
+    if connection.dialect.name == "postgresql":
+        from sqlalchemy.dialects import postgresql
+
+        array = literal(list(texts), postgresql.ARRAY(Text))
+        return select(func.unnest(array).column_valued("value"))
+    listed = func.json_each(json.dumps(list(texts))).table_valued("value")
+    return select(listed.c.value)
+
+
+async def count_up(connection: AsyncConnection, name: str) -> None:
+    """Say to every server that what it keeps in memory under this name has changed."""
+    row = insert(connection, counters).values(name=name, value=1)
+    more = {"value": counters.c.value + 1}
+    await connection.execute(row.on_conflict_do_update(index_elements=["name"], set_=more))
+
+
+def counted(connection: Connection, name: str) -> int:
+    """How often `count_up` was called."""
+    value = select(counters.c.value).where(counters.c.name == name)
+    return connection.execute(value).scalar() or 0
+
+
+def batches(values: Sequence[str]) -> Iterator[Sequence[str]]:
+    """`values` in pieces that fit one statement."""
+    for start in range(0, len(values), IN_ONE_STATEMENT):
+        yield values[start : start + IN_ONE_STATEMENT]
+
+
+def document_row(document: Document) -> dict[str, Any]:
+    """A document as a row of its table."""
+    row = {field.name: getattr(document, field.name) for field in fields(document)}
+    row["allowed"] = list(document.allowed)
+    row["metadata"] = None if document.metadata is None else dict(document.metadata)
+    return row
+
+
+def to_document(row: Mapping[str, Any]) -> Document:
+    """The inverse of `document_row`."""
+    return Document(**{**row, "allowed": tuple(row["allowed"])})
+
+
+def to_collection(row: Mapping[str, Any]) -> Collection:
+    """The columns of `collections` as an object, also from a row that has others."""
+    return Collection(**{field.name: row[field.name] for field in fields(Collection)})

@@ -1,0 +1,77 @@
+"""What was set at run time, in the state database."""
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import delete, insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from ragstone.core.records import SettingChange, SettingEdit, StoredSetting
+from ragstone.store.sql.database import Database
+from ragstone.store.sql.marks import SETTINGS, mark, marks
+from ragstone.store.sql.rows import put
+from ragstone.store.sql.tables import settings, settings_log
+
+
+class SqlSettings:
+    """`ports.SettingsStore` on the state database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def marks(self) -> Mapping[str, int]:
+        return await marks(self._database)
+
+    async def stored(self) -> Sequence[StoredSetting]:
+        wanted = select(settings.c.scope, settings.c.key, settings.c.value)
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(wanted)).all()
+        return [StoredSetting(*row) for row in rows]
+
+    async def edit(self, edits: Sequence[SettingEdit], who: str) -> None:
+        async def work(connection: AsyncConnection) -> None:
+            await mark(connection, SETTINGS)
+            now = time.time()
+            lines = [line for one in edits if (line := await _edited(connection, one, now, who))]
+            if lines:
+                await connection.execute(insert(settings_log), lines)
+
+        await self._database.write(work)
+
+    async def changes(self, limit: int, key: str = "", scope: str = "") -> Sequence[SettingChange]:
+        columns = [c for c in settings_log.c if c.name != "id"]
+        wanted = select(*columns).order_by(settings_log.c.id.desc()).limit(limit)
+        if key:
+            wanted = wanted.where(settings_log.c.key == key)
+        if scope:
+            wanted = wanted.where(settings_log.c.scope == scope)
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(wanted)).mappings().all()
+        return [SettingChange(**row) for row in rows]
+
+
+async def _edited(
+    connection: AsyncConnection, edit: SettingEdit, now: float, who: str
+) -> dict[str, Any] | None:
+    """Make one change; the line of the log for it, None if it changes nothing."""
+    place = (settings.c.scope == edit.scope) & (settings.c.key == edit.key)
+    before = (await connection.execute(select(settings.c.value).where(place))).one_or_none()
+    if edit.removes:
+        if before is None:
+            return None
+        await connection.execute(delete(settings).where(place))
+    else:
+        if before is not None and before.value == edit.value:
+            return None
+        row = {"scope": edit.scope, "key": edit.key, "value": edit.value, "updated_at": now}
+        await put(connection, settings, row)
+    return {
+        "at": now,
+        "who": who,
+        "scope": edit.scope,
+        "key": edit.key,
+        "action": "unset" if edit.removes else "set",
+        "old": None if before is None else before.value,
+        "new": edit.value,
+    }

@@ -1,0 +1,198 @@
+"""The catalog's view when several servers share the database: nothing is kept that may be old."""
+
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+from sqlalchemy import Text, cast, delete, select, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from ragstone.core.records import Collection
+from ragstone.ports import Edition
+from ragstone.store.sql import revising
+from ragstone.store.sql.database import Database
+from ragstone.store.sql.editions import Key
+from ragstone.store.sql.leases import Leases
+from ragstone.store.sql.postgres import Postgres
+from ragstone.store.sql.rows import batches, insert, to_collection
+from ragstone.store.sql.tables import collections, documents, editions, readers
+from ragstone.store.sql.view import ViewWriters, Work
+from ragstone.store.sql.visibility import Change
+
+_NOW = text("(extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
+"""A collection's first number: one that is dropped and made anew has never had it."""
+
+
+class SharedView:
+    """Asks PostgreSQL each time, so that what one server has committed holds in all of them."""
+
+    def __init__(self, database: Database, leases: Leases) -> None:
+        self._database = database
+        self._leases = leases
+        self._turns = ViewWriters()
+        self._readers: dict[Key, tuple[int, frozenset[str]]] = {}
+
+    @classmethod
+    async def open(cls, database: Database) -> "SharedView":
+        """Join the servers of this database; the first one takes over what a crash left."""
+        leases = leases_of(database)
+        lonely = await leases.lonely()
+
+        async def work(connection: AsyncConnection) -> None:
+            if lonely:
+                await revising.recover(connection)
+            await _complete(connection)
+
+        await database.write(work)
+        return cls(database, leases)
+
+    async def collection(self, key: Key) -> Collection | None:
+        async with self._database.reading() as connection:
+            row = (await connection.execute(_named(key))).mappings().first()
+        return None if row is None else to_collection(dict(row))
+
+    async def collections(self) -> list[Collection]:
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(select(collections))).mappings()
+            return [to_collection(dict(row)) for row in rows]
+
+    async def edition(self, key: Key) -> Edition | None:
+        """Names of readers are only added, so those that are new since the last time are read."""
+        numbered = _named(key).add_columns(editions.c.number).join(editions, _same(editions))
+        async with self._database.reading() as connection:
+            row = (await connection.execute(numbered)).mappings().first()
+            if row is None:
+                return None
+            number, known = self._readers.get(key, (0, frozenset[str]()))
+            if row["number"] != number:
+                mine = (readers.c.tenant == key[0]) & (readers.c.collection == key[1])
+                new = select(readers.c.name).where(mine, readers.c.since > number)
+                known |= set((await connection.execute(new)).scalars())
+                self._readers[key] = row["number"], known
+        stamp = f"{row['number']:032x}/{row['fingerprint']}/{row['build']}"
+        return Edition(stamp, known)
+
+    def snapshot(self) -> AbstractAsyncContextManager[frozenset[str]]:
+        return self._leases.snapshot()
+
+    async def drained(self) -> None:
+        await self._leases.drained()
+
+    @asynccontextmanager
+    async def alone(self, key: Key) -> AsyncIterator[None]:
+        async with self._turns(key), self._leases.alone(*key):
+            yield
+
+    async def showing(
+        self, connection: AsyncConnection, document_ids: Sequence[str], work: Work
+    ) -> Any:
+        before = await _shown(connection, document_ids)
+        await work(connection)
+        after = await _shown(connection, document_ids)
+        for key in sorted({*before, *after}):
+            await _renumber(connection, key, after.get(key, set()))
+
+    def shown(self, done: Any) -> None:
+        """The database knows."""
+
+    def changed(self, change: Change) -> None:
+        """The database knows."""
+
+    async def putting(self, connection: AsyncConnection, collection: Collection) -> None:
+        first = insert(connection, editions).values(
+            tenant=collection.tenant, collection=collection.name, number=_NOW
+        )
+        await connection.execute(first.on_conflict_do_nothing())
+
+    def put(self, collection: Collection) -> None:
+        """The database knows."""
+
+    def dropped(self, key: Key, change: Change) -> None:
+        self._readers.pop(key, None)
+
+    async def replacing(self, connection: AsyncConnection) -> Any:
+        """Every collection gets a number that it has never had."""
+        await connection.execute(delete(readers))
+        await connection.execute(delete(editions))
+        await _complete(connection)
+
+    def replaced(self, done: Any) -> None:
+        self._readers.clear()
+
+
+def leases_of(database: Database) -> Leases:
+    """Join those who use a shared database, until it is closed."""
+    backend = database.backend
+    assert isinstance(backend, Postgres)  # noqa: S101  nothing else is shared
+    leases = Leases(backend.parameters, backend.name)
+    database.closing.append(leases.aclose)
+    return leases
+
+
+def _named(key: Key) -> Any:
+    return select(collections).where(collections.c.tenant == key[0], collections.c.name == key[1])
+
+
+def _same(table: Any) -> Any:
+    """The condition that a row belongs to a collection."""
+    return (table.c.tenant == collections.c.tenant) & (table.c.collection == collections.c.name)
+
+
+async def _shown(
+    connection: AsyncConnection, document_ids: Sequence[str]
+) -> Mapping[Key, set[str]]:
+    """The collections of those documents that answer, and who may read them."""
+    found: dict[Key, set[str]] = {}
+    for ids in batches(document_ids):
+        rows = await connection.execute(
+            select(documents.c.tenant, documents.c.collection, documents.c.allowed).where(
+                documents.c.id.in_(ids), documents.c.version > 0
+            )
+        )
+        for tenant, collection, allowed in rows:
+            found.setdefault((tenant, collection), set()).update(allowed)
+    return found
+
+
+async def _renumber(connection: AsyncConnection, key: Key, names: set[str]) -> None:
+    """The next edition of a collection, with those of its readers that are new."""
+    place = {"tenant": key[0], "collection": key[1]}
+    next_ = insert(connection, editions).values(**place, number=_NOW)
+    next_ = next_.on_conflict_do_update(
+        index_elements=list(place), set_={"number": editions.c.number + 1}
+    )
+    number = (await connection.execute(next_.returning(editions.c.number))).scalar_one()
+    if names:
+        rows = [{**place, "name": name, "since": number} for name in sorted(names)]
+        await connection.execute(insert(connection, readers).on_conflict_do_nothing(), rows)
+
+
+async def _complete(connection: AsyncConnection) -> None:
+    """Number collections that came from elsewhere, and forget readers of documents long gone."""
+    some = select(collections.c.tenant, collections.c.name, _NOW)
+    numbers = insert(connection, editions).from_select(["tenant", "collection", "number"], some)
+    await connection.execute(numbers.on_conflict_do_nothing())
+    allowed = cast(documents.c.allowed, Text)
+    now = select(documents.c.tenant, documents.c.collection, allowed).where(documents.c.version > 0)
+    known = select(readers.c.tenant, readers.c.collection, readers.c.name)
+    names = {
+        (tenant, collection, name)
+        for tenant, collection, listed in await connection.execute(now.distinct())
+        for name in json.loads(listed)
+    }
+    before = {tuple(row) for row in await connection.execute(known)}
+    for tenant, collection, name in before - names:
+        await connection.execute(
+            delete(readers).where(
+                readers.c.tenant == tenant,
+                readers.c.collection == collection,
+                readers.c.name == name,
+            )
+        )
+    rows = [
+        {"tenant": tenant, "collection": collection, "name": name, "since": 1}
+        for tenant, collection, name in sorted(names - before)
+    ]
+    if rows:
+        await connection.execute(insert(connection, readers).on_conflict_do_nothing(), rows)

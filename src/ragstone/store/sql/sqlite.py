@@ -1,0 +1,139 @@
+"""The state store in a SQLite file."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from ragstone.core.errors import RagstoneError, StateUnavailable, StorageFull
+
+T = TypeVar("T")
+
+BUSY_SECONDS = 10.0
+"""How long to wait for another process that is writing."""
+
+_CONNECTIONS = 4
+_WRITING = {"writing": True}
+_FULL = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")
+_DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+_ITS_OWN = ("IntegrityError", "ProgrammingError", "DataError", "NotSupportedError")
+
+
+class Sqlite:
+    """`database.Backend` on the file at `path`."""
+
+    shared = False
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = str(path)
+        self._threads = ThreadPoolExecutor(_CONNECTIONS, thread_name_prefix="state")
+
+    def engine(self) -> AsyncEngine:
+        made = create_async_engine(
+            URL.create("sqlite+aiosqlite", database=str(self.path)),
+            connect_args={"timeout": BUSY_SECONDS, "isolation_level": None},
+            pool_size=_CONNECTIONS,
+            max_overflow=0,
+            pool_use_lifo=True,
+        )
+        _configure(made.sync_engine)
+        return made
+
+    def migrating(self) -> Engine:
+        return self._direct().execution_options(**_WRITING)
+
+    def _direct(self) -> Engine:
+        """An engine for threads."""
+        made = create_engine(
+            URL.create("sqlite", database=str(self.path)),
+            connect_args={"timeout": BUSY_SECONDS, "isolation_level": None},
+            pool_size=_CONNECTIONS,
+            pool_use_lifo=True,
+        )
+        _configure(made)
+        return made
+
+    @cached_property
+    def _reader(self) -> Engine:
+        return self._direct()
+
+    @cached_property
+    def _writer(self) -> Engine:
+        return self._reader.execution_options(**_WRITING)
+
+    async def begin_reading(self, connection: AsyncConnection) -> None:
+        """Every transaction of SQLite reads one state of the data."""
+
+    async def begin_writing(self, connection: AsyncConnection) -> None:
+        # Tasks of this process take turns, so SQLite's lock is only ever held by another.
+        await connection.execution_options(**_WRITING)
+        await connection.begin()
+
+    async def whole(self, engine: AsyncEngine, work: Callable[[Connection], T], writing: bool) -> T:
+        """All in one trip to a thread: a statement of aiosqlite is four, each of which waits for
+        the processor, and an answer keeps a dozen statements."""
+        direct = self._writer if writing else self._reader
+
+        def ran() -> T:
+            with direct.connect() as connection:
+                result = work(connection)
+                if writing:
+                    connection.commit()
+                return result
+
+        return await asyncio.get_running_loop().run_in_executor(self._threads, ran)
+
+    async def aclose(self) -> None:
+        await asyncio.to_thread(self._threads.shutdown)
+        if "_reader" in vars(self):
+            self._reader.dispose()
+
+    async def check(self, connection: AsyncConnection) -> None:
+        if not await asyncio.to_thread(self.path.exists):
+            raise StateUnavailable(f"The database {self.path} is gone. Restore it and restart.")
+        await connection.execute(text("SELECT version_num FROM alembic_version"))
+
+    def translate(self, error: DBAPIError) -> RagstoneError | None:
+        path, name = self.path, str(getattr(error.orig, "sqlite_errorname", ""))
+        if name.startswith(_DAMAGED):
+            return StateUnavailable(f"The database {path} is damaged. Restore it from a backup.")
+        if type(error).__name__ in _ITS_OWN:
+            return None
+        if name.startswith(_FULL):
+            return StorageFull(
+                f"The disk that holds {path} is full. Free some space and try again."
+            )
+        if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+            return StateUnavailable(f"The database {path} is locked by another process. Try again.")
+        if name.startswith("SQLITE_CANTOPEN"):
+            return StateUnavailable(f"The database {path} cannot be opened. Check its folder.")
+        return StateUnavailable(f"The database {path} does not answer ({error.orig}).")
+
+
+def _configure(engine: Engine) -> None:
+    """Make SQLite durable and its transactions explicit, on every connection of `engine`."""
+
+    @event.listens_for(engine, "connect")
+    def connected(connection: Any, _record: Any) -> None:
+        cursor = connection.cursor()
+        cursor.execute("PRAGMA journal_mode = WAL")
+        # FULL, not NORMAL: after a power cut NORMAL may lose the transaction that retired a
+        # revision whose chunks the index has already deleted, and the document would answer
+        # with nothing. It costs one fsync per transaction, two per document.
+        cursor.execute("PRAGMA synchronous = FULL")
+        cursor.execute("PRAGMA foreign_keys = ON")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def begun(connection: Connection) -> None:
+        # A transaction that reads first and then writes fails at once when another process
+        # wrote in between, whatever the timeout; IMMEDIATE waits at the start instead.
+        writing = connection.get_execution_options().get("writing")
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")

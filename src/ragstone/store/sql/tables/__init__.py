@@ -1,0 +1,73 @@
+"""Every table of the state store, in types that SQLite and PostgreSQL share.
+
+Times are seconds since 1970, like `Document.modified`. A change here needs a new file in
+`migrations/versions`; a test holds the two together.
+"""
+
+from ragstone.store.sql.tables.base import metadata
+from ragstone.store.sql.tables.conversations import (
+    room_leases,
+    rooms,
+    statistics,
+    strategies,
+    traces,
+    turn_classes,
+    turns,
+)
+from ragstone.store.sql.tables.documents import (
+    collections,
+    documents,
+    editions,
+    readers,
+    revisions,
+    versions,
+    vocabulary,
+    vocabulary_read,
+)
+from ragstone.store.sql.tables.operation import (
+    api_keys,
+    blocked_questions,
+    counters,
+    done_once,
+    job_kinds,
+    job_workers,
+    jobs,
+    marks,
+    prompts,
+    settings,
+    settings_log,
+    topic_vectors,
+    topics,
+)
+
+__all__ = [
+    "api_keys",
+    "blocked_questions",
+    "collections",
+    "counters",
+    "documents",
+    "done_once",
+    "editions",
+    "job_kinds",
+    "job_workers",
+    "jobs",
+    "marks",
+    "metadata",
+    "prompts",
+    "readers",
+    "revisions",
+    "room_leases",
+    "rooms",
+    "settings",
+    "settings_log",
+    "statistics",
+    "strategies",
+    "topic_vectors",
+    "topics",
+    "traces",
+    "turn_classes",
+    "turns",
+    "versions",
+    "vocabulary",
+    "vocabulary_read",
+]

@@ -1,0 +1,133 @@
+"""Tables of what can be searched: collections, documents, their revisions and words."""
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Column,
+    Double,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    Table,
+)
+
+from ragstone.store.sql.tables.base import metadata
+from ragstone.store.sql.types import Text
+
+collections = Table(
+    "collections",
+    metadata,
+    Column("tenant", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("model", Text, nullable=False),
+    Column("fingerprint", Text, nullable=False),
+    Column("dimensions", Integer, nullable=False),
+    Column("language", Text, nullable=False),
+    Column("build", Integer, nullable=False),
+)
+
+documents = Table(
+    "documents",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("tenant", Text, nullable=False),
+    Column("collection", Text, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("media_type", Text, nullable=False),
+    Column("content_hash", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("allowed", JSON, nullable=False),
+    Column("metadata", JSON(none_as_null=True)),
+    Column("status", Text, nullable=False),
+    Column("error", Text, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("modified", Double, nullable=False),
+    Column("chunks", Integer, nullable=False),
+    Column("pages", Integer, nullable=False),
+    ForeignKeyConstraint(
+        ["tenant", "collection"], ["collections.tenant", "collections.name"], ondelete="CASCADE"
+    ),
+    Index(None, "tenant", "collection", "path"),
+)
+
+revisions = Table(
+    "revisions",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("document_id", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("tenant", Text, nullable=False),
+    Column("collection", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    ForeignKeyConstraint(
+        ["tenant", "collection"], ["collections.tenant", "collections.name"], ondelete="CASCADE"
+    ),
+    Index(None, "document_id"),
+    Index(None, "tenant", "collection"),
+    Index(None, "state"),
+)
+"""`state`: writing, live (the one that answers), retired (its chunks are to be deleted), abandoned
+(retired while it was being written: hidden until its writer has surely stopped)."""
+
+versions = Table(
+    "versions",
+    metadata,
+    Column("document_id", Text, primary_key=True),
+    Column("last", Integer, nullable=False),
+)
+"""The last number given to each document, also to deleted ones: no revision name is used twice,
+so a citation or a late purge can never mean other content."""
+
+editions = Table(
+    "editions",
+    metadata,
+    Column("tenant", Text, primary_key=True),
+    Column("collection", Text, primary_key=True),
+    Column("number", BigInteger, nullable=False),
+    ForeignKeyConstraint(
+        ["tenant", "collection"], ["collections.tenant", "collections.name"], ondelete="CASCADE"
+    ),
+)
+"""A number that grows whenever a collection shows other documents; kept on PostgreSQL only, where
+several servers must agree about it."""
+
+readers = Table(
+    "readers",
+    metadata,
+    Column("tenant", Text, primary_key=True),
+    Column("collection", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("since", BigInteger, nullable=False),
+    ForeignKeyConstraint(
+        ["tenant", "collection"], ["collections.tenant", "collections.name"], ondelete="CASCADE"
+    ),
+)
+"""Names that documents of a collection were allowed to, since which edition. As `editions`."""
+
+vocabulary = Table(
+    "vocabulary",
+    metadata,
+    Column("tenant", Text, primary_key=True),
+    Column("collection", Text, primary_key=True),
+    Column("word", Text, primary_key=True),
+    ForeignKeyConstraint(
+        ["tenant", "collection"], ["collections.tenant", "collections.name"], ondelete="CASCADE"
+    ),
+    sqlite_with_rowid=False,
+)
+"""Words that were read in a collection, whoever may read them; deleted ones stay for a while."""
+
+vocabulary_read = Table(
+    "vocabulary_read",
+    metadata,
+    Column("tenant", Text, primary_key=True),
+    Column("collection", Text, primary_key=True),
+    Column("revision", Text, primary_key=True),
+    ForeignKeyConstraint(
+        ["tenant", "collection"], ["collections.tenant", "collections.name"], ondelete="CASCADE"
+    ),
+    sqlite_with_rowid=False,
+)
+"""The revisions whose words are in `vocabulary`."""

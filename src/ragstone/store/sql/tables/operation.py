@@ -1,0 +1,191 @@
+"""Tables of what is operated: settings, prompts, jobs, topics, keys."""
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    Table,
+)
+
+from ragstone.store.sql.tables.base import BIG, metadata
+from ragstone.store.sql.types import Text
+
+settings = Table(
+    "settings",
+    metadata,
+    Column("scope", Text, primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("value", JSON, nullable=False),
+    Column("updated_at", Double, nullable=False),
+)
+
+settings_log = Table(
+    "settings_log",
+    metadata,
+    Column("id", BIG, primary_key=True, autoincrement=True),
+    Column("at", Double, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("scope", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("action", Text, nullable=False),
+    Column("old", JSON),
+    Column("new", JSON),
+    Index(None, "key"),
+)
+"""Every change of `settings`, which is never changed itself."""
+
+marks = Table(
+    "marks",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("mark", BigInteger, nullable=False),
+)
+"""What another process may have changed (settings, prompts), each with a random number that is
+another one after every change: nothing else need be read to know that nothing did."""
+
+prompts = Table(
+    "prompts",
+    metadata,
+    Column("tenant", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("text", Text, nullable=False),
+    Column("updated_at", Double, nullable=False),
+    Column("who", Text, nullable=False, server_default=""),
+)
+"""`tenant` is empty for the prompts of all; an empty text brings back what stands below it."""
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("request", JSON, nullable=False),
+    Column("progress", JSON, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("error", Text, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("updated_at", Double, nullable=False),
+    Column("tenant", Text, nullable=False, server_default="default"),
+    Column("user", Text, nullable=False, server_default="local"),
+    Column("groups", JSON, nullable=False, server_default="[]"),
+    Column("collection", Text, nullable=False, server_default=""),
+    Column("priority", Integer, nullable=False, server_default="0"),
+    Column("attempts", Integer, nullable=False, server_default="0"),
+    Column("failures", Integer, nullable=False, server_default="0"),
+    Column("deaths", Integer, nullable=False, server_default="0"),
+    Column("worker", Text, nullable=False, server_default=""),
+    Column("due_at", Double, nullable=False, server_default="0"),
+    Column("code", Text, nullable=False, server_default=""),
+    Column("result", JSON(none_as_null=True)),
+    Column("expires_at", Double),
+    Index(None, "state"),
+    Index(None, "kind", "state", "priority", "created_at"),
+    Index(None, "tenant", "created_at"),
+    Index(None, "expires_at"),
+)
+"""What is to be done, goes on, or was done. `worker` is who runs it, `attempts` how often it was
+begun, of which `failures` ended in an error and `deaths` with the process; it is not begun before
+`due_at`, and forgotten at `expires_at`."""
+
+job_workers = Table(
+    "job_workers",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("host", Text, nullable=False),
+    Column("beat", BigInteger, nullable=False),
+)
+"""Processes that run jobs. One whose `beat` stands still has died; whoever sees it removes it."""
+
+job_kinds = Table(
+    "job_kinds",
+    metadata,
+    Column("kind", Text, primary_key=True),
+    Column("paused", Boolean, nullable=False),
+)
+
+done_once = Table(
+    "done_once",
+    metadata,
+    Column("key", Text, primary_key=True),
+    Column("at", Double, nullable=False),
+    Index(None, "at"),
+)
+"""What must not be done a second time by whoever repeats a work that was cut off."""
+
+topics = Table(
+    "topics",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("tenant", Text, nullable=False),
+    Column("term", Text, nullable=False),
+    Column("synonyms", JSON, nullable=False),
+    Column("examples", JSON, nullable=False),
+    Column("language", Text, nullable=False),
+    Column("note", Text, nullable=False),
+    Index(None, "tenant"),
+)
+
+counters = Table(
+    "counters",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("value", BigInteger, nullable=False),
+)
+"""A number for each thing that servers keep in memory; it grows whenever that changes."""
+
+topic_vectors = Table(
+    "topic_vectors",
+    metadata,
+    Column("topic_id", Text, primary_key=True),
+    Column("fingerprint", Text, primary_key=True),
+    Column("vectors", LargeBinary, nullable=False),
+    ForeignKeyConstraint(["topic_id"], ["topics.id"], ondelete="CASCADE"),
+)
+"""The vectors of a topic's texts by one embedding model, little-endian 32-bit floats in order."""
+
+api_keys = Table(
+    "api_keys",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("tenant", Text, nullable=False),
+    Column("user", Text, nullable=False),
+    Column("groups", JSON, nullable=False),
+    Column("collections", JSON(none_as_null=True)),
+    Column("role", Text, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("old_digest", Text, nullable=False),
+    Column("old_until", Double, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("expires_at", Double),
+    Column("used_at", Double),
+    Column("revoked_at", Double),
+    Index(None, "tenant"),
+)
+"""`digest` is of the secret; `old_digest` of the one before it, which holds until `old_until`."""
+
+blocked_questions = Table(
+    "blocked_questions",
+    metadata,
+    Column("id", BIG, primary_key=True, autoincrement=True),
+    Column("at", Double, nullable=False),
+    Column("tenant", Text, nullable=False),
+    Column("user", Text, nullable=False),
+    Column("user_id", Text, nullable=False, server_default=""),
+    Column("question", Text, nullable=False),
+    Column("topic_id", Text, nullable=False),
+    Column("term", Text, nullable=False),
+    Column("match", Text, nullable=False),
+    Column("score", Double, nullable=False),
+    Column("decided_by", Text, nullable=False),
+    Index(None, "tenant", "id"),
+    Index(None, "at"),
+)
+"""No reference to `topics`: what was blocked stays readable when its topic is gone."""

@@ -1,0 +1,106 @@
+"""Traces of single questions on the state store."""
+
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from sqlalchemy import Connection, delete, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from ragstone.core.records import QuestionTrace, RecordedStage, StageUse
+from ragstone.core.turn import Principal
+from ragstone.store.sql.database import Database
+from ragstone.store.sql.rows import putting
+from ragstone.store.sql.tables import traces
+
+_COLUMNS = tuple(field.name for field in fields(QuestionTrace))
+_OF_A_STAGE = tuple(field.name for field in fields(RecordedStage))
+DAY = 86_400.0
+SWEEP_SECONDS = 600.0
+"""How often old traces are looked for."""
+
+MOST_MEASURED = 10_000
+"""The newest traces that stage times are measured over."""
+
+
+class SqlTraces:
+    """`ports.Traces` on the state store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._swept = 0.0
+
+    async def keep(self, trace: QuestionTrace, days: int) -> None:
+        """`ports.Traces`."""
+        row = {name: getattr(trace, name) for name in _COLUMNS}
+        row["stages"] = [{name: getattr(one, name) for name in _OF_A_STAGE} for one in trace.stages]
+        now = time.time()
+        sweeps = now - self._swept > SWEEP_SECONDS
+
+        def work(connection: Connection) -> None:
+            connection.execute(putting(connection.dialect.name, traces, _COLUMNS), row)
+            if sweeps:
+                connection.execute(delete(traces).where(traces.c.at < now - days * DAY))
+
+        await self._database.keep(work)
+        if sweeps:
+            self._swept = now
+
+    async def get(self, tenant: str, id: str) -> QuestionTrace | None:
+        """`ports.Traces`."""
+        one = select(traces).where(traces.c.tenant == tenant, traces.c.id == id)
+        async with self._database.reading() as connection:
+            row = (await connection.execute(one)).mappings().first()
+        return None if row is None else _trace(row)
+
+    async def latest(
+        self, tenant: str, limit: int, before: float | None = None, user: str | None = None
+    ) -> list[QuestionTrace]:
+        """`ports.Traces`."""
+        wanted = select(traces).where(traces.c.tenant == tenant)
+        if before is not None:
+            wanted = wanted.where(traces.c.at < before)
+        if user is not None:
+            wanted = wanted.where(traces.c.user == user)
+        async with self._database.reading() as connection:
+            rows = await connection.execute(wanted.order_by(traces.c.at.desc()).limit(limit))
+            return [_trace(row) for row in rows.mappings()]
+
+    async def forget(self, principal: Principal, user_id: str | None) -> None:
+        """`ports.Traces`."""
+        theirs = (traces.c.tenant == principal.tenant) & (traces.c.user == principal.user)
+        if user_id is not None:
+            theirs &= traces.c.user_id == user_id
+
+        async def work(connection: AsyncConnection) -> None:
+            await connection.execute(delete(traces).where(theirs))
+
+        await self._database.write(work)
+
+    async def stages(self, tenant: str, since: float) -> Sequence[StageUse]:
+        """`ports.Traces`."""
+        wanted = select(traces.c.stages).where(traces.c.tenant == tenant, traces.c.at >= since)
+        seconds: defaultdict[str, list[float]] = defaultdict(list)
+        failed: defaultdict[str, int] = defaultdict(int)
+        async with self._database.reading() as connection:
+            newest = wanted.order_by(traces.c.at.desc()).limit(MOST_MEASURED)
+            for stages in (await connection.execute(newest)).scalars():
+                for stage in stages:
+                    seconds[stage["stage"]].append(stage["seconds"])
+                    failed[stage["stage"]] += stage["status"] in ("failed", "timeout")
+        return [_use(stage, times, failed[stage]) for stage, times in seconds.items()]
+
+
+def _use(stage: str, times: list[float], failed: int) -> StageUse:
+    times = sorted(times)
+    p95 = times[min(len(times) - 1, int(0.95 * len(times)))]
+    return StageUse(stage, len(times), failed, sum(times) / len(times), p95)
+
+
+def _trace(row: Mapping[Any, Any]) -> QuestionTrace:
+    known: dict[str, Any] = {name: row[name] for name in _COLUMNS}
+    return QuestionTrace(
+        **{**known, "stages": tuple(RecordedStage(**one) for one in row["stages"])}
+    )

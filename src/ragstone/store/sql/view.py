@@ -1,0 +1,146 @@
+"""What questions ask of the catalog, and how it stays right when something is written."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
+from typing import Any, Protocol
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from ragstone.core.records import Collection
+from ragstone.ports import Edition
+from ragstone.store.sql import revising
+from ragstone.store.sql.database import Database
+from ragstone.store.sql.editions import Editions, Key
+from ragstone.store.sql.visibility import Change, Visibility
+
+Work = Callable[[AsyncConnection], Awaitable[Change]]
+
+
+class View(Protocol):
+    """Collections, editions and hidden revisions, as of the last commit of any server."""
+
+    async def collection(self, key: Key) -> Collection | None: ...
+
+    async def collections(self) -> list[Collection]: ...
+
+    async def edition(self, key: Key) -> Edition | None: ...
+
+    def snapshot(self) -> AbstractAsyncContextManager[frozenset[str]]: ...
+
+    async def drained(self) -> None: ...
+
+    def alone(self, key: Key) -> AbstractAsyncContextManager[None]: ...
+
+    async def showing(
+        self, connection: AsyncConnection, document_ids: Sequence[str], work: Work
+    ) -> Any:
+        """Run `work`, which changes what these documents show; `shown` takes what it returns."""
+        ...
+
+    def shown(self, done: Any) -> None: ...
+
+    def changed(self, change: Change) -> None:
+        """Revisions were hidden or shown, by a committed transaction of this process."""
+        ...
+
+    async def putting(self, connection: AsyncConnection, collection: Collection) -> None:
+        """A collection is being inserted or replaced."""
+        ...
+
+    def put(self, collection: Collection) -> None: ...
+
+    def dropped(self, key: Key, change: Change) -> None: ...
+
+    async def replacing(self, connection: AsyncConnection) -> Any:
+        """Every row has been replaced; `replaced` takes what this returns."""
+        ...
+
+    def replaced(self, done: Any) -> None: ...
+
+
+class ViewWriters:
+    """One holder of each key at a time, in this process."""
+
+    def __init__(self) -> None:
+        self._locks: dict[Key, asyncio.Lock] = {}
+
+    def __call__(self, key: Key) -> asyncio.Lock:
+        return self._locks.setdefault(key, asyncio.Lock())
+
+
+class MemoryView:
+    """In the memory of the only process that has the database open."""
+
+    def __init__(
+        self, database: Database, hidden: Iterable[str], known: Iterable[Collection]
+    ) -> None:
+        self._database = database
+        self._visibility = Visibility(hidden)
+        # Every question asks for its collection, and nobody else can change them.
+        self._known = {(one.tenant, one.name): one for one in known}
+        self._editions = Editions()
+        self._turns = ViewWriters()
+
+    async def collection(self, key: Key) -> Collection | None:
+        return self._known.get(key)
+
+    async def collections(self) -> list[Collection]:
+        return list(self._known.values())
+
+    async def edition(self, key: Key) -> Edition | None:
+        if key not in self._known:
+            return None
+        if key not in self._editions:
+            # In turn with the writers, so that no change falls between reading and keeping.
+            await self._database.write(lambda connection: self._editions.load(connection, key))
+        known = self._known.get(key)
+        if known is None or key not in self._editions:
+            return None
+        edition = self._editions.get(key)
+        return replace(edition, stamp=f"{edition.stamp}/{known.fingerprint}/{known.build}")
+
+    def snapshot(self) -> AbstractAsyncContextManager[frozenset[str]]:
+        return self._visibility.snapshot()
+
+    async def drained(self) -> None:
+        await self._visibility.drained()
+
+    @asynccontextmanager
+    async def alone(self, key: Key) -> AsyncIterator[None]:
+        async with self._turns(key):
+            yield
+
+    async def showing(
+        self, connection: AsyncConnection, document_ids: Sequence[str], work: Work
+    ) -> Any:
+        return await self._editions.around(connection, document_ids, work)
+
+    def shown(self, done: tuple[Change, Mapping[Key, Any]]) -> None:
+        """Visibility and edition in the same instant."""
+        self._visibility.apply(done[0])
+        self._editions.apply(done[1])
+
+    def changed(self, change: Change) -> None:
+        self._visibility.apply(change)
+
+    async def putting(self, connection: AsyncConnection, collection: Collection) -> None:
+        pass
+
+    def put(self, collection: Collection) -> None:
+        self._known[collection.tenant, collection.name] = collection
+
+    def dropped(self, key: Key, change: Change) -> None:
+        self._visibility.apply(change)
+        self._known.pop(key, None)
+        self._editions.forget(key)
+
+    async def replacing(self, connection: AsyncConnection) -> revising.Read:
+        return await revising.read(connection)
+
+    def replaced(self, done: revising.Read) -> None:
+        hidden, known = done
+        self._visibility.replace(hidden)
+        self._known = {(one.tenant, one.name): one for one in known}
+        self._editions = Editions()

@@ -1,1 +1,0 @@
-"""The commands as a person at a terminal sees them."""

@@ -1,0 +1,1 @@
+"""What a question asks: follow-ups, small talk, spelling, routing, other words."""

@@ -1,0 +1,147 @@
+"""Recognises what kind of question it is; small talk is answered here and goes no further."""
+
+import asyncio
+import json
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from ragstone.core.answer import Answer
+from ragstone.core.errors import RagstoneError
+from ragstone.core.events import Token
+from ragstone.core.intent import Intent
+from ragstone.core.turn import Turn
+from ragstone.engine.prompts import prompt
+from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.language.language import detect
+from ragstone.ports import Adapters, Completer, Likeness
+from ragstone.understand import small_talk
+from ragstone.understand.intents import NAMES, named_intent
+from ragstone.understand.question_kinds import by_rules
+from ragstone.understand.small_talk import SmallTalk
+
+NAME = "small talk"
+"""Stands for the model's name in an answer that needed none."""
+
+DOUBTFUL = 0.5
+"""From here up to the threshold, small talk is a question for the chat model."""
+
+UNKNOWN = Intent("factual", 0.5, 1)
+"""What a question is taken for that nothing recognises."""
+
+BY_MODEL = 0.8
+"""Confidence in what the chat model says."""
+
+READ_CHARS = 1000
+"""What the chat model reads of a question; rules and examples read less."""
+
+REPLY_TOKENS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class _Guess:
+    """An intent, which small talk if it is, whether a model should be asked, and the reason."""
+
+    intent: Intent
+    talk: SmallTalk | None = None
+    unsure: bool = False
+    reason: str = ""
+
+
+class Classify(Stage):
+    """Recognises the intent: by rules, by examples, and by the chat model where those are unsure.
+
+    Small talk is answered with a fixed reply in its language, without a search.
+    """
+
+    name: ClassVar[str] = "classify"
+    needs: ClassVar[frozenset[str]] = frozenset({"question"})
+    gives: ClassVar[frozenset[str]] = frozenset({"intent"})
+    fails: ClassVar[Literal["open", "closed"]] = "open"
+
+    answers: bool = Field(
+        True, description="Whether small talk is recognised and answered; else it is searched."
+    )
+    asks_model: bool = Field(
+        True, description="Whether the chat model is asked where rules and examples are unsure."
+    )
+    threshold: float = Field(
+        0.75, ge=0, le=1, description="How sure examples must be of an intent."
+    )
+    model_timeout: float = Field(10.0, gt=0, description="Seconds that the chat model may take.")
+
+    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        guess = await self._guess(turn, adapters)
+        if guess.unsure and self.asks_model and adapters.completer:
+            turn, guess = await self._asked(turn, guess, adapters, adapters.completer)
+        turn = replace(turn, intent=guess.intent)
+        decision = f"{guess.intent.name}, {guess.intent.confidence:.2f}"
+        if guess.talk is None or guess.intent.name != "small_talk":
+            return Step(turn, decision, guess.reason)
+        text = small_talk.reply(guess.talk.kind, guess.talk.language)
+        await emit(Token(text))
+        answered = replace(turn, answer=Answer(text, model=NAME))
+        return Step(answered, decision, f"{guess.reason}: {guess.talk.kind}", leaves=True)
+
+    async def _guess(self, turn: Turn, adapters: Adapters) -> _Guess:
+        """Layers 0 and 1."""
+        if self.answers and (talk := small_talk.matched(turn.ask.question)):
+            return _Guess(Intent("small_talk"), talk, reason="rules")
+        question = small_talk.without_opening(turn.question) or turn.question
+        language = detect(question)
+        intent = by_rules(question, language, continues=_continues(turn))
+        talks = self.answers and not _leans(intent) and small_talk.possible(question)
+        like: Likeness | None = None
+        if adapters.intents and adapters.intents.knows(language) and (talks or intent is None):
+            like = await adapters.intents.likeness(question)
+        talk = SmallTalk(like.kind if like else "help", language or small_talk.FALLBACK)
+        share = like.small_talk if like and talks else 0.0
+        if share >= self.threshold:
+            found = Intent("small_talk", share, 1)
+            return _Guess(found, talk, reason="examples")
+        if intent:
+            return _Guess(intent, talk, share >= DOUBTFUL, "rules")
+        if like and like.confidence >= self.threshold:
+            return _Guess(Intent(like.name, like.confidence, 1), talk, reason="examples")
+        return _Guess(UNKNOWN, talk, unsure=True, reason="nothing recognised it")
+
+    async def _asked(
+        self, turn: Turn, guess: _Guess, adapters: Adapters, model: Completer
+    ) -> tuple[Turn, _Guess]:
+        """Layer 2. Any failure keeps the guess."""
+        before = [m.text for m in turn.ask.history if m.role == "user"][-1:]
+        asked = {"before": before, "message": [turn.question]}
+        read = {name: "".join(texts)[:READ_CHARS] for name, texts in asked.items()}
+        text = json.dumps(read, ensure_ascii=False)
+        rules = await prompt(turn, adapters, "intent", kinds=", ".join(NAMES))
+        try:
+            async with asyncio.timeout(self.model_timeout):
+                said = await model.complete(rules, text, REPLY_TOKENS)
+        except (RagstoneError, TimeoutError) as error:
+            failed = str(error) or "it took too long"
+            return turn, replace(
+                guess, reason=f"{guess.reason}; {model.name} did not say: {failed}"
+            )
+        turn = replace(turn, usage=turn.usage + said.usage)
+        name = named_intent(said.text)
+        if name is None or not self._plausible(name, turn):
+            return turn, replace(guess, reason=f"{guess.reason}; {model.name} named no intent")
+        return turn, replace(guess, intent=Intent(name, BY_MODEL, 2), reason=model.name)
+
+    def _plausible(self, name: str, turn: Turn) -> bool:
+        """Whether the model may say so: a long text is a question, and only a conversation can be
+        followed up."""
+        if name == "small_talk":
+            return self.answers and len(turn.question) <= small_talk.MOST_CHARS
+        return name != "follow_up" or _continues(turn)
+
+
+def _continues(turn: Turn) -> bool:
+    """Whether something was said before."""
+    return any(message.role != "system" for message in turn.ask.history)
+
+
+def _leans(intent: Intent | None) -> bool:
+    """Whether the question leans on the conversation, so that it only looks like small talk."""
+    return intent is not None and intent.name == "follow_up"

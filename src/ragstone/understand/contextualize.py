@@ -1,0 +1,118 @@
+"""Reads the question: what it asks by itself, without the conversation before it."""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from ragstone.core.answer import Usage
+from ragstone.core.errors import EmptyQuestion, QuestionTooLong, RagstoneError
+from ragstone.core.turn import Message, Turn
+from ragstone.engine.prompts import prompt
+from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.language.budget import Tier
+from ragstone.ports import Adapters, Completer
+from ragstone.understand.follow_up import Exchange, standalone
+from ragstone.understand.politeness import social
+from ragstone.understand.standalone import asked
+
+log = logging.getLogger(__name__)
+
+
+class Contextualize(Stage):
+    """Checks the question, and makes a follow-up a question of its own: by the chat model, else by
+    rules. Whatever fails there leaves the question as it was asked."""
+
+    name: ClassVar[str] = "contextualize"
+    needs: ClassVar[frozenset[str]] = frozenset({"ask"})
+    gives: ClassVar[frozenset[str]] = frozenset({"question", "queries"})
+
+    max_question_chars: int = Field(20_000, ge=1, description="Longest question, in characters.")
+    rewriting: bool = Field(True, description="Whether follow-ups are rewritten.")
+    rewriting_by: Literal["auto", "rules", "llm"] = Field(
+        "auto", description="Who does: rules, the chat model, or by its size the one or the other."
+    )
+    turns: int = Field(4, ge=1, description="Earlier questions that a follow-up may refer to.")
+    model_timeout: float = Field(
+        10.0, gt=0, description="Seconds that the chat model may take before rules do it."
+    )
+
+    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        question = " ".join(turn.ask.question.split())
+        if not question:
+            raise EmptyQuestion
+        if len(question) > self.max_question_chars:
+            raise QuestionTooLong(len(question), self.max_question_chars)
+        turn = replace(turn, question=question, queries=(question,))
+        before = exchanges(turn.ask.history)[-self.turns :]
+        if not before:
+            return Step(turn, "as asked", "nothing was said before")
+        if social(question):
+            return Step(turn, "as asked", "it is no question")
+        try:
+            return await self._follow_up(turn, adapters, before)
+        except Exception:
+            log.exception("A follow-up could not be rewritten; the question goes on as asked")
+            return Step(replace(turn, whole=False), "as asked", "rewriting broke; see the log")
+
+    async def _follow_up(self, turn: Turn, adapters: Adapters, before: Sequence[Exchange]) -> Step:
+        by_rules = await asyncio.to_thread(standalone, turn.question, before)
+        if not self.rewriting:
+            whole = by_rules.text == turn.question and by_rules.whole
+            return Step(replace(turn, whole=whole), "as asked", "rewriting is turned off")
+        failure = ""
+        if adapters.completer and self._asks(adapters.profile.tier):
+            rules = await prompt(turn, adapters, "rewrite_query")
+            found, usage, failure = await self._by_model(
+                turn.question, adapters.completer, rules, before
+            )
+            turn = replace(turn, usage=turn.usage + usage)
+            if found:
+                turn = replace(turn, question=found[0], queries=tuple(found), parts=len(found) > 1)
+                return Step(turn, f"asked as {found[0]!r}", f"{adapters.completer.name} says so")
+        text = by_rules.text
+        queries = (text, f"{by_rules.context} {text}") if by_rules.context else (text,)
+        changed = f"asked as {text!r}" if text != turn.question else "as asked"
+        reasons = [*by_rules.done, "searched with what was said before" if queries[1:] else ""]
+        return Step(
+            replace(turn, question=text, queries=queries, whole=by_rules.whole),
+            changed,
+            "; ".join(reason for reason in (failure, *reasons) if reason) or "it stands by itself",
+        )
+
+    def _asks(self, tier: Tier) -> bool:
+        """Whether a chat model of this size rewrites: a small one does it worse than rules."""
+        if self.rewriting_by == "auto":
+            return tier in ("medium", "large")
+        return self.rewriting_by == "llm"
+
+    async def _by_model(
+        self, question: str, model: Completer, rules: str, before: Sequence[Exchange]
+    ) -> tuple[list[str], Usage, str]:
+        """What the chat model makes of it, what that cost, and why it is nothing."""
+        try:
+            async with asyncio.timeout(self.model_timeout):
+                found, usage = await asked(model, rules, question, before)
+        except (RagstoneError, TimeoutError) as error:
+            why = str(error) or f"no answer in {self.model_timeout:g} s"
+            log.warning("%s did not rewrite a follow-up: %s", model.name, why)
+            return [], Usage(), f"by rules, as the chat model failed: {why}"
+        if not found:
+            log.warning("%s gave no usable rewrite of a follow-up", model.name)
+            return [], usage, "by rules, as the chat model gave no usable question"
+        return found, usage, ""
+
+
+def exchanges(history: Iterable[Message]) -> list[Exchange]:
+    """The user's questions with the answers that followed."""
+    found: list[Exchange] = []
+    for message in history:
+        if message.role == "user":
+            found.append(Exchange(message.text))
+        elif message.role == "assistant" and found:
+            last = found[-1]
+            found[-1] = Exchange(last.question, f"{last.answer} {message.text}".strip())
+    return found

@@ -1,0 +1,124 @@
+"""Corrects misspelt words of the question, and says so."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from ragstone.core.events import Note, showing_results_for
+from ragstone.core.filters import And, AnyOf, Not, readable
+from ragstone.core.records import Collection
+from ragstone.core.turn import Ask, Turn
+from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.language.dictionary import english
+from ragstone.language.plain_words import plain_words
+from ragstone.ports import Adapters, Search
+from ragstone.understand.misspelling import one_edit
+from ragstone.understand.question_words import Unknown, unknown_words
+from ragstone.understand.spelling import Corpus, Corrected, candidates, correct
+from ragstone.understand.word_forms import inflections
+
+READ = 3
+"""Chunks that are read to see whether a word is in them as it is spelt."""
+
+LONG = 5
+"""Letters of an unknown word from which words one edit away that only the collection holds are
+looked for: short words have too many neighbours to mean something."""
+
+
+class Correct(Stage):
+    """Searches with the corrected question as well, and answers it.
+
+    Words that the caller can find in the collection are left alone, and corrections that only the
+    collection knows come from chunks that the caller may read.
+    """
+
+    name: ClassVar[str] = "correct"
+    needs: ClassVar[frozenset[str]] = frozenset({"question"})
+    gives: ClassVar[frozenset[str]] = frozenset({"question", "original"})
+    fails: ClassVar[Literal["open", "closed"]] = "open"
+
+    timeout: float = Field(3.0, gt=0, description="Seconds that the correction may take.")
+
+    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        unknown, meant = await asyncio.to_thread(_read, turn.question)
+        if not unknown:
+            return Step(turn, "unchanged", "no unknown words, or not in English")
+        corpus = await _corpus(turn.ask, {one.word for one in unknown}, meant, adapters)
+        found = await asyncio.to_thread(_corrected, turn.question, unknown, corpus)
+        if not found.changes:
+            words = ", ".join(one.word for one in unknown)
+            return Step(turn, "unchanged", f"left alone: {words}")
+        await emit(Note(self.name, showing_results_for(found.text)))
+        changes = ", ".join(f"{wrong} to {right}" for wrong, right in found.changes)
+        return Step(
+            replace(turn, question=found.text, original=turn.question), "corrected", changes
+        )
+
+
+def _read(question: str) -> tuple[list[Unknown], set[str]]:
+    """The unknown words, and those of the dictionary that may have been meant."""
+    unknown = unknown_words(question, english())
+    return unknown, {found.word for one in unknown for found in candidates(one.word, english())}
+
+
+def _corrected(question: str, unknown: Sequence[Unknown], corpus: Corpus | None) -> Corrected:
+    return correct(question, unknown, english(), corpus)
+
+
+async def _corpus(ask: Ask, typed: set[str], meant: set[str], adapters: Adapters) -> Corpus | None:
+    """What the caller can find of the unknown words and of those that may have been meant.
+
+    None if that is nothing: then only the dictionary speaks. Nothing here may depend on words that
+    the caller cannot find, so every word of the vocabulary is looked up, not the best of them.
+    """
+    collection = await adapters.catalog.collection(ask.principal.tenant, ask.collection)
+    if collection is None or adapters.vocabulary is None or adapters.external_retriever is not None:
+        return None
+    near = {word: one_edit(word) if len(word) >= LONG else frozenset[str]() for word in typed}
+    known = await adapters.vocabulary.known(collection, meant.union(*near.values()))
+    own = frozenset[str]().union(*(known & words for words in near.values())) - meant
+    seen = await _found(ask, collection, adapters, typed, own, known & meant)
+    if not seen:
+        return None
+    return Corpus(seen, {word: sorted(near[word] & seen.keys()) for word in typed})
+
+
+async def _found(
+    ask: Ask,
+    collection: Collection,
+    adapters: Adapters,
+    typed: Set[str],
+    own: Set[str],
+    meant: Set[str],
+) -> Mapping[str, int]:
+    """In how many chunks (at most `READ`) that the caller may read each word was found.
+
+    The index compares words by their stems. That will do for `meant` words of the dictionary.
+    The collection's `own` must be in the chunk as they are, or a form that only others may read
+    would be given away; `typed` ones must be there up to their ending.
+    """
+    words = [*sorted(typed), *sorted(own), *sorted(meant)]
+    async with adapters.catalog.snapshot() as hidden:
+        where = And((readable(ask.principal), Not(AnyOf("revision", tuple(sorted(hidden))))))
+        lists = await adapters.index.search(
+            collection, [Search(word) for word in words], where, READ
+        )
+        found = {
+            word: [one.chunk_id for one in ranked.found]
+            for word, ranked in zip(words, lists, strict=True)
+        }
+        read = sorted({one for word in typed | own for one in found[word]})
+        chunks = await adapters.index.fetch(collection, read)
+    held = {chunk_id: plain_words(chunk.searchable) for chunk_id, chunk in chunks.items()}
+
+    def holds(word: str, chunk_id: str) -> bool:
+        if word in meant:
+            return True
+        there = held.get(chunk_id, set())
+        return word in there or (word in typed and not there.isdisjoint(inflections(word)))
+
+    return +Counter({word: sum(holds(word, one) for one in found[word]) for word in words})

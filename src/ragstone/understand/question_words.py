@@ -1,0 +1,80 @@
+"""Which words of a question may be spelt wrong at all: no identifiers, quotations or code."""
+
+import re
+from dataclasses import dataclass
+
+from ragstone.language.dictionary import Dictionary
+from ragstone.language.language import detect
+from ragstone.language.letters import WIDTH
+
+_KEPT = re.compile(
+    r"`[^`]*`|\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|‘[^’]*’|(?<!\w)'[^']*'(?!\w)"
+    r"|<[^<>]*>|\{[^{}]*\}|\$[^$]*\$"
+)
+"""Quoted text, code, mark-up and formulas."""
+
+_WORD = re.compile(
+    r"(?<![\w'’`.@#$%&/\\:=+*~^_-])[A-Za-z]+(?:['’]s)?"
+    r"(?![\w'’`@#$&/\\=+*~^_(-]|[.:]\w)"
+)
+"""A word that stands alone: no part of a name with digits, hyphens, dots or slashes."""
+
+_SMALL = (
+    "what which who whom whose how why where when the of does did do is are were was has have can "
+    "with for from that this and"
+)
+_ENGLISH = frozenset(_SMALL.split())
+_SHARE = 0.5
+
+LEAST = 3
+"""Letters of the shortest word that is looked at."""
+
+MOST = 12
+"""A question with more unknown words is no misspelt English."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A word of a question that no dictionary holds: its place, in small letters, and whether it
+    is written like a name."""
+
+    start: int
+    end: int
+    word: str
+    name: bool = False
+    first: bool = False
+
+
+def unknown_words(question: str, dictionary: Dictionary) -> list[Unknown]:
+    """The words that no dictionary holds, in order; none if the question is not in English or has
+    too many of them."""
+    text = _KEPT.sub(lambda kept: " " * len(kept.group()), question)
+    shouted = text.isupper()
+    found: list[Unknown] = []
+    others = 0
+    for match in _WORD.finditer(text):
+        written = match.group().removesuffix("'s").removesuffix("’s")
+        word = written.lower()
+        if len(word) < 2 or dictionary.log_frequency(word):
+            others += 1
+        elif LEAST <= len(word) <= WIDTH and (shouted or _plain(written)):
+            first = not text[: match.start()].strip()
+            name = written[0].isupper() and not shouted and not first
+            end = match.start() + len(written)
+            found.append(Unknown(match.start(), end, word, name, first and written[0].isupper()))
+    return found if 0 < len(found) <= MOST and _english(text, others, len(found)) else []
+
+
+def _plain(written: str) -> bool:
+    """Whether a word is in small letters but for the first one."""
+    return written[1:].islower()
+
+
+def _english(text: str, known: int, unknown: int) -> bool:
+    """Short and misspelt texts mislead the detector, so frequent small words may outvote it."""
+    if known < _SHARE * (known + unknown):
+        return False
+    if detect(text) in ("en", ""):
+        return True
+    small = sum(word in _ENGLISH for word in re.findall(r"[a-z]+", text.lower()))
+    return small >= 2

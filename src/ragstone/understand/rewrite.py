@@ -1,0 +1,157 @@
+"""Searches a question in other words too."""
+
+import asyncio
+import logging
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from ragstone.core.answer import Usage
+from ragstone.core.errors import RagstoneError
+from ragstone.core.events import Rewritten
+from ragstone.core.turn import Level, Rewriting, Turn
+from ragstone.engine.prompts import prompt
+from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.language.words import content_words
+from ragstone.ports import Adapters, Completer
+from ragstone.understand import query_rewriting as rewriting
+from ragstone.understand.subquestions import keywords, subquestions
+
+log = logging.getLogger(__name__)
+
+SHORT = 5
+"""A question of fewer words that carry meaning is searched with an imagined passage."""
+
+EAGER: tuple[Level, ...] = ("enhanced", "maximum")
+"""Levels at which `auto` rewrites."""
+
+_ABSTRACT = re.compile(
+    r"^(?:why|how|explain|describe|discuss|what (?:does|do) .* mean|warum|wie|erkläre|pourquoi|"
+    r"comment|por qué|cómo|为什么|如何|怎么|왜|어떻게|なぜ)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """Further queries, imagined passages, and why there are none."""
+
+    queries: tuple[str, ...] = ()
+    imagined: tuple[str, ...] = ()
+    usage: Usage = Usage()
+    reason: str = ""
+
+
+class Rewrite(Stage):
+    """Adds the queries that the plan asks for; the question itself is always searched first."""
+
+    name: ClassVar[str] = "rewrite"
+    needs: ClassVar[frozenset[str]] = frozenset({"question", "plan", "queries"})
+    gives: ClassVar[frozenset[str]] = frozenset({"queries"})
+    fails: ClassVar[Literal["open", "closed"]] = "open"
+
+    model_timeout: float = Field(
+        10.0, gt=0, description="Seconds that the chat model may take before the search goes on."
+    )
+    expands: bool = Field(False, description="Whether auto searches every question in other words.")
+    imagines: bool = Field(
+        False, description="Whether auto searches a vague question with an imagined passage."
+    )
+
+    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        step = await self._step(turn, adapters)
+        await emit(Rewritten(step.turn.rewritten, step.turn.queries))
+        return step
+
+    async def _step(self, turn: Turn, adapters: Adapters) -> Step:
+        if turn.recalled and turn.recalled.content:
+            return Step(turn, "skipped", "what it would find is known")
+        asked, has_model = turn.plan.rewrite, adapters.completer is not None
+        eager = turn.ask.level in EAGER or turn.plan.strategy == "fusion" or self.expands
+        if asked == "auto" and self.imagines and has_model and vague(turn.question):
+            asked = "hyde"
+        method = chosen(asked, eager, turn.question, has_model)
+        turn = replace(turn, plan=replace(turn.plan, rewrite=method))
+        if method == "none":
+            return Step(turn, "skipped", "the plan does not ask for it")
+        if method == "hyde" and turn.ask.wanted.rewrite != "hyde" and not vague(turn.question):
+            return Step(turn, "skipped", "the question is specific enough")
+        found = await self._rewritten(method, turn, adapters)
+        turn = replace(turn, usage=turn.usage + found.usage)
+        if not found.queries and not found.imagined:
+            return Step(turn, f"{method}, skipped", found.reason or "nothing to add")
+        queries = tuple(dict.fromkeys((*turn.queries, *found.queries)))
+        turn = replace(
+            turn,
+            queries=queries,
+            imagined=found.imagined,
+            parts=turn.parts or method == "decompose",
+        )
+        return Step(turn, method, "; ".join([*found.queries, *found.imagined]) + found.reason)
+
+    async def _rewritten(self, method: Rewriting, turn: Turn, adapters: Adapters) -> Added:
+        failure = f"{method} needs a chat model"
+        if adapters.completer:
+            try:
+                async with asyncio.timeout(self.model_timeout):
+                    found = await _by_model(method, turn, adapters, adapters.completer)
+                if found.queries or found.imagined:
+                    return found
+                failure = f"{adapters.completer.name} gave nothing usable"
+                log.warning("%s for a rewrite (%s)", failure, method)
+                return replace(by_rules(method, turn.question, failure), usage=found.usage)
+            except (RagstoneError, TimeoutError) as error:
+                failure = str(error) or f"no answer in {self.model_timeout:g} s"
+                log.warning("A question was not rewritten (%s): %s", method, failure)
+        return by_rules(method, turn.question, failure)
+
+
+def chosen(asked: Rewriting, eager: bool, question: str, has_model: bool) -> Rewriting:
+    """The method that `auto` means: none unless the level or the strategy is `eager`; then other
+    words where there is a chat model, else the parts of a compound question."""
+    if asked != "auto":
+        return asked
+    if not eager:
+        return "none"
+    if has_model:
+        return "multi"
+    return "decompose" if subquestions(question) else "none"
+
+
+def vague(question: str) -> bool:
+    """Whether a question is short or abstract, so that it shares few words with its answer."""
+    return len(set(content_words(question))) < SHORT or _ABSTRACT.match(question) is not None
+
+
+def by_rules(method: Rewriting, question: str, failure: str) -> Added:
+    """What needs no chat model: the parts of a compound question, and its key words."""
+    if method == "decompose":
+        found: Sequence[str] = subquestions(question)
+        reason = "" if found else "it is one question"
+    elif method == "keywords":
+        said = keywords(question)
+        found = [said] if said and said != question else []
+        reason = "" if found else "it is key words already"
+    else:
+        found, reason = (), failure
+    return Added(tuple(found), reason=reason)
+
+
+async def _by_model(method: Rewriting, turn: Turn, adapters: Adapters, model: Completer) -> Added:
+    question, count = turn.question, turn.plan.rewrites - 1
+    rules = await prompt(turn, adapters, f"rewrite.{method}", count=str(count))
+    if method == "hyde":
+        found, usage = await rewriting.passage(model, rules, question)
+        return Added(imagined=tuple(found), usage=usage)
+    if method == "multi":
+        found, usage = await rewriting.alternatives(model, rules, question, count)
+    elif method == "step_back":
+        found, usage = await rewriting.broader(model, rules, question)
+    elif method == "decompose":
+        found, usage = await rewriting.parts(model, rules, question)
+    else:
+        found, usage = await rewriting.terms(model, rules, question)
+    return Added(tuple(found), usage=usage)

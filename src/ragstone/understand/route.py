@@ -1,0 +1,167 @@
+"""Decides how the question will be answered."""
+
+from dataclasses import replace
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from ragstone.core.errors import InputError
+from ragstone.core.intent import Analysis, Intent, IntentName
+from ragstone.core.turn import Ask, Mode, Plan, SearchOptions, Strategy, Turn
+from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.ports import Adapters
+from ragstone.understand.analysis import analysed
+from ragstone.understand.intents import hints_of
+
+SIMPLE = 3
+"""Complexity up to which a question is a plain fact; 6 and 7 are the VoiceHelper document's bounds
+for searching with a hypothetical answer, and for searching the question's parts."""
+
+DEMANDING = 6
+PARTS = 7
+
+FAST_TOP_K = 5
+WIDE = 3
+"""How many times more candidates a two-stage search takes and compares."""
+
+IN_ORDER = 200
+"""Chunks of a document read in order; the budget of tokens keeps fewer."""
+
+LIMITS = (
+    ("dense_weight", 0, 1),
+    ("min_similarity", 0, 1),
+    ("diversity", 0, 1),
+    ("neighbours", 0, 10),
+)
+"""The least and the most of what a request may ask for."""
+
+PRECISE_DENSE = 0.8
+"""Meaning's share where the mode is precise, as the chat-core document searches for it."""
+
+PLAIN = frozenset({"dense", "bm25", "sequential"})
+"""Strategies whose order is left alone."""
+
+Decided = tuple[Plan, str]
+"""A plan, and why it is so."""
+
+
+class Route(Stage):
+    """Makes the question's plan: the level's, changed by what the question takes and whether
+    accuracy or speed is preferred, unless the request asks otherwise."""
+
+    name: ClassVar[str] = "route"
+    needs: ClassVar[frozenset[str]] = frozenset({"question", "intent"})
+    gives: ClassVar[frozenset[str]] = frozenset({"plan", "queries", "analysis"})
+
+    plan: Plan = Field(Plan(), description="The level's plan.")
+    analyzer: Literal["patterns", "llm"] = Field(
+        "patterns", description="Who judges how complex a question is."
+    )
+
+    max_top_k: int = Field(1000, ge=1, description="Most passages that a request may ask for.")
+    mode: Mode = Field("simple", description="How it is answered unless the question asks.")
+
+    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        ask = turn.ask
+        analysis, usage = await analysed(turn, adapters, self.analyzer == "llm")
+        plan, why = _planned(self.plan, ask, analysis, turn.intent)
+        plan = _hinted(plan, ask, turn.intent)
+        if ask.top_k is not None:
+            _within("top_k", ask.top_k, 1, self.max_top_k)
+            plan = replace(plan, top_k=ask.top_k, candidates=max(plan.candidates, ask.top_k))
+        if (ask.mode or self.mode) == "precise":
+            plan = replace(plan, dense_weight=PRECISE_DENSE)
+        plan = replace(plan, **_given(ask.wanted))
+        _check(plan)
+        turn = replace(turn, plan=plan, analysis=analysis, usage=turn.usage + usage)
+        return Step(
+            replace(turn, queries=_queries(turn)),
+            f"{plan.strategy}, {plan.top_k} passages",
+            f"{why}, complexity {analysis.complexity} by {analysis.by}",
+        )
+
+
+def _planned(level: Plan, ask: Ask, analysis: Analysis, intent: Intent | None) -> Decided:
+    """The plan for a question, before what the request wants in detail."""
+    if ask.strategy:
+        return with_strategy(ask.strategy, level), "the request asks for it"
+    if level.strategy == "dense":
+        return level, f"level {ask.level}"
+    if ask.prefer == "speed":
+        return _fast(level, analysis)
+    if _is(intent, "summary") and analysis.whole_document:
+        return with_strategy("sequential", level), "one whole document"
+    if ask.prefer == "accuracy":
+        return _accurate(level, analysis, intent)
+    return level, f"level {ask.level}"
+
+
+def _queries(turn: Turn) -> tuple[str, ...]:
+    """The question, how it was spelt if that was corrected, and what the conversation adds: the
+    correction may be wrong."""
+    as_spelt = (turn.original,) if turn.original else ()
+    return (turn.question, *as_spelt, *turn.queries[1:])
+
+
+def _hinted(plan: Plan, ask: Ask, intent: Intent | None) -> Plan:
+    """The plan with what questions of this kind need: more passages, and different ones."""
+    if ask.strategy or ask.prefer == "speed":
+        return plan
+    hints = hints_of(intent)
+    diversity = max(plan.diversity, hints.diversity)
+    return replace(plan, top_k=max(plan.top_k, hints.top_k or 0), diversity=diversity)
+
+
+def _fast(level: Plan, analysis: Analysis) -> Decided:
+    """Meaning alone for a plain fact; no second comparison unless the question demands it."""
+    if analysis.complexity <= SIMPLE:
+        plan = with_strategy("dense", level)
+        return replace(plan, top_k=min(plan.top_k, FAST_TOP_K)), "speed, a plain fact"
+    if analysis.complexity < DEMANDING:
+        return replace(level, rerank=False, feedback=False), "speed"
+    return level, "speed, but a demanding question"
+
+
+def _accurate(level: Plan, analysis: Analysis, intent: Intent | None) -> Decided:
+    """More candidates, compared again; rounds for what one search cannot find."""
+    if level.rewrite == "auto" and analysis.complexity >= DEMANDING:
+        parts = analysis.comparison or analysis.complexity >= PARTS
+        level = replace(level, rewrite="decompose" if parts else "hyde")
+    if _is(intent, "multi_hop") or (analysis.reasoning and analysis.complexity >= PARTS):
+        return with_strategy("iterative", level), "accuracy, several steps"
+    return with_strategy("two_stage", level), "accuracy"
+
+
+def _is(intent: Intent | None, name: IntentName) -> bool:
+    return intent is not None and intent.name == name
+
+
+def with_strategy(strategy: Strategy, plan: Plan) -> Plan:
+    """The plan with the strategy and what that needs."""
+    plan = replace(plan, strategy=strategy)
+    if strategy in PLAIN:
+        plan = replace(plan, rerank=False, feedback=False)
+    if strategy == "sequential":
+        plan = replace(plan, top_k=max(plan.top_k, IN_ORDER))
+    if strategy == "two_stage":
+        wide = WIDE * plan.candidates
+        plan = replace(plan, candidates=wide, reranked=WIDE * plan.reranked)
+    return plan
+
+
+def _check(plan: Plan) -> None:
+    """Raise InputError for a number that no search can mean."""
+    for name, low, high in LIMITS:
+        _within(name, getattr(plan, name), low, high)
+
+
+def _within(name: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:
+        raise InputError(f"{name} is {value:g}; it must lie between {low:g} and {high:g}.")
+
+
+def _given(wanted: SearchOptions) -> dict[str, Any]:
+    """What the request asks for, by the plan's names."""
+    names = SearchOptions.__dataclass_fields__
+    values = {name: getattr(wanted, name) for name in names}
+    return {name: value for name, value in values.items() if value is not None}

@@ -1,0 +1,201 @@
+"""Corrects a question's misspelt words, or leaves it as it is.
+
+A noisy channel: a frequent word that differs little from the one typed is probably meant, unless
+the typed one is probably a word itself: a term, a name, a compound. Both are judged by one score,
+whose weights are the rounded ones of a logistic regression (`docs/spelling.md`).
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from functools import lru_cache
+
+import numpy as np
+
+from ragstone.language.dictionary import Dictionary
+from ragstone.language.letters import rows
+from ragstone.understand.misspelling import costs
+from ragstone.understand.question_words import Unknown
+from ragstone.understand.word_forms import form, inflected
+
+SHARED_WORDS = 0.5
+SIMILARITY = 0.6
+"""A correction that shares fewer words with the question, or is less like it, is dropped."""
+
+COST = 2.9
+"""What one unlikely edit weighs, in powers of ten of a word's frequency."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpellingWeights:
+    """What speaks for a misspelling (above 0 corrects), in natural logarithms of odds."""
+
+    bias: float = -4.4
+    channel: float = 0.8
+    letters: float = 0.36
+    unlike: float = 1.0
+    rare: float = -2.6
+    prefixed: float = -3.0
+    compound: float = -1.1
+    inflected: float = -3.4
+    first: float = -1.0
+    name: float = -2.0
+    strange: float = -0.8
+
+
+WEIGHTS = SpellingWeights()
+
+CORPUS_FREQUENCY = 6.0
+"""What a word of the collection that no dictionary holds counts as: that of an ordinary word."""
+
+SEEN, UNSEEN = 1.5, -0.5
+"""What it adds to a candidate that the collection holds it or does not, in powers of ten."""
+
+WELL_KNOWN = 5.5
+"""The frequency from which a word may be a part of others."""
+
+MOST = 12
+"""Candidates of the dictionary that are looked up in the collection."""
+
+MOST_STRANGE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Words of the collection that the caller can read: in how many chunks each was found, and
+    which of them are one edit away from an unknown word."""
+
+    seen: Mapping[str, int]
+    near: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """The question spelt right, and which words that changed."""
+
+    text: str
+    changes: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SpellingCandidate:
+    """A word that may have been meant: how frequent it is, and what it costs to misspell it so."""
+
+    word: str
+    frequency: float
+    cost: float
+
+    @property
+    def channel(self) -> float:
+        return self.frequency - COST * self.cost
+
+
+def candidates(
+    word: str, dictionary: Dictionary, corpus: Corpus | None = None
+) -> list[SpellingCandidate]:
+    """Words that may have been meant, best first."""
+    found = list(_listed(word, dictionary))
+    if corpus is not None:
+        listed = {one.word for one in found}
+        near = [other for other in corpus.near.get(word, ()) if other not in listed]
+        found += [
+            SpellingCandidate(other, CORPUS_FREQUENCY, cost)
+            for other, cost in zip(near, costs(word, rows(near)).tolist(), strict=True)
+            if corpus.seen.get(other)
+        ]
+    return sorted(found, key=lambda one: -_likely(one, corpus))
+
+
+@lru_cache(maxsize=1024)
+def _listed(word: str, dictionary: Dictionary) -> tuple[SpellingCandidate, ...]:
+    """The likeliest words of the dictionary."""
+    words, letters, frequency = dictionary.candidates(word)
+    cost = costs(word, letters)
+    order = np.argsort(COST * cost - frequency, kind="stable")[:MOST]
+    return tuple(SpellingCandidate(words[i], float(frequency[i]), float(cost[i])) for i in order)
+
+
+def correct(
+    question: str, unknown: Sequence[Unknown], dictionary: Dictionary, corpus: Corpus | None = None
+) -> Corrected:
+    """The question with `unknown` words corrected where that is the likelier reading.
+
+    `corpus` is None if nothing is known of the collection's words.
+    """
+    changes: list[tuple[Unknown, str]] = []
+    strange = len({one.word for one in unknown}) - 1
+    for one in unknown:
+        best = candidates(one.word, dictionary, corpus)
+        if best and evidence(one, best[0], dictionary, corpus, strange) > 0:
+            changes.append((one, best[0].word))
+    text = question
+    for one, right in reversed(changes):
+        text = text[: one.start] + _cased(right, question[one.start : one.end]) + text[one.end :]
+    if text == question or not alike(question, text):
+        return Corrected(question)
+    return Corrected(text, tuple((one.word, right) for one, right in changes))
+
+
+def evidence(
+    unknown: Unknown,
+    best: SpellingCandidate,
+    dictionary: Dictionary,
+    corpus: Corpus | None = None,
+    strange: int = 0,
+) -> float:
+    """The logarithm of the odds that `unknown` is a misspelling of `best`.
+
+    `strange` other words of the question are in no dictionary either: its field may be unknown.
+    """
+    word, weights = unknown.word, WEIGHTS
+    if corpus is not None and corpus.seen.get(word):
+        return -math.inf
+    if unknown.name and not (corpus and corpus.seen.get(best.word)):
+        return -math.inf
+    shape = form(word, lambda part: dictionary.log_frequency(part) >= WELL_KNOWN)
+    return (
+        weights.bias
+        + weights.channel * _likely(best, corpus)
+        + weights.letters * len(word)
+        + weights.unlike * dictionary.unlike(word)
+        + weights.rare * dictionary.rare(word)
+        + weights.prefixed * (shape == "prefixed")
+        + weights.compound * (shape == "compound")
+        + weights.inflected * inflected(word, best.word)
+        + weights.first * unknown.first
+        + weights.name * unknown.name
+        + weights.strange * min(strange, MOST_STRANGE)
+    )
+
+
+def alike(question: str, corrected: str) -> bool:
+    """Whether the two share at least half of their words and are similar enough by characters."""
+    words, others = question.split(), corrected.split()
+    pairs = list(zip(words, others, strict=False))
+    changed = [(one, other) for one, other in pairs if one != other]
+    most = max(len(words), len(others))
+    if len(pairs) - len(changed) < SHARED_WORDS * most:
+        return False
+    # Only the changed words are compared letter by letter: a question may be long.
+    total = sum(map(len, words)) + sum(map(len, others))
+    kept = total - sum(len(one) + len(other) for one, other in changed)
+    same = kept + sum(
+        SequenceMatcher(None, one, other, autojunk=False).ratio() * (len(one) + len(other))
+        for one, other in changed
+    )
+    return same >= SIMILARITY * total
+
+
+def _likely(one: SpellingCandidate, corpus: Corpus | None) -> float:
+    """The channel's logarithm, moved by whether the collection holds the word."""
+    if corpus is None:
+        return one.channel
+    return one.channel + (SEEN if corpus.seen.get(one.word) else UNSEEN)
+
+
+def _cased(right: str, written: str) -> str:
+    """`right` in the way that `written` is."""
+    if len(written) > 1 and written.isupper():
+        return right.upper()
+    return right.capitalize() if written[:1].isupper() else right

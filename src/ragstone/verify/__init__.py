@@ -1,0 +1,1 @@
+"""Whether sources support an answer."""

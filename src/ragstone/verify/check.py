@@ -1,0 +1,170 @@
+"""A verdict on every sentence of the answer: do the documents support it, and where?"""
+
+import asyncio
+import logging
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from ragstone.core.answer import Answer, Usage, Verdict
+from ragstone.core.errors import CheckUnavailable, ModelUnavailable, RagstoneError
+from ragstone.core.events import Checked, Note, Token
+from ragstone.core.turn import Turn
+from ragstone.engine.prompts import prompt
+from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.ports import Adapters, Claim, Embedder, Source, Support
+from ragstone.verify.claims import Sentence, answer_sentences
+from ragstone.verify.groundedness import groundedness
+from ragstone.verify.judge import judged
+from ragstone.verify.verdicts import REMOVED, UNDECIDED, removed, verdict, weighed
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """The verdicts, what the chat model used, and what it did for the trace."""
+
+    verdicts: tuple[Verdict, ...]
+    usage: Usage = Usage()
+    reason: str = ""
+
+
+class Check(Stage):
+    """Compares each sentence with the passages, and asks the chat model where that is unsure.
+
+    The verdicts follow the answer, which has left already.
+    """
+
+    name: ClassVar[str] = "check"
+    needs: ClassVar[frozenset[str]] = frozenset({"answer", "passages"})
+    gives: ClassVar[frozenset[str]] = frozenset({"verdicts"})
+    fails: ClassVar[Literal["open", "closed"]] = "open"
+
+    asks_model: bool = Field(
+        True, description="Whether the chat model is asked where the comparison is unsure."
+    )
+    model_timeout: float = Field(15.0, gt=0, description="Seconds that the chat model may take.")
+
+    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        step = await self._checked(turn, adapters)
+        await emit(_event(step.turn))
+        return step
+
+    async def _checked(self, turn: Turn, adapters: Adapters) -> Step:
+        """The turn with verdicts."""
+        answer = turn.answer or Answer()
+        found = await self._verdicts(answer, turn, adapters)
+        score = groundedness(found.verdicts)
+        turn = replace(
+            turn,
+            answer=weighed(answer, found.verdicts),
+            verdicts=found.verdicts,
+            usage=turn.usage + found.usage,
+        )
+        claims = [one for one in found.verdicts if one.label != "no_claim"]
+        supported = sum(one.label == "supported" for one in claims)
+        decision = f"{supported} of {len(claims)} claims supported, groundedness {score:.2f}"
+        return Step(turn, decision, found.reason)
+
+    async def _verdicts(self, answer: Answer, turn: Turn, adapters: Adapters) -> _Checked:
+        if adapters.checker is None:
+            raise CheckUnavailable
+        said = answer_sentences(answer.text)
+        if answer.refused:
+            said = [replace(one, claims=False) for one in said]
+        claims = [one for one in said if one.claims]
+        sources = [Source(p.text, p.hit.chunk.heading) for p in turn.passages]
+        asked = [_claim(one, turn) for one in claims]
+        found = await adapters.checker.support(asked, sources, _embedder(turn, adapters))
+        places = iter(found)
+        verdicts = [
+            verdict(one, next(places) if one.claims else None, turn.passages) for one in said
+        ]
+        if self.asks_model and adapters.completer:
+            return await self._asked(verdicts, claims, found, turn, adapters)
+        return _Checked(tuple(verdicts))
+
+    async def _asked(
+        self,
+        verdicts: list[Verdict],
+        claims: list[Sentence],
+        found: list[Support],
+        turn: Turn,
+        adapters: Adapters,
+    ) -> _Checked:
+        """The verdicts, with the chat model's on the undecided claims."""
+        low, high = UNDECIDED
+        unsure = {
+            one.start: (one, support)
+            for one, support in zip(claims, found, strict=True)
+            if low <= support.probability <= high
+        }
+        model = adapters.completer
+        if not unsure or model is None:
+            return _Checked(tuple(verdicts))
+        rules = await prompt(turn, adapters, "judge_claims")
+        try:
+            async with asyncio.timeout(self.model_timeout):
+                labels, usage = await judged(model, rules, list(unsure.values()), turn.passages)
+        except (ModelUnavailable, TimeoutError) as error:
+            return _Checked(tuple(verdicts), reason=f"{model.name} did not judge: {error}")
+        for place, label in zip(unsure, labels, strict=True):
+            at = next(i for i, one in enumerate(verdicts) if one.start == place)
+            if label is not None:
+                verdicts[at] = replace(
+                    verdicts[at], label=label[0], confidence=label[1], reason=model.name
+                )
+        told = sum(label is not None for label in labels)
+        return _Checked(tuple(verdicts), usage, f"{model.name} judged {told} of {len(unsure)}")
+
+
+class CheckHeld(Check):
+    """Checks an answer that has not left yet, and sends it: the verdicts first, then the text.
+
+    If that fails, the answer is not sent. With `strict`, what the documents do not support is
+    taken out of it; if nothing is left, the answer is that there is none.
+    """
+
+    fails: ClassVar[Literal["open", "closed"]] = "closed"
+
+    strict: bool = Field(False, description="Whether unsupported sentences are taken out.")
+
+    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        try:
+            step = await self._checked(turn, adapters)
+        except RagstoneError:
+            raise
+        except Exception as error:
+            log.exception("The check of an answer broke; the answer is not sent")
+            raise CheckUnavailable from error
+        out = sum(one.label in REMOVED for one in step.turn.verdicts) if self.strict else 0
+        if out:
+            turn = removed(step.turn)
+            step = replace(step, turn=turn, decision=f"{step.decision}, {out} taken out")
+            await emit(Note(self.name, f"Taken out, as no document supports it: {out} sentences."))
+        await emit(_event(step.turn))
+        answer = replace(step.turn.answer or Answer(), held=False)
+        if answer.text:
+            await emit(Token(answer.text))
+        return replace(step, turn=replace(step.turn, answer=answer))
+
+
+def _event(turn: Turn) -> Checked:
+    return Checked(turn.verdicts, turn.answer.groundedness_score if turn.answer else None)
+
+
+def _claim(sentence: Sentence, turn: Turn) -> Claim:
+    places = {passage.number: place for place, passage in enumerate(turn.passages)}
+    return Claim(sentence.text, tuple(places[n] for n in sentence.cited if n in places))
+
+
+def _embedder(turn: Turn, adapters: Adapters) -> Embedder | None:
+    """The collection's embedder, None where it cannot be had."""
+    if turn.collection is None:
+        return None
+    try:
+        return adapters.embedders.of(turn.collection)
+    except RagstoneError:
+        return None

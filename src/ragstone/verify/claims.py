@@ -1,0 +1,103 @@
+"""The sentences of an answer, and which of them claim something that sources can support.
+
+Greetings, questions, headings, refusals and "According to the sources:" claim nothing. What only
+says where a statement is from ("The passage says that ...") is no part of the claim.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from ragstone.language.markers import bare, cited_spans
+from ragstone.language.word_lists import word_lists
+from ragstone.language.words import in_pairs, words
+
+_ITEM = re.compile(r"^\s*(?:[-*+•·▪>|#]+\s+|#+\s*|\(?\d{1,3}[.)]\s+|\(?[a-zA-Z]\)\s+)")
+_MARKUP = re.compile(r"\*\*|__|`|(?<!\w)[*_](?=\w)|(?<=[\w.,])[*_](?!\w)")
+_QUESTION = re.compile(r"[?？؟][\"'”’»)\s]*$|か。?$|니까[.?]?$")
+_HEADING = re.compile(r"^\s*(?:#+\s|\*\*[^*]{1,80}\*\*:?\s*$|[^.!?。！？]{1,80}[:：]\s*$)")
+_OPENS_LIST = re.compile(r"[:：]\s*$")
+LEAST = 2
+"""Words that a claim has, or one that is written in pairs of characters."""
+
+_SOURCE = r"(?:passage|text|document|article|source|context|report|summary|excerpt|study|page)s?"
+_SAYS = (
+    r"(?:(?:also|briefly|further|then|mainly)\s)?(?:says?|states?|mentions?|describes?|reports?|"
+    r"explains?|notes?|discuss(?:es)?|provides?(?:\sinformation)?|contains?(?:\sinformation)?|"
+    r"indicates?|covers?|outlines?|concludes?|highlights?|is\sabout|are\sabout|focuses|refers?)"
+)
+_FRAMES = re.compile(
+    rf"^(?:(?:the|this|these|both|provided|given|first|second|following|above)\s){{1,3}}"
+    rf"{_SOURCE}\s{_SAYS}\b(?:\s(?:that|about|on|with|to|how)\b)?[,:]?\s*"
+    rf"|^(?:according\sto|based\son|as\sstated\sin|in)\s(?:the|this|these)\s"
+    rf"(?:(?:provided|given|above|following)\s)?{_SOURCE}(?:\sprovided)?,\s*"
+    r"|^(?:laut|gemäß|nach)\s(?:dem|den|der)\s(?:text|dokument|dokumenten|quellen?|abschnitt),?\s*"
+    r"|^(?:selon|d['’]après)\s(?:le|la|les)\s(?:texte|documents?|sources?|passages?),?\s*"
+    r"|^según\s(?:el|la|los|las)\s(?:textos?|documentos?|fuentes?|pasajes?),?\s*"
+    r"|^(?:根据|根據|依据|按照)(?:[^,，。]{0,8})(?:文档|文件|资料|文本|来源|上下文|内容)[^,，。]{0,6}[,，：:]"
+    r"|^(?:in\s)?(?:summary|short|conclusion|brief)[,:]\s*|^(?:summary|answer)\s?:\s*",
+    re.IGNORECASE,
+)
+"""What says that a source says something: at the beginning of a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of an answer: its place in it, its text without markers and layout, the numbers
+    of the sources it cites, and whether it claims something."""
+
+    start: int
+    end: int
+    text: str
+    cited: tuple[int, ...]
+    claims: bool
+
+
+def answer_sentences(answer: str) -> list[Sentence]:
+    """Every sentence of an answer, in order."""
+    found = []
+    for span, cited in cited_spans(answer):
+        shown = answer[span.start : span.end]
+        text = plain(shown)
+        start = span.start + len(shown) - len(shown.lstrip())
+        found.append(Sentence(start, span.end, text, tuple(cited), _claims(shown, text)))
+    return found
+
+
+def plain(sentence: str) -> str:
+    """The sentence without markers, list signs, emphasis and reporting frames."""
+    text = _ITEM.sub("", bare(sentence), count=1)
+    text = _MARKUP.sub("", text).strip()
+    unframed = _FRAMES.sub("", text, count=1)
+    return unframed if len(words(unframed)) >= LEAST else text
+
+
+def _claims(shown: str, text: str) -> bool:
+    if _QUESTION.search(text) or _HEADING.match(bare(shown)) or _OPENS_LIST.search(text):
+        return False
+    said = words(text)
+    if len(said) < (1 if in_pairs(text) else LEAST):
+        return False
+    refusal, courtesy = _claimless()
+    lower = text.casefold().replace("’", "'")
+    return not (refusal.search(lower) or (len(text) < _SHORT and courtesy.search(lower)))
+
+
+@cache
+def _claimless() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What refuses, anywhere in a sentence; and what is polite, where a clause begins."""
+    lists = word_lists("claimless")
+    refusal, courtesy = ("|".join(map(_whole, lists[n])) for n in ("refusal", "courtesy"))
+    return re.compile(refusal), re.compile(rf"(?:^|[,;，、] ?)(?:{courtesy})")
+
+
+def _whole(phrase: str) -> str:
+    """A phrase as a pattern that does not end inside a word, where words have spaces."""
+    before, after = (
+        r"\b" if char.isalnum() and not in_pairs(char) else "" for char in (phrase[0], phrase[-1])
+    )
+    return f"{before}{re.escape(phrase)}{after}"
+
+
+_SHORT = 80
+"""A longer sentence with a greeting or an offer in it may claim something too."""

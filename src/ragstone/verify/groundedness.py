@@ -1,0 +1,51 @@
+"""From verdicts on single claims to one on the whole answer."""
+
+from collections.abc import Sequence
+
+from ragstone.core.answer import Verdict
+
+GROUNDED = 0.8
+"""The groundedness from which an answer counts as grounded, unless something in it is
+contradicted."""
+
+SUPPORTED = 0.55
+"""The probability from which a claim counts as supported if nobody can be asked, and the
+`response_score` from which all of a response does."""
+
+SHARPNESS = 4
+"""How near `response_score` is to the least probability: 1 would be the mean of the odds."""
+
+_WORTH = {"supported": 1.0, "partly": 0.5, "unsupported": 0.0, "contradicted": 0.0}
+_MOST = 0.999
+
+
+def groundedness(verdicts: Sequence[Verdict]) -> float:
+    """The share of the claims that is supported, 0..1, each weighed by how sure its verdict is.
+
+    A claim that is supported in part counts half. An answer that claims nothing is grounded.
+    """
+    claims = [one for one in verdicts if one.label != "no_claim"]
+    sure = sum(one.confidence for one in claims)
+    if not sure:
+        return 0.0 if claims else 1.0
+    return sum(_WORTH[one.label] * one.confidence for one in claims) / sure
+
+
+def grounded(verdicts: Sequence[Verdict]) -> bool:
+    """Whether an answer is grounded."""
+    return groundedness(verdicts) >= GROUNDED and all(v.label != "contradicted" for v in verdicts)
+
+
+def response_score(probabilities: Sequence[float]) -> float:
+    """How likely all of a response is supported: a soft minimum of its claims' probabilities.
+
+    The power mean of the odds against each. With one claim it is its probability; of several the
+    worst one decides, a little less the more others there are that are well supported. 1 without
+    claims.
+    """
+    if not probabilities:
+        return 1.0
+    against = [(1 - p) / p for p in (min(_MOST, max(1 - _MOST, one)) for one in probabilities)]
+    mean = sum(one**SHARPNESS for one in against) / len(against)
+    odds: float = mean ** (1 / SHARPNESS)
+    return 1 / (1 + odds)

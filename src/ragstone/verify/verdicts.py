@@ -1,0 +1,109 @@
+"""From how well sources support a sentence to its verdict, and to an answer without the rest."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ragstone.core.answer import Answer, Citation, Label, Verdict
+from ragstone.core.turn import Passage, Turn
+from ragstone.language.markers import numbers
+from ragstone.ports import Support
+from ragstone.verify.citation import citation
+from ragstone.verify.claims import Sentence
+from ragstone.verify.groundedness import SUPPORTED, grounded, groundedness
+
+UNDECIDED = (0.3, 0.8)
+"""Between these probabilities a chat model is asked."""
+
+REMOVED: tuple[Label, ...] = ("unsupported", "contradicted")
+"""What is taken out of a strict answer."""
+
+MARK = "[…]"
+"""What stands for sentences that were taken out."""
+
+
+def verdict(sentence: Sentence, support: Support | None, passages: Sequence[Passage]) -> Verdict:
+    """The verdict on a sentence; without a support it claims nothing."""
+    if support is None:
+        return Verdict(sentence.text, "no_claim", 1.0, None, sentence.start, sentence.end)
+    label = _label(support)
+    sure = support.probability if label == "supported" else 1 - support.probability
+    return Verdict(
+        sentence.text,
+        label,
+        round(sure, 4),
+        _citation(support, passages),
+        sentence.start,
+        sentence.end,
+        support.conflict and f"another {support.conflict}",
+    )
+
+
+def _label(support: Support) -> Label:
+    if support.probability >= SUPPORTED:
+        return "supported"
+    if support.conflict:
+        return "contradicted"
+    return "partly" if support.probability >= UNDECIDED[0] else "unsupported"
+
+
+def _citation(support: Support, passages: Sequence[Passage]) -> Citation | None:
+    if support.source is None:
+        return None
+    return citation(
+        passages[support.source],
+        support.start,
+        support.end,
+        similarity=support.probability,
+        confidence=support.probability,
+    )
+
+
+def weighed(answer: Answer, verdicts: Sequence[Verdict]) -> Answer:
+    """The answer with its groundedness by these verdicts."""
+    score = round(groundedness(verdicts), 4)
+    return replace(answer, is_grounded=grounded(verdicts), groundedness_score=score)
+
+
+def removed(turn: Turn) -> Turn:
+    """The turn without the sentences that nothing supports: `MARK` stands in their place.
+
+    Their verdicts stay, without the text; the groundedness is that of the rest. If no claim is
+    left, the answer is a refusal.
+    """
+    answer = turn.answer or Answer()
+    out = [one for one in turn.verdicts if one.label in REMOVED]
+    rest = [one for one in turn.verdicts if one not in out]
+    answer = weighed(answer, rest)
+    if all(one.label == "no_claim" for one in rest):
+        said = replace(answer, text=turn.instructions.no_answer, citations=(), finish="refused")
+        blank = (replace(one, sentence="", citation=None, start=0, end=0) for one in out)
+        return replace(turn, answer=said, verdicts=tuple(blank))
+    text, verdicts = _without(answer.text, turn.verdicts, out)
+    kept = set(numbers(text))
+    citations = tuple(one for one in answer.citations if one.number in kept)
+    return replace(
+        turn, answer=replace(answer, text=text, citations=citations), verdicts=tuple(verdicts)
+    )
+
+
+def _without(
+    text: str, verdicts: Sequence[Verdict], out: Sequence[Verdict]
+) -> tuple[str, list[Verdict]]:
+    """The text with one mark for each run of sentences taken out, and the verdicts as they stand
+    there."""
+    said, place, marked = "", 0, False
+    moved: list[Verdict] = []
+    for one in verdicts:
+        if one in out:
+            if not marked:
+                said += text[place : one.start] + MARK
+            place, marked = one.end, True
+            at = len(said)
+            moved.append(replace(one, sentence="", citation=None, start=at - len(MARK), end=at))
+            continue
+        said += text[place : one.start]
+        start = len(said)
+        said += text[one.start : one.end]
+        moved.append(replace(one, start=start, end=len(said)))
+        place, marked = one.end, False
+    return said + text[place:], moved

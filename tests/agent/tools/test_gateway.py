@@ -1,0 +1,120 @@
+"""The client of the tool gateway, against a real server over HTTP."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from ragstone.agent.tools.configured import toolbox
+from ragstone.agent.tools.gateway import McpGateway
+from ragstone.core.errors import ConfigError, ToolsUnavailable
+from ragstone.settings import McpSettings
+from tests.mcp_gateway import FOUND, Gateway, gateway
+from tests.model_server import closed_port
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Gateway]:
+    with gateway() as made:
+        yield made
+
+
+def a_gateway(url: str, **changes: Any) -> McpGateway:
+    return McpGateway(McpSettings(gateway=url, mcp_enabled=True, **changes))
+
+
+async def test_given_a_gateway_then_its_tools_are_listed_with_their_arguments(
+    server: Gateway,
+) -> None:
+    async with a_gateway(server.url).session("GO_RAG") as session:
+        tools = {tool.name: tool for tool in session.tools}
+    assert set(tools) == {"neural_search", "add"}
+    assert tools["add"].description == "Adds two numbers."
+    assert set(tools["add"].parameters["properties"]) == {"a", "b"}
+
+
+async def test_given_a_call_then_its_data_and_text_come_back(server: Gateway) -> None:
+    async with a_gateway(server.url).session("GO_RAG") as session:
+        found = await session.call("neural_search", {"query": "Ost", "collection_name": "law"})
+        added = await session.call("add", {"a": 1, "b": 2})
+    assert found.data == FOUND
+    assert added.text.startswith("1 and 2 make 3.")
+    assert server.organisations[-1] == "GO_RAG"
+
+
+async def test_given_wrong_arguments_then_the_tool_says_so(server: Gateway) -> None:
+    async with a_gateway(server.url).session("") as session:
+        assert (await session.call("add", {"a": "x"})).failed
+
+
+async def test_given_a_long_result_then_it_is_cut(server: Gateway) -> None:
+    server.found = [{**FOUND[0], "context": "x" * 5000}]
+    async with a_gateway(server.url, max_result_chars=300).session("") as session:
+        found = await session.call("neural_search", {"query": "q", "collection_name": "c"})
+    server.found = list(FOUND)
+    assert len(found.text) == 300
+
+
+async def test_given_a_slow_tool_then_it_is_given_up(server: Gateway) -> None:
+    server.slow = 5.0
+    async with a_gateway(server.url, timeout=0.2).session("") as session:
+        with pytest.raises(ToolsUnavailable, match="did not answer"):
+            await session.call("neural_search", {"query": "q", "collection_name": "c"})
+    server.slow = 0.0
+
+
+async def test_given_a_list_of_tools_then_it_is_kept_for_a_while(server: Gateway) -> None:
+    kept = a_gateway(server.url, max_tools=1)
+    async with kept.session("A") as first, kept.session("A") as second:
+        assert len(first.tools) == 1
+        assert first.tools is second.tools
+
+
+async def test_given_nobody_there_then_it_says_so_and_rests() -> None:
+    gone = a_gateway(closed_port(), connect_timeout=2.0)
+    with pytest.raises(ToolsUnavailable, match="could not be reached"):
+        async with gone.session("A"):
+            pass
+    with pytest.raises(ToolsUnavailable, match="rests"):
+        async with gone.session("A"):
+            pass
+
+
+async def test_given_a_gateway_that_goes_away_then_the_call_fails_and_nothing_else() -> None:
+    with gateway() as made:
+        async with a_gateway(made.url, timeout=1.0).session("") as session:
+            made.slow = 30.0
+            call = session.call("neural_search", {"query": "q", "collection_name": "c"})
+            with pytest.raises(ToolsUnavailable):
+                await call
+
+
+async def test_given_a_reader_who_leaves_then_the_connection_closes(server: Gateway) -> None:
+    server.slow = 30.0
+
+    async def work() -> None:
+        async with a_gateway(server.url).session("") as session:
+            await session.call("neural_search", {"query": "q", "collection_name": "c"})
+
+    task = asyncio.create_task(work())
+    await asyncio.sleep(0.5)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    server.slow = 0.0
+
+
+async def test_given_an_error_in_the_body_then_it_comes_out_as_it_is(server: Gateway) -> None:
+    with pytest.raises(ZeroDivisionError):
+        async with a_gateway(server.url).session(""):
+            raise ZeroDivisionError
+
+
+def test_given_settings_then_a_gateway_or_a_reason() -> None:
+    assert toolbox(McpSettings()) is None
+    with pytest.raises(ConfigError, match="MCP__GATEWAY"):
+        toolbox(McpSettings(mcp_enabled=True))
+    with pytest.raises(ConfigError, match="no address"):
+        toolbox(McpSettings(mcp_enabled=True, gateway="ftp://x"))
+    assert toolbox(McpSettings(mcp_enabled=True, gateway="http://10.10.1.25:8502")) is not None

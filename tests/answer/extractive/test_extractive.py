@@ -1,0 +1,209 @@
+"""The extractive answerer, without token vectors: by words, kinds and places."""
+
+from collections.abc import Sequence
+from contextlib import aclosing
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragstone.answer.extractive.extractive import MOST_SENTENCES, Extractive
+from ragstone.answer.extractive.units import LIST_ITEMS, LONGEST, AnswerUnit
+from ragstone.core.answer import Instructions
+from ragstone.core.turn import Ask, Passage
+from ragstone.evaluation.answering import MARKER
+from ragstone.language.markers import neutral, numbers
+from ragstone.ports import Said, Vectors
+from tests.engine.samples import a_passage
+
+NO_ANSWER = "The documents are silent."
+TOLD = Instructions("Answer from the sources.", NO_ANSWER)
+
+
+async def no_tokens(
+    ask: Ask, passages: Sequence[Passage], units: Sequence[Sequence[AnswerUnit]]
+) -> list[Vectors] | None:
+    return None
+
+
+async def answer(question: str, *passages: Passage, refuse_below: float = 0.0) -> list[Said]:
+    model = Extractive(no_tokens, refuse_below)
+    async with aclosing(model.answer(Ask(question), passages, TOLD)) as stream:
+        return [said async for said in stream]
+
+
+def text(pieces: list[Said]) -> str:
+    return "".join(piece.text for piece in pieces)
+
+
+MILL = a_passage(1, "The mill is old. The mill was built in 1871. It has four sails.")
+CAT = a_passage(2, "Cats sleep a lot. A cat has four legs.", document_id="d2")
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("When was the mill built?", "The mill was built in 1871. [1]"),
+        ("How many legs has a cat?", "A cat has four legs. [2]"),
+    ],
+)
+async def test_given_passages_then_the_sentence_that_answers_is_first_with_its_source(
+    question: str, expected: str
+) -> None:
+    pieces = await answer(question, MILL, CAT)
+    assert text(pieces).startswith(expected)
+    assert pieces[-1].finish == "stop"
+
+
+@pytest.mark.parametrize(
+    ("question", "passage", "expected"),
+    [
+        ("磨坊是哪一年建成的？", "磨坊很旧。磨坊建于1871年。它有四个翼。", "磨坊建于1871年。 [1]"),
+        (
+            "Wann wurde die Mühle gebaut?",
+            "Die Mühle ist alt. Die Mühle wurde am 3. Mai 1871 gebaut.",
+            "Die Mühle wurde am 3. Mai 1871 gebaut. [1]",
+        ),
+        (
+            "Combien d'ailes a le moulin ?",
+            "Le moulin est vieux. Le moulin a quatre ailes.",
+            "Le moulin a quatre ailes. [1]",
+        ),
+        (
+            "¿Quién construyó el molino?",
+            "El molino es viejo. El molino fue construido por Juan Pérez.",
+            "El molino fue construido por Juan Pérez. [1]",
+        ),
+        ("風車はいつ建てられましたか。", "風車は古い。風車は1871年に建てられた。", "風車は1871年"),
+        ("풍차는 언제 지어졌습니까?", "풍차는 낡았다. 풍차는 1871년에 지어졌다.", "풍차는 1871년"),
+    ],
+)
+async def test_questions_of_many_languages_are_answered(
+    question: str, passage: str, expected: str
+) -> None:
+    assert text(await answer(question, a_passage(1, passage))).startswith(expected)
+
+
+async def test_given_nothing_that_answers_then_it_refuses() -> None:
+    [said] = await answer("Who painted the Mona Lisa?", MILL, CAT, refuse_below=0.5)
+    assert said.text == NO_ANSWER
+    assert said.finish == "refused"
+    assert (said.confidence or 0) < 0.5
+
+
+async def test_what_is_in_the_documents_is_surer_than_what_is_not() -> None:
+    known = await answer("When was the mill built?", MILL, CAT)
+    unknown = await answer("Who painted the Mona Lisa?", MILL, CAT)
+    assert (known[-1].confidence or 0) > (unknown[-1].confidence or 0)
+
+
+async def test_given_no_passages_then_it_refuses() -> None:
+    [said] = await answer("When was the mill built?")
+    assert (said.text, said.finish, said.confidence) == (NO_ANSWER, "refused", 0.0)
+
+
+async def test_given_markers_in_a_document_then_they_do_not_pose_as_citations() -> None:
+    passage = a_passage(1, "The mill was built in 1871 [7] by monks 【8】.")
+    pieces = await answer("When was the mill built?", passage)
+    assert numbers(text(pieces)) == [1]
+    assert "(7)" in text(pieces)
+
+
+async def test_given_a_line_without_end_then_only_its_part_is_said() -> None:
+    passage = a_passage(1, "sails turn slowly " * 200 + "the mill was built in 1871 " * 3)
+    first = (await answer("When was the mill built?", passage))[0]
+    assert len(first.text) < LONGEST + 10
+    assert "1871" in first.text
+
+
+async def test_given_the_same_sentence_twice_then_it_is_said_once() -> None:
+    twin = a_passage(2, MILL.text, document_id="d2")
+    assert text(await answer("When was the mill built?", MILL, twin)).count("1871") == 1
+
+
+async def test_asked_what_something_is_the_sentence_that_says_so_comes_first() -> None:
+    license = a_passage(
+        1,
+        "You may not convey a covered work, or propagate a covered work, if your covered work is "
+        'sold. To "propagate" a work is to copy it. A "covered work" means the program.',
+    )
+    said = text(await answer("What is a covered work?", license))
+    assert said.startswith('A "covered work" means the program. [1]')
+
+
+async def test_a_numbered_title_or_half_a_sentence_is_no_answer_where_there_is_another() -> None:
+    license = a_passage(
+        1,
+        "patent license to the Work, as far as it goes.\n\n3. Grant of Patent License.\n\n"
+        "Each author grants you a perpetual patent license.",
+    )
+    said = text(await answer("Who grants a patent license?", license))
+    assert said.startswith("Each author grants you a perpetual patent license. [1]")
+
+
+async def test_a_heading_adds_nothing_and_a_bullet_is_not_said() -> None:
+    readme = a_passage(1, "License\n\n- The mill is dual-licensed under BSD and GPL.\n\nLicense")
+    assert text(await answer("Which license does the mill have?", readme)) == (
+        "The mill is dual-licensed under BSD and GPL. [1]"
+    )
+
+
+async def test_a_sentence_that_leans_on_the_one_before_brings_it_along() -> None:
+    passage = a_passage(1, "The mill stands on a hill. It was built in 1871 by monks. Cats sleep.")
+    said = text(await answer("In which year was it built by monks?", passage))
+    assert said.startswith("It was built in 1871 by monks. [1] ")
+    assert "The mill stands on a hill. [1]" in said
+
+
+async def test_a_list_is_said_whole_with_its_source_on_every_line() -> None:
+    passage = a_passage(1, "Hours are short.\nDocuments needed for a visa:\n- passport\n- photo\n")
+    said = text(await answer("Which documents are needed for a visa?", passage))
+    assert said == "Documents needed for a visa: [1]\n- passport [1]\n- photo [1]"
+
+
+async def test_a_row_is_said_with_its_header() -> None:
+    passage = a_passage(1, "Name | Holidays\nAnn | 12\nBob | 30", kind="table")
+    said = text(await answer("How many holidays has Bob?", passage))
+    assert said.startswith("Name | Holidays [1]\nBob | 30 [1]")
+
+
+async def test_a_question_of_the_documents_is_answered_with_what_follows_it() -> None:
+    passage = a_passage(
+        1,
+        "Q: How do I return my goods?\nA: Send them back within 30 days. Use the form.\n"
+        "Q: Do you ship my goods abroad?\nA: Yes, everywhere.",
+        kind="faq",
+    )
+    said = text(await answer("How can I return my goods?", passage))
+    assert said == "Send them back within 30 days. [1] Use the form. [1]"
+
+
+async def test_a_heading_is_no_answer() -> None:
+    passage = a_passage(1, "Opening hours of the museum\n\nThe museum has opening hours: 9 to 5.")
+    said = text(await answer("What are the opening hours of the museum?", passage))
+    assert said.startswith("The museum has")
+
+
+@given(
+    st.text(max_size=40),
+    st.lists(st.text(alphabet="mil buto. 1871\n文。?|:-A[]", max_size=120), max_size=4),
+)
+async def test_whatever_is_said_stands_in_the_passage_that_it_cites(
+    question: str, texts: list[str]
+) -> None:
+    passages = [a_passage(i, t, document_id=str(i)) for i, t in enumerate(texts, start=1)]
+    pieces = await answer(question, *passages)
+    assert pieces[-1].finish in ("stop", "refused")
+    said = [piece.text for piece in pieces[:-1]]
+    assert len(said) <= MOST_SENTENCES * (LIST_ITEMS + 1)
+    for piece in said:
+        [number] = numbers(piece)
+        source = " ".join(neutral(texts[number - 1]).split())
+        assert MARKER.sub("", piece).strip() in source
+
+
+@given(st.text(max_size=30), st.text(max_size=200))
+async def test_any_input_gives_an_answer_or_a_refusal(question: str, passage: str) -> None:
+    pieces = await answer(question, a_passage(1, passage))
+    assert pieces[-1].finish in ("stop", "refused")
+    assert 0 <= (pieces[-1].confidence or 0) <= 1

@@ -1,0 +1,131 @@
+"""What an extractive answer can be made of."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragstone.answer.extractive.units import LIST_CHARS, LONGEST, units
+
+
+def shown(text: str) -> list[tuple[str, str, list[str]]]:
+    return [
+        (one.form, text[one.start : one.end], [text[s.start : s.end] for s in one.said])
+        for one in units(text)
+    ]
+
+
+def test_a_line_that_leads_in_a_list_stands_for_the_whole_list() -> None:
+    text = "You need:\n- a passport\n- a photo\nThen wait."
+    lead, *items, after = shown(text)
+    assert lead == ("list", "You need:", ["You need:\n- a passport\n- a photo"])
+    assert [form for form, *_ in items] == ["sentence", "sentence"]
+    assert after[1] == "Then wait."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Nachweise:\n1. Ausweis\n2. Foto",
+        "需要以下材料：\n1. 护照\n2. 照片",
+        "必要なもの：\n・旅券\n・写真",
+        "Needed documents\n* passport\n* photo",
+        "Needed:\n\n(a) passport\n(b) photo",
+    ],
+)
+def test_lists_in_many_shapes_are_kept_whole(text: str) -> None:
+    first = shown(text)[0]
+    assert first[0] == "list"
+    assert first[2] == [text]
+
+
+def test_an_endless_list_is_said_up_to_a_limit() -> None:
+    text = "Needed:\n" + "\n".join(f"- thing number {i} of the list" for i in range(1000))
+    assert len(shown(text)[0][2][0]) <= LIST_CHARS
+
+
+@pytest.mark.parametrize("rule", ["", "|---|---|\n"])
+def test_a_row_brings_its_header_along(rule: str) -> None:
+    text = f"| Name | Days |\n{rule}| Ann | 12 |\n| Bob | 30 |"
+    assert shown(text) == [
+        ("row", "| Ann | 12 |", ["| Name | Days |", "| Ann | 12 |"]),
+        ("row", "| Bob | 30 |", ["| Name | Days |", "| Bob | 30 |"]),
+    ]
+
+
+def test_rows_that_name_their_cells_or_have_no_header_stand_alone() -> None:
+    text = "Region: North; Sales: 12; Year: 2020\n\nAnn | 12\nBob | 30"
+    assert [said for *_, said in shown(text)] == [
+        ["Region: North; Sales: 12; Year: 2020"],
+        ["Ann | 12"],
+        ["Bob | 30"],
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Q: How long does it take?\nA: Two weeks. We write.\nQ: What does it cost?\nA: 5 euros.",
+        "How long does it take?\n\nTwo weeks. We write.\n\nWhat does it cost?\n\n5 euros.",
+    ],
+)
+def test_a_question_stands_for_its_answer_up_to_the_next_question(text: str) -> None:
+    answers = [said for form, _, said in shown(text) if form == "answer"]
+    assert answers == [["Two weeks.", "We write."], ["5 euros."]]
+
+
+def test_a_line_that_says_nothing_is_a_heading() -> None:
+    found = shown("Opening hours\nWe open at nine.")
+    assert [form for form, *_ in found] == ["heading", "sentence"]
+
+
+@pytest.mark.parametrize(
+    ("text", "forms"),
+    [
+        ("3. Grant of Patent License. Each author grants one.", ["heading", "sentence"]),
+        ("2.1 Kündigung und Fristen.\n\nEs sind drei Monate.", ["heading", "sentence"]),
+        ("3. It is granted to You. Each author grants one.", ["sentence", "sentence"]),
+        ("1. Mount Everest.\n2. Monte Rosa.\n3. Mont Blanc.", ["sentence", "sentence", "sentence"]),
+        ("5. Conveying Modified Versions.", ["sentence"]),
+        ("2. Yes, it is.\nWe are sure.", ["sentence", "sentence"]),
+    ],
+)
+def test_a_numbered_title_is_a_heading_though_it_has_a_full_stop(
+    text: str, forms: list[str]
+) -> None:
+    assert [form for form, *_ in shown(text)] == forms
+
+
+def test_a_first_sentence_without_its_beginning_is_a_fragment() -> None:
+    found = shown("of the work in any country. You may sue.")
+    assert [form for form, *_ in found] == ["fragment", "sentence"]
+    assert [form for form, *_ in shown("nothing is torn here.")] == ["sentence"]
+
+
+def test_a_line_with_a_colon_brings_the_paragraph_it_leads_to() -> None:
+    text = "The proposal was defeated:\n\nFor 19 Against 97.\nAbstain 2.\n\nSignatures."
+    said = [said for _, _, said in shown(text)]
+    assert said[0] == ["The proposal was defeated:", "For 19 Against 97.", "Abstain 2."]
+    assert said[1] == ["For 19 Against 97."]
+    assert shown("He said: go. Then he left.")[0][2] == ["He said: go."]
+
+
+def test_a_line_without_end_is_divided_where_words_or_clauses_end() -> None:
+    pieces = [text for _, text, _ in shown("the mill, built in 1871; " * 400)]
+    assert len(pieces) > 5
+    assert all(len(piece) <= LONGEST and piece.endswith((";", ",")) for piece in pieces)
+
+
+@given(st.text(alphabet="ab A.?:|-1\n;。？", max_size=150))
+def test_units_are_in_order_apart_and_say_what_stands_in_the_text(text: str) -> None:
+    last = 0
+    for unit in units(text):
+        assert last <= unit.start < unit.end <= len(text)
+        assert unit.said
+        assert all(0 <= span.start < span.end <= len(text) for span in unit.said)
+        last = unit.end
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("piece", ["- a\n", "a | b\n", "a?\n", "a: ", "x", "a:\n", "|", "; "])
+def test_hostile_text_costs_no_more_than_its_length(piece: str) -> None:
+    units(piece * (20_000 // len(piece)))

@@ -1,0 +1,140 @@
+"""What is said before a chat model is asked."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from ragstone.answer.generate import Generate
+from ragstone.answer.pre_answer_gate import PreAnswerGate
+from ragstone.core.answer import Answer, Instructions
+from ragstone.core.events import Event, Token
+from ragstone.core.intent import Intent
+from ragstone.core.records import Collection
+from ragstone.core.turn import Ask, Passage, Plan, Turn
+from ragstone.engine.stage import Step
+from ragstone.models.scripted import Scripted
+from tests.engine.adapters import ran
+from tests.engine.samples import a_passage
+from tests.hashing import HashingEmbedder, OneEmbedder
+
+FAQS = (
+    "Q: How do I reset the lamp?\nA: Hold the button. Wait. See https://evil.example/x. "
+    "It blinks.\n\nQ: Is the lamp safe?\nA: Yes, it is."
+)
+PLAIN = a_passage(1, "The lighthouse of Ost was built in 1871 on a rock.")
+COLLECTION = Collection("default", "default", "hashing", "hashing/1", 32, "en")
+
+
+class Sure:
+    name = "extractive"
+
+    def __init__(self, likelihood: float) -> None:
+        self.asked: list[str] = []
+        self._likelihood = likelihood
+
+    async def likelihood(self, ask: Ask, passages: Any) -> float:
+        self.asked.append(ask.question)
+        return self._likelihood
+
+
+async def foreseen(
+    question: str,
+    *passages: Passage,
+    likelihood: float = 0.001,
+    options: Any = None,
+    **changes: Any,
+) -> tuple[Step, list[Event]]:
+    turn = Turn(
+        Ask(question),
+        question=question,
+        collection=COLLECTION,
+        passages=passages or (PLAIN,),
+        instructions=Instructions("Answer.", "There is none."),
+        **changes,
+    )
+    parts = {"answerable": Sure(likelihood), "embedders": OneEmbedder(HashingEmbedder())}
+    return await ran(PreAnswerGate(**(options or {})), turn, **parts)
+
+
+def answer(step: Step) -> Answer:
+    assert step.turn.answer
+    return step.turn.answer
+
+
+async def test_given_passages_that_surely_hold_nothing_then_it_is_refused_at_once() -> None:
+    step, events = await foreseen("How many teeth does the shark have?")
+    assert answer(step).refused
+    assert answer(step).confidence == 0.001
+    assert events == [Token("There is none.")]
+    model = Scripted()
+    done, _ = await ran(Generate(), step.turn, answerer=model)
+    assert (done.decision, model.asked) == ("skipped", [])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"likelihood": 0.4},
+        {"options": {"refuse_below": 0}},
+        {"intent": Intent("summary")},
+        {"intent": Intent("list")},
+        {"plan": Plan(strategy="sequential")},
+        {"grades": {"c": 8.0}},
+    ],
+)
+async def test_given_any_doubt_then_the_model_is_asked(changes: Any) -> None:
+    step, events = await foreseen("How many teeth does the shark have?", **changes)
+    assert step.turn.answer is None
+    assert events == []
+
+
+async def test_given_a_passage_that_is_alike_then_nothing_is_compared() -> None:
+    alike = replace(PLAIN, hit=replace(PLAIN.hit, similarity=0.6))
+    step, _ = await foreseen("How many teeth does the shark have?", alike)
+    assert step.turn.answer is None
+    assert step.reason == "a passage is alike"
+
+
+async def test_given_a_question_in_another_language_then_the_model_is_asked() -> None:
+    step, _ = await foreseen("Wie viele Zähne hat denn der große weiße Hai?")
+    assert step.turn.answer is None
+
+
+async def test_given_a_faq_that_asks_the_same_then_its_whole_answer_without_strange_links() -> None:
+    faq = a_passage(2, FAQS, kind="faq")
+    step, events = await foreseen("How do I reset the lamp?", PLAIN, faq, likelihood=0.9)
+    assert (
+        answer(step).text == "Hold the button. Wait. See `https://evil.example/x`. It blinks. [2]"
+    )
+    assert answer(step).model == "faq"
+    assert answer(step).finish == "stop"
+    assert events == [Token(answer(step).text)]
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "options"),
+    [
+        ("How do I repair the lamp?", "faq", {}),
+        ("How do I reset the lamp and the clock?", "faq", {}),
+        ("How do I reset the lamp?", "normal", {}),
+        ("How do I reset the lamp?", "faq", {"faq": False}),
+    ],
+)
+async def test_given_another_question_or_passage_then_the_model_is_asked(
+    question: str, kind: str, options: Any
+) -> None:
+    faq = a_passage(1, FAQS, kind=kind)
+    step, _ = await foreseen(question, faq, likelihood=0.9, options=options)
+    assert step.turn.answer is None
+
+
+async def test_given_held_answers_then_nothing_leaves_yet() -> None:
+    step, events = await foreseen("How many teeth does it have?", options={"holds": True})
+    assert answer(step).held
+    assert events == []
+
+
+async def test_given_no_chat_model_then_there_is_nothing_to_spare() -> None:
+    step, _ = await ran(PreAnswerGate(), Turn(Ask("When?"), question="When?", passages=(PLAIN,)))
+    assert step.turn.answer is None

@@ -1,0 +1,46 @@
+"""Watching folders for `ragstone ingest --watch`, on the real file system."""
+
+import asyncio
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+
+from ragstone.cli.watch import changes
+from ragstone.core.errors import InputError
+
+
+async def first_change(folder: Path, data: Path, file: Path) -> bool:
+    """Whether writing `file` is noticed within two seconds."""
+    async with aclosing(changes([str(folder)], data)) as bursts:
+        waiting = asyncio.ensure_future(anext(bursts))
+        await asyncio.sleep(0.3)
+        file.write_text("text", encoding="utf-8")
+        done, _ = await asyncio.wait([waiting], timeout=2)
+        waiting.cancel()
+        await asyncio.wait([waiting])
+        return bool(done)
+
+
+async def test_given_a_new_file_then_it_is_noticed(tmp_path: Path) -> None:
+    assert await first_change(tmp_path, tmp_path / "data", tmp_path / "new.txt")
+
+
+async def test_given_a_data_directory_inside_then_its_files_are_not_noticed(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "data").mkdir()
+    assert not await first_change(tmp_path, tmp_path / "data", tmp_path / "data" / "x.txt")
+
+
+async def test_given_a_data_directory_whose_name_begins_alike_then_files_are_noticed(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "data-sets"
+    folder.mkdir()
+    assert await first_change(folder, tmp_path / "data", folder / "new.txt")
+
+
+async def test_given_nothing_to_watch_then_a_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nothing at"):
+        await anext(changes([str(tmp_path / "absent")], tmp_path))

@@ -1,0 +1,85 @@
+"""What is about the conversation is answered from it, if the conversation supports it."""
+
+from typing import Any
+
+import pytest
+
+from ragstone.conversation.retrieval_gate import DOCUMENTS, RetrievalGate
+from ragstone.core.errors import ModelUnavailable
+from ragstone.core.events import Checked, Event, Token
+from ragstone.core.turn import Ask, Message, Turn
+from ragstone.engine.stage import Step
+from ragstone.verify.verdict import LocalChecker
+from tests.engine.adapters import ran
+from tests.engine.completer import Replies
+
+BEFORE = (
+    Message("user", "When was the lighthouse of Ost built?"),
+    Message("assistant", "The lighthouse of Ost was built in 1871. It is 34 metres high. [1]"),
+)
+
+
+async def needed(
+    question: str, *replies: str | Exception, history: Any = BEFORE, **options: Any
+) -> tuple[Step, list[Event], Replies]:
+    model = Replies(*replies or ("unused",))
+    turn = Turn(Ask(question, history=history), question=question)
+    step, events = await ran(
+        RetrievalGate(**options), turn, completer=model, checker=LocalChecker()
+    )
+    return step, events, model
+
+
+async def test_given_a_request_about_the_conversation_then_it_is_answered_from_it() -> None:
+    said = "The lighthouse of Ost was built in 1871. [1]"
+    step, events, model = await needed("Put that in one sentence.", said)
+    assert step.leaves
+    assert step.decision == "the conversation"
+    assert step.turn.answer
+    assert step.turn.answer.text == "The lighthouse of Ost was built in 1871."
+    assert step.turn.answer.is_grounded
+    assert [type(one) for one in events] == [Checked, Token]
+    assert all(one.citation is None for one in step.turn.verdicts)
+    assert step.turn.usage.calls == len(model.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "The lighthouse of Ost was built in 1912 by the French navy.",
+        DOCUMENTS,
+        "",
+        "Paris.",
+        ModelUnavailable("It is down."),
+    ],
+)
+async def test_given_an_answer_that_was_not_said_before_then_documents_are_searched(
+    reply: str | Exception,
+) -> None:
+    step, events, _ = await needed("Repeat that.", reply)
+    assert not step.leaves
+    assert step.turn.answer is None
+    assert events == []
+
+
+async def test_given_a_question_of_fact_then_the_model_is_not_even_asked() -> None:
+    step, _, model = await needed("How high is the lighthouse of Kap?")
+    assert (step.decision, model.asked) == ("documents", [])
+
+
+async def test_given_the_model_may_say_so_then_it_decides_and_is_checked_all_the_same() -> None:
+    free, right = '{"documents": false}', "You asked when the lighthouse of Ost was built."
+    question = "Which lighthouse was I asking about again?"
+    step, _, _ = await needed(question, free, right, asks_model=True)
+    assert step.leaves
+    step, _, _ = await needed(question, free, "Paris is the capital of France.", asks_model=True)
+    assert not step.leaves
+    for reply in ('{"documents": true}', "maybe", "{}"):
+        step, _, model = await needed(question, reply, asks_model=True)
+        assert (step.leaves, len(model.asked)) == (False, 1)
+
+
+@pytest.mark.parametrize("options", [{"history": ()}, {"answers": False}])
+async def test_given_nothing_said_before_or_a_search_then_documents(options: Any) -> None:
+    step, _, model = await needed("Repeat that.", "x", **options)
+    assert (step.leaves, model.asked) == (False, [])

@@ -1,0 +1,210 @@
+"""`ragstone serve` as a process: its file, its signals, its refusals."""
+
+import http.client
+import json
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx2
+import pytest
+
+from ragstone.service.remote import find_server
+from tests.e2e.processes import environment
+
+ROOT = Path(__file__).parents[3]
+BODY = {"model": "ragstone", "messages": [{"role": "user", "content": "slow"}], "stream": True}
+
+
+def ragstone(data: Path, *arguments: str) -> list[str]:
+    return [sys.executable, "-m", "tests.fake_ragstone", "--data", str(data), *arguments]
+
+
+def run(data: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = ragstone(data, *arguments)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    command = ragstone(tmp_path, "serve", "--port", "0")
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stdout
+        line = process.stdout.readline()
+        assert line.startswith("Ragstone is ready at http://127.0.0.1:"), line
+        yield process
+        process.kill()
+
+
+def test_the_server_file(tmp_path: Path, server: subprocess.Popen[str]) -> None:
+    file = tmp_path / "server.json"
+    content = json.loads(file.read_text())
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert content["pid"] == server.pid
+    assert find_server(tmp_path) == (content["url"], content["token"])
+    assert httpx2.get(content["url"] + "/ready").status_code == 200
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_stop_it_after_running_answers(
+    tmp_path: Path, server: subprocess.Popen[str], number: signal.Signals
+) -> None:
+    url = json.loads((tmp_path / "server.json").read_text())["url"]
+    with httpx2.stream("POST", url + "/v1/chat/completions", json=BODY) as response:
+        received = next(pieces := response.iter_text())
+        server.send_signal(number)
+        received += "".join(pieces)
+    assert received.rstrip().endswith("[DONE]")
+    assert server.wait(timeout=20) == 0
+    assert server.stdout
+    assert server.stdout.read() == "closed\n"
+    assert not (tmp_path / "server.json").exists()
+
+
+def test_commands_go_through_the_server(tmp_path: Path, server: subprocess.Popen[str]) -> None:
+    asked = run(tmp_path, "ask", "q")
+    assert asked.returncode == 0
+    assert asked.stdout.startswith("The answer is 42 [1].")
+    assert "closed" not in asked.stdout
+    assert "http://127.0.0.1" in run(tmp_path, "status").stdout
+
+
+def test_a_second_server_is_refused(tmp_path: Path, server: subprocess.Popen[str]) -> None:
+    second = run(tmp_path, "serve", "--port", "0")
+    assert second.returncode == 1
+    assert second.stderr.startswith("ragstone: A server at http://127.0.0.1:")
+    assert second.stderr.count("\n") == 1
+
+
+def test_a_killed_servers_file_is_ignored(tmp_path: Path, server: subprocess.Popen[str]) -> None:
+    server.kill()
+    server.wait()
+    assert (tmp_path / "server.json").exists()
+    assert run(tmp_path, "ask", "q").stdout.endswith("closed\n")
+
+
+def test_only_this_machine(tmp_path: Path) -> None:
+    refused = run(tmp_path, "serve", "--host", "0.0.0.0")
+    assert refused.returncode == 1
+    assert "credentials" in refused.stderr
+    assert refused.stderr.count("\n") == 1
+
+
+def test_a_port_in_use(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        refused = run(tmp_path, "serve", "--port", port)
+    assert refused.returncode == 1
+    assert f"port {port}" in refused.stderr
+    assert refused.stderr.count("\n") == 1
+
+
+def as_a_terminal_starts_it() -> None:
+    """Whatever the tests' own process has been told about signals is inherited otherwise."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def test_an_interrupted_command(tmp_path: Path) -> None:
+    command = ragstone(tmp_path, "ask", "endless")
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=pipe, stderr=pipe, preexec_fn=as_a_terminal_starts_it
+    ) as process:
+        assert process.stdout
+        process.stdout.read(1000)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert errors == b"A note.\nragstone: stopped.\n"
+
+
+def test_a_reader_that_leaves(tmp_path: Path) -> None:
+    command = ragstone(tmp_path, "ask", "endless")
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=pipe) as process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.read(1000)
+        process.stdout.close()
+        assert process.wait(timeout=20) == 1
+        assert process.stderr.read() == b"A note.\n"
+
+
+@pytest.mark.usefixtures("server")
+def test_given_one_connection_then_no_answer_on_it_waits(tmp_path: Path) -> None:
+    url = json.loads((tmp_path / "server.json").read_text())["url"]
+    connection = http.client.HTTPConnection(urlsplit(url).netloc)
+    times = []
+    for _ in range(20):
+        started = time.perf_counter()
+        connection.request("GET", "/health")
+        connection.getresponse().read()
+        times.append(time.perf_counter() - started)
+    connection.close()
+    assert min(times[1:]) < 0.03  # Nagle and delayed acknowledgements would be 0.04.
+
+
+def served(data: Path, *arguments: str, **variables: str) -> subprocess.Popen[str]:
+    command = ragstone(data, "serve", "--port", "0", *arguments)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        command, cwd=ROOT, stdout=pipe, stderr=pipe, text=True, env=environment(data, **variables)
+    )
+
+
+def test_given_credentials_then_it_listens_for_others_and_the_command_line_goes_on(
+    tmp_path: Path,
+) -> None:
+    secret = {"AUTH__PROXY_SECRET": "s3", "SERVER__ALLOWED_HOSTS": "docs.example.com"}
+    with served(tmp_path, "--host", "0.0.0.0", **secret) as process:
+        try:
+            assert process.stdout
+            line = process.stdout.readline()
+            assert line.startswith("Ragstone is ready at http://127.0.0.1:")
+            url = json.loads((tmp_path / "server.json").read_text())["url"]
+            assert httpx2.get(url + "/v1/models").status_code == 401
+            made = run(tmp_path, "keys", "create", "n", "--json")
+            key = json.loads(made.stdout)["secret"]
+            allowed = httpx2.get(url + "/v1/models", headers={"x-api-key": key})
+            assert allowed.status_code == 200
+            assert run(tmp_path, "ask", "q").stdout.startswith("The answer is 42")
+            listed = json.loads(run(tmp_path, "keys", "list", "--json").stdout)["keys"]
+            assert run(tmp_path, "keys", "revoke", listed[0]["id"]).returncode == 0
+            gone = httpx2.get(url + "/v1/models", headers={"x-api-key": key})
+            assert gone.status_code == 401
+        finally:
+            process.terminate()
+            assert process.wait(timeout=30) == 0
+
+
+def test_given_credentials_that_are_not_required_then_it_does_not_listen_for_others(
+    tmp_path: Path,
+) -> None:
+    settings = {"AUTH__REQUIRED": "false", "AUTH__PROXY_SECRET": "s3"}
+    with served(tmp_path, "--host", "0.0.0.0", **settings) as process:
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "AUTH__REQUIRED" in errors
+
+
+def test_given_a_grace_period_then_a_longer_stream_is_cut(tmp_path: Path) -> None:
+    with served(tmp_path, SERVER__GRACE_SECONDS="1") as process:
+        assert process.stdout
+        process.stdout.readline()
+        url = json.loads((tmp_path / "server.json").read_text())["url"]
+        body = {**BODY, "messages": [{"role": "user", "content": "endless"}]}
+        with httpx2.stream("POST", url + "/v1/chat/completions", json=body) as response:
+            pieces = response.iter_bytes()
+            next(pieces)
+            process.terminate()
+            started = time.monotonic()
+            assert process.wait(timeout=20) == 0
+            assert time.monotonic() - started < 10

@@ -1,0 +1,108 @@
+"""Several processes at one address: when they may be, and that they come again when they die."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from ragstone.core.errors import ConfigError
+from ragstone.http.server import workers
+from ragstone.settings import IndexSettings, ServerSettings, Settings, StateSettings
+from tests.e2e.processes import RAGSTONE, environment
+
+ROOT = Path(__file__).parents[3]
+SERVERS = {
+    "SERVER__WORKERS": "2",
+    "INDEX__URL": "http://127.0.0.1:9",
+    "STATE__URL": "postgresql://127.0.0.1:9/x",
+}
+
+
+@pytest.mark.parametrize(
+    ("index", "state", "named"),
+    [("", "", "INDEX__URL"), ("http://x", "", "STATE__URL"), ("", "postgresql://x", "INDEX__URL")],
+)
+def test_given_a_store_that_only_one_process_can_hold_then_the_setting_is_named(
+    index: str, state: str, named: str
+) -> None:
+    settings = Settings(
+        server=ServerSettings(workers=2),
+        index=IndexSettings(url=index),
+        state=StateSettings(url=state),
+    )
+    with pytest.raises(ConfigError, match=named):
+        workers.check(settings)
+
+
+def test_given_one_process_then_every_store_will_do() -> None:
+    workers.check(Settings())
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    command = [sys.executable, "-m", "tests.fake_ragstone", "serve", "--port", "0"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=pipe, stderr=pipe, text=True, env=environment(tmp_path, **SERVERS)
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline().startswith("Ragstone is ready")
+        yield process, json.loads((tmp_path / "server.json").read_text())["url"]
+        process.kill()
+
+
+def children(process: int) -> list[int]:
+    """The processes that answer; multiprocessing has one more that only counts resources."""
+    found = []
+    for one in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(one.read_text().rsplit(")", 1)[1].split()[1])
+            command = (one.parent / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if parent == process and b"spawn_main" in command:
+            found.append(int(one.parent.name))
+    return found
+
+
+def test_given_two_processes_then_both_answer_and_one_that_dies_comes_again(
+    server: tuple[subprocess.Popen[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process, url = server
+    first = children(process.pid)
+    assert len(first) == 2
+    for _ in range(20):
+        assert httpx2.get(url + "/health").status_code == 200
+    os.kill(first[0], signal.SIGKILL)
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and len(set(children(process.pid)) - {first[0]}) < 2:
+        time.sleep(0.1)
+    assert len(set(children(process.pid)) - {first[0]}) == 2
+    assert httpx2.get(url + "/health").status_code == 200
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=30) == 0
+    assert not any(Path(f"/proc/{one}").exists() for one in first)
+
+
+def test_given_a_process_that_cannot_start_then_the_server_says_why_and_ends(
+    tmp_path: Path,
+) -> None:
+    command = [RAGSTONE, "serve", "--port", "0"]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=environment(tmp_path, **{**SERVERS, "INDEX__URL": "ftp://127.0.0.1"}),
+    )
+    assert done.returncode == 1
+    assert "Check STATE__URL" in done.stderr
+    assert "Traceback" not in done.stderr

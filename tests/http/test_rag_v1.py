@@ -1,0 +1,264 @@
+"""The RAG engine's dialect, by the VoiceHelper document: golden transcripts, bounds, leaving."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from httpx_sse import aconnect_sse
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragstone.answer.source_markers import SpeltOut, spelt_out
+from ragstone.core.caller import LOCAL, Caller
+from ragstone.core.errors import Forbidden, UnknownCollection
+from ragstone.core.tool import Tool
+from ragstone.core.turn import Principal
+from ragstone.http.app import create_app
+from ragstone.http.dialects.rag_v1.requests import QueryRequest, RagRequest
+from ragstone.http.dialects.rag_v1.routes import AT_ONCE
+from ragstone.settings import DialectSettings, Settings
+from tests.fake_service import FakeService
+from tests.http.transcripts import replayed, transcripts
+from tests.http_server import running
+
+BASE = "/api/v1/rag"
+
+
+@pytest.fixture(scope="module")
+def service() -> FakeService:
+    return FakeService()
+
+
+@pytest.fixture(scope="module")
+def url(service: FakeService) -> Iterator[str]:
+    with running(create_app(service, Settings(), "token")) as address:
+        yield address
+
+
+@pytest.fixture
+async def http(url: str) -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(base_url=url + BASE, trust_env=False, timeout=20) as client:
+        yield client
+
+
+@pytest.mark.parametrize("file", transcripts("rag_v1"), ids=lambda file: file.stem)
+def test_transcript(url: str, file: Path) -> None:
+    replayed(url, file)
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/generate", {}),
+        ("/generate", {"query": "x" * 5001}),
+        ("/generate", {"query": "  \n "}),
+        ("/generate", {"query": 7}),
+        ("/generate", {"query": None}),
+        ("/generate", {"query": "q", "top_k": 0}),
+        ("/generate", {"query": "q", "top_k": 51}),
+        ("/generate", {"query": "q", "top_k": "10"}),
+        ("/generate", {"query": "q", "rewrite_method": 1}),
+        ("/generate", {"query": "q", "stream": "perhaps"}),
+        ("/generate", {"query": "q", "functions": [{"name": "no name!"}]}),
+        ("/generate", {"query": "q", "functions": [{"name": "f", "parameters": []}]}),
+        ("/generate/stream", {"query": "x" * 5001}),
+        ("/generate", {"query": "q", "functions": [{"name": "f"}], "function_call": "g"}),
+        ("/generate/stream", {"query": "q", "functions": [{"name": "f"}]}),
+        ("/batch", {"queries": []}),
+        ("/batch", {"queries": ["q"] * 51}),
+        ("/batch", {"queries": "q"}),
+        ("/batch", {"queries": ["q"], "top_k": 51}),
+        ("/query", {"query": "x" * 2001}),
+        ("/query", {"query": "q", "conversation_id": ""}),
+        ("/query", {"query": "q", "conversation_id": "x" * 65}),
+        ("/query", {"query": "q", "tenant_id": "x" * 65}),
+        ("/query", {"query": "q", "mode": "magic"}),
+        ("/query", {"query": "q", "top_k": 0}),
+        ("/query", {"query": "q", "top_k": 21}),
+        ("/query", {"query": "q", "temperature": -0.1}),
+        ("/query", {"query": "q", "temperature": 2.1}),
+        ("/query-stream", {"query": "q", "mode": None}),
+    ],
+)
+async def test_given_what_is_out_of_bounds_then_422_with_details(
+    http: httpx.AsyncClient, path: str, body: dict[str, Any]
+) -> None:
+    response = await http.post(path, json=body)
+    assert response.status_code == 422
+    assert response.json()["detail"]
+    assert response.json()["error"]["code"] == "invalid_request"
+
+
+@pytest.mark.parametrize("path", ["/generate", "/generate/stream", "/batch", "/query-stream"])
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"{", "application/json"),
+        (b"[]", "application/json"),
+        (b'{"query":"q"}', "text/plain"),
+        (b"", "application/json"),
+        (b"\xff\xfe", "application/json"),
+        (b'{"query":' + b"[" * 3000, "application/json"),
+    ],
+)
+async def test_given_no_json_object_then_422(
+    http: httpx.AsyncClient, path: str, content: bytes, kind: str
+) -> None:
+    response = await http.post(path, content=content, headers={"content-type": kind})
+    assert response.status_code == 422, response.text
+
+
+async def test_given_the_longest_query_and_the_edges_then_it_is_answered(
+    http: httpx.AsyncClient,
+) -> None:
+    for body in ({"query": "x" * 5000, "top_k": 50}, {"query": "\ud800 x", "top_k": 1}):
+        sent = json.dumps(body).encode()
+        headers = {"content-type": "application/json"}
+        assert (await http.post("/generate", content=sent, headers=headers)).status_code == 200
+    body = {"query": "x" * 2000, "conversation_id": "c" * 64, "top_k": 20, "temperature": 2}
+    assert (await http.post("/query", json=body)).status_code == 200
+
+
+async def test_given_a_busy_service_then_when_to_come_back(http: httpx.AsyncClient) -> None:
+    response = await http.post("/generate", json={"query": "too many"})
+    assert (response.status_code, response.headers["retry-after"]) == (503, "7")
+
+
+async def test_given_a_failing_part_then_health_says_which(
+    http: httpx.AsyncClient, service: FakeService
+) -> None:
+    before, service.health = service.health, {"index": "It is gone.", "models": "ok"}
+    response = await http.get("/health")
+    service.health = before
+    assert response.status_code == 503
+    assert response.json()["status"] == "unhealthy"
+    assert response.json()["checks"]["index"] == "It is gone."
+
+
+async def test_given_fifty_queries_then_all_in_order_and_some_at_a_time(
+    http: httpx.AsyncClient, service: FakeService
+) -> None:
+    queries = [f"number {n}" for n in range(50)]
+    queries[7] = "bug"
+    queries[8] = "broken"
+    results = (await http.post("/batch", json={"queries": queries})).json()["results"]
+    assert [result["query"] for result in results] == queries
+    failed = [result["query"] for result in results if "error" in result]
+    assert failed == ["bug", "broken"]
+    assert "secret" not in json.dumps(results)
+    assert AT_ONCE < 50
+
+
+@pytest.mark.parametrize("path", ["/generate/stream", "/query-stream"])
+async def test_given_a_client_that_leaves_a_stream_then_the_answer_ends(
+    http: httpx.AsyncClient, service: FakeService, path: str
+) -> None:
+    service.closed.clear()
+    async with aconnect_sse(http, "POST", path, json={"query": "endless"}) as source:
+        async for _ in source.aiter_sse():
+            break
+    await _until(lambda: service.closed == ["endless"])
+
+
+async def test_given_a_client_that_leaves_a_batch_then_every_query_ends(
+    http: httpx.AsyncClient, service: FakeService
+) -> None:
+    service.closed.clear()
+    body = {"queries": ["silent"] * 3}
+    with pytest.raises(httpx.ReadTimeout):
+        await http.post("/batch", json=body, timeout=2)
+    await _until(lambda: service.closed == ["silent"] * 3)
+
+
+async def test_given_a_plain_reader_then_the_lines_are_those_of_the_document(
+    http: httpx.AsyncClient,
+) -> None:
+    async with http.stream("POST", "/query-stream", json={"query": "q"}) as response:
+        text = (await response.aread()).decode("ascii")
+    lines = text.split("\n\n")
+    assert lines.pop() == ""
+    assert lines.pop() == "data: [DONE]"
+    assert all(line.startswith('data: {"type":') for line in lines)
+
+
+def test_given_a_request_then_what_is_asked() -> None:
+    ask = RagRequest(query="q").ask(LOCAL, "id")
+    assert (ask.top_k, ask.wanted.rewrite, ask.collection) == (10, "multi", "default")
+    assert RagRequest(query="q", rewrite_method="hyde").ask(LOCAL, "").wanted.rewrite == "hyde"
+    streamed = RagRequest(query="q").ask(LOCAL, "", streamed=True)
+    assert streamed.wanted.rewrite == "none"
+    named = RagRequest(query="q", rewrite_method="multi").ask(LOCAL, "", streamed=True)
+    assert named.wanted.rewrite == "multi"
+
+
+def test_given_an_unknown_method_then_none_and_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    ask = RagRequest(query="q", rewrite_method="step-back").ask(LOCAL, "id")
+    assert ask.wanted.rewrite == "none"
+    assert "step-back" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("mode", "rewrite"), [("simple", None), ("advanced", "multi"), ("precise", None)]
+)
+def test_given_a_mode_then_how_it_is_answered(mode: Any, rewrite: str | None) -> None:
+    ask = QueryRequest(query="q", mode=mode, conversation_id="room 1").ask(LOCAL, "id")
+    assert (ask.mode, ask.wanted.rewrite, ask.room) == (mode, rewrite, "room 1")
+    assert (ask.temperature, ask.top_k) == (0.7, 5)
+
+
+def test_given_a_credential_then_the_body_never_widens_it() -> None:
+    caller = Caller(Principal("acme", "ann"), "reader", ("handbook",), "k1")
+    with pytest.raises(Forbidden):
+        RagRequest(query="q", tenant_id="other", collection="handbook").ask(caller, "")
+    with pytest.raises(UnknownCollection):
+        RagRequest(query="q").ask(caller, "")
+    ask = QueryRequest(query="q", tenant_id="acme", collection="handbook").ask(caller, "")
+    assert ask.principal == caller.principal
+
+
+async def test_given_functions_then_the_model_is_offered_them(
+    http: httpx.AsyncClient, service: FakeService
+) -> None:
+    body = {"query": "q", "functions": [{"name": "f"}], "function_call": {"name": "f"}}
+    assert (await http.post("/generate", json=body)).status_code == 200
+    asked = service.asked[-1]
+    assert asked.tools == (Tool("f", "", {"type": "object", "properties": {}}),)
+    assert asked.tool_choice == "f"
+
+
+async def test_given_the_dialect_is_off_then_it_is_not_there() -> None:
+    settings = Settings(dialects=DialectSettings(rag_v1=False))
+    transport = httpx.ASGITransport(create_app(FakeService(), settings, "token"))
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        assert (await client.get(f"{BASE}/health")).status_code == 404
+
+
+async def test_given_an_unknown_collection_then_404_only_if_it_was_named(
+    http: httpx.AsyncClient,
+) -> None:
+    missing = await http.post("/generate", json={"query": "q", "collection": "nowhere"})
+    assert missing.status_code == 404
+    assert missing.json()["error"]["code"] == "unknown_collection"
+
+
+@given(st.lists(st.text("[]0123 x", max_size=5)))
+def test_given_a_text_in_pieces_then_its_markers_as_in_one(pieces: list[str]) -> None:
+    markers = SpeltOut()
+    said = "".join([*(markers.feed(piece) for piece in pieces), markers.end()])
+    assert said == spelt_out("".join(pieces))
+
+
+def test_markers_are_spelt_out() -> None:
+    assert spelt_out("a [1][12], b[0] [1234]") == "a [Source 1][Source 12], b[0] [1234]"
+
+
+async def _until(holds: Any) -> None:
+    for _ in range(100):
+        if holds():
+            return
+        await asyncio.sleep(0.05)
+    raise AssertionError("it did not happen")

@@ -1,0 +1,209 @@
+"""The retrieval service: the shapes of both documents, and their clients against it."""
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import httpx2
+import pytest
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from ragstone.core.errors import IndexUnavailable, UnknownCollection
+from ragstone.core.events import Note
+from ragstone.core.filters import And, AnyOf, Or, Range, eq
+from ragstone.core.turn import Ask, Plan, Principal, Turn
+from ragstone.http.app import create_app
+from ragstone.http.dialects.retrieval import RetrieveRequest, SearchRerankRequest
+from ragstone.index.external_retriever import ExternalRetriever, KnowledgeBase, RetrievalService
+from ragstone.retrieve.retrieve import Retrieve
+from ragstone.settings import IndexSettings, Settings
+from tests.engine.adapters import a_kit, ran
+from tests.fake_service import HITS, FakeService
+from tests.http_server import running
+
+
+@pytest.fixture
+def service() -> FakeService:
+    return FakeService()
+
+
+@pytest.fixture
+async def http(service: FakeService) -> AsyncIterator[httpx2.AsyncClient]:
+    transport = httpx2.ASGITransport(create_app(service, Settings(), "secret-token"))
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        yield client
+
+
+@pytest.mark.parametrize("path", ["retrieve", "hybrid_search"])
+async def test_given_a_query_then_documents_with_content_score_and_metadata(
+    http: httpx2.AsyncClient, path: str
+) -> None:
+    body = {"query": "What is the answer?", "top_k": 1, "mode": "hybrid", "rerank": True}
+    response = await http.post(f"/api/v1/retrieval/{path}", json=body)
+    assert response.status_code == 200
+    [document] = response.json()["documents"]
+    assert document["chunk_id"] == "c1"
+    assert document["content"] == HITS[0].chunk.text
+    assert document["score"] == 0.9
+    assert document["metadata"]["filename"] == "1.md"
+    assert document["metadata"]["author"] == "Ünïcode"
+
+
+async def test_given_a_knowledge_base_search_then_the_list_that_chat_core_reads(
+    http: httpx2.AsyncClient,
+) -> None:
+    body = {
+        "collection_name": "default",
+        "query": "q",
+        "use_paragraph": True,
+        "metadata_filter_key": "class",
+        "match_values": ["Law"],
+        "top_k": 1,
+    }
+    response = await http.post("/api/v1/document/search_rerank", json=body)
+    assert response.json() == [
+        {
+            "p_id": "c1",
+            "context": HITS[0].chunk.text,
+            "score": 0.9,
+            "metadatas": {"author": "Ünïcode", "file_name": "1.md", "paragraph_type": "normal"},
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("filters", "where"),
+    [
+        ({"author": "Ann"}, AnyOf("metadata.author", ("Ann",))),
+        ({"year": [1, 2]}, AnyOf("metadata.year", (1, 2))),
+        ({"document_id": "d1"}, eq("document_id", "d1")),
+        ({"folder": "/a"}, Or((Or((eq("path", "/a"), eq("folders", "/a"))),))),
+        ({"modified_after": 5}, Range("modified", 5.0, None)),
+        ({"modified_before": "1970-01-02"}, Range("modified", None, 86400.0)),
+    ],
+)
+def test_given_filters_then_the_index_gets_them(filters: dict[str, Any], where: Any) -> None:
+    asked = RetrieveRequest(query="q", filters=filters).ask()
+    assert asked.where == And((where,))
+
+
+def test_given_a_tenant_then_it_only_narrows_and_the_mode_is_ours() -> None:
+    ask = RetrieveRequest(query="q", tenant_id="other", mode="vector", rerank=False).ask()
+    assert ask.principal == Principal()
+    assert ask.where == And((eq("tenant", "other"),))
+    assert (ask.strategy, ask.wanted.rerank) == ("dense", False)
+    kdb = SearchRerankRequest(
+        collection_name="c", query="q", metadata_filter_key="class", match_values=["Law"]
+    ).ask()
+    assert (kdb.collection, kdb.top_k, kdb.where) == ("c", 100, AnyOf("metadata.class", ("Law",)))
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        ("retrieval/retrieve", {}, 422),
+        ("retrieval/retrieve", {"query": ""}, 422),
+        ("retrieval/retrieve", {"query": "q", "top_k": 0}, 422),
+        ("retrieval/retrieve", {"query": "q", "top_k": 10**9}, 422),
+        ("retrieval/retrieve", {"query": "q", "mode": "magic"}, 422),
+        ("retrieval/retrieve", {"query": "q", "filters": {"modified_after": "soon"}}, 400),
+        ("retrieval/retrieve", {"query": "q", "filters": {"a": {"b": 1}}}, 422),
+        ("retrieval/retrieve", {"query": "q", "collection": "nowhere"}, 404),
+        ("document/search_rerank", {"query": "q"}, 422),
+        ("document/search_rerank", {"collection_name": "nowhere", "query": "q"}, 404),
+    ],
+)
+async def test_given_bad_input_then_a_clear_error(
+    http: httpx2.AsyncClient, path: str, body: dict[str, Any], status: int
+) -> None:
+    response = await http.post(f"/api/v1/{path}", json=body)
+    assert response.status_code == status
+    assert response.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("scheme", ["retrieval", "kdb"])
+async def test_given_another_ragstone_then_its_passages_come_over_http(
+    service: FakeService, scheme: str
+) -> None:
+    with running(create_app(service, Settings(), "secret-token")) as url:
+        client = a_client(scheme, url)
+        hits = await client.search(Ask("q"), Plan(top_k=2))
+        assert [hit.chunk.text for hit in hits] == [hit.chunk.text for hit in HITS]
+        assert [hit.score for hit in hits] == [0.9, 0.5]
+        assert hits[0].chunk.path.endswith("1.md")
+        assert await client.search(Ask("q", collection="nowhere"), Plan()) == []
+        await client.aclose()
+
+
+def a_client(scheme: str, url: str, **changes: Any) -> ExternalRetriever:
+    if scheme == "retrieval":
+        where = f"retrieval+{url}/api/v1/retrieval"
+        return ExternalRetriever(IndexSettings(url=where, **changes), RetrievalService())
+    return ExternalRetriever(IndexSettings(url=f"kdb+{url}", **changes), KnowledgeBase())
+
+
+def answering(response: Callable[[], Response]) -> Starlette:
+    async def any_path(request: Any) -> Response:
+        return response()
+
+    return Starlette(routes=[Route("/{path:path}", any_path, methods=["POST"])])
+
+
+@pytest.mark.parametrize("scheme", ["retrieval", "kdb"])
+@pytest.mark.parametrize(
+    "response",
+    [
+        Response("<html>"),
+        Response("no", 500),
+        JSONResponse({"documents": "x"}),
+        JSONResponse([1]),
+        JSONResponse([{"p_id": 1}]),
+        JSONResponse({"documents": [{"chunk_id": "c", "content": "x", "score": None}]}),
+    ],
+)
+async def test_given_a_service_that_answers_nonsense_then_a_clear_error(
+    scheme: str, response: Response
+) -> None:
+    with running(answering(lambda: response)) as url:
+        client = a_client(scheme, url)
+        with pytest.raises(IndexUnavailable, match="retrieval service at 127"):
+            await client.search(Ask("q"), Plan())
+        await client.aclose()
+
+
+async def test_given_a_service_that_is_down_then_the_local_index_is_asked_and_it_says_so() -> None:
+    class Empty:
+        async def collection(self, tenant: str, name: str) -> None:
+            return None
+
+    client = a_client("kdb", "http://127.0.0.1:9")
+    said: list[Any] = []
+
+    async def emit(event: Any) -> None:
+        said.append(event)
+
+    turn = Turn(Ask("q"), queries=("q",))
+    with pytest.raises(UnknownCollection):
+        await Retrieve().run(turn, a_kit(external_retriever=client, catalog=Empty()), emit)
+    assert "local index" in said[0].text
+    await client.aclose()
+
+
+async def test_given_passages_from_elsewhere_then_they_go_on_as_they_came() -> None:
+    with running(create_app(FakeService(), Settings(), "t")) as url:
+        client = a_client("kdb", url)
+        step, events = await ran(
+            Retrieve(), Turn(Ask("q"), queries=("q",)), external_retriever=client
+        )
+        await client.aclose()
+    assert [s.chunk_id for s in step.turn.lists[0].found] == ["c1", "c2"]
+    assert not [event for event in events if isinstance(event, Note)]
+
+
+async def test_given_a_forbidden_query_then_an_error_and_not_an_empty_list(
+    http: httpx2.AsyncClient,
+) -> None:
+    response = await http.post("/api/v1/retrieval/retrieve", json={"query": "forbidden"})
+    assert response.status_code == 403
+    assert response.json()["error"]["code"] == "question_blocked"

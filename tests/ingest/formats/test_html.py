@@ -1,0 +1,104 @@
+"""Reading HTML pages."""
+
+from pathlib import Path
+
+import pytest
+
+from ragstone.core.errors import EmptyDocument
+from ragstone.ingest.document import Block
+from ragstone.ingest.parse import parse
+from ragstone.settings import IngestSettings
+
+SETTINGS = IngestSettings()
+PAGE = """<!DOCTYPE html><html lang="en"><head><title>Leave &amp; travel - Example</title>
+<script>alert("SCRIPT")</script><style>p { color: red }</style></head><body>
+<nav><a href="/">Home</a> <a href="/x">Products</a></nav>
+<main><h1>Leave policy</h1>
+<p>Employees get <b>30 days</b> of leave per year, which is more than the law asks&nbsp;for.</p>
+<h2>Details</h2><ul><li>one item</li><li>two items</li></ul>
+<table><tr><th>Name</th><th>Days</th></tr><tr><td>Ann</td><td>30</td></tr></table>
+<pre>x = 1
+y = 2</pre>
+<p>After the table there is another paragraph, with <a href="http://x">a link</a> inside.</p>
+</main><footer>Imprint and privacy</footer></body></html>"""
+
+
+def write(tmp_path: Path, source: str) -> Path:
+    path = tmp_path / "a.html"
+    path.write_text(source)
+    return path
+
+
+def test_given_a_page_when_read_then_its_main_text_and_structure_are_kept(tmp_path: Path) -> None:
+    parsed = parse(write(tmp_path, PAGE), SETTINGS)
+    assert parsed.title == "Leave & travel - Example"
+    assert (parsed.media_type, parsed.metadata) == ("text/html", {"language": "en"})
+    assert list(parsed.blocks) == [
+        Block("Leave policy", "heading", 1),
+        Block("Employees get 30 days of leave per year, which is more than the law asks for."),
+        Block("Details", "heading", 2),
+        Block("- one item\n- two items", "list"),
+        Block("Name | Days\nAnn | 30", "table"),
+        Block("x = 1\ny = 2", "code"),
+        Block("After the table there is another paragraph, with a link inside."),
+    ]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "<p>Short.</p>",
+        "Just text",
+        "<div>Short.<br>Text</div>",
+        "<div><div><span>Short.</span></div></div><table><tr><td>Cell</td></tr></table>",
+        "<h1>Only a heading</h1>",
+        "<ul><li>Item <ul><li>Inner</li></ul></li></ul>",
+        "<p>unclosed <b>tags <div>everywhere",
+    ],
+)
+def test_given_a_page_without_an_article_when_read_then_all_visible_text_is_there(
+    tmp_path: Path, source: str
+) -> None:
+    text = " ".join(b.text for b in parse(write(tmp_path, source), SETTINGS).blocks)
+    for word in ("Short.", "Text", "text", "Cell", "heading", "Item", "Inner", "everywhere"):
+        assert (word in text) == (word in source)
+
+
+def test_given_an_article_that_nothing_marks_when_read_then_the_menu_is_left_out(
+    tmp_path: Path,
+) -> None:
+    menu = "".join(f'<li><a href="/{n}">Menu entry {n}</a></li>' for n in range(30))
+    prose = "".join(f"<p>{'This sentence tells of a policy. ' * 8} ({n})</p>" for n in range(8))
+    source = f'<body><div class="menu"><ul>{menu}</ul></div><div><h2>Rules</h2>{prose}</div></body>'
+    text = " ".join(b.text for b in parse(write(tmp_path, source), SETTINGS).blocks)
+    assert "(0)" in text
+    assert "(7)" in text
+    assert "Menu entry 7" not in text
+
+
+def test_given_scripts_when_read_then_they_are_no_text(tmp_path: Path) -> None:
+    text = " ".join(b.text for b in parse(write(tmp_path, PAGE), SETTINGS).blocks)
+    assert "SCRIPT" not in text
+    assert "color" not in text
+
+
+def test_given_an_external_entity_when_read_then_no_other_file_is_opened(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("TOPSECRET")
+    source = f'<!DOCTYPE html [<!ENTITY x SYSTEM "{secret.as_uri()}">]><p>Hello &x; there</p>'
+    text = " ".join(b.text for b in parse(write(tmp_path, source), SETTINGS).blocks)
+    assert "Hello" in text
+    assert "TOPSECRET" not in text
+
+
+def test_given_only_scripts_when_read_then_it_is_empty(tmp_path: Path) -> None:
+    with pytest.raises(EmptyDocument):
+        parse(write(tmp_path, "<html><script>x = 1</script></html>"), SETTINGS)
+
+
+def test_given_deep_nesting_when_read_then_nothing_crashes(tmp_path: Path) -> None:
+    source = "<div>" * 5000 + "Deep inside" + "</div>" * 5000
+    try:
+        parse(write(tmp_path, source), SETTINGS)
+    except EmptyDocument:
+        return

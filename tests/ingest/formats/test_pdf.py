@@ -1,0 +1,195 @@
+"""Reading PDF files."""
+
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from ragstone.core.errors import EmptyDocument, EncryptedDocument, UnreadableDocument, WrongType
+from ragstone.ingest.document import Block
+from ragstone.ingest.parse import parse
+from ragstone.settings import IngestSettings
+from tests.ingest.pdf_files import Line, pdf, pdf_bytes
+
+SETTINGS = IngestSettings()
+PROSE = "This line of the page is long enough to be ordinary text of a paragraph here"
+
+
+def blocks_of(path: Path) -> list[Block]:
+    return list(parse(path, SETTINGS).blocks)
+
+
+def test_given_pages_when_read_then_blocks_carry_page_numbers_from_one(tmp_path: Path) -> None:
+    path = pdf(tmp_path / "a.pdf", [["The first."], [], ["The third."]], title="A (b)")
+    parsed = parse(path, SETTINGS)
+    assert (parsed.title, parsed.media_type, parsed.pages) == ("A (b)", "application/pdf", 3)
+    assert [(b.text, b.page) for b in parsed.blocks] == [("The first.", 1), ("The third.", 3)]
+
+
+def test_given_large_type_when_read_then_it_is_a_heading(tmp_path: Path) -> None:
+    page: list[Line] = [("Annual report", 24), PROSE, PROSE, ("Outlook", 14), PROSE, PROSE]
+    blocks = blocks_of(pdf(tmp_path / "a.pdf", [page]))
+    assert [(b.kind, b.level) for b in blocks] == [
+        ("heading", 1),
+        ("paragraph", 0),
+        ("heading", 2),
+        ("paragraph", 0),
+    ]
+    assert blocks[1].text == f"{PROSE} {PROSE}"
+
+
+def test_given_a_gap_when_read_then_a_paragraph_ends(tmp_path: Path) -> None:
+    blocks = blocks_of(pdf(tmp_path / "a.pdf", [[PROSE, PROSE, "", PROSE]]))
+    assert [b.text for b in blocks] == [f"{PROSE} {PROSE}", PROSE]
+
+
+def test_given_a_gap_inside_a_sentence_when_read_then_the_paragraph_goes_on(tmp_path: Path) -> None:
+    page: list[Line] = [("It belongs to the company or", 14), "", ("any subsidiary of it.", 14)]
+    (block,) = blocks_of(pdf(tmp_path / "a.pdf", [page]))
+    assert block.text == "It belongs to the company or any subsidiary of it."
+
+
+def test_given_a_page_that_ends_inside_a_sentence_when_read_then_the_paragraph_goes_on(
+    tmp_path: Path,
+) -> None:
+    pages = [
+        ["It belongs to the"],
+        ["company or any", "subsidiary of it.", "", "The end"],
+        ["3"],
+        ["x"],
+    ]
+    blocks = blocks_of(pdf(tmp_path / "a.pdf", pages))
+    assert [(b.text, b.page) for b in blocks] == [
+        ("It belongs to the company or any subsidiary of it.", 1),
+        ("The end", 2),
+        ("3", 3),
+        ("x", 4),
+    ]
+
+
+def test_given_a_word_cut_at_the_end_of_a_line_when_read_then_it_is_whole(tmp_path: Path) -> None:
+    page = ["The cloud is enabled. We sell com-", "puters that are cloud-", "enabled by design."]
+    (block,) = blocks_of(pdf(tmp_path / "a.pdf", [page]))
+    assert "sell computers that are cloud-enabled by" in block.text
+
+
+def test_given_rows_of_figures_when_read_then_they_stay_lines_of_a_table(tmp_path: Path) -> None:
+    page = [PROSE, "Revenue 2022 2021", "North 1,200 1,100", "South 340 (20)", PROSE]
+    blocks = blocks_of(pdf(tmp_path / "a.pdf", [page]))
+    assert [b.kind for b in blocks] == ["paragraph", "table", "paragraph"]
+    assert blocks[1].text == "Revenue 2022 2021\nNorth 1,200 1,100\nSouth 340 (20)"
+
+
+def test_given_running_headers_when_read_then_they_appear_once(tmp_path: Path) -> None:
+    pages = [
+        ["ACME Handbook", f"Only page {n}: {PROSE}.", PROSE, PROSE, f"Page {n} of it."]
+        for n in "abcdefgh"
+    ]
+    for number, page in enumerate(pages, 1):
+        page.append(str(number))
+    blocks = blocks_of(pdf(tmp_path / "a.pdf", pages))
+    texts = " ".join(b.text for b in blocks)
+    assert texts.count("ACME Handbook") == 1
+    assert not any(b.text.isdigit() for b in blocks)
+    assert all(f"Only page {n}" in texts and f"Page {n} of it" in texts for n in "abcdefgh")
+
+
+def test_given_a_password_when_read_then_the_file_is_refused_as_encrypted(tmp_path: Path) -> None:
+    with pytest.raises(EncryptedDocument, match="password"):
+        parse(pdf(tmp_path / "a.pdf", [["secret"]], encrypted=True), SETTINGS)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.6, 0.95])
+def test_given_a_cut_off_file_when_read_then_it_is_unreadable(tmp_path: Path, share: float) -> None:
+    data = pdf_bytes([[PROSE] * 20] * 5)
+    path = tmp_path / "a.pdf"
+    path.write_bytes(data[: int(len(data) * share)])
+    with pytest.raises(UnreadableDocument, match="incomplete"):
+        parse(path, SETTINGS)
+
+
+def test_given_garbage_after_the_magic_when_read_then_it_is_unreadable(tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(b"%PDF-1.7\n" + bytes(range(256)) * 20 + b"%%EOF")
+    with pytest.raises(UnreadableDocument, match="damaged"):
+        parse(path, SETTINGS)
+
+
+def test_given_no_text_layer_when_read_then_it_says_so(tmp_path: Path) -> None:
+    with pytest.raises(EmptyDocument, match="no text layer"):
+        parse(pdf(tmp_path / "a.pdf", [[], []]), SETTINGS)
+
+
+def test_given_another_type_with_this_ending_when_read_then_it_says_what_it_is(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_text("<!DOCTYPE html><html><body>Hello</body></html>")
+    with pytest.raises(WrongType, match="an HTML page"):
+        parse(path, SETTINGS)
+
+
+def test_given_several_threads_when_read_at_once_then_each_gets_its_own_text(
+    tmp_path: Path,
+) -> None:
+    paths = [pdf(tmp_path / f"{n}.pdf", [[f"File {n} page {p}."] for p in range(20)]) for n in "ab"]
+    read: dict[str, list[str]] = {}
+
+    def work(path: Path) -> None:
+        read[path.stem] = [block.text for block in blocks_of(path)]
+
+    threads = [threading.Thread(target=work, args=(path,)) for path in paths]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert read == {n: [f"File {n} page {p}." for p in range(20)] for n in "ab"}
+
+
+def _filings() -> Path:
+    """The folder of FinanceBench filings; a run without it says so, CI must have it."""
+    place = os.environ.get("RAGSTONE_EVAL_DATA", "")
+    folder = Path(place) / "financebench" / "pdfs"
+    if not place or not folder.is_dir():
+        if os.environ.get("CI") == "true":
+            pytest.fail("RAGSTONE_EVAL_DATA does not hold financebench/pdfs")
+        pytest.skip("RAGSTONE_EVAL_DATA does not hold financebench/pdfs")
+    return folder
+
+
+def test_given_a_real_filing_when_read_then_tables_headings_and_pages_are_there() -> None:
+    parsed = parse(_filings() / "ADOBE_2022_10K.pdf", SETTINGS)
+    blocks = list(parsed.blocks)
+    assert parsed.pages == 99
+    row = "Total subscription revenue $ 16,388 $ 14,573 $ 11,626 12 %"
+    assert any(row in b.text and b.kind == "table" and b.page == 41 for b in blocks)
+    assert any(b.text == "MARKET OVERVIEW" and b.kind == "heading" for b in blocks)
+    assert any("cloud-enabled Creative Cloud" in b.text for b in blocks)
+
+
+def test_given_a_real_filing_when_read_then_it_takes_less_than_a_second_for_twenty_pages() -> None:
+    started = time.process_time()
+    parsed = parse(_filings() / "AMCOR_2023Q2_10Q.pdf", SETTINGS)
+    assert list(parsed.blocks)
+    assert parsed.pages is not None
+    assert parsed.pages / (time.process_time() - started) > 20
+
+
+def test_given_a_cut_off_real_filing_when_read_then_it_is_unreadable(tmp_path: Path) -> None:
+    data = (_filings() / "AMCOR_2023Q4_EARNINGS.pdf").read_bytes()
+    path = tmp_path / "a.pdf"
+    path.write_bytes(data[: len(data) // 2])
+    with pytest.raises(UnreadableDocument):
+        parse(path, SETTINGS)
+
+
+def test_given_prose_full_of_figures_when_read_then_it_is_a_paragraph(tmp_path: Path) -> None:
+    lines: list[Line] = [
+        "Revenue was 48.6 million in 2024, after 43.1 million in 2023. The result was 5.2 million",
+        "euros, or 10.7 percent of revenue.",
+    ]
+    [block] = blocks_of(pdf(tmp_path / "a.pdf", [lines]))
+    assert block.kind == "paragraph"
+    assert "5.2 million euros" in block.text

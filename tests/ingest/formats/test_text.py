@@ -1,0 +1,260 @@
+"""Reading text, Markdown, CSV, JSON and HTML files, in whatever encoding."""
+
+import json
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragstone.core.errors import (
+    DocumentError,
+    EmptyDocument,
+    TooLarge,
+    UnreadableDocument,
+    WrongType,
+)
+from ragstone.ingest.document import Block
+from ragstone.ingest.parse import SUPPORTED, parse
+from ragstone.settings import IngestSettings
+
+pytestmark = pytest.mark.slow
+
+SETTINGS = IngestSettings()
+UNZIPPED = [e for e in SUPPORTED if e not in (".pdf", ".docx", ".pptx", ".xlsx", ".eml")]
+
+
+def read(tmp_path: Path, name: str, content: str | bytes) -> list[Block]:
+    path = tmp_path / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return list(parse(path, SETTINGS).blocks)
+
+
+def texts(blocks: list[Block]) -> list[str]:
+    return [block.text for block in blocks]
+
+
+def test_given_plain_text_when_read_then_blank_lines_part_paragraphs(tmp_path: Path) -> None:
+    blocks = read(tmp_path, "a.txt", "One\nline.\r\n\r\n\nTwo.\n\n- a\n- b\n")
+    assert blocks == [Block("One\nline."), Block("Two."), Block("- a\n- b", "list")]
+
+
+def test_given_a_file_without_a_title_when_read_then_its_name_is_the_title(tmp_path: Path) -> None:
+    (tmp_path / "my notes.txt").write_text("Hello")
+    assert parse(tmp_path / "my notes.txt", SETTINGS).title == "my notes"
+
+
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252"]
+)
+def test_given_an_encoding_when_read_then_the_text_is_right(tmp_path: Path, encoding: str) -> None:
+    text = "Die Kündigungsfrist beträgt für Ärzte und Köche drei Monate, außer im März."
+    assert texts(read(tmp_path, "a.txt", text.encode(encoding))) == [text]
+
+
+def test_given_invalid_utf8_far_inside_when_read_then_nothing_crashes(tmp_path: Path) -> None:
+    data = "Größe und Maß. ".encode() * 20_000 + b"\xff\xfe\xfa" + b" The end."
+    assert texts(read(tmp_path, "a.txt", data))[-1].endswith("The end.")
+
+
+@pytest.mark.parametrize("ending", UNZIPPED)
+def test_given_binary_garbage_when_read_then_it_is_refused(tmp_path: Path, ending: str) -> None:
+    with pytest.raises((UnreadableDocument, WrongType)):
+        read(tmp_path, f"a{ending}", bytes(range(256)) * 50)
+
+
+@pytest.mark.parametrize("ending", SUPPORTED)
+def test_given_no_bytes_when_read_then_it_is_empty(tmp_path: Path, ending: str) -> None:
+    with pytest.raises(EmptyDocument, match="0 bytes"):
+        read(tmp_path, f"a{ending}", b"")
+
+
+@pytest.mark.parametrize("ending", [e for e in UNZIPPED if e not in (".json",)])
+def test_given_only_white_space_when_read_then_it_is_empty(tmp_path: Path, ending: str) -> None:
+    with pytest.raises((EmptyDocument, UnreadableDocument)):
+        read(tmp_path, f"a{ending}", b" \n\n \n")
+
+
+@pytest.mark.parametrize(
+    ("head", "name"), [(b"%PDF-1.7", "PDF"), (b"PK\x03\x04", "ZIP"), (b"\x89PNG\r\n\x1a\n", "PNG")]
+)
+@pytest.mark.parametrize("ending", UNZIPPED)
+def test_given_a_lie_about_the_type_when_read_then_it_says_what_it_is(
+    tmp_path: Path, ending: str, head: bytes, name: str
+) -> None:
+    with pytest.raises(WrongType, match=name):
+        read(tmp_path, f"a{ending}", head + b" rest")
+
+
+@pytest.mark.parametrize("ending", SUPPORTED)
+def test_given_too_large_a_file_when_read_then_it_is_refused(tmp_path: Path, ending: str) -> None:
+    with (tmp_path / f"a{ending}").open("wb") as file:
+        file.truncate(3 << 20)
+    with pytest.raises(TooLarge, match="the limit is 2 MB"):
+        parse(tmp_path / f"a{ending}", IngestSettings(max_file_mb=2, max_memory_mb=2))
+
+
+@given(st.sampled_from(UNZIPPED), st.binary(min_size=1, max_size=400))
+@settings(max_examples=60)
+def test_given_any_bytes_when_read_then_only_document_errors_come(
+    tmp_path_factory: pytest.TempPathFactory, ending: str, data: bytes
+) -> None:
+    path = tmp_path_factory.getbasetemp() / f"any{ending}"
+    path.write_bytes(data)
+    try:
+        blocks = list(parse(path, SETTINGS).blocks)
+    except DocumentError:
+        return
+    assert all(block.text.strip() for block in blocks)
+
+
+def test_given_markdown_when_read_then_its_structure_is_kept(tmp_path: Path) -> None:
+    source = """---
+title: "The guide"
+author: Ann
+---
+# Start #
+
+Some *text*
+goes on.
+
+Under
+-----
+| Name | Days |
+|------|-----:|
+| Ann | 30 |
+
+1. one
+2. two
+
+```python
+# no heading
+x = 1
+
+y = 2
+```
+### Deep
+"""
+    path = tmp_path / "a.md"
+    path.write_text(source)
+    parsed = parse(path, SETTINGS)
+    assert (parsed.title, parsed.metadata) == ("The guide", {"author": "Ann"})
+    assert list(parsed.blocks) == [
+        Block("Start", "heading", 1),
+        Block("Some *text*\ngoes on."),
+        Block("Under", "heading", 2),
+        Block("Name | Days\nAnn | 30", "table"),
+        Block("1. one\n2. two", "list"),
+        Block("# no heading\nx = 1\n\ny = 2", "code"),
+        Block("Deep", "heading", 3),
+    ]
+
+
+def test_given_restructured_text_when_read_then_underlined_lines_are_headings(
+    tmp_path: Path,
+) -> None:
+    source = "=====\nTitle\n=====\n\nText.\n\nPart\n----\n\nMore.\n\nNext\n====\n\nEnd.\n"
+    blocks = read(tmp_path, "a.rst", source)
+    assert [(b.text, b.level) for b in blocks if b.kind == "heading"] == [
+        ("Title", 1),
+        ("Part", 2),
+        ("Next", 1),
+    ]
+    assert [b.text for b in blocks if b.kind == "paragraph"] == ["Text.", "More.", "End."]
+
+
+@pytest.mark.parametrize(("delimiter", "ending"), [(",", "csv"), (";", "csv"), ("\t", "tsv")])
+def test_given_a_csv_when_read_then_each_row_names_its_columns(
+    tmp_path: Path, delimiter: str, ending: str
+) -> None:
+    rows = [["Name", "City", "Days"], ["Ann", '"New\nYork"', "30"], ["Bob", "", "25"]]
+    source = "\n".join(delimiter.join(row) for row in rows)
+    (block,) = read(tmp_path, f"a.{ending}", source)
+    assert block == Block("Name: Ann; City: New York; Days: 30\nName: Bob; Days: 25", "table")
+
+
+def test_given_a_csv_without_a_header_when_read_then_cells_stand_side_by_side(
+    tmp_path: Path,
+) -> None:
+    assert texts(read(tmp_path, "a.csv", "1,2\n3,4\n")) == ["1 | 2\n3 | 4"]
+
+
+def test_given_json_lines_when_read_then_each_record_is_a_block(tmp_path: Path) -> None:
+    source = '{"a": 1, "b": {"c": "x", "d": [1, 2]}}\n\n{"a": null, "e": true}\n"plain"\n'
+    assert texts(read(tmp_path, "a.jsonl", source)) == [
+        "a: 1\nb.c: x\nb.d: 1, 2",
+        "e: true",
+        "plain",
+    ]
+
+
+def test_given_json_when_read_then_records_in_arrays_are_blocks(tmp_path: Path) -> None:
+    value = {
+        "name": "Fruit",
+        "items": [{"id": n, "tags": ["a", "b"], "in": {"x": {"y": n}}} for n in range(3)],
+    }
+    blocks = read(tmp_path, "a.json", json.dumps(value, indent=1))
+    assert texts(blocks) == ["name: Fruit", "items"] + [
+        f"id: {n}\ntags: a, b\nin.x.y: {n}" for n in range(3)
+    ]
+
+
+@pytest.mark.parametrize("source", ['{"a": 1', "[1, 2", "{'a': 1}", "[1] x", "{1: 2}", "nope"])
+def test_given_invalid_json_when_read_then_it_is_unreadable(tmp_path: Path, source: str) -> None:
+    with pytest.raises(UnreadableDocument, match="no valid JSON"):
+        read(tmp_path, "a.json", source)
+
+
+_SCALARS = st.one_of(st.text("abc é", min_size=1), st.integers(), st.booleans())
+_JSON = st.recursive(
+    _SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text("xyz", min_size=1), inner)
+)
+
+
+def _leaves(value: object) -> list[str]:
+    if isinstance(value, dict):
+        return [leaf for inner in value.values() for leaf in _leaves(inner)]
+    if isinstance(value, list):
+        return [leaf for inner in value for leaf in _leaves(inner)]
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text.split()
+
+
+@given(_JSON)
+@settings(max_examples=60)
+def test_given_any_json_when_read_then_no_value_is_lost(
+    tmp_path_factory: pytest.TempPathFactory, value: object
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.json"
+    path.write_text(json.dumps(value))
+    try:
+        text = "\n".join(block.text for block in parse(path, SETTINGS).blocks)
+    except EmptyDocument:
+        text = ""
+    assert all(leaf in text for leaf in _leaves(value))
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("a.txt", "A line of a very long text without any paragraph.\n"),
+        ("a.log", "x" * 99),
+        ("a.csv", "Ann,Paris,30\n"),
+        ("a.jsonl", '{"name": "Ann", "days": 30}\n'),
+        ("a.json", '{"name": "Ann", "days": 30},'),
+        ("a.md", "A line of **Markdown** without any paragraph.\n"),
+    ],
+)
+def test_given_a_large_file_when_read_then_memory_stays_bounded(
+    tmp_path: Path, name: str, line: str
+) -> None:
+    path = tmp_path / name
+    text = line * ((3 << 20) // len(line))
+    path.write_text(f"[{text[:-1]}]" if name == "a.json" else text)
+    tracemalloc.start()
+    count = sum(1 for _ in parse(path, SETTINGS).blocks)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert count > 40
+    assert peak < 2 << 20

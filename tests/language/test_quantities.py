@@ -1,0 +1,62 @@
+"""The numbers and months that a text states."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragstone.language.quantities import quantities, states
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("1,000 people", "1000 people"),
+        ("1.000 Leute", "one thousand people"),
+        ("1\u00a0000 personnes", "mille personnes"),
+        ("two", "2"),
+        ("twenty-three", "23"),
+        ("einundzwanzig", "21"),
+        ("vingt", "zwanzig"),
+        ("三千五百人", "3,500"),
+        ("3.2万人", "32,000"),
+        ("3만 원", "₩30,000"),
+        ("$1.5 million", "1,500,000 dollars"),
+        ("90 percent", "90%"),
+        ("3 May 2001", "2001-05-03"),
+        ("2024年5月3日", "May 3, 2024"),
+        ("3. Mai 2024", "3 de mayo de 2024"),
+        ("二〇〇八年", "2008"),
+        ("9.4 million", "9,412,000"),
+    ],
+)
+def test_given_the_same_in_another_spelling_then_it_is_stated(one: str, other: str) -> None:
+    assert quantities(one)
+    assert all(states(quantities(other), quantity) for quantity in quantities(one))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("1,000", "1,001"),
+        ("1999", "1998"),
+        ("90%", "$90"),
+        ("May 3", "June 3"),
+        ("5月", "5"),
+        ("$5 million", "$5 billion"),
+        ("三千", "四千"),
+        ("9.41 million", "9.4 million"),
+    ],
+)
+def test_given_another_number_unit_or_month_then_it_is_not_stated(one: str, other: str) -> None:
+    assert not all(states(quantities(other), quantity) for quantity in quantities(one))
+
+
+@pytest.mark.parametrize("text", ["", "one of them", "it may march on", "一个人", "no numbers"])
+def test_given_words_that_are_also_articles_or_verbs_then_nothing_is_stated(text: str) -> None:
+    assert not quantities(text)
+
+
+@given(st.text(max_size=300))
+def test_any_text_states_its_own_quantities(text: str) -> None:
+    found = quantities(text)
+    assert all(states(found, one) for one in found)

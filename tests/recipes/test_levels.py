@@ -1,0 +1,155 @@
+"""Whole questions at every level with a chat model that does what each part asks of it."""
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from ragstone.answer.extractive.extractive import Extractive
+from ragstone.answer.judgement_reply import CRITERIA
+from ragstone.build import open_adapters
+from ragstone.core.answer import Instructions, Usage
+from ragstone.core.events import Done, Event, Failed, Thinking, Token
+from ragstone.core.records import Collection
+from ragstone.core.turn import Ask, Passage, Turn
+from ragstone.engine.runner import Engine
+from ragstone.ports import Adapters, Profile, Said
+from ragstone.recipes.recipe import recipes
+from ragstone.settings import CacheSettings, Settings
+from ragstone.settings.rag import EnsembleSettings
+from tests.retrieve.test_searching import the_chunks
+
+QUESTION = "Which songs do whales sing?"
+ANSWER = ("Whales sing songs ", "that travel for hundreds of kilometres. [1]")
+USED = Usage(10, 5, 1)
+
+
+class Chat:
+    """Grades well, judges well, thinks aloud, and answers."""
+
+    name = "chat"
+    profile = Profile()
+
+    def __init__(self) -> None:
+        self.answered: list[Instructions] = []
+        self.completed: list[str] = []
+
+    async def answer(
+        self, ask: Ask, passages: Sequence[Passage], instructions: Instructions
+    ) -> AsyncGenerator[Said, None]:
+        self.answered.append(instructions)
+        for piece in ANSWER:
+            yield Said(piece)
+        yield Said(finish="stop", usage=USED)
+
+    async def complete(
+        self, rules: str, text: str, max_tokens: int, temperature: float = 0.0
+    ) -> Said:
+        self.completed.append(rules)
+        if rules.startswith("You grade passages"):
+            said = json.dumps({"grades": {str(n): 9 for n in range(1, 30)}, "overall": 9})
+        elif rules.startswith("You judge an answer"):
+            said = json.dumps({**dict.fromkeys(CRITERIA, 90), "query": ""})
+        else:
+            said = "hm"
+        return Said(said, usage=USED)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def adapters(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Adapters]:
+    data: Path = tmp_path_factory.mktemp("levels")
+    settings = Settings(ragstone_data=data, cache=CacheSettings(enabled=False))
+    async with open_adapters(settings) as (adapters, _, _):
+        embedder = adapters.embedders.for_text("en")
+        collection = Collection(
+            "default", "default", embedder.name, embedder.fingerprint, embedder.dimensions, "en"
+        )
+        await adapters.index.create(collection)
+        await adapters.catalog.put_collection(collection)
+        chunks = the_chunks(collection)
+        vectors = await embedder.embed_passages([chunk.searchable for chunk in chunks])
+        await adapters.index.upsert(collection, chunks, vectors)
+        yield adapters
+
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def asked(
+    adapters: Adapters, ask: Ask, settings: Settings | None = None
+) -> tuple[Turn, Any, Any]:
+    """The turn, what the client saw, and the model."""
+    chat = Chat()
+    assert isinstance(adapters.answerer, Extractive)
+    with_chat = replace(adapters, answerer=chat, completer=chat, answerable=adapters.answerer)
+    engine = Engine(with_chat, recipes(settings or Settings()))
+    seen: list[Event] = []
+    async with aclosing(engine.events(ask)) as events:
+        async for event in events:
+            seen.append(event)
+            if isinstance(event, Failed):
+                raise event.error
+    assert isinstance(event, Done)
+    return event.turn, seen, chat
+
+
+def pieces(events: Sequence[Event]) -> list[str]:
+    return [event.text for event in events if isinstance(event, Token)]
+
+
+async def test_given_standard_then_it_streams_with_one_call(adapters: Adapters) -> None:
+    turn, events, chat = await asked(adapters, Ask(QUESTION))
+    assert len(pieces(events)) > 1
+    assert (len(chat.answered), turn.usage) == (1, USED)
+
+
+async def test_given_maximum_then_every_part_takes_part_and_one_answer_leaves(
+    adapters: Adapters,
+) -> None:
+    settings = Settings(ensemble=EnsembleSettings(enabled=True))
+    turn, events, chat = await asked(adapters, Ask(QUESTION, level="maximum"), settings)
+    assert pieces(events) == ["".join(ANSWER)]
+    assert [event.text for event in events if isinstance(event, Thinking)] == ["hm"]
+    assert [told.notes for told in chat.answered] == ["hm"] * 3
+    stages = [traced.stage for traced in turn.trace]
+    order = [one for one in ("retrieve", "appraise", "reason", "generate") if one in stages]
+    assert order == sorted(order, key=stages.index)
+    assert len(order) == 4
+    assert turn.usage.calls == len(chat.answered) + len(chat.completed)
+    assert turn.answer
+    assert turn.answer.citations
+
+
+@pytest.mark.parametrize(
+    ("ask", "judged", "thought", "voted"),
+    [
+        (Ask(QUESTION, level="standard", verifies=True), True, False, False),
+        (Ask(QUESTION, level="basic", reasons=True, votes=True), False, True, True),
+        (Ask(QUESTION, level="enhanced"), True, True, False),
+        (Ask(QUESTION, level="enhanced", verifies=False, reasons=False), False, False, False),
+    ],
+)
+async def test_given_what_a_request_wants_then_that_and_no_more(
+    adapters: Adapters, ask: Ask, judged: bool, thought: bool, voted: bool
+) -> None:
+    turn, events, chat = await asked(adapters, ask)
+    stages = {traced.stage for traced in turn.trace}
+    assert ("rounds" in stages, "appraise" in stages) == (judged, judged)
+    assert any(isinstance(event, Thinking) for event in events) == thought
+    assert len(chat.answered) == (3 if voted else 1)
+    assert (len(pieces(events)) == 1) == (judged or voted)
+
+
+async def test_given_a_question_of_something_else_then_the_model_is_not_asked(
+    adapters: Adapters,
+) -> None:
+    turn, events, chat = await asked(adapters, Ask("What voltage does the transistor need?"))
+    assert turn.answer
+    assert turn.answer.refused
+    assert chat.answered == []
+    assert pieces(events) == [turn.answer.text]

@@ -1,0 +1,46 @@
+"""What a process that was killed left undone is done by the next one, without being asked."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from ragstone import build
+from ragstone.core.turn import Principal
+from ragstone.ingest.pipeline import Pipeline
+from ragstone.service import IngestRequest
+from ragstone.service.local import Ragstone
+from ragstone.settings import Settings
+
+
+async def notes(ragstone: Ragstone) -> tuple[str, ...]:
+    """What the doctor finds."""
+    found: tuple[str, ...] = ()
+    async for step in ragstone.maintenance.examine(mend=False):
+        found = step.notes
+    return found
+
+
+async def never(_: Pipeline) -> None:
+    """What a process does that is killed now."""
+
+
+@pytest.mark.timeout(120)
+async def test_given_a_kill_after_a_deletion_then_its_chunks_go_at_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "ost.txt"
+    file.write_text("The lighthouse of Ost was built in 1871.")
+    settings = Settings(ragstone_data=tmp_path / "data")
+    async with build.open(settings) as ragstone:
+        async for _ in ragstone.ingest(IngestRequest((str(file),))):
+            pass
+        with monkeypatch.context() as patch:
+            patch.setattr(Pipeline, "purge", never)
+            assert await ragstone.delete(Principal(), "default", ["/ost.txt"]) == 1
+        [found] = await notes(ragstone)
+        assert "still have chunks" in found
+    async with build.open(settings) as ragstone:
+        await ragstone.start_jobs()
+        while await notes(ragstone):
+            await asyncio.sleep(0.01)

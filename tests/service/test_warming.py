@@ -1,0 +1,61 @@
+"""What a first question needs is loaded before it comes, where there is something to ask."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from ragstone.core.errors import EmbeddingMismatch
+from ragstone.core.records import Collection
+from ragstone.language.dictionary import english
+from ragstone.ports import Adapters
+from ragstone.service.local.warming import MOST, warm
+
+ONE = Collection("t", "one", "minilm", "f", 384)
+
+
+@dataclass
+class Recorded:
+    """A catalog, intents and statistics in one; what was asked of the last two."""
+
+    known: list[Collection]
+    broken: str = ""
+    asked: list[str] = field(default_factory=list)
+
+    async def collections(self) -> list[Collection]:
+        return self.known
+
+    async def likeness(self, text: str) -> None:
+        self.asked.append("intents")
+
+    async def specificity(self, collection: Collection, question: str) -> None:
+        if collection.name == self.broken:
+            raise EmbeddingMismatch(collection.name, "a", "b")
+        self.asked.append(collection.name)
+
+
+async def warmed(recorded: Recorded) -> list[str]:
+    rest: Any = None
+    adapters = Adapters(rest, cast(Any, recorded), rest, rest, rest, rest, cast(Any, recorded))
+    await warm(replace(adapters, intents=cast(Any, recorded)))
+    return recorded.asked
+
+
+async def test_given_no_collections_then_nothing_is_loaded() -> None:
+    english.cache_clear()
+    assert await warmed(Recorded([])) == []
+    assert english.cache_info().currsize == 0
+
+
+async def test_given_a_collection_then_models_and_words_are_loaded() -> None:
+    english.cache_clear()
+    assert await warmed(Recorded([ONE])) == ["intents", "one"]
+    assert english.cache_info().currsize == 1
+
+
+async def test_given_one_that_cannot_be_asked_then_the_others_are_loaded() -> None:
+    known = [replace(ONE, name="broken"), ONE]
+    assert await warmed(Recorded(known, broken="broken")) == ["intents", "one"]
+
+
+async def test_given_many_collections_then_a_start_looks_at_some() -> None:
+    known = [replace(ONE, name=str(number)) for number in range(MOST + 3)]
+    assert len(await warmed(Recorded(known))) == 1 + MOST

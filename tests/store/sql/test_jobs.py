@@ -1,0 +1,223 @@
+"""Jobs as the processes that share a database see them."""
+
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import create_engine, text
+
+from ragstone.core.errors import QueueFull
+from ragstone.ports.jobs import Job, NewJob
+from ragstone.store.sql import migrations
+from ragstone.store.sql.database import Database, open_database
+from ragstone.store.sql.jobs import SqlJobs
+from ragstone.store.sql.workers import SqlWorkers
+
+MOST = 1000
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    async with open_database(tmp_path / "state.sqlite") as opened:
+        yield opened
+
+
+@pytest.fixture
+def store(database: Database) -> SqlJobs:
+    return SqlJobs(database)
+
+
+async def claimed(store: SqlJobs, id: str, worker: str = "w1") -> Job:
+    """A job of this id that `worker` has begun."""
+    await store.submit(NewJob(id, "ask", {}), MOST)
+    (job,) = await store.claim(worker, {"ask": 1})
+    return job
+
+
+async def test_a_job_from_beginning_to_end(store: SqlJobs, tmp_path: Path) -> None:
+    assert await store.get("j1") is None
+    new = NewJob("j1", "ask", {"question": "ä"}, "acme", "eva", ("b", "a"), "docs", 3)
+    assert (await store.submit(new, MOST)).state == "queued"
+    (job,) = await store.claim("w1", {"ask": 1, "ingest": 1})
+    assert (job.state, job.worker, job.attempts, job.groups) == ("running", "w1", 1, ["a", "b"])
+    await store.report(job, {"share": 0.5})
+    async with open_database(tmp_path / "state.sqlite") as other:
+        seen = await SqlJobs(other).get("j1")
+    assert seen is not None
+    assert (seen.request, seen.progress) == ({"question": "ä"}, {"share": 0.5})
+    assert await store.finish(job, "done", time.time() + 60, result={"answer": "42"})
+    ended = await store.get("j1")
+    assert ended is not None
+    assert (ended.state, ended.result) == ("done", {"answer": "42"})
+    assert await store.unfinished(["ask"]) == []
+
+
+async def test_what_is_said_of_a_job_counts_only_from_who_has_it(store: SqlJobs) -> None:
+    until = time.time() + 60
+    lost = await claimed(store, "lost")
+    await store.take_over(["w1"], 5, until)
+    (job,) = await store.claim("w2", {"ask": 1})
+    assert not await store.finish(lost, "failed", until, error="Late.")
+    assert not await store.again(lost, 0.0, "Late.", "late")
+    await store.report(lost, {"share": 0.1})
+    assert await store.held("w2") == {"lost": 2}
+    assert await store.finish(job, "done", until, result={})
+    assert not await store.finish(job, "done", until, result={"twice": True})
+    ended = await store.get("lost")
+    assert ended is not None
+    assert (ended.state, ended.result, ended.progress, ended.deaths) == ("done", {}, {}, 1)
+
+
+async def test_an_attempt_that_was_cancelled_cannot_end_the_next_one_of_the_same_process(
+    store: SqlJobs,
+) -> None:
+    first = await claimed(store, "j")
+    await store.move("j", ["running"], "cancelled")
+    await store.move("j", ["cancelled"], "queued")
+    (second,) = await store.claim("w1", {"ask": 1})
+    assert not await store.finish(first, "done", time.time() + 60)
+    assert await store.finish(second, "done", time.time() + 60)
+
+
+async def test_jobs_are_begun_by_priority_then_by_age_when_they_are_due(store: SqlJobs) -> None:
+    for id, priority in (("c", 1), ("b", 0), ("a", 0), ("later", 0)):
+        await store.submit(NewJob(id, "ask", {}, priority=priority), MOST)
+    await store.move("later", ["queued"], "queued", due_at=time.time() + 100)
+    begun = [job.id for job in await store.claim("w1", {"ask": 2})]
+    assert begun == ["b", "a"]
+    assert [job.id for job in await store.claim("w1", {"ask": 2})] == ["c"]
+    assert (await store.next_due(["ask"]) or 0) > time.time() + 90
+    assert await store.next_due(["ingest"]) is None
+
+
+async def test_a_paused_kind_waits(store: SqlJobs) -> None:
+    await store.submit(NewJob("j", "ask", {}), MOST)
+    await store.pause_kind("ask", True)
+    assert await store.claim("w1", {"ask": 1}) == []
+    assert await store.next_due(["ask"]) is None
+    assert await store.paused_kinds() == {"ask"}
+    await store.pause_kind("ask", False)
+    assert await store.next_due(["ask"]) == 0.0
+    assert len(await store.claim("w1", {"ask": 1})) == 1
+
+
+async def test_jobs_that_change_a_collection_wait_for_each_other(store: SqlJobs) -> None:
+    for id, kind, collection in (
+        ("a1", "ingest", "a"),
+        ("a2", "ingest", "a"),
+        ("a3", "delete", "a"),
+        ("b1", "ingest", "b"),
+    ):
+        await store.submit(NewJob(id, kind, {}, collection=collection), MOST)
+    free = {"ingest": 5, "delete": 5}
+    first = await store.claim("w1", free)
+    assert [job.id for job in first] == ["a1", "b1"]
+    assert await store.claim("w2", free) == []
+    assert await store.next_due(list(free)) is None
+    await store.finish(first[0], "done", time.time() + 60)
+    assert [job.id for job in await store.claim("w2", free)] == ["a2"]
+
+
+async def test_the_same_id_is_one_job_until_it_failed_or_is_forgotten(store: SqlJobs) -> None:
+    new = NewJob("j", "ask", {"n": 1})
+    first = await store.submit(new, MOST)
+    assert await store.submit(NewJob("j", "ask", {"n": 2}), MOST) == first
+    (job,) = await store.claim("w1", {"ask": 1})
+    await store.finish(job, "done", time.time() + 60, result={"n": 1})
+    assert (await store.submit(new, MOST)).result == {"n": 1}
+    await store.move("j", ["done"], "failed")
+    assert (await store.submit(new, MOST)).state == "queued"
+    (job,) = await store.claim("w1", {"ask": 1})
+    await store.finish(job, "done", time.time() - 1, result={"n": 1})
+    assert await store.get("j") is None
+    assert (await store.submit(new, MOST)).result is None
+
+
+async def test_an_equal_request_of_the_same_owner_is_one_job_while_it_goes_on(
+    store: SqlJobs,
+) -> None:
+    first = await store.submit(NewJob("1", "ingest", {"paths": ["/a"]}), MOST, same=True)
+    again = await store.submit(NewJob("2", "ingest", {"paths": ["/a"]}), MOST, same=True)
+    other = await store.submit(NewJob("3", "ingest", {"paths": ["/b"]}), MOST, same=True)
+    theirs = NewJob("4", "ingest", {"paths": ["/a"]}, groups=("staff",))
+    assert (again.id, other.id) == (first.id, "3")
+    assert (await store.submit(theirs, MOST, same=True)).id == "4"
+    await store.move("1", ["queued"], "cancelled")
+    anew = await store.submit(NewJob("5", "ingest", {"paths": ["/a"]}), MOST, same=True)
+    assert anew.id == "5"
+
+
+async def test_a_full_queue_refuses_and_says_when_to_try_again(store: SqlJobs) -> None:
+    for n in range(2):
+        await store.submit(NewJob(f"j{n}", "ask", {}), 2)
+    with pytest.raises(QueueFull, match="Try again later") as caught:
+        await store.submit(NewJob("j2", "ask", {}), 2)
+    assert (caught.value.status, caught.value.retry_after) == (429, 5.0)
+    assert (await store.submit(NewJob("j1", "ask", {}), 2)).id == "j1"
+    assert (await store.submit(NewJob("i", "ingest", {}), 2)).id == "i"
+
+
+async def test_what_dead_workers_had_is_queued_again_until_it_is_hopeless(store: SqlJobs) -> None:
+    until = time.time() + 60
+    for death in (1, 2):
+        await claimed(store, "j") if death == 1 else await store.claim("w1", {"ask": 1})
+        assert await store.orphans({"w2"}) == {"w1"}
+        assert await store.orphans({"w1"}) == set()
+        await store.take_over(["w1"], 2, until)
+        job = await store.get("j")
+        assert job is not None
+        assert job.deaths == death
+        assert job.state == ("queued" if death == 1 else "failed")
+    assert "died 2 times" in job.error
+
+
+async def test_listing_shows_a_tenants_jobs_newest_first(store: SqlJobs) -> None:
+    for id, tenant, user in (("1", "a", "eva"), ("2", "a", "max"), ("3", "b", "eva")):
+        await store.submit(NewJob(id, "ask", {}, tenant, user), MOST)
+    assert [j.id for j in await store.listed("a", None, None, 10)] == ["2", "1"]
+    assert [j.id for j in await store.listed("a", None, None, 1)] == ["2"]
+    assert [j.id for j in await store.listed("a", None, None, 10, "eva")] == ["1"]
+    assert await store.listed("a", "ingest", None, 10) == []
+    assert await store.listed("a", None, "done", 10) == []
+    assert await store.counts() == {("ask", "queued"): 3}
+
+
+async def test_ended_jobs_are_forgotten(store: SqlJobs) -> None:
+    for id in ("kept", "over"):
+        job = await claimed(store, id)
+        await store.finish(job, "done", time.time() + (60 if id == "kept" else -1))
+    assert [(e.id, e.attempts) for e in await store.sweep()] == [("over", 1)]
+    assert await store.forget("default", ["failed"], time.time()) == []
+    assert await store.forget("other", ["done"], time.time()) == []
+    assert await store.forget("default", ["done"], time.time() - 100) == []
+    assert [e.id for e in await store.forget("default", ["done"], time.time())] == ["kept"]
+
+
+async def test_jobs_of_an_earlier_version_are_queued(tmp_path: Path) -> None:
+    path = tmp_path / "state.sqlite"
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0005")
+        old = """('j', 'ingest', '{"paths": []}', '{}', 'running', '', 1, 1)"""
+        connection.execute(text(f"INSERT INTO jobs VALUES {old}"))
+    engine.dispose()
+    async with open_database(path) as database:
+        (job,) = await SqlJobs(database).claim("w1", {"ingest": 1})
+        assert (job.id, job.request, job.groups, job.tenant) == ("j", {"paths": []}, [], "default")
+
+
+async def test_workers_see_each_other(database: Database) -> None:
+    workers = SqlWorkers(database)
+    await workers.enter("w1", "here")
+    await workers.enter("w2", "there")
+    assert await workers.beat("w1")
+    assert await workers.beats() == {"w1": 1, "w2": 0}
+    await workers.leave("w1", "unknown")
+    assert not await workers.beat("w1")
+    assert await workers.beats() == {"w2": 0}

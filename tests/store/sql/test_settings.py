@@ -1,0 +1,248 @@
+"""Settings set at run time: stored, merged by scope, logged, and seen by every replica."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from ragstone.cache.local import LocalCache
+from ragstone.core.errors import InvalidSetting, StateUnavailable, UnknownSetting
+from ragstone.core.turn import Ask, Principal
+from ragstone.service.local.configured import Configured
+from ragstone.service.local.settings import LocalSettings
+from ragstone.service.local.watching import Watch
+from ragstone.settings import RagSettings, Settings
+from ragstone.store.sql.database import Database, open_database
+from ragstone.store.sql.settings import SqlSettings
+
+ACME = Principal("acme")
+
+
+class Replica:
+    """One process' view of the store."""
+
+    def __init__(self, database: Database, base: Settings | None = None) -> None:
+        self.store = SqlSettings(database)
+        self.configured = Configured(base or Settings())
+        self.settings = LocalSettings(self.store, self.configured)
+        self.watch = Watch(self.store, {"settings": self.settings.refresh}, seconds=1.0)
+
+    def top_k(self, ask: Ask) -> int:
+        [route] = [s for s in self.configured.answering(ask).stages if s.name == "route"]
+        return int(route.plan.top_k)  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    async with open_database(tmp_path / "state.sqlite") as database:
+        yield database
+
+
+@pytest.fixture
+async def one(database: Database) -> Replica:
+    replica = Replica(database)
+    await replica.settings.refresh()
+    return replica
+
+
+async def test_given_scopes_then_the_narrowest_counts(one: Replica) -> None:
+    await one.settings.put("global", {"rag.top_k": 5}, "ann")
+    await one.settings.put("tenant:acme", {"rag.top_k": 6}, "ann")
+    await one.settings.put("collection:acme/law/eu", {"rag.top_k": 7}, "ann")
+    assert one.top_k(Ask("q")) == 5
+    assert one.top_k(Ask("q", ACME)) == 6
+    assert one.top_k(Ask("q", ACME, "law/eu")) == 7
+    assert one.top_k(Ask("q", Principal("other"), "law/eu")) == 5
+    layers = await one.settings.explain("rag.top_k", "acme", "law/eu")
+    assert [(layer.source, layer.where, layer.value) for layer in layers] == [
+        ("default", "", 10),
+        ("store", "global", 5),
+        ("store", "tenant:acme", 6),
+        ("store", "collection:acme/law/eu", 7),
+    ]
+    await one.settings.unset("tenant:acme", ["rag.top_k"], "ann")
+    assert one.top_k(Ask("q", ACME)) == 5
+
+
+async def test_given_the_environment_then_the_store_counts_more(database: Database) -> None:
+    replica = Replica(database, Settings(rag=RagSettings(top_k=4)))
+    await replica.settings.put("global", {"rag.candidates": 50}, "ann")
+    assert replica.top_k(Ask("q")) == 4
+    await replica.settings.put("global", {"rag.top_k": 9}, "ann")
+    assert replica.top_k(Ask("q")) == 9
+
+
+async def test_given_one_wrong_value_among_several_then_nothing_changes(one: Replica) -> None:
+    with pytest.raises(InvalidSetting, match="rag.candidates"):
+        await one.settings.put("global", {"rag.top_k": 5, "rag.candidates": 1}, "ann")
+    with pytest.raises(UnknownSetting):
+        await one.settings.put("global", {"rag.top_k": 5, "rag.nothing": 1}, "ann")
+    with pytest.raises(InvalidSetting, match="each once"):
+        await one.settings.put("global", {"rag.top_k": 5, "RAG_TOP_K": 6}, "ann")
+    assert await one.store.stored() == []
+    assert await one.settings.log(10) == []
+    assert one.top_k(Ask("q")) == 10
+
+
+@pytest.mark.parametrize(
+    "scope", ["", "acme", "tenant:", "collection:acme", "collection:/x", "x" * 600]
+)
+async def test_given_no_scope_then_an_error(one: Replica, scope: str) -> None:
+    with pytest.raises(InvalidSetting, match="is no scope"):
+        await one.settings.put(scope, {"rag.top_k": 5}, "ann")
+
+
+async def test_given_a_scope_that_a_setting_cannot_have_then_an_error(one: Replica) -> None:
+    with pytest.raises(InvalidSetting, match="can be set for global, not for 'tenant:acme'"):
+        await one.settings.put("tenant:acme", {"cache.max_entries": 50}, "ann")
+
+
+async def test_given_changes_then_the_log_says_who_and_what(one: Replica) -> None:
+    before = time.time()
+    await one.settings.put("global", {"rag.top_k": 5}, "ann")
+    await one.settings.put("global", {"rag.top_k": 5}, "bob")
+    await one.settings.put("global", {"rag.top_k": 6, "rag.mode": "precise"}, "bob")
+    await one.settings.unset("global", ["rag.top_k"], "ann")
+    await one.settings.unset("global", ["rag.top_k"], "ann")
+    lines = await one.settings.log(10, "rag.top_k")
+    assert [(c.who, c.action, c.old, c.new) for c in lines] == [
+        ("ann", "unset", 6, None),
+        ("bob", "set", 5, 6),
+        ("ann", "set", None, 5),
+    ]
+    assert before <= lines[-1].at <= time.time()
+    assert len(await one.settings.log(10)) == 4
+
+
+async def test_given_secrets_then_they_are_never_shown(database: Database) -> None:
+    base = Settings.model_validate({"llm": {"api_key": "sk-very-secret", "model": "openai:x"}})
+    replica = Replica(database, base)
+    shown = repr(await replica.settings.listed()) + repr(
+        await replica.settings.explain("llm.api_key")
+    )
+    assert "sk-very-secret" not in shown
+    assert (await replica.settings.get("llm.api_key")).value == "set"
+
+
+async def test_given_a_password_in_an_address_then_it_is_not_shown(database: Database) -> None:
+    base = Settings.model_validate({"index": {"url": "postgresql://ann:s3cret@db/x"}})
+    shown = await Replica(database, base).settings.get("index.url")
+    assert shown.value == "postgresql://ann:***@db/x"
+
+
+async def test_given_another_replica_then_it_sees_a_change_soon(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "state.sqlite"
+    async with open_database(path) as here, open_database(path) as there:
+        one, two = Replica(here), Replica(there)
+        for replica in (one, two):
+            await replica.watch.start()
+        try:
+            await one.settings.put("tenant:acme", {"rag.top_k": 3}, "ann")
+            changed = time.monotonic()
+            assert one.top_k(Ask("q", ACME)) == 3
+            while two.top_k(Ask("q", ACME)) != 3:
+                assert time.monotonic() - changed < 10
+                await asyncio.sleep(0.02)
+            await two.settings.unset("tenant:acme", ["rag.top_k"], "bob")
+            changed = time.monotonic()
+            while one.top_k(Ask("q", ACME)) != 10:
+                assert time.monotonic() - changed < 10
+                await asyncio.sleep(0.02)
+        finally:
+            for replica in (one, two):
+                await replica.watch.aclose()
+
+
+async def test_given_a_store_that_fails_for_a_while_then_what_was_read_holds(one: Replica) -> None:
+    class Failing:
+        def __init__(self) -> None:
+            self.down = False
+
+        async def marks(self) -> dict[str, int]:
+            if self.down:
+                raise StateUnavailable("The database is away.")
+            return dict(await one.store.marks())
+
+    store = Failing()
+    watch = Watch(store, {"settings": one.settings.refresh}, seconds=0.01)
+    await watch.start()
+    store.down = True
+    await SqlSettings(one.store._database).edit([], "nobody")
+    await asyncio.sleep(0.05)
+    store.down = False
+    other = Replica(one.store._database)
+    await other.settings.put("global", {"rag.top_k": 8}, "ann")
+    await asyncio.sleep(0.2)
+    assert one.top_k(Ask("q")) == 8
+    await watch.aclose()
+
+
+async def test_given_scopes_without_settings_then_recipes_are_shared(one: Replica) -> None:
+    await one.settings.put("tenant:acme", {"rag.top_k": 6}, "ann")
+    plain = one.configured.answering(Ask("q", Principal("a"), "x"))
+    assert one.configured.answering(Ask("q", Principal("b"), "y")) is plain
+    acme = one.configured.answering(Ask("q", ACME, "x"))
+    assert acme is one.configured.answering(Ask("q", ACME, "y"))
+    assert acme is not plain
+
+
+async def test_given_other_settings_then_the_cache_keeps_them_apart(one: Replica) -> None:
+    def stamp() -> str:
+        stages = one.configured.answering(Ask("q")).stages
+        [recall] = [s for s in stages if s.name == "recall"]
+        return str(recall.recipe)  # type: ignore[attr-defined]
+
+    first = stamp()
+    await one.settings.put("global", {"stages.grade.near_duplicate": 0.5}, "ann")
+    second = stamp()
+    await one.settings.put("global", {"rag.use_hybrid_search": False}, "ann")
+    assert len({first, second, stamp()}) == 3
+    await one.settings.unset(
+        "global", ["stages.grade.near_duplicate", "rag.use_hybrid_search"], "a"
+    )
+    assert stamp() == first
+
+
+async def test_given_the_cache_is_off_then_no_stage_looks_into_it(one: Replica) -> None:
+    await one.settings.put("global", {"cache.enabled": False}, "ann")
+    recipe = one.configured.answering(Ask("q"))
+    assert not {"recall", "remember"} & {s.name for s in (*recipe.stages, *recipe.tail)}
+
+
+async def test_given_limits_of_the_cache_then_it_has_them_at_once(database: Database) -> None:
+    cache = LocalCache(None, 1000, 300)
+    await cache.open()
+    settings = LocalSettings(SqlSettings(database), Configured(Settings()), cache)
+    changes = {"cache.max_entries": 20, "cache.default_ttl_seconds": "15m"}
+    await settings.put("global", changes, "ann")
+    assert (cache._max, cache._ttl) == (20, 900)
+    await cache.aclose()
+
+
+async def test_given_limits_of_an_answer_then_a_request_gets_no_more(one: Replica) -> None:
+    asked = one.configured.asked
+    assert asked(Ask("q")) == Ask("q")
+    assert asked(Ask("q", max_tokens=5000)).max_tokens == 1024
+    await one.settings.put("tenant:acme", {"llm.max_tokens": 50, "llm.temperature": 0.1}, "ann")
+    assert asked(Ask("q", ACME)).max_tokens == 50
+    assert asked(Ask("q", ACME)).temperature == 0.1
+    assert asked(Ask("q", ACME, max_tokens=60, temperature=1.0)).max_tokens == 50
+    assert asked(Ask("q", ACME, max_tokens=60, temperature=1.0)).temperature == 1.0
+    assert asked(Ask("q", max_tokens=60)).max_tokens == 60
+
+
+async def test_given_a_stored_value_that_is_no_longer_allowed_then_it_is_left_out(
+    one: Replica, caplog: pytest.LogCaptureFixture
+) -> None:
+    from ragstone.core.records import SettingEdit
+
+    edits = [SettingEdit("global", "rag.top_k", 10_000), SettingEdit("global", "gone.key", 1)]
+    await one.store.edit([*edits, SettingEdit("global", "rag.candidates", 44)], "an older version")
+    await one.settings.refresh()
+    assert one.top_k(Ask("q")) == 10
+    assert one.configured.of().settings.rag.candidates == 44
+    assert "left out" in caplog.text

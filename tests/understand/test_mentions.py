@@ -1,0 +1,59 @@
+"""Names and noun phrases of a text."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragstone.understand.mentions import Kind, kind_of_name, mentions, names
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Who is Frank Zappa?", ["Frank Zappa"]),
+        ("Did Zappa and the Mothers of Invention tour?", ["Zappa", "Mothers of Invention"]),
+        ("Zappa was born in Baltimore.", ["Zappa", "Baltimore"]),
+        ("Alternative means of payment", []),
+        ("What's the price of IBM Cloud Satellite?", ["IBM Cloud Satellite"]),
+        ("Кто такой Лев Толстой?", ["Лев Толстой"]),
+        ("who is frank zappa?", []),
+    ],
+)
+def test_given_a_text_then_its_names_are_the_capitalised_spans(text: str, found: list[str]) -> None:
+    assert [one.text for one in names(text)] == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("where do the arizona cardinals play this week", ["arizona cardinals"]),
+        ("what is the refund policy for gift cards?", ["refund policy", "gift cards"]),
+        ("How do I install Ragstone?", ["Ragstone"]),
+    ],
+)
+def test_given_a_question_then_its_phrases_lie_between_function_words(
+    text: str, found: list[str]
+) -> None:
+    assert [one.text for one in mentions(text)] == found
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("Frank Zappa", "man"),
+        ("Marie Curie", "woman"),
+        ("Cedar River", "thing"),
+        ("Hall & Oates", "many"),
+        ("NASA", "thing"),
+        ("Zappa", "name"),
+    ],
+)
+def test_given_a_name_then_its_words_say_what_it_may_be(name: str, kind: Kind) -> None:
+    assert kind_of_name(name) == kind
+
+
+@given(st.text(max_size=400))
+def test_given_any_text_then_mentions_stand_in_it_in_order(text: str) -> None:
+    found = mentions(text)
+    assert [one.start for one in found] == sorted(one.start for one in found)
+    assert all(text[one.start :].startswith(one.text) for one in found)

@@ -1,0 +1,204 @@
+"""A verdict on every sentence of an answer, and answers that wait for it."""
+
+import json
+from typing import Any
+
+import pytest
+
+from ragstone.answer.generate import Generate
+from ragstone.core.answer import Answer, Finish, Instructions, Usage
+from ragstone.core.errors import CheckUnavailable, ModelUnavailable
+from ragstone.core.events import Checked, Note, Token
+from ragstone.core.turn import Ask, Turn
+from ragstone.ports import Said
+from ragstone.verify.check import Check, CheckHeld
+from ragstone.verify.judge import labels
+from ragstone.verify.verdict import LocalChecker
+from tests.engine.adapters import ran
+from tests.engine.samples import a_passage
+
+RHINE = "The bridge over the Rhine was built in 1890. It is 320 metres long."
+HOURS = "Opening hours. The museum opens at nine and closes at five."
+REFUSAL = "The documents hold no answer."
+TOLD = Instructions("Answer from the sources.", REFUSAL)
+
+
+def a_turn(text: str, finish: Finish = "stop", held: bool = False) -> Turn:
+    passages = (a_passage(1, RHINE, start=100, page=3), a_passage(2, HOURS, document_id="d2"))
+    answer = Answer(text, finish=finish, held=held)
+    return Turn(Ask("q"), "q", passages=passages, instructions=TOLD, answer=answer)
+
+
+class Judge:
+    """A chat model that says what it is told to, and keeps what it was asked."""
+
+    name = "judge"
+
+    def __init__(self, said: str = "", error: Exception | None = None) -> None:
+        self.said, self.error = said, error
+        self.asked: list[dict[str, Any]] = []
+
+    async def complete(self, rules: str, text: str, max_tokens: int) -> Said:
+        self.asked.append(json.loads(text))
+        if self.error:
+            raise self.error
+        return Said(self.said, usage=Usage(10, 5, 1))
+
+
+class Broken:
+    async def support(self, *given: Any) -> Any:
+        raise RuntimeError("broken")
+
+
+async def test_given_quotations_then_each_is_supported_by_its_exact_span() -> None:
+    text = "The bridge over the Rhine was built in 1890. [1] Anything else?"
+    step, events = await ran(Check(), a_turn(text), checker=LocalChecker())
+    first, second = step.turn.verdicts
+    assert (first.label, second.label) == ("supported", "no_claim")
+    assert first.citation is not None
+    assert (first.citation.number, first.citation.page) == (1, 3)
+    assert (first.citation.start, first.citation.end) == (100, 144)
+    assert first.citation.snippet == "The bridge over the Rhine was built in 1890."
+    assert text[first.start : first.end].startswith(first.sentence)
+    assert events == [Checked(step.turn.verdicts, 1.0)]
+    assert step.turn.answer is not None
+    assert step.turn.answer.is_grounded
+    assert step.turn.answer.groundedness_score == 1.0
+
+
+async def test_given_a_changed_quotation_then_it_is_contradicted() -> None:
+    step, _ = await ran(
+        Check(), a_turn("The bridge over the Rhine was built in 1891. [1]"), checker=LocalChecker()
+    )
+    [verdict] = step.turn.verdicts
+    assert (verdict.label, verdict.reason) == ("contradicted", "another number")
+    assert step.turn.answer is not None
+    assert step.turn.answer.is_grounded is False
+
+
+async def test_given_something_else_then_it_is_unsupported() -> None:
+    text = "Bananas are yellow fruits that grow in Ecuador."
+    step, _ = await ran(Check(), a_turn(text), checker=LocalChecker())
+    assert step.turn.verdicts[0].label == "unsupported"
+    assert step.decision.startswith("0 of 1 claims supported")
+
+
+async def test_given_a_refusal_then_nothing_is_claimed() -> None:
+    step, _ = await ran(Check(), a_turn("Nobody knows that.", "refused"), checker=LocalChecker())
+    assert [one.label for one in step.turn.verdicts] == ["no_claim"]
+
+
+UNSURE = "The Rhine has a bridge that visitors admire."
+
+
+async def test_given_an_undecided_claim_then_the_chat_model_judges_it() -> None:
+    judge = Judge('Sure! ```json\n{"1": "partly"}\n```')
+    text = f"The bridge over the Rhine was built in 1890. {UNSURE}"
+    step, _ = await ran(Check(), a_turn(text), checker=LocalChecker(), completer=judge)
+    assert judge.asked[0]["claims"] == {"1": UNSURE}
+    assert RHINE in judge.asked[0]["sources"].values()
+    assert [one.label for one in step.turn.verdicts] == ["supported", "partly"]
+    assert step.turn.verdicts[1].reason == "judge"
+    assert step.turn.usage.calls == 1
+
+
+@pytest.mark.parametrize(
+    "judge",
+    [
+        Judge("I think so."),
+        Judge(""),
+        Judge('{"1": 7}'),
+        Judge('{"7": "supported"}'),
+        Judge("[1, 2"),
+        Judge(error=ModelUnavailable("It is down.")),
+    ],
+)
+async def test_given_nonsense_or_no_reply_then_the_local_verdict_stays(judge: Judge) -> None:
+    local, _ = await ran(Check(), a_turn(UNSURE), checker=LocalChecker())
+    step, _ = await ran(Check(), a_turn(UNSURE), checker=LocalChecker(), completer=judge)
+    assert step.turn.verdicts == local.turn.verdicts
+    assert len(judge.asked) == 1
+
+
+async def test_given_only_decided_claims_then_no_model_is_asked() -> None:
+    judge = Judge('{"1": "unsupported"}')
+    await ran(
+        Check(), a_turn("It is 320 metres long. [1]"), checker=LocalChecker(), completer=judge
+    )
+    await ran(Check(asks_model=False), a_turn(UNSURE), checker=LocalChecker(), completer=judge)
+    assert not judge.asked
+
+
+def test_given_replies_then_the_last_that_judges_counts() -> None:
+    assert labels('{"1": "supported", "2": "Not_Supported"}', 2) == [
+        ("supported", 0.9),
+        ("unsupported", 0.9),
+    ]
+    assert labels('For example {"1": "partly"}. So: {"1": {"verdict": "contradicted"}}', 1) == [
+        ("contradicted", 0.9)
+    ]
+    assert labels('{"1": null}', 2) == [None, None]
+
+
+class Answerer:
+    name = "model"
+
+    async def answer(self, ask: Any, passages: Any, instructions: Any) -> Any:
+        for piece in ("It is 320 ", "metres long."):
+            yield Said(piece, thinking="hm")
+        yield Said(finish="stop")
+
+
+async def test_given_hold_then_no_token_leaves_before_the_verdicts() -> None:
+    turn = a_turn("")
+    step, events = await ran(Generate(holds=True), turn, answerer=Answerer())
+    assert events == []
+    assert step.turn.answer is not None
+    assert step.turn.answer.held
+    step, events = await ran(CheckHeld(), step.turn, checker=LocalChecker())
+    assert [type(event) for event in events] == [Checked, Token]
+    assert events[1] == Token("It is 320 metres long. [1]")
+    assert step.turn.answer is not None
+    assert not step.turn.answer.held
+
+
+@pytest.mark.parametrize("checker", [Broken(), None])
+async def test_given_hold_and_a_broken_check_then_nothing_is_sent(checker: Any) -> None:
+    with pytest.raises(CheckUnavailable):
+        await ran(CheckHeld(), a_turn("It is long.", held=True), checker=checker)
+
+
+MIXED = (
+    "It is 320 metres long. [1] Bananas are yellow fruits. Ecuador exports many bananas. "
+    "The museum opens at nine and closes at five. [2]"
+)
+
+
+async def test_given_strict_then_unsupported_sentences_are_marked_gaps() -> None:
+    stage = CheckHeld(strict=True)
+    step, events = await ran(stage, a_turn(MIXED, held=True), checker=LocalChecker())
+    text = "It is 320 metres long. [1] […] The museum opens at nine and closes at five. [2]"
+    assert events[-1] == Token(text)
+    assert isinstance(events[0], Note)
+    assert step.turn.answer is not None
+    assert step.turn.answer.groundedness_score == 1
+    assert "Bananas" not in str(events) + str(step.turn.verdicts)
+    last = step.turn.verdicts[-1]
+    assert text[last.start : last.end].startswith(last.sentence)
+
+
+async def test_given_strict_and_nothing_supported_then_it_refuses() -> None:
+    stage = CheckHeld(strict=True)
+    turn = a_turn("Bananas are yellow fruits.", held=True)
+    step, events = await ran(stage, turn, checker=LocalChecker())
+    assert step.turn.answer is not None
+    assert (step.turn.answer.text, step.turn.answer.finish) == (REFUSAL, "refused")
+    assert events[-1] == Token(REFUSAL)
+
+
+async def test_given_strict_and_all_supported_then_nothing_is_taken_out() -> None:
+    text = "It is 320 metres long. [1] Anything else?\n\n[2]"
+    stage = CheckHeld(strict=True)
+    _, events = await ran(stage, a_turn(text, held=True), checker=LocalChecker())
+    assert [type(event) for event in events] == [Checked, Token]
+    assert events[-1] == Token(text)
