@@ -1,6 +1,7 @@
 """Imports go one way, so that every part can be read without the ones above it."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -8,101 +9,118 @@ import pytest
 ROOT = Path(__file__).parents[1] / "src" / "ragstone"
 
 LAYERS = (
-    {"errors", "correlation", "task"},
-    {"tool", "redis_client"},
-    {"chunk", "intent", "answer", "block"},
-    {"turn"},
-    {"caller"},
-    {"filters"},
-    {"text"},
-    {"events", "records", "conversation"},
-    {"wire"},
-    {"server_file"},
+    {"core"},
+    {"language"},
     {"ports"},
     {"settings"},
-    {"stage", "room_queue"},
-    {"stages"},
-    {"options", "plans"},
-    {"recipe"},
-    {"registry"},
-    {"engine"},
     {"service"},
-    {"index", "models", "state", "ingest", "jobs", "access"},
-    {"tools", "backup"},
-    {"library"},
+    {"models", "index", "store"},
+    {"engine"},
+    {"understand", "guard", "retrieve", "verify"},
+    {"cache"},
+    {"answer"},
+    {"agent", "conversation"},
+    {"recipes"},
+    {"ingest", "jobs", "access", "telemetry"},
+    {"backup"},
+    {"service.local"},
     {"build"},
-    {"telemetry"},
-    {"metrics"},
-    {"dialects", "remote"},
-    {"app"},
+    {"service.remote"},
     {"evaluation"},
-    {"server", "worker"},
-    {"terminal"},
+    {"worker"},
+    {"http"},
     {"cli"},
     {"reference"},
 )
-RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
-ADAPTERS = {"index", "models", "state", "tools"}
+"""Rooms from the lowest to the highest; those of one layer do not know each other. The contract
+(`service`) stands below what it is implemented with, `service.local`."""
+
+ADAPTERS = (
+    "agent.tools",
+    "answer.extractive.extractive",
+    "answer.extractive.token_closeness",
+    "cache.local",
+    "cache.redis",
+    "guard.topic_index",
+    "index",
+    "models",
+    "retrieve.held_tokens",
+    "retrieve.rerankers",
+    "retrieve.sampled_rarity",
+    "store",
+    "understand.intent_examples",
+    "verify.verdict",
+)
+"""What implements a port, and what that is made of."""
+
+BUILDERS = ("build", "service.local.opening", "access.shared_rates")
+"""What makes adapters, and the counter of rates, which is one on Redis."""
+
+RANK = {room: rank for rank, layer in enumerate(LAYERS) for room in layer}
 
 
-def modules() -> list[Path]:
-    return [path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py"]
+def name(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
-def top(path: Path) -> str:
-    return path.relative_to(ROOT).with_suffix("").parts[0]
+MODULES = {name(path): path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py"}
 
 
-def imported(path: Path) -> set[str]:
-    names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            for inner in ast.walk(node):
-                inner.type_checking = True  # type: ignore[attr-defined]
-        if getattr(node, "type_checking", False):
-            continue
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ragstone."):
-            names.add((node.module or "").split(".")[1])
-        if isinstance(node, ast.Import):
-            names.update(a.name.split(".")[1] for a in node.names if a.name[:9] == "ragstone.")
-    return names
+def is_in(module: str, places: tuple[str, ...]) -> bool:
+    return any(module == place or module.startswith(f"{place}.") for place in places)
 
 
-def test_every_module_has_a_place_in_the_order() -> None:
-    assert {top(path) for path in modules()} - {"__main__"} == set(RANK)
+def room(module: str) -> str:
+    first, _, rest = module.partition(".")
+    inner = f"{first}.{rest.partition('.')[0]}"
+    return inner if inner in RANK else first
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_module_imports_only_what_stands_before_it(path: Path) -> None:
-    here = top(path)
-    wrong = {name for name in imported(path) if name != here and RANK[name] >= RANK[here]}
-    assert not wrong
-
-
-@pytest.mark.parametrize("path", sorted((ROOT / "stages").glob("*.py")), ids=lambda p: p.stem)
-def test_a_stage_imports_neither_adapters_nor_the_web(path: Path) -> None:
-    assert not imported(path) & ADAPTERS
-    assert "fastapi" not in path.read_text(encoding="utf-8")
-
-
-def test_only_build_constructs_adapters() -> None:
-    allowed = {"build"}
-    for path in modules():
-        if top(path) in ADAPTERS | allowed:
-            continue
-        assert not imported(path) & ADAPTERS, path
-
-
-MOST_LINES = 300
-LONGER = {"recipe.py": 316}
-"""Files that hold one idea, at most so long."""
-
-
-def test_files_are_short_enough_to_hold_one_idea() -> None:
-    lines = {
-        str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines())
-        for path in modules()
+@cache
+def imported(module: str) -> frozenset[str]:
+    """The modules of ours that a module imports, wherever in its file, but not for types alone."""
+    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    types = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        for inner in ast.walk(node)
     }
-    assert not {
-        name: length for name, length in lines.items() if length > LONGER.get(name, MOST_LINES)
+    found = set()
+    for node in ast.walk(tree):
+        if id(node) in types:
+            continue
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "ragstone":
+            package = (node.module or "").partition(".")[2]
+            for one in node.names:
+                inner = f"{package}.{one.name}".lstrip(".")
+                found.add(inner if inner in MODULES else package)
+        if isinstance(node, ast.Import):
+            found |= {a.name[9:] for a in node.names if a.name.startswith("ragstone.")}
+    return frozenset(found - {""})
+
+
+def test_every_module_has_a_room() -> None:
+    assert {room(module) for module in MODULES} == set(RANK)
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_a_module_imports_only_rooms_below_its_own(module: str) -> None:
+    here = room(module)
+    others = {one for one in imported(module) if room(one) != here}
+    assert not {one for one in others if RANK[room(one)] >= RANK[here]}
+
+
+@pytest.mark.parametrize("module", sorted(m for m in MODULES if not is_in(m, ADAPTERS + BUILDERS)))
+def test_only_the_builder_and_other_adapters_know_an_adapter(module: str) -> None:
+    assert not {one for one in imported(module) if is_in(one, ADAPTERS)}
+
+
+@pytest.mark.parametrize("module", sorted(m for m in MODULES if RANK[room(m)] < RANK["ingest"]))
+def test_a_capability_knows_nothing_of_the_web(module: str) -> None:
+    text = MODULES[module].read_text(encoding="utf-8")
+    assert not {"fastapi", "starlette", "uvicorn"} & {
+        line.split()[1].partition(".")[0]
+        for line in text.splitlines()
+        if line.startswith(("import ", "from "))
     }

@@ -18,7 +18,7 @@ from ragstone.conversation.converse import Converse
 from ragstone.core import errors, events
 from ragstone.engine.stage import Stage
 from ragstone.language.templates import PROMPTS
-from ragstone.recipes import setting_table as registry
+from ragstone.recipes import setting_table
 from ragstone.recipes.recipe import other_recipes, recipes
 from ragstone.retrieve.grade_passages import GradePassages
 from ragstone.settings import Settings, aliases
@@ -54,7 +54,7 @@ def reference() -> str:
 
 
 def _settings() -> Iterator[str]:
-    for one in registry.table().values():
+    for one in setting_table.table().values():
         default = "~/.local/share/ragstone" if one.key == "ragstone_data" else one.default
         shown = f"`{default}`" if default not in ("", None) else "none"
         scopes = ", ".join(one.scopes) or "at the start"

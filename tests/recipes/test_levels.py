@@ -117,7 +117,7 @@ async def test_given_maximum_then_every_part_takes_part_and_one_answer_leaves(
     assert [event.text for event in events if isinstance(event, Thinking)] == ["hm"]
     assert [told.notes for told in chat.answered] == ["hm"] * 3
     stages = [traced.stage for traced in turn.trace]
-    order = [one for one in ("retrieve", "appraise", "reason", "generate") if one in stages]
+    order = [one for one in ("retrieve", "grade_passages", "reason", "generate") if one in stages]
     assert order == sorted(order, key=stages.index)
     assert len(order) == 4
     assert turn.usage.calls == len(chat.answered) + len(chat.completed)
@@ -139,7 +139,7 @@ async def test_given_what_a_request_wants_then_that_and_no_more(
 ) -> None:
     turn, events, chat = await asked(adapters, ask)
     stages = {traced.stage for traced in turn.trace}
-    assert ("rounds" in stages, "appraise" in stages) == (judged, judged)
+    assert ("rounds" in stages, "grade_passages" in stages) == (judged, judged)
     assert any(isinstance(event, Thinking) for event in events) == thought
     assert len(chat.answered) == (3 if voted else 1)
     assert (len(pieces(events)) == 1) == (judged or voted)

@@ -117,16 +117,16 @@ def test_given_the_cache_is_off_then_its_stages_are_gone() -> None:
 
 
 def test_given_options_of_stages_then_they_hold_also_inside_rounds() -> None:
-    made = recipes(Settings(stages={"grade": {"high": 0.9}, "rounds": {"timeout": 9}}))
-    assert stage(made["standard"], "grade").high == 0.9  # type: ignore[attr-defined]
+    made = recipes(Settings(stages={"deduplicate": {"high": 0.9}, "rounds": {"timeout": 9}}))
+    assert stage(made["standard"], "deduplicate").high == 0.9  # type: ignore[attr-defined]
     rounds = stage(made["maximum"], "rounds")
     inside = {one.name: one for one in rounds.stages}  # type: ignore[attr-defined]
-    assert (rounds.timeout, inside["grade"].high) == (9, 0.9)
+    assert (rounds.timeout, inside["deduplicate"].high) == (9, 0.9)
 
 
 def test_given_an_option_out_of_range_then_an_error_names_it() -> None:
-    with pytest.raises(ConfigError, match=r"stages\.grade\.high is wrong"):
-        recipes(Settings(stages={"grade": {"high": 2}}))
+    with pytest.raises(ConfigError, match=r"stages\.deduplicate\.high is wrong"):
+        recipes(Settings(stages={"deduplicate": {"high": 2}}))
 
 
 def test_given_an_option_that_a_setting_decides_then_it_stays() -> None:

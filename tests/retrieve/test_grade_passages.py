@@ -66,7 +66,7 @@ async def test_given_a_poor_search_then_the_new_query_is_searched_once() -> None
     assert step.turn.queries == ("Why?", "causes")
     assert "alpha" not in model.asked[1][1]
     assert "found by causes" in model.asked[1][1]
-    assert [(t.stage, t.inside) for t in step.turn.trace] == [("searches again", "appraise")]
+    assert [(t.stage, t.inside) for t in step.turn.trace] == [("searches again", "grade_passages")]
     assert "also searched: causes" in step.reason
 
 

@@ -87,7 +87,7 @@ def test_given_the_documents_file_then_everything_in_it_holds(
     assert (found.rag.rewrite, found.rag.rewrites) == ("auto", 3)
     assert found.rag.hyde_enabled
     assert found.rag.query_expansion_enabled
-    assert found.stages == {"grade": {"near_duplicate": 0.9}, "cite": {"confidence": 0.5}}
+    assert found.stages == {"deduplicate": {"near_duplicate": 0.9}, "cite": {"confidence": 0.5}}
     assert found.prompts == {"mode.simple": "You are careful.\nAnswer briefly."}
     assert (found.self_rag.enabled, found.self_rag.score_threshold) == (False, 70)
     assert [line.split("(")[1].split(")")[0] for line in caplog.messages] == [

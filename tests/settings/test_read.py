@@ -203,17 +203,24 @@ def test_given_file_dotenv_and_environment_then_the_later_counts(
     assert settings.origin("rag.mode") == Origin()
 
 
-def test_given_stage_options_and_lists_in_the_environment_then_they_are_read(
+def test_given_a_stage_by_its_former_name_then_it_is_that_stage(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("STAGES__GRADE__NEAR_DUPLICATE", "0.9")
+    assert load().stages == {"deduplicate": {"near_duplicate": "0.9"}}
+
+
+def test_given_stage_options_and_lists_in_the_environment_then_they_are_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("STAGES__DEDUPLICATE__NEAR_DUPLICATE", "0.9")
     monkeypatch.setenv("PLONE__CONTENT_TYPES", '["News"]')
     monkeypatch.setenv("LLM__TIMEOUT", "90s")
     settings = load()
-    assert settings.stages == {"grade": {"near_duplicate": "0.9"}}
+    assert settings.stages == {"deduplicate": {"near_duplicate": "0.9"}}
     assert settings.plone.content_types == ("News",)
     assert settings.llm.timeout == 90
-    assert variable("stages.grade.near_duplicate") == "STAGES__GRADE__NEAR_DUPLICATE"
+    assert variable("stages.deduplicate.near_duplicate") == "STAGES__DEDUPLICATE__NEAR_DUPLICATE"
 
 
 def test_given_nothing_then_nothing_is_said(caplog: pytest.LogCaptureFixture) -> None:

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.understand.small_talk import KINDS, matched, reply, without_opening
+from ragstone.core.intent import SMALL_TALK_KINDS
+from ragstone.understand.small_talk import matched, reply, without_opening
 
 LANGUAGES = ("en", "de", "es", "fr", "zh", "ja", "ko")
 
@@ -82,10 +83,10 @@ def test_nothing_is_left_of_small_talk() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_kind_has_a_reply_in_every_language(language: str) -> None:
-    replies = {reply(kind, language) for kind in KINDS}
+    replies = {reply(kind, language) for kind in SMALL_TALK_KINDS}
 
-    assert len(replies) == len(KINDS)
-    assert language == "en" or not replies & {reply(kind, "en") for kind in KINDS}
+    assert len(replies) == len(SMALL_TALK_KINDS)
+    assert language == "en" or not replies & {reply(kind, "en") for kind in SMALL_TALK_KINDS}
 
 
 def test_a_language_without_replies_is_answered_in_english() -> None:

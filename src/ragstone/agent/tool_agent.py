@@ -26,7 +26,7 @@ class ToolAgent(Stage):
     where no search found anything. Only that search ends the question when it fails.
     """
 
-    name: ClassVar[str] = "act"
+    name: ClassVar[str] = "tool_agent"
     needs: ClassVar[frozenset[str]] = frozenset({"question", "plan", "queries"})
     gives: ClassVar[frozenset[str]] = frozenset({"hits"})
 

@@ -20,7 +20,7 @@ from ragstone.understand.intents import hints_of
 class BuildPrompt(Stage):
     """Takes the template of the question's form, mode and language, and what small models need."""
 
-    name: ClassVar[str] = "instruct"
+    name: ClassVar[str] = "build_prompt"
     needs: ClassVar[frozenset[str]] = frozenset({"question"})
     gives: ClassVar[frozenset[str]] = frozenset({"instructions"})
     fails: ClassVar[Literal["open", "closed"]] = "open"

@@ -40,7 +40,7 @@ class PreAnswerGate(Stage):
     passages' own language, and not where the chat model graded the passages itself.
     """
 
-    name: ClassVar[str] = "foresee"
+    name: ClassVar[str] = "pre_answer_gate"
     needs: ClassVar[frozenset[str]] = frozenset({"question", "passages", "instructions"})
     fails: ClassVar[Literal["open", "closed"]] = "open"
 

@@ -43,7 +43,7 @@ class RetrievalGate(Stage):
     it; in every other case documents are searched, as for every question of fact.
     """
 
-    name: ClassVar[str] = "need"
+    name: ClassVar[str] = "retrieval_gate"
     needs: ClassVar[frozenset[str]] = frozenset({"question"})
     fails: ClassVar[Literal["open", "closed"]] = "open"
 

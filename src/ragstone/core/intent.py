@@ -1,7 +1,7 @@
 """What kind of question it is, and what it takes to answer it."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 IntentName = Literal[
     "small_talk",
@@ -16,6 +16,10 @@ IntentName = Literal[
     "procedural",
     "faq",
 ]
+
+SmallTalkKind = Literal["greeting", "thanks", "goodbye", "help", "about", "chat"]
+SMALL_TALK_KINDS: tuple[SmallTalkKind, ...] = get_args(SmallTalkKind)
+"""From the least telling to the most: "hi, who are you?" is about the machine."""
 
 
 @dataclass(frozen=True, slots=True)

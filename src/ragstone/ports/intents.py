@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from ragstone.core.intent import IntentName
-from ragstone.understand.small_talk import Kind
+from ragstone.core.intent import IntentName, SmallTalkKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +12,7 @@ class Likeness:
     `name` the likeliest intent if it is a question, `confidence` how likely (0..1)."""
 
     small_talk: float
-    kind: Kind
+    kind: SmallTalkKind
     name: IntentName
     confidence: float
 

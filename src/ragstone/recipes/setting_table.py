@@ -22,7 +22,7 @@ from ragstone.engine.stage import Stage
 from ragstone.recipes.recipe import recipes
 from ragstone.recipes.stage_options import PREFIX, Options, free
 from ragstone.settings import Settings
-from ragstone.settings.aliases import ALIASES, BY_NAME
+from ragstone.settings.aliases import ALIASES, BY_NAME, current_key
 from ragstone.settings.names import readable, variable
 
 Scope = Literal["global", "tenant", "collection", "request"]
@@ -103,7 +103,7 @@ def table() -> Mapping[str, Setting]:
 def setting(name: str) -> Setting:
     """The setting of this key, or of a document's name for it; raises UnknownSetting."""
     alias = BY_NAME.get(name.lower())
-    key = alias.key if alias and alias.key else name
+    key = current_key(alias.key if alias and alias.key else name)
     found = table().get(key) or table().get(key.lower().replace("__", "."))
     if found is None:
         near = difflib.get_close_matches(name.lower(), table(), 1)

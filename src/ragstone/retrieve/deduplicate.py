@@ -23,7 +23,7 @@ class Deduplicate(Stage):
     """Says how alike each hit and the question are, drops the unlike and the near-duplicates, and
     keeps the plan's number: the best, or different ones where the plan asks for those."""
 
-    name: ClassVar[str] = "grade"
+    name: ClassVar[str] = "deduplicate"
     needs: ClassVar[frozenset[str]] = frozenset({"hits", "plan"})
     gives: ClassVar[frozenset[str]] = frozenset({"hits"})
     fails: ClassVar[Literal["open", "closed"]] = "open"

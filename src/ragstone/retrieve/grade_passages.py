@@ -41,7 +41,7 @@ class GradePassages(Stage):
     a chat model, or if it does not grade, the passages stay as they were found.
     """
 
-    name: ClassVar[str] = "appraise"
+    name: ClassVar[str] = "grade_passages"
     needs: ClassVar[frozenset[str]] = frozenset({"hits", "question"})
     gives: ClassVar[frozenset[str]] = frozenset({"hits"})
     fails: ClassVar[Literal["open", "closed"]] = "open"

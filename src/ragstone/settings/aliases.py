@@ -20,6 +20,24 @@ PARTS = (PROVIDER, OPENAI_KEY, OPENAI_MODEL, OLLAMA_MODEL, OLLAMA_URL)
 """No settings by themselves: `providers.whole` makes `llm.*` of them."""
 
 
+FORMER_STAGES = {
+    "act": "tool_agent",
+    "appraise": "grade_passages",
+    "foresee": "pre_answer_gate",
+    "grade": "deduplicate",
+    "instruct": "build_prompt",
+    "need": "retrieval_gate",
+}
+"""Stages that had another name in version 0.1: their options are still found by it."""
+
+
+def current_key(name: str) -> str:
+    """The key of a setting as it is named now."""
+    first, _, rest = name.partition(".")
+    stage, _, option = rest.partition(".")
+    return f"stages.{FORMER_STAGES.get(stage, stage)}.{option}" if first == "stages" else name
+
+
 @dataclass(frozen=True, slots=True)
 class Alias:
     """`name` as a document prints it; `key` of our setting, empty where it has no effect, which
@@ -157,8 +175,10 @@ _FILE = (
         _unless("truncate"),
         "The best passages that fit are kept, the first is cut.",
     ),
-    Alias("context.deduplication.enabled", "stages.grade.near_duplicate", VOICE_HELPER, _removes),
-    Alias("context.deduplication.threshold", "stages.grade.near_duplicate", VOICE_HELPER),
+    Alias(
+        "context.deduplication.enabled", "stages.deduplicate.near_duplicate", VOICE_HELPER, _removes
+    ),
+    Alias("context.deduplication.threshold", "stages.deduplicate.near_duplicate", VOICE_HELPER),
     *(
         Alias(f"prompt.modes.{mode}.{part}", f"prompts.mode.{mode}", VOICE_HELPER, joins=True)
         for mode in ("simple", "advanced", "precise")
@@ -191,8 +211,8 @@ _RECORDS = (
     Alias(f"{_RECORD}boost_bm25", "rag.boost_bm25", PLONE),
     Alias(f"{_RECORD}boost_knn", "rag.boost_knn", PLONE),
     Alias(f"{_RECORD}title_boost_factor", "rag.title_boost", PLONE),
-    Alias(f"{_RECORD}score_high_threshold", "stages.grade.high", PLONE),
-    Alias(f"{_RECORD}score_medium_threshold", "stages.grade.medium", PLONE),
+    Alias(f"{_RECORD}score_high_threshold", "stages.deduplicate.high", PLONE),
+    Alias(f"{_RECORD}score_medium_threshold", "stages.deduplicate.medium", PLONE),
 )
 
 ALIASES = (*_ENVIRONMENT, *_FILE, *_RECORDS)

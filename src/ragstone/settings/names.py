@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ragstone.core.errors import ConfigError
-from ragstone.settings.aliases import BY_NAME, RANK
+from ragstone.settings.aliases import BY_NAME, RANK, current_key
 from ragstone.settings.origin import GivenValue, Origin
 
 log = logging.getLogger(__name__)
@@ -43,7 +43,8 @@ def ours(
     """
     direct: dict[str, GivenValue] = {}
     called: list[tuple[str, GivenValue]] = []
-    for name, value, origin in given:
+    for given_name, value, origin in given:
+        name = current_key(given_name)
         if name.lower() in BY_NAME:
             called.append((name.lower(), GivenValue(value, origin)))
         elif known(name):

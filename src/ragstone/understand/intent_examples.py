@@ -11,14 +11,14 @@ from typing import cast
 
 import numpy as np
 
-from ragstone.core.intent import IntentName
+from ragstone.core.intent import SMALL_TALK_KINDS, IntentName, SmallTalkKind
 from ragstone.models.minilm import MiniLm
 from ragstone.ports import Likeness, Vectors
-from ragstone.understand.small_talk import KINDS, ME, YOU, Kind
+from ragstone.understand.small_talk import ME, YOU
 
 WEIGHTS = "intents.npz"
 
-CLASSES = ("question", *KINDS)
+CLASSES = ("question", *SMALL_TALK_KINDS)
 """The rows of `small_talk` in the weights; those of `intents` are named in the file."""
 
 LANGUAGES = ("en", "")
@@ -53,7 +53,7 @@ class IntentClassifier:
         talk = _softmax(cast(Vectors, self._small_talk) @ given)
         kinds = _softmax(cast(Vectors, self._intents) @ given)
         best = int(kinds.argmax())
-        kind: Kind = KINDS[int(talk[1:].argmax())]
+        kind: SmallTalkKind = SMALL_TALK_KINDS[int(talk[1:].argmax())]
         bare = len(text.split()) <= _BARE and not marks[:2].any()
         return Likeness(
             0.0 if bare else 1 - float(talk[0]), kind, self._names[best], float(kinds[best])

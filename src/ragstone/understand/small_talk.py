@@ -13,11 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Literal, get_args
 
-Kind = Literal["greeting", "thanks", "goodbye", "help", "about", "chat"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-"""From the least telling to the most: "hi, who are you?" is about the machine."""
+from ragstone.core.intent import SMALL_TALK_KINDS, SmallTalkKind
 
 FALLBACK = "en"
 """The language of replies where there are none in the question's."""
@@ -48,7 +45,7 @@ _SOCIAL = re.compile(
 class SmallTalk:
     """What kind of small talk it is, and the language that it is in."""
 
-    kind: Kind
+    kind: SmallTalkKind
     language: str
 
 
@@ -59,7 +56,7 @@ class _Phrases:
     three dots ("tell me a joke about…")."""
 
     by_first: Mapping[str, list[str]]
-    kinds: Mapping[str, Mapping[str, Kind | None]]
+    kinds: Mapping[str, Mapping[str, SmallTalkKind | None]]
     replies: Mapping[str, Mapping[str, str]]
     open: frozenset[str]
 
@@ -68,7 +65,7 @@ class _Phrases:
 class _Reading:
     """One way to read the beginning of an utterance."""
 
-    kind: Kind | None = None
+    kind: SmallTalkKind | None = None
     languages: tuple[str, ...] = _PREFERRED
     told: bool = field(default=False)
 
@@ -108,7 +105,7 @@ def possible(text: str) -> bool:
     return len(text) <= MOST_CHARS and social is not None
 
 
-def reply(kind: Kind, language: str) -> str:
+def reply(kind: SmallTalkKind, language: str) -> str:
     """What is said to it, in `language` if there are words in it."""
     replies = _phrases().replies
     return replies.get(language, replies[FALLBACK])[kind]
@@ -157,21 +154,21 @@ def _ends_word(plain: str, end: int) -> bool:
     return bool(_UNSPACED.match(plain[end - 1]))
 
 
-def _joined(before: _Reading, kinds: Mapping[str, Kind | None]) -> _Reading:
+def _joined(before: _Reading, kinds: Mapping[str, SmallTalkKind | None]) -> _Reading:
     """The reading with one phrase more: languages that all phrases share, the most telling kind."""
     shared = tuple(one for one in before.languages if one in kinds) or before.languages
     language = next((one for one in shared if one in kinds), next(iter(kinds)))
     kind = kinds[language]
     if kind is None:
         return _Reading(before.kind, shared if before.kind else before.languages, before.told)
-    if before.kind and KINDS.index(before.kind) > KINDS.index(kind):
+    if before.kind and SMALL_TALK_KINDS.index(before.kind) > SMALL_TALK_KINDS.index(kind):
         kind = before.kind
     return _Reading(kind, shared, True)
 
 
 @cache
 def _phrases() -> _Phrases:
-    kinds: dict[str, dict[str, Kind | None]] = defaultdict(dict)
+    kinds: dict[str, dict[str, SmallTalkKind | None]] = defaultdict(dict)
     replies = {}
     endless = set()
     for language in _PREFERRED:
@@ -180,7 +177,7 @@ def _phrases() -> _Phrases:
         replies[language] = data["replies"]
         for phrase in data["fillers"]:
             kinds[_plain(phrase)][language] = None
-        for kind in KINDS:
+        for kind in SMALL_TALK_KINDS:
             endless |= {_plain(phrase) for phrase in data[kind] if phrase.endswith("…")}
             for phrase in map(_plain, data[kind]):
                 kinds[phrase][language] = kinds[phrase.replace("'", "")][language] = kind

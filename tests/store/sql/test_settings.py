@@ -197,12 +197,12 @@ async def test_given_other_settings_then_the_cache_keeps_them_apart(one: Replica
         return str(recall.recipe)  # type: ignore[attr-defined]
 
     first = stamp()
-    await one.settings.put("global", {"stages.grade.near_duplicate": 0.5}, "ann")
+    await one.settings.put("global", {"stages.deduplicate.near_duplicate": 0.5}, "ann")
     second = stamp()
     await one.settings.put("global", {"rag.use_hybrid_search": False}, "ann")
     assert len({first, second, stamp()}) == 3
     await one.settings.unset(
-        "global", ["stages.grade.near_duplicate", "rag.use_hybrid_search"], "a"
+        "global", ["stages.deduplicate.near_duplicate", "rag.use_hybrid_search"], "a"
     )
     assert stamp() == first
 

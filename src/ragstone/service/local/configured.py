@@ -13,7 +13,7 @@ from ragstone.core.records import StoredSetting
 from ragstone.core.turn import Ask, Level, SearchType, Turn
 from ragstone.engine.runner import Engine
 from ragstone.guard.guard import Guard
-from ragstone.recipes import setting_table as registry
+from ragstone.recipes import setting_table
 from ragstone.recipes.recipe import Recipe, guard, other_recipes, recipes, search_recipes
 from ragstone.recipes.stage_options import PREFIX
 from ragstone.settings import Settings
@@ -81,7 +81,7 @@ class Configured:
     """
 
     def __init__(self, base: Settings) -> None:
-        registry.check_options(base.stages)
+        setting_table.check_options(base.stages)
         self.base = base
         self._loaded = _Loaded({})
 
@@ -90,7 +90,7 @@ class Configured:
         scopes: dict[str, dict[str, Any]] = {}
         for one in stored:
             try:
-                key, value = registry.read(one.key, one.value)
+                key, value = setting_table.read(one.key, one.value)
             except RagstoneError as error:
                 log.warning("A stored setting is left out: %s", error)
             else:

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from ragstone.core.errors import InvalidSetting
 from ragstone.core.records import SettingChange, SettingEdit
 from ragstone.ports import Cache, SettingsStore
-from ragstone.recipes import setting_table as registry
+from ragstone.recipes import setting_table
 from ragstone.recipes.setting_table import Setting
 from ragstone.service.local.configured import Configured, value_of
 from ragstone.service.settings import SettingLayer, SettingValue
@@ -42,13 +42,13 @@ class LocalSettings:
             self._cache.resize(cache.max_entries, cache.default_ttl_seconds)
 
     async def listed(self, tenant: str = "", collection: str = "") -> list[SettingValue]:
-        return [self._value(one, tenant, collection) for one in registry.table().values()]
+        return [self._value(one, tenant, collection) for one in setting_table.table().values()]
 
     async def get(self, name: str, tenant: str = "", collection: str = "") -> SettingValue:
-        return self._value(registry.setting(name), tenant, collection)
+        return self._value(setting_table.setting(name), tenant, collection)
 
     async def put(self, scope: str, values: Mapping[str, Any], who: str) -> list[SettingValue]:
-        read = [registry.read(name, value) for name, value in values.items()]
+        read = [setting_table.read(name, value) for name, value in values.items()]
         given = dict(read)
         if not given or len(given) < len(read) or len(read) > MOST:
             raise InvalidSetting(f"Name 1 to {MOST} settings, each once.")
@@ -58,21 +58,21 @@ class LocalSettings:
         return await self._edit(scope, edits, who)
 
     async def unset(self, scope: str, names: Sequence[str], who: str) -> list[SettingValue]:
-        keys = dict.fromkeys(registry.setting(name).key for name in names)
+        keys = dict.fromkeys(setting_table.setting(name).key for name in names)
         place(scope)
         return await self._edit(scope, [SettingEdit(scope, k, removes=True) for k in keys], who)
 
     async def explain(
         self, name: str, tenant: str = "", collection: str = ""
     ) -> list[SettingLayer]:
-        one = registry.setting(name)
+        one = setting_table.setting(name)
         return [
             SettingLayer(layer.source, layer.where, _plain(one, layer.value))
             for layer in self._layers(one, tenant, collection)
         ]
 
     async def log(self, limit: int, name: str = "", scope: str = "") -> list[SettingChange]:
-        key = registry.setting(name).key if name else ""
+        key = setting_table.setting(name).key if name else ""
         return list(await self._store.changes(limit, key, scope))
 
     async def _edit(self, scope: str, edits: Sequence[SettingEdit], who: str) -> list[SettingValue]:
@@ -90,7 +90,7 @@ class LocalSettings:
             await self._store.edit(edits, who)
             await self.refresh()
         tenant, collection = place(scope)
-        return [self._value(registry.setting(e.key), tenant, collection) for e in edits]
+        return [self._value(setting_table.setting(e.key), tenant, collection) for e in edits]
 
     def _value(self, one: Setting, tenant: str, collection: str) -> SettingValue:
         last = self._layers(one, tenant, collection)[-1]
@@ -130,7 +130,7 @@ class LocalSettings:
 def _may_stand(key: str, scope: str) -> None:
     """Raise InvalidSetting unless the setting can be set in the scope."""
     place(scope)
-    allowed = registry.table()[key].scopes
+    allowed = setting_table.table()[key].scopes
     if scope.partition(":")[0] not in allowed:
         kinds = [one for one in allowed if one != "request"]
         raise InvalidSetting(f"{key} can be set for {' or '.join(kinds)}, not for {scope!r}.")

@@ -25,14 +25,14 @@ Json = dict[str, Any]
 STEPS = {
     "contextualize": "Understanding the intent of the user's question...",
     "retrieve": "Searching for relevant documents...",
-    "act": "Gathering information with tools...",
+    "tool_agent": "Gathering information with tools...",
     "rounds": "Searching for relevant documents...",
     "generate": "Generating an answer...",
     "converse": "Generating an answer...",
 }
 """What a reader is told when a stage begins."""
 
-DEBUGGED = frozenset({"guard", "recall", "retrieve", "rounds", "act", "tool"})
+DEBUGGED = frozenset({"guard", "recall", "retrieve", "rounds", "tool_agent", "tool"})
 """Stages whose end is told; one that fails always is."""
 
 

@@ -21,7 +21,7 @@ NOTHING_FOUND = "I couldn't find relevant information to answer your question."
 SNIPPET_CHARS = 2000
 
 REWRITING = frozenset({"contextualize", "correct", "rewrite"})
-RETRIEVING = frozenset({"retrieve", "fuse", "rerank", "grade", "expand"})
+RETRIEVING = frozenset({"retrieve", "fuse", "rerank", "deduplicate", "expand"})
 GENERATING = frozenset({"generate"})
 
 _WEB = re.compile(r"https?://\S+", re.IGNORECASE)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ragstone.core.errors import ConfigError, InvalidSetting, UnknownSetting
 from ragstone.core.turn import Ask, SearchOptions
-from ragstone.recipes import setting_table as registry
+from ragstone.recipes import setting_table
 from ragstone.recipes.recipe import recipes
 from ragstone.settings import Settings
 from ragstone.understand.route import LIMITS, Route
@@ -36,13 +36,13 @@ PRINTED = {
 
 @pytest.mark.parametrize("key", PRINTED)
 def test_given_a_key_of_the_pipeline_document_then_it_is_as_printed(key: str) -> None:
-    one = registry.setting(key)
+    one = setting_table.setting(key)
     assert one.default == PRINTED[key] or "pipeline document's 0.40" in one.help
     assert "global" in one.scopes
 
 
 def test_given_the_table_then_every_row_says_what_it_is_and_how_it_changes() -> None:
-    for one in registry.table().values():
+    for one in setting_table.table().values():
         assert one.help, one.key
         assert one.kind, one.key
         assert one.restart is (not one.scopes)
@@ -54,22 +54,22 @@ def test_given_a_stage_then_each_of_its_options_is_a_setting_or_decided_by_one()
         for stage in recipe.stages:
             free = type(stage).model_fields.keys() - stage.model_fields_set
             shown = {name for name in free if not type(stage).model_fields[name].exclude}
-            assert all(f"stages.{stage.name}.{name}" in registry.table() for name in shown)
+            assert all(f"stages.{stage.name}.{name}" in setting_table.table() for name in shown)
 
 
 def test_given_what_a_request_may_ask_for_then_there_are_such_fields() -> None:
     fields = {one.name for one in dataclasses.fields(Ask)}
     wanted = {f"wanted.{one.name}" for one in dataclasses.fields(SearchOptions)}
-    assert set(registry.REQUEST.values()) <= fields | wanted
-    assert all("request" in registry.setting(key).scopes for key in registry.REQUEST)
+    assert set(setting_table.REQUEST.values()) <= fields | wanted
+    assert all("request" in setting_table.setting(key).scopes for key in setting_table.REQUEST)
 
 
 def test_given_the_bounds_of_a_request_then_they_are_those_of_the_table() -> None:
     names = {"min_similarity": "rag.similarity_threshold", "dense_weight": "rag.dense_weight"}
     for name, low, high in LIMITS:
         if name in names:
-            assert registry.setting(names[name]).bounds == f"at least {low}, at most {high}"
-    assert Route.model_fields["max_top_k"].default == registry.setting("rag.max_top_k").default
+            assert setting_table.setting(names[name]).bounds == f"at least {low}, at most {high}"
+    assert Route.model_fields["max_top_k"].default == setting_table.setting("rag.max_top_k").default
 
 
 @pytest.mark.parametrize(
@@ -83,11 +83,12 @@ def test_given_the_bounds_of_a_request_then_they_are_those_of_the_table() -> Non
         ("cache.default_ttl_seconds", "5m", ("cache.default_ttl_seconds", 300.0)),
         ("llm.temperature", "null", ("llm.temperature", None)),
         ("rag.feedback", "off", ("rag.feedback", False)),
-        ("stages.grade.near_duplicate", "0.9", ("stages.grade.near_duplicate", 0.9)),
+        ("stages.deduplicate.near_duplicate", "0.9", ("stages.deduplicate.near_duplicate", 0.9)),
+        ("stages.grade.near_duplicate", "0.9", ("stages.deduplicate.near_duplicate", 0.9)),
     ],
 )
 def test_given_a_value_then_it_is_read_in_its_type(name: str, value: Any, wanted: Any) -> None:
-    assert registry.read(name, value) == wanted
+    assert setting_table.read(name, value) == wanted
 
 
 @pytest.mark.parametrize(
@@ -120,17 +121,17 @@ def test_given_a_value_that_cannot_be_then_an_error_says_why(
     name: str, value: Any, says: str
 ) -> None:
     with pytest.raises(InvalidSetting, match=says):
-        registry.read(name, value)
+        setting_table.read(name, value)
 
 
 def test_given_an_unknown_key_then_the_nearest_is_named() -> None:
     with pytest.raises(UnknownSetting, match="Do you mean 'rag.top_k'"):
-        registry.read("rag.topk", 3)
+        setting_table.read("rag.topk", 3)
 
 
 def test_given_an_unknown_option_of_a_stage_at_the_start_then_an_error() -> None:
-    with pytest.raises(ConfigError, match="stages.grade.near_duplicate"):
-        registry.check_options({"grade": {"near_duplicates": 1}})
+    with pytest.raises(ConfigError, match="stages.deduplicate.near_duplicate"):
+        setting_table.check_options({"deduplicate": {"near_duplicates": 1}})
 
 
 @given(
@@ -141,6 +142,6 @@ def test_given_an_unknown_option_of_a_stage_at_the_start_then_an_error() -> None
 def test_given_anything_then_a_setting_or_an_error_of_ours(name: str, value: Any) -> None:
     for key in (name, "rag.top_k", "rag.no_answer", "plone.content_types"):
         try:
-            registry.read(key, value)
+            setting_table.read(key, value)
         except (InvalidSetting, UnknownSetting):
             continue
