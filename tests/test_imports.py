@@ -12,6 +12,7 @@ LAYERS = (
     {"tool", "redis_client"},
     {"chunk", "intent", "answer", "block"},
     {"turn"},
+    {"source"},
     {"caller"},
     {"filters"},
     {"text"},
