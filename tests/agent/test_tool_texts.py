@@ -12,6 +12,7 @@ from ragstone.agent.tool_output import fenced
 from ragstone.core.errors import InputError, TooLarge
 from ragstone.core.filters import And, AnyOf, under
 from ragstone.core.foreign_passages import from_kdb, to_kdb
+from ragstone.core.source import hit_sources
 from ragstone.core.tool import Tool
 from ragstone.core.turn import Ask, Plan
 from ragstone.http.dialects.pictures import pictures
@@ -73,7 +74,8 @@ def test_given_any_texts_as_images_then_an_error_that_says_so(given_texts: list[
 
 def test_given_a_passage_then_the_knowledge_bases_form_comes_back_as_it_was() -> None:
     hit = a_hit("Ost was built in 1871.", 0.5, title="Ost", metadata={"class": "Law"})
-    row = to_kdb(hit)
+    (source,) = hit_sources([hit])
+    row = to_kdb(source)
     again = from_kdb(row, Ask("q"), 0)
     assert (again.chunk.text, again.score) == (hit.chunk.text, hit.score)
     assert again.chunk.metadata["class"] == "Law"

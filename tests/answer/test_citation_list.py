@@ -3,17 +3,16 @@
 import pytest
 
 from ragstone.answer.citation_list import ListFormat, citation_list
-from ragstone.core.answer import Citation
+from ragstone.core.source import Source
 
 
-def a_citation(number: int, title: str, path: str, page: int | None = None) -> Citation:
-    return Citation(number, "d", "c", title, path, page, (), 0, 1, "x", 0.5)
+def a_source(number: int, title: str, path: str, page: int | None = None) -> Source:
+    return Source(number, "d", "c", title, path, page, (), 0, 1, "x", 0.5)
 
 
 CITED = [
-    a_citation(2, "Hours", "https://example.com/hours"),
-    a_citation(1, "", "/docs/report.pdf", 5),
-    a_citation(2, "Hours", "https://example.com/hours"),
+    a_source(1, "", "/docs/report.pdf", 5),
+    a_source(2, "Hours", "https://example.com/hours"),
 ]
 
 
@@ -32,12 +31,12 @@ CITED = [
         ("plain", "[1] report.pdf (Page 5)\n[2] Hours"),
     ],
 )
-def test_given_citations_then_one_line_for_every_source(form: ListFormat, lines: str) -> None:
+def test_given_sources_then_one_line_for_every_source(form: ListFormat, lines: str) -> None:
     assert citation_list(CITED, form) == lines
 
 
 def test_given_titles_that_hold_markup_then_it_is_shown_and_not_obeyed() -> None:
-    hostile = [a_citation(1, "<b>[x](http://evil.example)\n*y*", "javascript:alert(1)")]
+    hostile = [a_source(1, "<b>[x](http://evil.example)\n*y*", "javascript:alert(1)")]
     assert citation_list(hostile, "html") == (
         '<ol><li value="1">&lt;b&gt;[x](http://evil.example) *y*</li></ol>'
     )

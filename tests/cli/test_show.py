@@ -3,7 +3,7 @@
 import pytest
 
 from ragstone.cli.show import show_sources
-from ragstone.core.answer import Citation
+from ragstone.core.source import Source
 
 
 @pytest.mark.parametrize(
@@ -13,5 +13,5 @@ from ragstone.core.answer import Citation
 def test_given_a_span_that_is_cut_then_it_ends_with_a_word_and_dots(
     end: int, shown: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    show_sources([Citation(1, "d", "c", "Lease", "/a", 2, (), 0, end, "The notice is 30 days", 1)])
+    show_sources([Source(1, "d", "c", "Lease", "/a", 2, (), 0, end, "The notice is 30 days", 1)])
     assert capsys.readouterr().out == f"\nSources\n[1] Lease, /a, page 2\n    {shown}\n"

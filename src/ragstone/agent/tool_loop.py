@@ -130,7 +130,7 @@ class ToolLoop:
             return f"{limits.calls} calls are the most"
         if time.monotonic() - self._started > limits.seconds:
             return f"{limits.seconds:g} s are the most"
-        if usage.prompt_tokens + usage.completion_tokens > limits.tokens:
+        if usage.total_tokens > limits.tokens:
             return f"{limits.tokens} tokens are the most"
         if sum(map(self._adapters.count, texts)) > self._window():
             return "the results fill their share of the window"

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from ragstone.core.answer import Citation
+from ragstone.core.source import Source
 
 ListFormat = Literal["markdown", "html", "plain"]
 
@@ -13,33 +13,38 @@ _WEB = re.compile(r"https?://[^\s<>\"'()]+", re.IGNORECASE)
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|])")
 
 
-def citation_list(citations: Sequence[Citation], form: ListFormat = "markdown") -> str:
-    """One line for every source, by its number; only addresses of the web become links."""
-    first = {citation.number: citation for citation in reversed(citations)}
-    lines = [_LINES[form](first[number]) for number in sorted(first)]
+def citation_list(sources: Sequence[Source], form: ListFormat = "markdown") -> str:
+    """One line for every source; only addresses of the web become links."""
+    lines = [_LINES[form](source) for source in sources]
     return f"<ol>{''.join(lines)}</ol>" if form == "html" else "\n".join(lines)
 
 
-def _markdown(citation: Citation) -> str:
-    link = f" - [View]({citation.path})" if _WEB.fullmatch(citation.path) else ""
-    name = _MARKDOWN.sub(r"\\\1", _name(citation))
-    return f"**[{citation.number}]** {name}{link}"
+def _markdown(source: Source) -> str:
+    url = _url(source)
+    link = f" - [View]({url})" if url else ""
+    name = _MARKDOWN.sub(r"\\\1", _name(source))
+    return f"**[{source.number}]** {name}{link}"
 
 
-def _html(citation: Citation) -> str:
-    place = html.escape(citation.path, quote=True)
-    link = f' <a href="{place}">View</a>' if _WEB.fullmatch(citation.path) else ""
-    return f'<li value="{citation.number}">{html.escape(_name(citation))}{link}</li>'
+def _html(source: Source) -> str:
+    url = html.escape(_url(source), quote=True)
+    link = f' <a href="{url}">View</a>' if url else ""
+    return f'<li value="{source.number}">{html.escape(_name(source))}{link}</li>'
 
 
-def _plain(citation: Citation) -> str:
-    return f"[{citation.number}] {_name(citation)}"
+def _plain(source: Source) -> str:
+    return f"[{source.number}] {_name(source)}"
 
 
-def _name(citation: Citation) -> str:
+def _url(source: Source) -> str:
+    """The address, if no character of it could end the link."""
+    return source.url if source.url and _WEB.fullmatch(source.url) else ""
+
+
+def _name(source: Source) -> str:
     """What a reader calls the source: its file or title, and the page."""
-    name = " ".join((citation.title or citation.path.rpartition("/")[2]).split())
-    return f"{name} (Page {citation.page})" if citation.page else name
+    name = " ".join((source.title or source.filename).split())
+    return f"{name} (Page {source.page})" if source.page else name
 
 
 _LINES = {"markdown": _markdown, "html": _html, "plain": _plain}

@@ -59,7 +59,7 @@ class Rounds(Stage):
                     raise
                 break
             best = tried if best is None or tried.said.score > best.said.score else best
-            spent = tried.turn.usage.prompt_tokens + tried.turn.usage.completion_tokens
+            spent = tried.turn.usage.total_tokens
             late = time.monotonic() - started > self.seconds or spent > self.tokens
             calls = tried.turn.answer is not None and tried.turn.answer.calls
             enough = tried.said.score >= self.enough or bool(calls)

@@ -13,6 +13,7 @@ from ragstone.core.answer import Answer
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Done, Failed, Note, Token, showing_results_for
 from ragstone.core.records import Document
+from ragstone.core.source import cited_sources
 from ragstone.core.turn import Ask, Principal, Turn
 from ragstone.service import IngestRequest, Progress, Service, wire
 
@@ -46,7 +47,7 @@ async def ask(service: Service, question: Ask, *, as_json: bool, trace: bool) ->
 def _after_answer(turn: Turn, answer: Answer, trace: bool) -> None:
     if answer.text and not answer.text.endswith("\n"):
         out()
-    show.show_sources(answer.citations)
+    show.show_sources(cited_sources(answer.citations, turn.passages))
     show.show_verdicts(turn.verdicts)
     if trace:
         show.show_trace(turn.trace)

@@ -202,6 +202,7 @@ async def _list(
 def _show(found: "list[StoredTurn]", as_json: bool) -> int:
     from ragstone.cli.show import one_line, out, out_json, show_sources
     from ragstone.core.conversation_turn import dump_turn
+    from ragstone.core.source import cited_sources
     from ragstone.service import wire
 
     if as_json:
@@ -216,7 +217,7 @@ def _show(found: "list[StoredTurn]", as_json: bool) -> int:
         if one.block.status != "done":
             out("(failed)" if one.block.is_error else "(cut off)")
         out(one.block.result.final_response)
-        show_sources(one.notes.answer.citations)
+        show_sources(cited_sources(one.notes.answer.citations))
         out()
     return 0
 

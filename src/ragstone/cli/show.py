@@ -10,8 +10,9 @@ from shutil import get_terminal_size
 from types import TracebackType
 from typing import Any, Self
 
-from ragstone.core.answer import Citation, Verdict
-from ragstone.core.turn import Hit, StageTrace
+from ragstone.core.answer import Verdict
+from ragstone.core.source import Source, hit_sources
+from ragstone.core.turn import StageTrace
 from ragstone.service import Progress, SearchResult
 
 PLAIN_SECONDS = 5.0
@@ -63,16 +64,14 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         out("  ".join(aligned).rstrip())
 
 
-def show_sources(citations: Sequence[Citation]) -> None:
-    """Print each cited source once, with the text that supports the answer."""
-    numbered = {citation.number: citation for citation in reversed(citations)}
-    if not numbered:
-        return
-    out("\nSources")
-    for number, cited in sorted(numbered.items()):
-        out(f"[{number}] {_place(cited.title, cited.path, cited.page, cited.section)}")
-        whole = len(cited.snippet) >= cited.end - cited.start
-        _indented(cited.snippet if whole else cited.snippet.rpartition(" ")[0] + " ...")
+def show_sources(sources: Sequence[Source]) -> None:
+    """Print cited sources, with the text that supports the answer."""
+    if sources:
+        out("\nSources")
+    for source in sources:
+        out(f"[{source.number}] {_place(source)}")
+        whole = len(source.snippet) >= source.end - source.start
+        _indented(source.snippet if whole else source.snippet.rpartition(" ")[0] + " ...")
 
 
 def show_verdicts(verdicts: Sequence[Verdict]) -> None:
@@ -93,11 +92,9 @@ def show_found(found: SearchResult) -> None:
     """Print ranked passages with their scores."""
     if not found.hits:
         out("Nothing was found.")
-    for rank, hit in enumerate(found.hits, 1):
-        chunk = hit.chunk
-        place = _place(chunk.title, chunk.path, chunk.page, chunk.section)
-        out(f"{rank}. {hit.score:.3f}{_parts(hit)}  {place}")
-        _indented(chunk.text)
+    for source in hit_sources(found.hits):
+        out(f"{source.number}. {source.score:.3f}{_parts(source)}  {_place(source)}")
+        _indented(source.text)
 
 
 def show_trace(trace: Sequence[StageTrace]) -> None:
@@ -196,17 +193,18 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def _place(title: str, path: str, page: int | None, section: Sequence[str]) -> str:
-    parts = [title, path] if title and title != path else [path]
-    if page is not None:
-        parts.append(f"page {page}")
-    if section:
-        parts.append(" > ".join(section))
+def _place(source: Source) -> str:
+    titled = source.title and source.title != source.path
+    parts = [source.title, source.path] if titled else [source.path]
+    if source.page is not None:
+        parts.append(f"page {source.page}")
+    if source.section:
+        parts.append(" > ".join(source.section))
     return one_line(", ".join(parts))
 
 
-def _parts(hit: Hit) -> str:
-    parts = (("dense", hit.dense), ("bm25", hit.bm25))
+def _parts(source: Source) -> str:
+    parts = (("dense", source.dense), ("bm25", source.bm25))
     known = [f"{name} {score:.3f}" for name, score in parts if score is not None]
     return f" ({', '.join(known)})" if known else ""
 

@@ -79,6 +79,11 @@ class Usage:
     calls: int = 0
     cost: float | None = None
 
+    @property
+    def total_tokens(self) -> int:
+        """Tokens of questions and answers together."""
+        return self.prompt_tokens + self.completion_tokens
+
     def __add__(self, other: "Usage") -> "Usage":
         unknown = any(one.calls and one.cost is None for one in (self, other))
         known = self.cost is not None or other.cost is not None

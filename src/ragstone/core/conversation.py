@@ -130,12 +130,11 @@ def _checked(name: str, what: str) -> str:
 
 def entry(turn: Turn, now: float, tools: Sequence[TurnMessage] = ()) -> StoredTurn:
     """What is kept of a turn that has ended. `tools` are calls of tools and what they said."""
-    answer, ask = turn.answer or Answer(finish="error"), turn.ask
+    answer, ask, used = turn.answer or Answer(finish="error"), turn.ask, turn.usage
     left = answer.finish == "cancelled"
     failed = answer.finish == "error" or (left and not answer.text)
     asked = TurnMessage("user", ask.question, created_at=iso(now - turn.seconds))
     said = [TurnMessage("assistant", answer.text, created_at=iso(now))] if answer.text else []
-    prompt, completion = turn.usage.prompt_tokens, turn.usage.completion_tokens
     block = ConversationTurn(
         status="error" if failed else "idle" if left else "done",
         block_classes=ask.classes,
@@ -150,7 +149,7 @@ def entry(turn: Turn, now: float, tools: Sequence[TurnMessage] = ()) -> StoredTu
             "error" if failed else "done",
             answer.text,
             tuple(asdict(citation) for citation in answer.citations),
-            TurnUsage(prompt, completion, prompt + completion),
+            TurnUsage(used.prompt_tokens, used.completion_tokens, used.total_tokens),
             SearchDecision(turn.queries),
         ),
     )

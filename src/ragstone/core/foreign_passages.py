@@ -5,6 +5,7 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from ragstone.core.chunk import Chunk
+from ragstone.core.source import Source
 from ragstone.core.turn import Ask, Hit
 
 
@@ -16,17 +17,16 @@ def from_kdb(row: Any, ask: Ask, place: int) -> Hit:
     )
 
 
-def to_kdb(hit: Hit) -> dict[str, Any]:
+def to_kdb(source: Source) -> dict[str, Any]:
     """A passage as the knowledge base returns it."""
-    chunk = hit.chunk
     return {
-        "p_id": chunk.chunk_id,
-        "context": chunk.text,
-        "score": hit.score,
+        "p_id": source.chunk_id,
+        "context": source.text,
+        "score": source.score,
         "metadatas": {
-            **chunk.metadata,
-            "file_name": chunk.path.rsplit("/", 1)[-1],
-            "paragraph_type": chunk.kind,
+            **source.metadata,
+            "file_name": source.filename,
+            "paragraph_type": source.kind,
         },
     }
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Annotated
 
-from fastapi import Depends, Request
+from fastapi import Depends, Query, Request
 
 from ragstone.core.caller import LOCAL, Caller, Role
 from ragstone.core.errors import Forbidden, Unauthorized, UnknownCollection
@@ -67,3 +67,16 @@ def tenant_of(caller: Caller, tenant: str | None) -> str:
     if tenant and not caller.operator and tenant != caller.principal.tenant:
         raise Forbidden("Your credential belongs to another tenant; leave tenant out.")
     return tenant or caller.principal.tenant
+
+
+async def _tenant(
+    caller: Who,
+    tenant: Annotated[
+        str | None, Query(max_length=255, description="Whose; the own tenant's if absent.")
+    ] = None,
+) -> str:
+    return tenant_of(caller, tenant)
+
+
+Tenant = Annotated[str, Depends(_tenant)]
+"""The parameter of a route that is about one tenant."""

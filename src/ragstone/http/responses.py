@@ -57,6 +57,11 @@ class Refusal:
     error: RagstoneError | None = None
     details: tuple[dict[str, Any], ...] = ()
 
+    @property
+    def body(self) -> dict[str, Any]:
+        """The error in our own shape."""
+        return {"code": self.code, "message": self.message, "retry": self.retry}
+
 
 class Json(Response):
     """A JSON response in pure ASCII, so that no text can fail to encode."""
@@ -73,6 +78,11 @@ class Json(Response):
 def well_formed(text: str) -> str:
     """Half characters, which JSON can spell but UTF-8 cannot, become question marks."""
     return text.encode("utf-8", "replace").decode()
+
+
+def what_is_wrong(place: str, message: str) -> str:
+    """A sentence of what pydantic found at a place of the request."""
+    return f"{place}: {message.removeprefix('Value error, ').rstrip('.')}."
 
 
 def error_response(
@@ -131,7 +141,7 @@ async def _validation_error(request: Request, error: Exception) -> Response:
         message = "The request needs a JSON object as its body, sent as application/json."
         refusal = Refusal(400, message, _CODES[400])
     else:
-        message = f"{param}: {first['msg'].removeprefix('Value error, ').rstrip('.')}."
+        message = what_is_wrong(param, first["msg"])
         status = 400 if request.url.path.startswith(OPENAI_PREFIX) else 422
         details = tuple({name: one[name] for name in ("type", "loc", "msg")} for one in found)
         refusal = Refusal(status, message, _CODES[status], param=param, details=details)
@@ -212,6 +222,15 @@ async def unless_left(request: Request, answer: Coroutine[Any, Any, Response]) -
     if await finished_before_leaving(task, request.receive):
         return task.result()
     return Response(status_code=CLIENT_LEFT)
+
+
+async def json_unless_left(request: Request, body: Coroutine[Any, Any, Any]) -> Response:
+    """The same for an answer that is a body in JSON."""
+
+    async def answer() -> Response:
+        return Json(await body)
+
+    return await unless_left(request, answer())
 
 
 async def last(events: AsyncGenerator[T, None]) -> T:

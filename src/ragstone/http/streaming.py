@@ -5,7 +5,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, Protocol
 
-from ragstone.core.answer import Answer
+from ragstone.core.answer import Answer, Usage
 from ragstone.core.errors import RagstoneError, UnknownCollection
 from ragstone.core.events import Done, Event, Failed, Sources, Token
 from ragstone.core.turn import Ask, Turn
@@ -20,20 +20,29 @@ class Transcript(Protocol):
         """What this event means to the client, in order; often nothing."""
         ...
 
-    def failed(self, error: RagstoneError) -> dict[str, Any]:
-        """How a stream that has begun says that it cannot go on."""
-        ...
+    def failed(self, error: RagstoneError, used: Usage) -> dict[str, Any]:
+        """How a stream that has begun says that it cannot go on, and what it has `used`."""
+        return {
+            "type": "error",
+            "content": error.message,
+            "code": error.code,
+            "retry": error.retry,
+        }
 
 
 async def streamed(
-    events: AsyncGenerator[Event, None], transcript: Transcript, end: bytes = b""
+    events: AsyncGenerator[Event, None],
+    transcript: Transcript,
+    end: bytes = b"",
+    end_of_failed: bytes = b"",
 ) -> AsyncGenerator[bytes, None]:
     """The answer as server-sent events, then `end`; raises what fails before the first of them."""
-    started = False
+    started, used = False, Usage()
     try:
         async with aclosing(events) as source:
             async for event in source:
                 if isinstance(event, Failed):
+                    used = event.turn.usage
                     raise event.error
                 for item in transcript.said(event):
                     yield sse.encode(item)
@@ -41,9 +50,15 @@ async def streamed(
     except RagstoneError as error:
         if not started:
             raise
-        yield sse.encode(transcript.failed(error))
+        yield sse.encode(transcript.failed(error, used))
+        end = end_of_failed
     if end:
         yield end
+
+
+def token(text: str) -> list[dict[str, Any]]:
+    """The next piece of the answer, if it is not empty, as most dialects send it."""
+    return [{"type": "token", "content": text}] if text else []
 
 
 async def finished(events: AsyncGenerator[Event, None]) -> Turn:

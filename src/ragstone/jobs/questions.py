@@ -2,12 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
 from ragstone.core.answer import Answer
-from ragstone.core.turn import Ask, Passage, Turn
+from ragstone.core.source import Source, sources
+from ragstone.core.turn import Ask, Turn
 from ragstone.ports.jobs import Job
 from ragstone.service import wire
 from ragstone.service.jobs import ASK
@@ -48,25 +48,22 @@ async def answer(answers: Answers, job: Job) -> dict[str, Any]:
 def result_of(turn: Turn) -> dict[str, Any]:
     """A finished answer: its text, what it cost, its sources, and what is known of it."""
     answer = turn.answer or Answer()
-    known = wire.answered(turn)
-    passages = {passage.number: passage for passage in turn.passages}
     return {
         "question": turn.ask.question,
         "answer": answer.text,
         "finish": answer.finish,
         "model": answer.model,
         "usage": wire.dump(turn.usage),
-        **known,
-        "sources": [_source(one, passages[one["number"]]) for one in known["sources"]],
+        **wire.answered(turn),
+        "sources": [result_source(one) for one in sources(turn)],
     }
 
 
-def _source(source: Mapping[str, Any], passage: Passage) -> dict[str, Any]:
-    chunk = passage.hit.chunk
-    metadata = dict(chunk.metadata or {})
+def result_source(source: Source) -> dict[str, Any]:
+    """A source as JSON answers show it, with what a site wants to know of its document."""
     return {
-        **source,
-        "chunk_index": chunk.chunk_index,
-        "portal_type": metadata.get("portal_type"),
-        "metadata": metadata,
+        **wire.source(source),
+        "chunk_index": source.chunk_index,
+        "portal_type": source.metadata.get("portal_type"),
+        "metadata": dict(source.metadata),
     }

@@ -13,17 +13,19 @@ from typing import Annotated, Any, TypeVar, cast, get_args
 from pydantic import PlainSerializer, PlainValidator, TypeAdapter, ValidationError
 
 from ragstone.core import filters
-from ragstone.core.answer import Answer, Citation, Verdict
+from ragstone.core.answer import Answer, Usage, Verdict
+from ragstone.core.conversation import Room, StoredTurn, iso
+from ragstone.core.conversation_turn import dump_turn
 from ragstone.core.errors import InputError, RagstoneError
 from ragstone.core.events import Event, Failed
 from ragstone.core.filters import And, AnyOf, Filter, Not, Or, Range
-from ragstone.core.turn import Passage, Turn
+from ragstone.core.source import Source, sources
+from ragstone.core.turn import Turn
 
 T = TypeVar("T")
 Json = dict[str, Any]
 
 INSTANCE_HEADER = "x-ragstone-instance"
-SNIPPET_CHARS = 300
 MAX_FILTER_DEPTH = 50
 
 
@@ -121,34 +123,32 @@ def load_filter(data: Any, depth: int = 0) -> Filter | None:
     raise ValueError("this is no filter")
 
 
-def source(passage: Passage, citation: Citation | None) -> dict[str, Any]:
-    """A numbered source as JSON answers show it; a cited one with the span that supports them."""
-    chunk = passage.hit.chunk
+def source(source: Source) -> Json:
+    """A source as JSON answers show it."""
     return {
-        "number": passage.number,
-        "document_id": chunk.document_id,
-        "chunk_id": chunk.chunk_id,
-        "title": chunk.title,
-        "path": chunk.path,
-        "page": citation.page if citation else chunk.page,
-        "section": list(chunk.section),
-        "start": citation.start if citation else chunk.start,
-        "end": citation.end if citation else chunk.end,
-        "snippet": citation.snippet if citation else passage.text[:SNIPPET_CHARS],
-        "score": passage.hit.score,
-        "similarity": passage.hit.similarity,
-        "confidence": citation.confidence if citation else None,
-        "cited": citation is not None,
+        "number": source.number,
+        "document_id": source.document_id,
+        "chunk_id": source.chunk_id,
+        "title": source.title,
+        "path": source.path,
+        "page": source.page,
+        "section": list(source.section),
+        "start": source.start,
+        "end": source.end,
+        "snippet": source.snippet,
+        "score": source.score,
+        "similarity": source.similarity,
+        "confidence": source.confidence,
+        "cited": source.cited,
     }
 
 
-def answered(turn: Turn) -> dict[str, Any]:
+def answered(turn: Turn) -> Json:
     """What JSON answers show of an answer besides its text: its sources, and what is known of
     it."""
     answer = turn.answer or Answer()
-    cited = {citation.number: citation for citation in reversed(answer.citations)}
     return {
-        "sources": [source(passage, cited.get(passage.number)) for passage in turn.passages],
+        "sources": [source(one) for one in sources(turn)],
         "refused": answer.refused,
         "confidence": answer.confidence,
         "confidence_level": answer.confidence_level,
@@ -159,7 +159,27 @@ def answered(turn: Turn) -> dict[str, Any]:
     }
 
 
-def verdict(verdict: Verdict) -> dict[str, Any]:
+def room(room: Room) -> Json:
+    """A conversation in a list, with its times in ISO 8601."""
+    times = {"created_at": iso(room.created_at), "updated_at": iso(room.updated_at)}
+    return {**dump(room), **times}
+
+
+def entry(entry: StoredTurn) -> Json:
+    """A stored turn: its block, and the notes beside it."""
+    return {"at": iso(entry.at), "block": dump_turn(entry.block), "notes": dump(entry.notes)}
+
+
+def usage(used: Usage) -> Json:
+    """Tokens as JSON answers count them."""
+    return {
+        "prompt_tokens": used.prompt_tokens,
+        "completion_tokens": used.completion_tokens,
+        "total_tokens": used.total_tokens,
+    }
+
+
+def verdict(verdict: Verdict) -> Json:
     """What the documents say of one sentence, as JSON answers show it."""
     cited = verdict.citation
     return {

@@ -1,9 +1,8 @@
 """A citation of a span of a passage."""
 
 from ragstone.core.answer import Citation
+from ragstone.core.source import SNIPPET_CHARS
 from ragstone.core.turn import Passage
-
-SNIPPET_CHARS = 300
 
 
 def citation(

@@ -1,24 +1,16 @@
 """Conversations over HTTP: a caller's own, and for an admin those of any user of the tenant."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from ragstone.core.caller import Caller
-from ragstone.core.conversation import (
-    LONGEST_NAME,
-    ConversationKey,
-    Room,
-    StoredTurn,
-    conversation_key,
-    iso,
-    user_name,
-)
-from ragstone.core.conversation_turn import dump_turn
+from ragstone.core.conversation import LONGEST_NAME, ConversationKey, conversation_key, user_name
 from ragstone.core.errors import Forbidden, InvalidBlock
 from ragstone.core.turn import Principal, SearchType
+from ragstone.http.bodies import Body
 from ragstone.http.identity import Who
 from ragstone.http.responses import Json
 from ragstone.service import Service, wire
@@ -35,18 +27,14 @@ Limit = Annotated[int, Query(ge=1, le=500)]
 Offset = Annotated[int, Query(ge=0, le=2**53)]
 
 
-class Rename(BaseModel):
+class Rename(Body):
     """The body of PATCH /api/v1/conversations/{room}."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
 
     title: str = Field(min_length=1, max_length=1000, description="What it is called from now on.")
 
 
-class Forget(BaseModel):
+class Forget(Body):
     """The body of POST /api/v1/conversations/forget."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
 
     user: str | None = Field(
         None, max_length=LONGEST_NAME, description="Whose; your own if absent."
@@ -71,7 +59,9 @@ def router(service: Service) -> APIRouter:
         """Rooms, the newest first."""
         whose = principal_of(caller, user)
         found = await service.conversations.rooms(whose, user_id, limit, offset)
-        return Json({"conversations": [_room(one) for one in found.rooms], "total": found.total})
+        return Json(
+            {"conversations": [wire.room(one) for one in found.rooms], "total": found.total}
+        )
 
     @routes.post("/forget", response_model=None)
     async def forget(body: Forget, caller: Who) -> Response:
@@ -116,7 +106,7 @@ def _add_room(routes: APIRouter, service: Service) -> None:
         if export is not None:
             return _file(await service.conversations.export(here, export), export)
         found = await service.conversations.entries(here, limit, offset)
-        return Json({"room": room, "user_id": user_id, "turns": [_turn(one) for one in found]})
+        return Json({"room": room, "user_id": user_id, "turns": [wire.entry(one) for one in found]})
 
     @routes.patch("/{room:path}", response_model=None)
     async def rename(
@@ -147,19 +137,6 @@ def principal_of(caller: Caller, user: str | None) -> Principal:
 def place_of(caller: Caller, user: str | None, room: str, user_id: str) -> ConversationKey:
     """The room that is meant; raises Forbidden, InvalidRoom."""
     return conversation_key(principal_of(caller, user), room, user_id)
-
-
-def _room(room: Room) -> dict[str, Any]:
-    shown: dict[str, Any] = wire.dump(room)
-    return {**shown, "created_at": iso(room.created_at), "updated_at": iso(room.updated_at)}
-
-
-def _turn(entry: StoredTurn) -> dict[str, Any]:
-    return {
-        "at": iso(entry.at),
-        "block": dump_turn(entry.block),
-        "notes": wire.dump(entry.notes),
-    }
 
 
 def _file(text: str, form: Format) -> Response:

@@ -9,12 +9,13 @@ from contextlib import aclosing
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Path, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from ragstone.core.caller import Caller
 from ragstone.core.errors import UnknownJob
 from ragstone.http import sse
+from ragstone.http.bodies import Body
 from ragstone.http.identity import Who, at_least
 from ragstone.http.middleware import operator_only
 from ragstone.http.responses import Json
@@ -26,10 +27,8 @@ Kind = Annotated[str, Path(max_length=50, description="The kind of the jobs.")]
 Action = Literal["cancel", "pause", "resume", "retry"]
 
 
-class Clean(BaseModel):
+class Clean(Body):
     """The body of POST /api/v1/jobs/clean."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
 
     state: Literal["done", "failed", "cancelled"] | None = Field(
         None, description="Only jobs that ended so."

@@ -3,27 +3,26 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from ragstone.core.caller import Caller, Role
 from ragstone.core.errors import Forbidden, Unauthorized, UnknownKey
 from ragstone.core.records import ApiKey
+from ragstone.http.bodies import ClosedBody, Text
 from ragstone.http.identity import Who, tenant_of
 from ragstone.http.openapi import documented
-from ragstone.http.responses import Json, well_formed
+from ragstone.http.responses import Json
 from ragstone.service import Service, wire
 from ragstone.service.keys import GRACE_SECONDS, IssuedKey, KeyGrant
 
-Name = Annotated[str, AfterValidator(well_formed), Field(min_length=1, max_length=255)]
+Name = Annotated[Text, Field(min_length=1, max_length=255)]
 Names = Annotated[list[Name], Field(max_length=1000)]
 _CENTURY = 100 * 365 * 86_400
 
 
-class CreateKey(BaseModel):
+class CreateKey(ClosedBody):
     """The body of POST /api/v1/keys."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: Name = Field(description="What it is for.")
     tenant: Name | None = Field(None, description="The operator may name any; else the own one.")
@@ -36,10 +35,8 @@ class CreateKey(BaseModel):
     )
 
 
-class RotateKey(BaseModel):
+class RotateKey(ClosedBody):
     """The body of POST /api/v1/keys/{id}/rotate."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     grace_seconds: float = Field(
         GRACE_SECONDS, ge=0, le=_CENTURY, description="How long the old secret still holds."

@@ -3,10 +3,11 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
 from starlette.responses import Response
 
 from ragstone.http.admin.reach import name_of, of_scope, of_tenant
+from ragstone.http.bodies import ClosedBody, Text
 from ragstone.http.identity import Who, at_least
 from ragstone.http.responses import Json, well_formed
 from ragstone.language.templates import LONGEST
@@ -14,7 +15,6 @@ from ragstone.service import Service, wire
 
 MOST_VERSION = 2**31 - 1
 
-Name = Annotated[str, AfterValidator(well_formed)]
 Tenant = Annotated[
     str,
     Query(max_length=255, description="Whose prompt; empty for all tenants."),
@@ -23,10 +23,8 @@ Tenant = Annotated[
 Version = Annotated[int, Query(ge=0, le=MOST_VERSION)]
 
 
-class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    tenant: Name = Field("", max_length=255, description="Whose prompt; empty for all tenants.")
+class _Body(ClosedBody):
+    tenant: Text = Field("", max_length=255, description="Whose prompt; empty for all tenants.")
 
 
 class PutPrompt(_Body):
@@ -35,10 +33,8 @@ class PutPrompt(_Body):
     text: str = Field(min_length=1, max_length=LONGEST, description="The whole prompt.")
 
 
-class CheckPrompt(BaseModel):
+class CheckPrompt(ClosedBody):
     """The body of POST /api/v1/prompts/{name}/check."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     text: str = Field(description="The whole prompt.")
 
@@ -66,13 +62,13 @@ def _add_reading(routes: APIRouter, service: Service) -> None:
         return Json({"prompts": [wire.dump(one) for one in await service.prompts.listed(tenant)]})
 
     @routes.get("/{name}", response_model=None)
-    async def one(name: Name, who: Who, tenant: Tenant = "", version: Version = 0) -> Response:
+    async def one(name: Text, who: Who, tenant: Tenant = "", version: Version = 0) -> Response:
         """A prompt as it holds, or an earlier version of it."""
         of_tenant(who, tenant)
         return Json(wire.dump(await service.prompts.get(name, tenant, version)))
 
     @routes.get("/{name}/versions", response_model=None)
-    async def versions(name: Name, who: Who, tenant: Tenant = "") -> Response:
+    async def versions(name: Text, who: Who, tenant: Tenant = "") -> Response:
         """Every version of a prompt, the newest first."""
         of_tenant(who, tenant)
         found = await service.prompts.versions(name, tenant)
@@ -80,7 +76,7 @@ def _add_reading(routes: APIRouter, service: Service) -> None:
 
     @routes.get("/{name}/diff", response_model=None)
     async def diff(
-        name: Name, who: Who, old: Version, new: Version, tenant: Tenant = ""
+        name: Text, who: Who, old: Version, new: Version, tenant: Tenant = ""
     ) -> Response:
         """How two versions differ; version 0 is what stands below the store."""
         of_tenant(who, tenant)
@@ -89,27 +85,27 @@ def _add_reading(routes: APIRouter, service: Service) -> None:
 
 def _add_changing(routes: APIRouter, service: Service) -> None:
     @routes.put("/{name}", response_model=None)
-    async def put(name: Name, body: PutPrompt, who: Who) -> Response:
+    async def put(name: Text, body: PutPrompt, who: Who) -> Response:
         """Keep a new version, which holds for the next question."""
         of_scope(who, body.tenant, "")
         found = await service.prompts.put(name, body.text, body.tenant, name_of(who))
         return Json(wire.dump(found))
 
     @routes.post("/{name}/check", response_model=None)
-    async def check(name: Name, body: CheckPrompt) -> Response:
+    async def check(name: Text, body: CheckPrompt) -> Response:
         """Whether a text can be this prompt; nothing is kept."""
         await service.prompts.check(name, body.text)
         return Json({"valid": True})
 
     @routes.post("/{name}/rollback", response_model=None)
-    async def rollback(name: Name, body: Rollback, who: Who) -> Response:
+    async def rollback(name: Text, body: Rollback, who: Who) -> Response:
         """Make an earlier version the newest again."""
         of_scope(who, body.tenant, "")
         changed = await service.prompts.rollback(name, body.tenant, body.version, name_of(who))
         return Json(wire.dump(changed))
 
     @routes.delete("/{name}", response_model=None)
-    async def reset(name: Name, who: Who, tenant: Tenant = "") -> Response:
+    async def reset(name: Text, who: Who, tenant: Tenant = "") -> Response:
         """Go back to what stands below the store, or below the tenant."""
         of_scope(who, tenant, "")
         return Json(wire.dump(await service.prompts.reset(name, tenant, name_of(who))))

@@ -4,11 +4,12 @@ from itertools import groupby
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from ragstone.core.errors import InvalidSetting
 from ragstone.http.admin.reach import name_of, of_scope, of_tenant
+from ragstone.http.bodies import ClosedBody
 from ragstone.http.identity import Who, at_least
 from ragstone.http.responses import Json, well_formed
 from ragstone.service import Service, wire
@@ -22,9 +23,7 @@ Scope = Annotated[
 ]
 
 
-class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
+class _Body(ClosedBody):
     scope: str = Field("global", max_length=600, description="Where the change holds.")
 
 

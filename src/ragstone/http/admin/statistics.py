@@ -6,20 +6,11 @@ from fastapi import APIRouter, Depends, Path, Query
 from starlette.responses import Response
 
 from ragstone.core.records import By
-from ragstone.http.identity import Who, tenant_of
+from ragstone.http.identity import Tenant
 from ragstone.http.middleware import only_with
 from ragstone.http.responses import Json
 from ragstone.service import Service, wire
 
-
-async def _tenant(
-    caller: Who,
-    tenant: Annotated[str | None, Query(max_length=255, description="Whose figures.")] = None,
-) -> str:
-    return tenant_of(caller, tenant)
-
-
-Tenant = Annotated[str, Depends(_tenant)]
 User = Annotated[str | None, Query(max_length=255, description="Only this user's.")]
 Days = Annotated[int, Query(ge=1, le=3650, description="Today (UTC) and the days before.")]
 

@@ -7,43 +7,28 @@ data directory's owner can read; the command line uses that.
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from ragstone.core.errors import InvalidTopic
 from ragstone.core.records import Topic
 from ragstone.guard.topic_file import read_csv, topic, write_csv
-from ragstone.http.identity import Who, tenant_of
+from ragstone.http.bodies import Body
+from ragstone.http.identity import Tenant, Who, tenant_of
 from ragstone.http.middleware import only_with
 from ragstone.http.openapi import documented
-from ragstone.http.responses import Json, unless_left
+from ragstone.http.responses import Json, json_unless_left
 from ragstone.service import Service, wire
 
 
-async def _tenant(
-    caller: Who,
-    tenant: Annotated[
-        str | None, Query(max_length=255, description="Whose topics; the own ones if absent.")
-    ] = None,
-) -> str:
-    return tenant_of(caller, tenant)
-
-
-Tenant = Annotated[str, Depends(_tenant)]
-
-
-class _Body(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
+class _Body(Body):
     tenant: str | None = Field(
         None, max_length=255, description="Whose topics; the own ones if absent."
     )
 
 
-class GivenTopic(BaseModel):
+class GivenTopic(Body):
     """One topic as it is sent."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
 
     term: str = Field(description="The word or phrase.")
     synonyms: list[str] = Field([], description="Other words for it.")
@@ -123,9 +108,8 @@ def router(service: Service, token: str) -> APIRouter:
     @routes.post("/check", response_model=None)
     async def check(body: CheckQuestion, request: Request, caller: Who) -> Response:
         """What the guard would say of a question; nothing is answered or kept."""
-        return await unless_left(
-            request, _checked(service, tenant_of(caller, body.tenant), body.question)
-        )
+        tenant = tenant_of(caller, body.tenant)
+        return await json_unless_left(request, _checked(service, tenant, body.question))
 
     return routes
 
@@ -135,5 +119,5 @@ async def _put(service: Service, tenant: str, topics: list[Topic]) -> dict[str, 
     return {"added": added, "replaced": len({one.id for one in topics}) - added}
 
 
-async def _checked(service: Service, tenant: str, question: str) -> Response:
-    return Json(wire.dump(await service.check_topics(tenant, question)))
+async def _checked(service: Service, tenant: str, question: str) -> Any:
+    return wire.dump(await service.check_topics(tenant, question))

@@ -5,20 +5,21 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from ragstone.core.caller import Caller
 from ragstone.core.errors import InputError
 from ragstone.core.filters import And, AnyOf, Filter, Or, Range, eq, under
 from ragstone.core.foreign_passages import to_kdb
-from ragstone.core.turn import Ask, Hit, SearchOptions, Strategy
+from ragstone.core.source import Source, hit_sources
+from ragstone.core.turn import Ask, SearchOptions, Strategy
+from ragstone.http.bodies import Body, Name, Text
 from ragstone.http.identity import Who, narrowed
-from ragstone.http.responses import Json, unless_left, well_formed
+from ragstone.http.responses import Json, json_unless_left
 from ragstone.service import Service
 
-Text = Annotated[str, AfterValidator(well_formed), Field(min_length=1, max_length=20_000)]
-Name = Annotated[str, AfterValidator(well_formed), Field(max_length=255)]
+Query = Annotated[Text, Field(min_length=1, max_length=20_000)]
 Value = str | int | float | bool
 
 PARAGRAPH_TOP_K = 100
@@ -28,14 +29,10 @@ FIELDS = {"document_id": "document_id", "media_type": "media_type", "kind": "kin
 other name is a key of the documents' metadata."""
 
 
-class _Request(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-
-class RetrieveRequest(_Request):
+class RetrieveRequest(Body):
     """The body of POST /api/v1/retrieval/retrieve and /hybrid_search."""
 
-    query: Text
+    query: Query
     top_k: int = Field(10, ge=1, le=1000, description="Passages to return.")
     mode: Literal["hybrid", "vector", "dense", "bm25"] = Field("hybrid")
     tenant_id: Name | None = Field(None, description="Narrows; never widens what may be read.")
@@ -63,11 +60,11 @@ class RetrieveRequest(_Request):
         )
 
 
-class SearchRerankRequest(_Request):
+class SearchRerankRequest(Body):
     """The body of POST /api/v1/document/search_rerank."""
 
     collection_name: Name
-    query: Text
+    query: Query
     use_paragraph: bool = Field(False, description="Return paragraphs instead of chunks.")
     metadata_filter_key: Name | None = None
     match_values: list[Value] | None = None
@@ -95,7 +92,7 @@ def router(service: Service) -> APIRouter:
     @routes.post("/retrieval/hybrid_search", response_model=None)
     async def retrieve(body: RetrieveRequest, request: Request, caller: Who) -> Response:
         """The passages for a query, best first."""
-        return await unless_left(request, _retrieved(service, _ask(body, caller)))
+        return await json_unless_left(request, _retrieved(service, _ask(body, caller)))
 
     @routes.get("/retrieval/health", response_model=None)
     async def health() -> Response:
@@ -106,7 +103,7 @@ def router(service: Service) -> APIRouter:
     @routes.post("/document/search_rerank", response_model=None)
     async def search_rerank(body: SearchRerankRequest, request: Request, caller: Who) -> Response:
         """The paragraphs or chunks for a query, as chat-core's retriever reads them."""
-        return await unless_left(request, _paragraphs(service, _ask(body, caller)))
+        return await json_unless_left(request, _paragraphs(service, _ask(body, caller)))
 
     return routes
 
@@ -118,34 +115,33 @@ def _ask(body: RetrieveRequest | SearchRerankRequest, caller: Caller) -> Ask:
     return ask
 
 
-async def _retrieved(service: Service, ask: Ask) -> Response:
+async def _retrieved(service: Service, ask: Ask) -> dict[str, Any]:
     found = await service.search(ask)
-    documents = [_document(hit) for hit in found.hits]
+    documents = [_document(source) for source in hit_sources(found.hits)]
     answer = {"documents": documents, "query": ask.question, "total": len(documents)}
-    return Json({**answer, "corrected_query": found.corrected} if found.corrected else answer)
+    return {**answer, "corrected_query": found.corrected} if found.corrected else answer
 
 
-async def _paragraphs(service: Service, ask: Ask) -> Response:
+async def _paragraphs(service: Service, ask: Ask) -> list[dict[str, Any]]:
     found = await service.search(ask)
-    return Json([to_kdb(hit) for hit in found.hits])
+    return [to_kdb(source) for source in hit_sources(found.hits)]
 
 
-def _document(hit: Hit) -> dict[str, Any]:
-    chunk = hit.chunk
+def _document(source: Source) -> dict[str, Any]:
     return {
-        "chunk_id": chunk.chunk_id,
-        "document_id": chunk.document_id,
-        "content": chunk.text,
-        "score": hit.score,
+        "chunk_id": source.chunk_id,
+        "document_id": source.document_id,
+        "content": source.text,
+        "score": source.score,
         "metadata": {
-            **chunk.metadata,
-            "title": chunk.title,
-            "filename": chunk.path.rsplit("/", 1)[-1],
-            "path": chunk.path,
-            "page": chunk.page,
-            "section": list(chunk.section),
-            "similarity": hit.similarity,
-            "rerank_score": hit.rerank,
+            **source.metadata,
+            "title": source.title,
+            "filename": source.filename,
+            "path": source.path,
+            "page": source.page,
+            "section": list(source.section),
+            "similarity": source.similarity,
+            "rerank_score": source.rerank,
         },
     }
 

@@ -15,7 +15,8 @@ from ragstone.core.answer import Answer
 from ragstone.core.caller import LOCAL, Caller
 from ragstone.core.errors import RagstoneError
 from ragstone.core.filters import under
-from ragstone.core.turn import Ask, Hit, Level
+from ragstone.core.source import Source, hit_sources
+from ragstone.core.turn import Ask, Level
 from ragstone.http.identity import caller_in, narrowed
 from ragstone.http.responses import well_formed
 from ragstone.http.streaming import finished
@@ -70,7 +71,7 @@ class _Tools:
             where=under(folder) if folder else None,
         )
         found = await _done(context, self._service.search(ask))
-        return {"passages": [_passage(hit) for hit in found.hits]}
+        return {"passages": [_passage(source) for source in hit_sources(found.hits)]}
 
     async def ask(
         self,
@@ -167,16 +168,15 @@ async def _done(context: AnyContext, work: Coroutine[Any, Any, T]) -> T:
         await asyncio.gather(task, gone, return_exceptions=True)
 
 
-def _passage(hit: Hit) -> Json:
-    chunk = hit.chunk
+def _passage(source: Source) -> Json:
     return {
-        "text": chunk.text,
-        "title": chunk.title,
-        "path": chunk.path,
-        "page": chunk.page,
-        "section": list(chunk.section),
-        "score": hit.score,
-        "similarity": hit.similarity,
-        "document_id": chunk.document_id,
-        "chunk_id": chunk.chunk_id,
+        "text": source.text,
+        "title": source.title,
+        "path": source.path,
+        "page": source.page,
+        "section": list(source.section),
+        "score": source.score,
+        "similarity": source.similarity,
+        "document_id": source.document_id,
+        "chunk_id": source.chunk_id,
     }

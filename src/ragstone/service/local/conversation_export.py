@@ -2,30 +2,16 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 
-from pydantic import TypeAdapter
-
-from ragstone.core.answer import Citation
-from ragstone.core.conversation import Notes, Room, StoredTurn, iso
-from ragstone.core.conversation_turn import dump_turn
-
-_NOTES = TypeAdapter(Notes)
+from ragstone.core.conversation import Room, StoredTurn, iso
+from ragstone.core.source import Source, cited_sources
+from ragstone.service import wire
 
 
 def as_json(room: Room, entries: Sequence[StoredTurn]) -> str:
     """The room, and for each turn its block and the notes beside it, oldest first."""
-    about = asdict(room)
-    about |= {name: iso(about[name]) for name in ("created_at", "updated_at")}
-    turns = [
-        {
-            "at": iso(entry.at),
-            "block": dump_turn(entry.block),
-            "notes": _NOTES.dump_python(entry.notes, mode="json", warnings=False),
-        }
-        for entry in entries
-    ]
-    return json.dumps({**about, "blocks": turns}, indent=1) + "\n"
+    turns = [wire.entry(entry) for entry in entries]
+    return json.dumps({**wire.room(room), "blocks": turns}, indent=1) + "\n"
 
 
 def as_markdown(room: Room, entries: Sequence[StoredTurn]) -> str:
@@ -46,19 +32,18 @@ def _turn(entry: StoredTurn) -> list[str]:
         parts.append("*The answer failed.*")
     elif entry.block.status == "idle":
         parts.append("*The answer was cut off.*")
-    numbered = {citation.number: citation for citation in reversed(answer.citations)}
-    if numbered:
-        sources = [_source(citation) for _, citation in sorted(numbered.items())]
-        parts += ["Sources:", "\n".join(sources)]
+    sources = cited_sources(answer.citations)
+    if sources:
+        parts += ["Sources:", "\n".join(_source(source) for source in sources)]
     return parts
 
 
-def _source(citation: Citation) -> str:
-    page = f", page {citation.page}" if citation.page else ""
-    section = f", {' > '.join(citation.section)}" if citation.section else ""
-    place = f"[{citation.number}] {citation.title or citation.path} ({citation.path}{page}"
-    span = f", characters {citation.start}–{citation.end})"
-    return f"- {_line(place + section + span)}: “{_line(citation.snippet)}”"
+def _source(source: Source) -> str:
+    page = f", page {source.page}" if source.page else ""
+    section = f", {' > '.join(source.section)}" if source.section else ""
+    place = f"[{source.number}] {source.title or source.path} ({source.path}{page}"
+    span = f", characters {source.start}–{source.end})"
+    return f"- {_line(place + section + span)}: “{_line(source.snippet)}”"
 
 
 def _line(text: str) -> str:

@@ -4,11 +4,11 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from ragstone.core.answer import Answer, Citation, Usage
+from ragstone.core.answer import Answer, Usage
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import (
+    Done,
     Event,
-    Failed,
     Note,
     Rewritten,
     StageEnded,
@@ -17,7 +17,9 @@ from ragstone.core.events import (
     Token,
 )
 from ragstone.core.foreign_passages import to_kdb
-from ragstone.core.turn import Passage, SearchType, StageTrace, Turn
+from ragstone.core.source import Source, sources
+from ragstone.core.turn import SearchType, StageTrace, Turn
+from ragstone.http.streaming import Transcript
 from ragstone.service import wire
 
 Json = dict[str, Any]
@@ -36,18 +38,18 @@ DEBUGGED = frozenset({"guard", "recall", "retrieve", "rounds", "tool_agent", "to
 """Stages whose end is told; one that fails always is."""
 
 
-class Conversation:
-    """Makes the events of one answer; `said` what it has said so far."""
+class Conversation(Transcript):
+    """Makes the events of one answer."""
 
     def __init__(self, search_type: SearchType, id: Callable[[], str] | None = None) -> None:
         self._search_type = search_type
         self._id = id or (lambda: str(uuid.uuid4()))
-        self._said: list[str] = []
+        self._text: list[str] = []
         self._steps: set[str] = set()
         self._thought = ""
 
-    def events(self, event: Event) -> list[Json]:
-        """What the client is sent for an event of ours; a failure is the last of them."""
+    def said(self, event: Event) -> list[Json]:
+        """`streaming.Transcript`."""
         if not isinstance(event, Thinking):
             self._thought = ""
         match event:
@@ -63,30 +65,29 @@ class Conversation:
                 self._thought = self._thought or self._id()
                 return [{"type": "think", "id": self._thought, "content": text}]
             case Token(text):
-                self._said.append(text)
+                self._text.append(text)
                 return [{"type": "token", "content": text}]
-            case Failed(error, turn):
-                return [self.failed(error, turn.usage)]
+            case Done(turn):
+                return [self._done(turn)]
         return []
 
-    def done(self, turn: Turn) -> Json:
-        """The last event."""
+    def _done(self, turn: Turn) -> Json:
         return {
             "type": "done",
             "search_type": self._search_type,
             "final_response": (turn.answer or Answer()).text,
-            "usage": usage(turn.usage),
+            "usage": wire.usage(turn.usage),
             "references": references(turn),
         }
 
-    def failed(self, error: RagstoneError, used: Usage | None = None) -> Json:
-        """The last event of an answer that cannot go on."""
+    def failed(self, error: RagstoneError, used: Usage) -> Json:
+        """`streaming.Transcript`."""
         return {
             "type": "error",
             "content": f"An error occurred: {error.message}",
             "detail": error.code,
-            "final_response": "".join(self._said),
-            "usage": usage(used or Usage()),
+            "final_response": "".join(self._text),
+            "usage": wire.usage(used),
         }
 
     def _step(self, text: str) -> list[Json]:
@@ -109,24 +110,14 @@ def refused(message: str, detail: str) -> Json:
     }
 
 
-def usage(used: Usage) -> Json:
-    """Tokens as chat-core counts them."""
-    return {
-        "prompt_tokens": used.prompt_tokens,
-        "completion_tokens": used.completion_tokens,
-        "total_tokens": used.prompt_tokens + used.completion_tokens,
-    }
-
-
 def references(turn: Turn) -> list[Json]:
     """The sources that the answer cites, by number, as results of the knowledge base."""
-    cited = {one.number: one for one in reversed((turn.answer or Answer()).citations)}
-    return [_reference(p, cited[p.number]) for p in turn.passages if p.number in cited]
+    return [_reference(source) for source in sources(turn) if source.cited]
 
 
-def _reference(passage: Passage, citation: Citation) -> Json:
-    ours = wire.source(passage, citation)
-    return {**to_kdb(passage.hit), **{k: v for k, v in ours.items() if k not in ("score", "cited")}}
+def _reference(source: Source) -> Json:
+    ours = wire.source(source)
+    return {**to_kdb(source), **{k: v for k, v in ours.items() if k not in ("score", "cited")}}
 
 
 def _worth_telling(traced: StageTrace) -> bool:

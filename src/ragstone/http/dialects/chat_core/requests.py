@@ -1,29 +1,25 @@
 """What clients of chat-core send, and what it means to Ragstone."""
 
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field
 
 from ragstone.core.caller import Caller
 from ragstone.core.filters import METADATA, AnyOf, Filter
 from ragstone.core.tool import Picture
 from ragstone.core.turn import Ask, SearchOptions, SearchType
-from ragstone.http.responses import well_formed
+from ragstone.http.bodies import Name, NullableBody, Text
 
 DEFAULT_TOP_K = 100
 DEFAULT_TEMPERATURE = 0.2
 DEFAULT_ORGANISATION = "GO_RAG"
 
-Text = Annotated[str, AfterValidator(well_formed)]
-Name = Annotated[str, AfterValidator(well_formed), Field(max_length=255)]
 Values = Annotated[list[Name], Field(max_length=1000)]
 
 
-class SessionChatRequest(BaseModel):
+class SessionChatRequest(NullableBody):
     """The body of POST /v2/{search_type}/query, whose address decides what answers."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
 
     collection_name: Name = Field("default", description="Which documents to answer from.")
     query: Text = Field(description="The question.")
@@ -43,14 +39,6 @@ class SessionChatRequest(BaseModel):
     )
     temperature: float = Field(DEFAULT_TEMPERATURE, ge=0, le=2, description="Sampling.")
     is_test: bool = Field(False, description="Keep nothing of this question.")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _defaults(cls, given: Any) -> Any:
-        """A field that is null is left out."""
-        if not isinstance(given, dict):
-            return given
-        return {name: value for name, value in given.items() if value is not None}
 
     def ask(self, search_type: SearchType, caller: Caller, id: str) -> Ask:
         """The question of this caller."""

@@ -1,8 +1,6 @@
 """`/v2/{rag,gpt,pa}/query`: the API of chat-core, field by field."""
 
 import uuid
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -14,8 +12,6 @@ from starlette.responses import Response
 
 from ragstone.core.caller import Caller
 from ragstone.core.conversation import conversation_key
-from ragstone.core.errors import RagstoneError
-from ragstone.core.events import Done, Event
 from ragstone.core.tool import Picture
 from ragstone.core.turn import Ask, SearchType
 from ragstone.http import sse
@@ -26,6 +22,7 @@ from ragstone.http.identity import Who, narrowed
 from ragstone.http.openapi import STREAM, documented
 from ragstone.http.opening import opened
 from ragstone.http.responses import Json, Refusal
+from ragstone.http.streaming import streamed
 from ragstone.service import Service
 from ragstone.telemetry.metrics import Metrics
 
@@ -53,7 +50,7 @@ def router(service: Service, metrics: Metrics) -> APIRouter:
         if ask.search_type != "gpt":
             narrowed(caller, ask.collection)
         events = metrics.observe(ask, service.ask(ask))
-        return sse.EventStream(_stream(Conversation(ask.search_type), events))
+        return sse.EventStream(streamed(opened(events), Conversation(ask.search_type)))
 
     @routes.post("/rag/query", response_model=None, responses=_ANSWERS)
     async def rag(body: SessionChatRequest, caller: Who) -> Response:
@@ -92,25 +89,6 @@ def router(service: Service, metrics: Metrics) -> APIRouter:
 
 def _id() -> str:
     return str(uuid.uuid4())
-
-
-async def _stream(
-    conversation: Conversation, events: AsyncGenerator[Event, None]
-) -> AsyncGenerator[bytes, None]:
-    """The answer as events; raises what fails before the first of them."""
-    started = False
-    try:
-        async with aclosing(opened(events)) as source:
-            async for event in source:
-                started = True
-                for item in conversation.events(event):
-                    yield sse.encode(item)
-                if isinstance(event, Done):
-                    yield sse.encode(conversation.done(event.turn))
-    except RagstoneError as error:
-        if not started:
-            raise
-        yield sse.encode(conversation.failed(error))
 
 
 async def _seen(request: Request) -> tuple[VisionRequest, tuple[Picture, ...]]:

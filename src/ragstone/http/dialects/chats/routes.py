@@ -5,24 +5,24 @@ import uuid
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, File, Path, Request, UploadFile
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from ragstone.core.answer import Answer
 from ragstone.core.caller import Caller
-from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Done, Event, Token
-from ragstone.core.turn import Ask, Passage, Turn
+from ragstone.core.source import sources
+from ragstone.core.turn import Ask, Turn
 from ragstone.http import sse
+from ragstone.http.bodies import StrictBody, Text
 from ragstone.http.dialects.chats.documents import ChatDocuments
 from ragstone.http.identity import Who, at_least, narrowed
 from ragstone.http.openapi import STREAM, documented
-from ragstone.http.responses import Json, unless_left, well_formed
-from ragstone.http.streaming import or_refusal, streamed
+from ragstone.http.responses import Json, json_unless_left
+from ragstone.http.streaming import Transcript, or_refusal, streamed, token
 from ragstone.language.language import detect
 from ragstone.language.no_answer import no_answer
-from ragstone.service import Service
-from ragstone.service.wire import source
+from ragstone.service import Service, wire
 from ragstone.settings import Settings
 from ragstone.telemetry.metrics import Metrics
 
@@ -34,13 +34,10 @@ ChatId = Annotated[
     str,
     Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$", description="Letters, digits, . _ and -."),
 ]
-Text = Annotated[str, AfterValidator(well_formed)]
 
 
-class ChatsMessage(BaseModel):
+class ChatsMessage(StrictBody):
     """The body of POST /chat/{chat_id}/stream."""
-
-    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
 
     message: Text = Field(min_length=1, max_length=20_000)
     session_id: Text | None = Field(
@@ -60,7 +57,7 @@ class ChatsMessage(BaseModel):
         )
 
 
-class ChatStream:
+class ChatStream(Transcript):
     """token, sources, done: what the stream says."""
 
     def __init__(self, session: str) -> None:
@@ -72,12 +69,11 @@ class ChatStream:
         match event:
             case Token(text):
                 self._spoke = True
-                return [{"type": "token", "content": text}]
+                return token(text)
             case Done(turn):
                 answer = turn.answer or Answer()
-                unsaid = [] if self._spoke or not answer.text else [answer.text]
                 return [
-                    *({"type": "token", "content": text} for text in unsaid),
+                    *token("" if self._spoke else answer.text),
                     {"type": "sources", "sources": _sources(turn)},
                     {
                         "type": "done",
@@ -87,15 +83,6 @@ class ChatStream:
                     },
                 ]
         return []
-
-    def failed(self, error: RagstoneError) -> Object:
-        """`streaming.Transcript`."""
-        return {
-            "type": "error",
-            "content": error.message,
-            "code": error.code,
-            "retry": error.retry,
-        }
 
 
 def router(service: Service, metrics: Metrics, settings: Settings) -> APIRouter:
@@ -122,7 +109,7 @@ def router(service: Service, metrics: Metrics, settings: Settings) -> APIRouter:
         """Index files for this chat; one that cannot be read spoils no other. A file of the same
         name takes the place of the one before."""
         collection = _reachable(chat_id, caller)
-        return await unless_left(request, _json(documents.add(caller, collection, files)))
+        return await json_unless_left(request, documents.add(caller, collection, files))
 
     @routes.get("/documents", response_model=None)
     async def listed(chat_id: ChatId, caller: Who) -> Response:
@@ -160,10 +147,6 @@ def is_grounded(turn: Turn) -> bool:
     return answer.refused or not turn.passages or bool(answer.citations)
 
 
-async def _json(body: Any) -> Response:
-    return Json(await body)
-
-
 def _reachable(chat_id: str, caller: Caller) -> str:
     collection = collection_of(chat_id)
     narrowed(caller, collection)
@@ -171,20 +154,14 @@ def _reachable(chat_id: str, caller: Caller) -> str:
 
 
 def _sources(turn: Turn) -> list[Object]:
-    answer = turn.answer or Answer()
-    cited = {citation.number: citation for citation in reversed(answer.citations)}
-    passages = [] if answer.refused else turn.passages
+    shown = () if (turn.answer or Answer()).refused else sources(turn)
     return [
         {
-            **source(passage, cited.get(passage.number)),
-            "id": passage.hit.chunk.chunk_id,
-            "name": _name(passage),
-            "content": passage.text,
-            "chunk_index": passage.hit.chunk.chunk_index,
+            **wire.source(source),
+            "id": source.chunk_id,
+            "name": source.filename,
+            "content": source.content,
+            "chunk_index": source.chunk_index,
         }
-        for passage in passages
+        for source in shown
     ]
-
-
-def _name(passage: Passage) -> str:
-    return passage.hit.chunk.path.rpartition("/")[2]

@@ -6,19 +6,25 @@ from dataclasses import asdict
 from typing import Any
 
 from ragstone.core.answer import Answer, Usage
+from ragstone.core.errors import RagstoneError
+from ragstone.core.events import Done, Event, Sources, Thinking, Token
+from ragstone.core.source import cited_sources, passage_sources
 from ragstone.core.turn import Passage, Turn
 from ragstone.http.dialects.openai.requests import ChatRequest
+from ragstone.http.responses import openai_error
+from ragstone.http.streaming import Transcript
 from ragstone.service import wire
 
 _MARKER = re.compile(r"\[(\d{1,3})\]")
 
 
-class Completion:
-    """Makes the objects of one answer. `passages` are set when its sources are known."""
+class Completion(Transcript):
+    """Makes the objects of one answer."""
 
     def __init__(self, request: ChatRequest, id: str) -> None:
         self.id = id
-        self.passages: tuple[Passage, ...] = ()
+        self._passages: tuple[Passage, ...] = ()
+        self._opened = False
         self._request = request
         self._created = int(time.time())
 
@@ -42,21 +48,37 @@ class Completion:
         return {
             **self._head("chat.completion"),
             "choices": [choice],
-            "usage": usage(turn.usage),
+            "usage": wire.usage(turn.usage),
             "ragstone": self._ours(turn),
         }
 
-    def opening(self) -> dict[str, Any]:
-        """The first chunk: the role, and the sources that the answer may cite."""
-        listed = [wire.source(passage, None) for passage in self.passages]
-        chunk = self.delta(role="assistant", content="")
-        return {**chunk, "ragstone": {"sources": listed}} if listed else chunk
+    def said(self, event: Event) -> list[dict[str, Any]]:
+        """`streaming.Transcript`."""
+        match event:
+            case Sources(passages):
+                self._passages = passages
+            case Token(text):
+                return [*self._opening(), self._chunk({"content": text}, None)]
+            case Thinking(text):
+                return [*self._opening(), self._chunk({"reasoning_content": text}, None)]
+            case Done(turn):
+                return [*self._opening(), *self._closing(turn)]
+        return []
 
-    def delta(self, **parts: str) -> dict[str, Any]:
-        """A chunk that adds to the answer."""
-        return self._chunk(parts, None)
+    def failed(self, error: RagstoneError, used: Usage) -> dict[str, Any]:
+        """`streaming.Transcript`."""
+        return openai_error(error.status, error.message, error.code)
 
-    def closing(self, turn: Turn) -> list[dict[str, Any]]:
+    def _opening(self) -> list[dict[str, Any]]:
+        """The first chunk, once: the role, and the sources that the answer may cite."""
+        if self._opened:
+            return []
+        self._opened = True
+        listed = [wire.source(one) for one in passage_sources(self._passages)]
+        chunk = self._chunk({"role": "assistant", "content": ""}, None)
+        return [{**chunk, "ragstone": {"sources": listed}} if listed else chunk]
+
+    def _closing(self, turn: Turn) -> list[dict[str, Any]]:
         """What is known at the end: calls and citations, the end itself, the usage if it is asked
         for."""
         answer, cited = turn.answer or Answer(), annotations(turn)
@@ -66,7 +88,7 @@ class Completion:
         chunks.append({**end, "ragstone": self._ours(turn)})
         if self._request.wants_usage:
             head = self._head("chat.completion.chunk")
-            chunks.append({**head, "choices": [], "usage": usage(turn.usage)})
+            chunks.append({**head, "choices": [], "usage": wire.usage(turn.usage)})
         return chunks
 
     def _chunk(self, delta: dict[str, Any], finish: str | None) -> dict[str, Any]:
@@ -96,15 +118,6 @@ class Completion:
         return ours
 
 
-def usage(used: Usage) -> dict[str, int]:
-    """Tokens as OpenAI counts them."""
-    return {
-        "prompt_tokens": used.prompt_tokens,
-        "completion_tokens": used.completion_tokens,
-        "total_tokens": used.prompt_tokens + used.completion_tokens,
-    }
-
-
 def tool_calls(answer: Answer) -> list[dict[str, Any]]:
     """The calls of the client's tools that the model wants."""
     return [
@@ -120,19 +133,17 @@ def tool_calls(answer: Answer) -> list[dict[str, Any]]:
 def annotations(turn: Turn) -> list[dict[str, Any]]:
     """The cited sources, each at every marker in the text that cites it."""
     answer = turn.answer or Answer()
-    cited = {one.number: one for one in reversed(answer.citations)}
-    links = {p.number: p.hit.chunk.metadata.get("url") for p in turn.passages}
+    cited = {one.number: one for one in cited_sources(answer.citations, turn.passages)}
     found = []
     for marker in _MARKER.finditer(answer.text):
-        citation = cited.get(int(marker[1]))
-        if citation is None:
+        source = cited.get(int(marker[1]))
+        if source is None:
             continue
-        url = links.get(citation.number)
         place = {
             "start_index": marker.start(),
             "end_index": marker.end(),
-            "title": citation.title or citation.path,
-            "url": url if isinstance(url, str) else citation.path,
+            "title": source.title or source.path,
+            "url": source.url or source.path,
         }
         found.append({"type": "url_citation", "url_citation": place})
     return found

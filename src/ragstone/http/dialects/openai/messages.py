@@ -3,31 +3,23 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag
 
 from ragstone.core.errors import InputError, TooLarge
 from ragstone.core.tool import ANY_ARGUMENTS, Picture, Tool, ToolCall, ToolResult, ToolStep
 from ragstone.core.turn import Message
+from ragstone.http.bodies import StrictBody, Text
 from ragstone.http.dialects.pictures import of_urls
-from ragstone.http.responses import well_formed
-
-Text = Annotated[str, AfterValidator(well_formed)]
 
 
-class Lenient(BaseModel):
-    """Unknown fields are ignored, as OpenAI's servers do; known ones must have their type."""
-
-    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
-
-
-class ImageUrl(Lenient):
+class ImageUrl(StrictBody):
     """Where an image is: in the URL itself."""
 
     url: str = Field(description="PNG, JPEG, GIF or WebP as a data URL; nothing is fetched.")
     detail: str | None = Field(None, description="Not used: the model decides.")
 
 
-class ContentPart(Lenient):
+class ContentPart(StrictBody):
     """A part of a message's content: text, or an image."""
 
     type: str = Field(description="text or image_url.")
@@ -45,21 +37,21 @@ Content = Annotated[
 ]
 
 
-class CalledFunction(Lenient):
+class CalledFunction(StrictBody):
     """What a model wants called, and with what."""
 
     name: Text
     arguments: Text = "{}"
 
 
-class MessageToolCall(Lenient):
+class MessageToolCall(StrictBody):
     """A call of a tool in a message of the assistant."""
 
     id: Text
     function: CalledFunction
 
 
-class ChatMessage(Lenient):
+class ChatMessage(StrictBody):
     """One message of the conversation."""
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
@@ -98,7 +90,7 @@ class ChatMessage(Lenient):
         return self.text
 
 
-class Function(Lenient):
+class Function(StrictBody):
     """A function as a client offers it."""
 
     name: str = Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")
@@ -106,7 +98,7 @@ class Function(Lenient):
     parameters: dict[str, Any] | None = None
 
 
-class OfferedTool(Lenient):
+class OfferedTool(StrictBody):
     """A tool that the client can run."""
 
     type: Literal["function"]

@@ -8,9 +8,9 @@ from ragstone.core.conversation import room_name, user_name
 from ragstone.core.errors import InputError, InvalidRoom, UnknownModel
 from ragstone.core.tool import Tool
 from ragstone.core.turn import LEVELS, Ask, Level, Mode, Preference, Rewriting, SearchOptions
+from ragstone.http.bodies import Name, StrictBody, Text
 from ragstone.http.dialects.openai.messages import (
     ChatMessage,
-    Lenient,
     OfferedTool,
     asked,
     history,
@@ -35,20 +35,16 @@ def _room(name: str) -> str:
         raise ValueError(error.message) from error
 
 
-Text = Annotated[str, AfterValidator(well_formed)]
-Name = Annotated[str, AfterValidator(well_formed), Field(max_length=255)]
-
-
 RoomId = Annotated[str, AfterValidator(_room)]
 
 
-class StreamOptions(Lenient):
+class StreamOptions(StrictBody):
     """Options of a streamed answer."""
 
     include_usage: bool | None = None
 
 
-class ChatRequest(Lenient):
+class ChatRequest(StrictBody):
     """The body of POST /v1/chat/completions, with ten fields of ours at the end."""
 
     model: Name
@@ -140,7 +136,7 @@ class ChatRequest(Lenient):
         return str(name)
 
 
-class EmbeddingRequest(Lenient):
+class EmbeddingRequest(StrictBody):
     """The body of POST /v1/embeddings."""
 
     model: Name

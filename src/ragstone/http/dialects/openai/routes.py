@@ -3,7 +3,6 @@
 import base64
 import uuid
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, cast
 
@@ -12,8 +11,8 @@ from fastapi import APIRouter, Request
 from fastapi.routing import APIRoute
 from starlette.responses import Response
 
-from ragstone.core.errors import InputError, NoChatModel, NoVision, RagstoneError, UnknownModel
-from ragstone.core.events import Done, Event, Failed, Sources, Thinking, Token
+from ragstone.core.errors import InputError, NoChatModel, NoVision, UnknownModel
+from ragstone.core.events import Event
 from ragstone.http import sse
 from ragstone.http.dialects.openai.answers import Completion
 from ragstone.http.dialects.openai.requests import CHAT_MODELS, ChatRequest, EmbeddingRequest
@@ -23,11 +22,10 @@ from ragstone.http.responses import (
     OPENAI_PREFIX,
     Json,
     Refusal,
-    last,
-    openai_error,
+    json_unless_left,
     refusal_response,
-    unless_left,
 )
+from ragstone.http.streaming import finished, streamed
 from ragstone.service import Service
 from ragstone.telemetry.metrics import Metrics
 
@@ -63,8 +61,8 @@ def router(service: Service, metrics: Metrics) -> APIRouter:
             narrowed(caller, ask.collection)
         events = metrics.observe(ask, service.ask(ask))
         if body.stream:
-            return sse.EventStream(_stream(completion, events))
-        return await unless_left(request, _answer(completion, events))
+            return sse.EventStream(streamed(events, completion, sse.DONE))
+        return await json_unless_left(request, _whole(completion, events))
 
     @routes.get("/models", response_model=None)
     async def models() -> Response:
@@ -81,53 +79,13 @@ def router(service: Service, metrics: Metrics) -> APIRouter:
     @routes.post("/embeddings", response_model=None)
     async def embeddings(body: EmbeddingRequest, request: Request) -> Response:
         """The vectors of texts."""
-        return await unless_left(request, _embed(service, body))
+        return await json_unless_left(request, _embed(service, body))
 
     return routes
 
 
-async def _answer(completion: Completion, events: AsyncGenerator[Event, None]) -> Response:
-    end = await last(events)
-    if isinstance(end, Failed):
-        raise end.error
-    if not isinstance(end, Done):
-        raise RagstoneError("The answer ended before it was complete; the log may say why.")
-    return Json(completion.whole(end.turn))
-
-
-async def _stream(
-    completion: Completion, events: AsyncGenerator[Event, None]
-) -> AsyncGenerator[bytes, None]:
-    """The answer as chunks; raises what fails before the first of them."""
-    started = False
-    try:
-        async with aclosing(events) as source:
-            async for event in source:
-                if isinstance(event, Failed):
-                    raise event.error
-                if isinstance(event, Sources):
-                    completion.passages = event.passages
-                if not started and isinstance(event, Token | Thinking | Done):
-                    started = True
-                    yield sse.encode(completion.opening())
-                for chunk in _chunks(completion, event):
-                    yield sse.encode(chunk)
-        yield sse.DONE
-    except RagstoneError as error:
-        if not started:
-            raise
-        yield sse.encode(openai_error(error.status, error.message, error.code))
-
-
-def _chunks(completion: Completion, event: Event) -> list[dict[str, Any]]:
-    match event:
-        case Token(text):
-            return [completion.delta(content=text)]
-        case Thinking(text):
-            return [completion.delta(reasoning_content=text)]
-        case Done(turn):
-            return completion.closing(turn)
-    return []
+async def _whole(completion: Completion, events: AsyncGenerator[Event, None]) -> dict[str, Any]:
+    return completion.whole(await finished(events))
 
 
 async def _models(service: Service) -> list[str]:
@@ -139,7 +97,7 @@ def _model(name: str) -> dict[str, Any]:
     return {"id": name, "object": "model", "created": 0, "owned_by": "ragstone"}
 
 
-async def _embed(service: Service, body: EmbeddingRequest) -> Response:
+async def _embed(service: Service, body: EmbeddingRequest) -> dict[str, Any]:
     name, found = await service.embed(body.input, body.model)
     vectors = np.asarray(found, dtype="<f4")
     if body.dimensions not in (None, vectors.shape[1]):
@@ -154,7 +112,7 @@ async def _embed(service: Service, body: EmbeddingRequest) -> Response:
         for index, vector in enumerate(vectors)
     ]
     usage = {"prompt_tokens": tokens, "total_tokens": tokens}
-    return Json({"object": "list", "data": data, "model": name, "usage": usage})
+    return {"object": "list", "data": data, "model": name, "usage": usage}
 
 
 def _vector(vector: Any, encoding: str | None) -> str | list[float]:

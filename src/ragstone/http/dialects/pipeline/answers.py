@@ -4,10 +4,12 @@ from dataclasses import asdict
 from typing import Any
 
 from ragstone.answer.source_markers import SpeltOut, spelt_out
-from ragstone.core.answer import Answer
+from ragstone.core.answer import Answer, Usage
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Done, Event, Note, Sources, Thinking, Token
-from ragstone.core.turn import Passage, Turn
+from ragstone.core.source import Source, passage_sources, sources
+from ragstone.core.turn import Turn
+from ragstone.http.streaming import Transcript, token
 
 SNIPPET_CHARS = 200
 
@@ -18,7 +20,7 @@ def rag_response(turn: Turn) -> dict[str, Any]:
     answer = turn.answer or Answer()
     return {
         "content": spelt_out(answer.text) if turn.passages else answer.text,
-        "sources": [source(passage) for passage in turn.passages],
+        "sources": [_source(one) for one in sources(turn)],
         "confidence_score": answer.confidence,
         "confidence_level": answer.confidence_level,
         "suggested_questions": list(answer.suggested),
@@ -26,21 +28,20 @@ def rag_response(turn: Turn) -> dict[str, Any]:
     }
 
 
-def source(passage: Passage) -> dict[str, Any]:
+def _source(source: Source) -> dict[str, Any]:
     """A source; `[Source n]` in the content is the nth of them."""
-    hit, chunk = passage.hit, passage.hit.chunk
     return {
-        "document_id": chunk.document_id,
-        "document_name": chunk.path.rsplit("/", 1)[-1],
-        "chunk_id": chunk.chunk_id,
-        "page_number": chunk.page,
-        "snippet": passage.text[:SNIPPET_CHARS],
-        "relevance_score": hit.score,
-        "similarity_score": hit.dense if hit.similarity is None else hit.similarity,
+        "document_id": source.document_id,
+        "document_name": source.filename,
+        "chunk_id": source.chunk_id,
+        "page_number": source.page,
+        "snippet": source.content[:SNIPPET_CHARS],
+        "relevance_score": source.score,
+        "similarity_score": source.dense if source.similarity is None else source.similarity,
     }
 
 
-class RagStream:
+class RagStream(Transcript):
     """The same in pieces: sources, tokens, thoughts, and the whole structure at the end."""
 
     def __init__(self) -> None:
@@ -52,22 +53,19 @@ class RagStream:
         match event:
             case Sources(passages):
                 self._sourced = bool(passages)
-                return [{"type": "sources", "sources": [source(one) for one in passages]}]
+                shown = [_source(one) for one in passage_sources(passages)]
+                return [{"type": "sources", "sources": shown}]
             case Token(text):
-                return _token(self._markers.feed(text) if self._sourced else text)
+                return token(self._markers.feed(text) if self._sourced else text)
             case Thinking(text):
                 return [{"type": "thinking", "content": text}]
             case Note(_, text):
                 return [{"type": "status", "content": text}]
             case Done(turn):
                 end = {"type": "done", **rag_response(turn)}
-                return [*_token(self._markers.end()), end]
+                return [*token(self._markers.end()), end]
         return []
 
-    def failed(self, error: RagstoneError) -> dict[str, Any]:
+    def failed(self, error: RagstoneError, used: Usage) -> dict[str, Any]:
         """The last event of an answer that cannot go on."""
         return {"type": "error", "content": error.message, "code": error.code}
-
-
-def _token(text: str) -> list[dict[str, Any]]:
-    return [{"type": "token", "content": text}] if text else []

@@ -1,18 +1,16 @@
 """What clients of the query pipeline send, and what it means to Ragstone."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field
 
 from ragstone.core.caller import Caller
 from ragstone.core.errors import InputError
 from ragstone.core.filters import under
 from ragstone.core.turn import Ask, Level, SearchType
+from ragstone.http.bodies import Name, NullableBody, Text
 from ragstone.http.dialects.pictures import pictures
-from ragstone.http.responses import well_formed
 
-Text = Annotated[str, AfterValidator(well_formed)]
-Name = Annotated[str, AfterValidator(well_formed), Field(max_length=255)]
 Mode = Literal["chat", "general", "agent", "vision"]
 
 ANSWERED_FROM: dict[Mode, SearchType] = {
@@ -24,10 +22,8 @@ ANSWERED_FROM: dict[Mode, SearchType] = {
 """What each mode answers from: documents, the conversation alone, documents and tools."""
 
 
-class PipelineRequest(BaseModel):
+class PipelineRequest(NullableBody):
     """The body of a chat completion."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
 
     message: Text = Field(description="The user's question.")
     session_id: Name | None = Field(None, description="The conversation that it belongs to.")
@@ -35,7 +31,7 @@ class PipelineRequest(BaseModel):
     collection_filter: Name | list[Name] | None = Field(
         None, description="Which collection to search."
     )
-    folder_id: Annotated[str, AfterValidator(well_formed), Field(max_length=4096)] | None = Field(
+    folder_id: Annotated[Text, Field(max_length=4096)] | None = Field(
         None, description="A folder of the collection, by its path."
     )
     intelligence_level: Level = Field("standard", description="How much work to spend.")
@@ -45,14 +41,6 @@ class PipelineRequest(BaseModel):
     ensemble_voting: bool | None = Field(None, description="Whether several answers vote.")
     images: list[str] = Field([], description="For mode vision: data URLs or base64.")
     stream: bool = Field(False, description="Whether the answer comes as events.")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _defaults(cls, given: Any) -> Any:
-        """A field that is null is left out."""
-        if not isinstance(given, dict):
-            return given
-        return {name: value for name, value in given.items() if value is not None}
 
     def ask(self, caller: Caller, id: str) -> Ask:
         """The question of this caller; raises InputError, TooLarge."""

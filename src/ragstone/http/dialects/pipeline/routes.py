@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import AsyncGenerator
+from typing import Any
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
@@ -12,7 +13,7 @@ from ragstone.http.dialects.pipeline.answers import RagStream, rag_response
 from ragstone.http.dialects.pipeline.requests import PipelineRequest
 from ragstone.http.identity import Who, narrowed
 from ragstone.http.openapi import STREAM, documented
-from ragstone.http.responses import Json, unless_left
+from ragstone.http.responses import json_unless_left
 from ragstone.http.streaming import finished, streamed
 from ragstone.service import Service
 from ragstone.telemetry.metrics import Metrics
@@ -36,10 +37,10 @@ def router(service: Service, metrics: Metrics) -> APIRouter:
         events = metrics.observe(ask, service.ask(ask))
         if body.stream:
             return sse.EventStream(streamed(events, RagStream()))
-        return await unless_left(request, _whole(events))
+        return await json_unless_left(request, _whole(events))
 
     return routes
 
 
-async def _whole(events: AsyncGenerator[Event, None]) -> Response:
-    return Json(rag_response(await finished(events)))
+async def _whole(events: AsyncGenerator[Event, None]) -> dict[str, Any]:
+    return rag_response(await finished(events))

@@ -3,24 +3,27 @@ a site."""
 
 import asyncio
 import uuid
+from collections.abc import Coroutine
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.routing import APIRoute
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.responses import Response
 
-from ragstone.core.answer import Answer
 from ragstone.core.caller import Caller
 from ragstone.core.errors import ConfigError, InputError, Unauthorized
 from ragstone.core.filters import under
+from ragstone.core.source import passage_sources
 from ragstone.core.turn import Ask, Principal
+from ragstone.http.bodies import StrictBody, Text
 from ragstone.http.dialects.plone import answers
 from ragstone.http.dialects.plone.site import PloneSite
 from ragstone.http.identity import Who, at_least, narrowed
-from ragstone.http.responses import Json, Refusal, unless_left, well_formed
+from ragstone.http.responses import Json, Refusal, json_unless_left
 from ragstone.http.streaming import finished, or_refusal
 from ragstone.ingest.connectors.plone.names import AUTHENTICATED, filtered_path
+from ragstone.jobs.questions import result_of, result_source
 from ragstone.language.language import detect
 from ragstone.language.no_answer import no_answer
 from ragstone.service import Service
@@ -29,7 +32,6 @@ from ragstone.settings import Settings
 from ragstone.telemetry.metrics import Metrics
 
 Object = dict[str, Any]
-Text = Annotated[str, AfterValidator(well_formed)]
 
 _TYPES = {400: "BadRequest", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound"}
 
@@ -44,16 +46,11 @@ class PloneRoute(APIRoute):
         if isinstance(refusal.error, ConfigError):
             status = 503
         kind = _TYPES.get(status, "InternalServerError" if status >= 500 else "BadRequest")
-        error = {"code": refusal.code, "message": refusal.message, "retry": refusal.retry}
-        body = {"type": kind, "message": refusal.message, "error": error}
+        body = {"type": kind, "message": refusal.message, "error": refusal.body}
         return Json(body, status, refusal.headers)
 
 
-class _Request(BaseModel):
-    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
-
-
-class AskRequest(_Request):
+class AskRequest(StrictBody):
     """The body of POST @rag-ask."""
 
     question: Text = Field(min_length=1, max_length=5000)
@@ -61,7 +58,7 @@ class AskRequest(_Request):
     sync: bool = Field(False, description="Answer at once, for users who are logged in.")
 
 
-class IndexRequest(_Request):
+class IndexRequest(StrictBody):
     """The body of POST @rag-index."""
 
     uid: Text = Field(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9_-]+$")
@@ -98,9 +95,9 @@ class Questions:
         """What a synchronous question gets."""
         events = self._metrics.observe(ask, self._service.ask(ask))
         turn = await finished(or_refusal(ask, events, self._refusal(ask.question)))
-        answer = turn.answer or Answer()
-        shown = [] if answer.refused else [answers.source(one) for one in turn.passages]
-        return {"question": ask.question, "answer": answer.text, "sources": shown}
+        # A source is shown by its beginning here, not by the span that is cited.
+        shown = [result_source(one) for one in passage_sources(turn.passages)]
+        return answers.answer({**result_of(turn), "sources": shown})
 
     async def queue(self, ask: Ask) -> Object:
         """What an asynchronous question gets: the answer if it is known, else the job's id."""
@@ -149,7 +146,7 @@ def _add_asking(routes: APIRouter, questions: Questions) -> None:
         """Ask a question: at once with `sync`, else by a job that GET asks for."""
         asked = questions.ask(body, request.url.path, caller)
         work = questions.answer(asked) if body.sync else questions.queue(asked)
-        return await unless_left(request, _told(request, work))
+        return await json_unless_left(request, _told(request, work))
 
     @routes.get("/@rag-ask", response_model=None)
     @routes.get("/{path:path}/@rag-ask", response_model=None)
@@ -157,7 +154,7 @@ def _add_asking(routes: APIRouter, questions: Questions) -> None:
         request: Request, caller: Who, job_id: Annotated[Text, Query(min_length=1, max_length=200)]
     ) -> Response:
         """The answer of a job, or that it is pending."""
-        return await _told(request, questions.poll(caller, job_id))
+        return Json(await _told(request, questions.poll(caller, job_id)))
 
 
 def _add_status(routes: APIRouter, service: Service, settings: Settings) -> None:
@@ -190,14 +187,14 @@ def _add_indexing(routes: APIRouter, site: PloneSite) -> None:
     async def index(body: IndexRequest, request: Request, caller: Who) -> Response:
         """Fetch one object from the site and index it."""
         site.reached_by(caller)
-        return await unless_left(request, _told(request, site.index(body.uid, body.queue)))
+        return await json_unless_left(request, _told(request, site.index(body.uid, body.queue)))
 
     @routes.post("/@rag-index-all", response_model=None, dependencies=editor)
     @routes.post("/{path:path}/@rag-index-all", response_model=None, dependencies=editor)
     async def index_all(request: Request, caller: Who) -> Response:
         """Index the whole site in the background."""
         site.reached_by(caller)
-        return await unless_left(request, _told(request, site.index_all()))
+        return await json_unless_left(request, _told(request, site.index_all()))
 
     @routes.post("/plone/webhook", response_model=None)
     async def webhook(request: Request) -> Response:
@@ -205,7 +202,7 @@ def _add_indexing(routes: APIRouter, site: PloneSite) -> None:
         forgotten."""
         body = await request.body()
         event = site.verified(dict(request.headers), body)
-        return await asyncio.shield(_plain(site.event(event)))
+        return Json(await asyncio.shield(site.event(event)))
 
 
 def as_plone(principal: Principal) -> Principal:
@@ -216,12 +213,8 @@ def as_plone(principal: Principal) -> Principal:
     return Principal(principal.tenant, principal.user, groups)
 
 
-async def _told(request: Request, body: Any) -> Response:
-    return Json({"@id": _address(request), **await body})
-
-
-async def _plain(body: Any) -> Response:
-    return Json(await body)
+async def _told(request: Request, body: Coroutine[Any, Any, Object]) -> Object:
+    return {"@id": _address(request), **await body}
 
 
 def _address(request: Request) -> str:

@@ -1,19 +1,18 @@
 """A finished or growing answer in the shapes of the VoiceHelper document."""
 
-import re
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from ragstone.answer.citation_list import citation_list
 from ragstone.answer.source_markers import SpeltOut, spelt_out
-from ragstone.core.answer import Answer, Citation
-from ragstone.core.errors import RagstoneError
+from ragstone.core.answer import Answer
 from ragstone.core.events import Done, Event, Rewritten, Sources, StageStarted, Thinking, Token
-from ragstone.core.turn import Passage, Turn
-from ragstone.http.dialects.openai.answers import usage
+from ragstone.core.source import Source, cited_sources, sources
+from ragstone.core.turn import Turn
 from ragstone.http.dialects.rag_v1.requests import QueryRequest
+from ragstone.http.streaming import Transcript, token
+from ragstone.service import wire
 
 Object = dict[str, Any]
 
@@ -24,21 +23,17 @@ REWRITING = frozenset({"contextualize", "correct", "rewrite"})
 RETRIEVING = frozenset({"retrieve", "fuse", "rerank", "deduplicate", "expand"})
 GENERATING = frozenset({"generate"})
 
-_WEB = re.compile(r"https?://\S+", re.IGNORECASE)
-
 
 def whole(turn: Turn, seconds: float, cites: bool) -> Object:
     """The body of /generate; `seconds` is how long it took from outside. Where a function is to be
     called there is no answer yet."""
     answer = turn.answer or Answer()
     call = next(iter(answer.calls), None)
-    cites = cites and call is None
-    cited = citations(turn) if cites else []
-    listed = citation_list(_by_file(turn, answer.citations)) if cited else ""
+    cited = cited_sources(answer.citations, turn.passages) if cites and call is None else ()
     body: Object = {
         "answer": "" if call else spelt_out(text_of(turn)),
-        "citations": cited,
-        "formatted_citations": listed,
+        "citations": [_citation(one) for one in cited],
+        "formatted_citations": citation_list([replace(one, title=one.filename) for one in cited]),
         "metadata": metadata(turn, seconds),
     }
     if call:
@@ -62,7 +57,7 @@ def metadata(turn: Turn, seconds: float) -> Object:
         "generate_time": _time(turn, GENERATING),
         "chunks_found": max(len(turn.hits), len(turn.passages)) if turn.passages else 0,
         "model": answer.model,
-        "usage": usage(turn.usage),
+        "usage": wire.usage(turn.usage),
         "finish_reason": answer.finish,
         "strategy_used": turn.plan.strategy,
         "cache_hit": bool(turn.recalled and turn.recalled.content),
@@ -73,48 +68,22 @@ def metadata(turn: Turn, seconds: float) -> Object:
 
 def citations(turn: Turn) -> list[Object]:
     """The sources that the answer cites, by their number in it."""
-    answer = turn.answer or Answer()
-    passages = {passage.number: passage for passage in turn.passages}
-    first = {citation.number: citation for citation in reversed(answer.citations)}
-    return [_citation(first[number], passages.get(number)) for number in sorted(first)]
+    cited = (turn.answer or Answer()).citations
+    return [_citation(one) for one in cited_sources(cited, turn.passages)]
 
 
-def _by_file(turn: Turn, citations: Sequence[Citation]) -> list[Citation]:
-    """The citations with the names of files for titles, and addresses of the web where known."""
-    passages = {passage.number: passage for passage in turn.passages}
-    return [
-        replace(
-            citation,
-            title=_file(citation.path),
-            path=_url(citation, passages.get(citation.number)) or "",
-        )
-        for citation in citations
-    ]
-
-
-def _file(path: str) -> str:
-    return path.rstrip("/").rpartition("/")[2]
-
-
-def _url(citation: Citation, passage: Passage | None) -> str | None:
-    """Where the document is on the web, if it is there."""
-    known = passage.hit.chunk.metadata.get("url") if passage else None
-    found = (place for place in (citation.path, known) if isinstance(place, str))
-    return next((place for place in found if _WEB.fullmatch(place)), None)
-
-
-def _citation(citation: Citation, passage: Passage | None) -> Object:
+def _citation(source: Source) -> Object:
     return {
-        "source_id": citation.number,
-        "chunk_id": citation.chunk_id,
-        "content": passage.text if passage else citation.snippet,
-        "score": citation.score,
-        "document_id": citation.document_id,
-        "filename": _file(citation.path),
-        "page": citation.page,
-        "url": _url(citation, passage),
-        "title": citation.title,
-        "confidence": citation.confidence,
+        "source_id": source.number,
+        "chunk_id": source.chunk_id,
+        "content": source.content,
+        "score": source.score,
+        "document_id": source.document_id,
+        "filename": source.filename,
+        "page": source.page,
+        "url": source.url,
+        "title": source.title,
+        "confidence": source.confidence,
     }
 
 
@@ -122,7 +91,7 @@ def queried(turn: Turn, request: QueryRequest, seconds: float) -> Object:
     """The body of /query."""
     return {
         "answer": text_of(turn),
-        "sources": sources(turn) if request.include_sources else [],
+        "sources": query_sources(turn) if request.include_sources else [],
         "query": request.query,
         "rewritten_query": turn.rewritten,
         "retrieved_count": len(turn.passages),
@@ -133,22 +102,21 @@ def queried(turn: Turn, request: QueryRequest, seconds: float) -> Object:
     }
 
 
-def sources(turn: Turn) -> list[Object]:
+def query_sources(turn: Turn) -> list[Object]:
     """Every passage that the answer was made from."""
-    return [_source(passage) for passage in turn.passages]
+    return [_source(one) for one in sources(turn)]
 
 
-def _source(passage: Passage) -> Object:
-    chunk = passage.hit.chunk
+def _source(source: Source) -> Object:
     return {
-        "id": chunk.document_id,
-        "title": chunk.title,
-        "content": passage.text[:SNIPPET_CHARS],
-        "score": passage.hit.score,
-        "source": chunk.path,
-        "citation_id": f"[{passage.number}]",
-        "chunk_id": chunk.chunk_id,
-        "page": chunk.page,
+        "id": source.document_id,
+        "title": source.title,
+        "content": source.content[:SNIPPET_CHARS],
+        "score": source.score,
+        "source": source.path,
+        "citation_id": f"[{source.number}]",
+        "chunk_id": source.chunk_id,
+        "page": source.page,
     }
 
 
@@ -165,7 +133,7 @@ def query_citations(turn: Turn) -> list[Object]:
     ]
 
 
-class _Growing:
+class _Growing(Transcript):
     """Knows whether nothing was found, so that the document's sentence is said instead of ours."""
 
     def __init__(self) -> None:
@@ -215,10 +183,6 @@ class GenerateStream(_Growing):
                 ]
         return []
 
-    def failed(self, error: RagstoneError) -> Object:
-        """`streaming.Transcript`."""
-        return failed(error)
-
     def _context(self, count: int) -> list[Object]:
         """The first event, once."""
         if self._counted:
@@ -247,15 +211,11 @@ class QueryStream(_Growing):
             case StageStarted("generate") | Thinking():
                 return self._up_to(3)
             case Token():
-                return [*self._up_to(3), *_token(self._piece(event))]
+                return [*self._up_to(3), *token(self._piece(event))]
             case Done(turn):
                 before = self._up_to(3, turn.rewritten, len(turn.passages))
-                return [*before, *_token(self._rest(turn)), self._complete(turn)]
+                return [*before, *token(self._rest(turn)), self._complete(turn)]
         return []
-
-    def failed(self, error: RagstoneError) -> Object:
-        """`streaming.Transcript`."""
-        return failed(error)
 
     def _up_to(self, step: int, text: str = "", count: int = 0) -> list[Object]:
         """The steps before the tokens that were not yet told, in their order."""
@@ -272,23 +232,14 @@ class QueryStream(_Growing):
         wanted = self._request.include_sources
         return {
             "type": "generation_complete",
-            "sources": sources(turn) if wanted else [],
+            "sources": query_sources(turn) if wanted else [],
             "citations": query_citations(turn) if wanted else [],
             "metadata": {**metadata(turn, self.seconds()), "mode": self._request.mode},
         }
 
 
-def failed(error: RagstoneError) -> Object:
-    """The event of a stream that cannot go on."""
-    return {"type": "error", "content": error.message, "code": error.code, "retry": error.retry}
-
-
 def _chunk(text: str) -> list[Object]:
     return [{"type": "chunk", "content": text}] if text else []
-
-
-def _token(text: str) -> list[Object]:
-    return [{"type": "token", "content": text}] if text else []
 
 
 def _time(turn: Turn, stages: frozenset[str]) -> float:

@@ -3,12 +3,13 @@
 import logging
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
 from ragstone.core.caller import Caller
 from ragstone.core.errors import InputError
 from ragstone.core.tool import Tool
 from ragstone.core.turn import Ask, Mode, Rewriting, SearchOptions
+from ragstone.http.bodies import StrictBody, Text
 from ragstone.http.identity import narrowed
 from ragstone.http.responses import well_formed
 
@@ -28,32 +29,26 @@ def _said(text: str) -> str:
 
 Query = Annotated[str, AfterValidator(_said), Field(min_length=1, max_length=5000)]
 ShortQuery = Annotated[str, AfterValidator(_said), Field(min_length=1, max_length=2000)]
-Id = Annotated[str, AfterValidator(well_formed), Field(min_length=1, max_length=64)]
-Name = Annotated[str, AfterValidator(well_formed), Field(min_length=1, max_length=255)]
+Id = Annotated[Text, Field(min_length=1, max_length=64)]
+Name = Annotated[Text, Field(min_length=1, max_length=255)]
 Collection = Annotated[Name | None, Field(description="Which documents to answer from.")]
 
 
-class _Request(BaseModel):
-    """Unknown fields are ignored, so that newer clients can ask an older server."""
-
-    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
-
-
-class FunctionSpec(_Request):
+class FunctionSpec(StrictBody):
     """A function that the model may call, as OpenAI's API spells it."""
 
     name: str = Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")
-    description: Annotated[str, AfterValidator(well_formed)] = Field("", max_length=4096)
+    description: Text = Field("", max_length=4096)
     parameters: dict[str, Any] = Field({"type": "object", "properties": {}})
 
 
-class FunctionName(_Request):
+class FunctionName(StrictBody):
     """The one function that must be called."""
 
     name: str = Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")
 
 
-class _How(_Request):
+class _How(StrictBody):
     """What queries of a batch share."""
 
     tenant_id: Name | None = Field(None, description="Narrows; never widens what may be read.")
@@ -120,7 +115,7 @@ class BatchRequest(_How):
         return RagRequest.model_validate({**shared, **own})
 
 
-class QueryRequest(_Request):
+class QueryRequest(StrictBody):
     """The body of POST /api/v1/rag/query and /query-stream."""
 
     query: ShortQuery

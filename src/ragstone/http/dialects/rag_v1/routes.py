@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 import uuid
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -22,7 +22,7 @@ from ragstone.http.dialects.rag_v1.requests import BatchRequest, QueryRequest, R
 from ragstone.http.identity import Who
 from ragstone.http.openapi import STREAM, documented
 from ragstone.http.ops import checks
-from ragstone.http.responses import Json, Refusal, unless_left
+from ragstone.http.responses import Json, Refusal, json_unless_left, what_is_wrong
 from ragstone.http.streaming import finished, or_refusal, streamed
 from ragstone.service import Service
 from ragstone.telemetry.metrics import Metrics
@@ -48,9 +48,8 @@ class RagRoute(APIRoute):
             status = 500
         elif status == 400:
             status = 422
-        error = {"code": refusal.code, "message": refusal.message, "retry": refusal.retry}
         detail = [_printable(one) for one in refusal.details] or refusal.message
-        return Json({"detail": detail, "error": error}, status, refusal.headers)
+        return Json({"detail": detail, "error": refusal.body}, status, refusal.headers)
 
 
 class RagEngine:
@@ -85,7 +84,7 @@ class RagEngine:
     def querying(self, body: QueryRequest, caller: Caller) -> Response:
         """The same as events."""
         events = self._events(body.ask(caller, _id()), body.collection)
-        return sse.EventStream(streamed(events, answers.QueryStream(body), end=sse.DONE))
+        return sse.EventStream(streamed(events, answers.QueryStream(body), sse.DONE, sse.DONE))
 
     async def batch(self, body: BatchRequest, caller: Caller) -> dict[str, Any]:
         """The answers of all queries in their order, some at a time."""
@@ -132,7 +131,7 @@ def router(service: Service, metrics: Metrics) -> APIRouter:
         """Answer a query in one piece, or let the chat model call a function."""
         if body.stream:
             return engine.generating(body, caller)
-        return await unless_left(request, _json(engine.generated(body, caller)))
+        return await json_unless_left(request, engine.generated(body, caller))
 
     @routes.post(
         "/generate/stream", response_model=None, responses=documented("application/json", STREAM)
@@ -144,12 +143,12 @@ def router(service: Service, metrics: Metrics) -> APIRouter:
     @routes.post("/batch", response_model=None)
     async def batch(body: BatchRequest, request: Request, caller: Who) -> Response:
         """Answer up to 50 queries; one that fails has an `error` and spoils no other."""
-        return await unless_left(request, _json(engine.batch(body, caller)))
+        return await json_unless_left(request, engine.batch(body, caller))
 
     @routes.post("/query", response_model=None)
     async def query(body: QueryRequest, request: Request, caller: Who) -> Response:
         """Answer a query of a conversation."""
-        return await unless_left(request, _json(engine.queried(body, caller)))
+        return await json_unless_left(request, engine.queried(body, caller))
 
     @routes.post(
         "/query-stream", response_model=None, responses=documented("application/json", STREAM)
@@ -170,10 +169,6 @@ def router(service: Service, metrics: Metrics) -> APIRouter:
     return routes
 
 
-async def _json(body: Coroutine[Any, Any, dict[str, Any]]) -> Response:
-    return Json(await body)
-
-
 def _id() -> str:
     return f"rag-{uuid.uuid4().hex}"
 
@@ -181,7 +176,7 @@ def _id() -> str:
 def _first(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     where = ".".join(str(part) for part in first["loc"])[:100]
-    return f"{where}: {first['msg'].removeprefix('Value error, ')}."
+    return what_is_wrong(where, first["msg"])
 
 
 def _printable(detail: dict[str, Any]) -> dict[str, Any]:
