@@ -15,8 +15,7 @@ from ragstone.core.foreign_passages import from_kdb, to_kdb
 from ragstone.core.source import hit_sources
 from ragstone.core.tool import Tool
 from ragstone.core.turn import Ask, Plan
-from ragstone.http.dialects.pictures import pictures
-from ragstone.language.images import image_type
+from ragstone.http.dialects.pictures import image_type, pictures
 from tests.engine.samples import a_hit
 
 JSON: st.SearchStrategy[Any] = st.recursive(

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.answer.compression import compressed
+from ragstone.answer.assemble import compressed
 from ragstone.language.tokens import count
 
 PASSAGE = (

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ragstone.answer.judgement_reply import CRITERIA, AnswerJudgement, judged
+from ragstone.answer.judgement import CRITERIA, AnswerJudgement, judged
 
 
 def said(points: float, query: object = "", **more: object) -> str:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from ragstone.answer.judgement_reply import CRITERIA
+from ragstone.answer.judgement import CRITERIA
 from ragstone.answer.rounds import Rounds
 from ragstone.core.answer import Answer, Sufficiency, Usage
 from ragstone.core.errors import IndexUnavailable, ModelUnavailable, RagstoneError

@@ -17,10 +17,10 @@ from ragstone.core.events import Event, Token
 from ragstone.core.records import BlockedQuestion
 from ragstone.core.turn import Ask, Principal, Turn
 from ragstone.engine.stage import Step
+from ragstone.guard.decision import verdict
 from ragstone.guard.guard import POLICY, Guard
 from ragstone.guard.topic_file import topic
 from ragstone.guard.topic_index import TopicCollection
-from ragstone.guard.verify import verdict
 from ragstone.ports import Said, Vectors
 from ragstone.store.sql.database import open_database
 from ragstone.store.sql.topics import SqlTopics

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.core.chunk import Chunk
-from ragstone.retrieve.stitching import narrowed, paragraphs, stitched
+from ragstone.retrieve.expand import narrowed, paragraphs, stitched
 from tests.engine.samples import a_chunk
 
 DOCUMENT = "".join(f"Sentence {i} of the story. " for i in range(40))

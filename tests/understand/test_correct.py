@@ -11,7 +11,7 @@ from ragstone.core.records import Collection
 from ragstone.core.turn import Ask, Principal, Turn
 from ragstone.engine.stage import Step
 from ragstone.index.edge.index import EdgeIndex
-from ragstone.language.plain_words import plain_words
+from ragstone.language.letters import plain_words
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import open_database
 from ragstone.store.sql.vocabulary import SqlVocabulary

@@ -1,12 +1,47 @@
 """How good an answer is, and what to search next."""
 
-from ragstone.answer.judgement_reply import CRITERIA, AnswerJudgement, judged
+from dataclasses import dataclass
+
 from ragstone.core.answer import Answer, Usage
 from ragstone.core.errors import RagstoneError
 from ragstone.core.turn import Turn
 from ragstone.engine.prompts import prompt
 from ragstone.language.fences import fenced
+from ragstone.language.json_answer import json_values
 from ragstone.ports import Adapters
+
+CRITERIA = ("relevance", "accuracy", "completeness", "clarity", "citation_quality")
+LONGEST_QUERY = 500
+LONGEST_ADVICE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerJudgement:
+    """The mean of the criteria (0..1), what to search next and what to do better, empty for
+    nothing."""
+
+    score: float
+    query: str = ""
+    advice: str = ""
+
+
+def judged(said: str) -> AnswerJudgement | None:
+    """What a reply says; None for one without all criteria."""
+    for value in json_values(said):
+        if not isinstance(value, dict):
+            continue
+        points = [value.get(name) for name in CRITERIA]
+        numbers = [float(one) for one in points if isinstance(one, int | float)]
+        if len(numbers) == len(CRITERIA) and all(0 <= one <= 100 for one in numbers):
+            score = sum(numbers) / (100 * len(numbers))
+            query = _line(value.get("query"), LONGEST_QUERY)
+            return AnswerJudgement(score, query, _line(value.get("advice"), LONGEST_ADVICE))
+    return None
+
+
+def _line(value: object, most: int) -> str:
+    return " ".join(value.split())[:most] if isinstance(value, str) else ""
+
 
 REPLY_TOKENS = 300
 PASSAGE_CHARS = 1_000

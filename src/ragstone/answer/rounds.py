@@ -6,8 +6,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from ragstone.answer.judgement import judgement
-from ragstone.answer.judgement_reply import AnswerJudgement
+from ragstone.answer.judgement import AnswerJudgement, judgement
 from ragstone.core.answer import Answer
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Checked, Event, Sources, Token

@@ -6,8 +6,9 @@ exist, links that are not among the sources. Citations of every style become `[n
 
 import re
 from collections.abc import Sequence
+from itertools import product
+from typing import Literal
 
-from ragstone.answer.labels import Labelled, label_at, may_be_label
 from ragstone.answer.links import (
     BareAddress,
     Target,
@@ -16,9 +17,146 @@ from ragstone.answer.links import (
     is_address,
     may_be_address,
 )
-from ragstone.answer.preambles import LONGEST, may_be_preamble, preamble_end
 from ragstone.core.turn import Passage
 from ragstone.language.markers import OPENING, marker_at, may_be_marker
+
+Label = Literal["sources_used", "suggested_questions"]
+
+MOST_QUESTIONS = 5
+LONGEST_QUESTION = 200
+"""Characters; a longer one is the model going on, not a question."""
+
+_VARIANTS = {
+    f"{before}{name}{after}{space}{colon}{last}"
+    for name, before, after, space, colon, last in product(
+        ("SOURCES_USED", "SUGGESTED_QUESTIONS"),
+        ("", "*", "**"),
+        ("", "*", "**"),
+        ("", " "),
+        (":", "："),
+        ("", "*", "**"),
+    )
+}
+_LABEL = re.compile(r"\*{0,2}(SOURCES_USED|SUGGESTED_QUESTIONS)\*{0,2} ?[:：]\*{0,2}", re.I)
+
+_NUMBERS = re.compile(r"(?:[\d ,;.&#*\t()\[\]–-]|and\b|none\b|n/a\b|sources?\b)*", re.IGNORECASE)
+LONGEST_WORD = len("sources")
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/"
+_LIST_STARTS = "-*•–(0123456789 \t"
+_QUESTION_LEAD = re.compile(r"^\s*(?:[-*•–]|\(?\d{1,2}[.):])\s+")
+
+
+def label_at(text: str) -> tuple[Label, int] | None:
+    """The label that `text` begins with, and its length; None if there is none."""
+    match = _LABEL.match(text)
+    if match is None:
+        return None
+    return ("sources_used" if match[1][1] in "oO" else "suggested_questions"), match.end()
+
+
+def may_be_label(tail: str) -> bool:
+    """Whether `tail` is the beginning of a label."""
+    tail = tail.upper()
+    return tail[:1] in ("*", "S") and any(
+        variant.startswith(tail) for variant in _VARIANTS if variant != tail
+    )
+
+
+class Labelled:
+    """What stands behind a label, taken from the stream."""
+
+    def __init__(self, label: Label) -> None:
+        self.label = label
+        self.text = ""
+
+    def take(self, text: str, final: bool) -> tuple[str, int, bool]:
+        """What of `text` can be sent (nothing), how much of it belongs to the label, and whether
+        that is all."""
+        if self.label == "sources_used":
+            end, over = _numbers_end(text, final)
+        else:
+            end, over = _questions_end(self.text, text)
+        self.text += text[:end]
+        return "", end, over
+
+    def numbers(self) -> tuple[int, ...]:
+        """The numbers of the sources."""
+        return tuple(dict.fromkeys(int(one) for one in re.findall(r"\d{1,4}", self.text)))
+
+    def questions(self) -> tuple[str, ...]:
+        """The questions, without numbering."""
+        said = re.split(r"[|\n｜]", self.text)
+        plain = (_QUESTION_LEAD.sub("", one).strip(' \t*"“”') for one in said)
+        kept = [one for one in plain if one and len(one) <= LONGEST_QUESTION]
+        return tuple(dict.fromkeys(kept))[:MOST_QUESTIONS]
+
+
+def _numbers_end(text: str, final: bool) -> tuple[int, bool]:
+    """A word at the end is looked at when it is whole."""
+    word = len(text) - len(text.rstrip(_LETTERS))
+    seen = text[: len(text) - word] if not final and word <= LONGEST_WORD else text
+    match = _NUMBERS.match(seen)
+    end = match.end() if match else 0
+    return end, end < len(seen)
+
+
+def _questions_end(before: str, text: str) -> tuple[int, bool]:
+    """To the end of the line; where that is empty, to the end of the list below it."""
+    end = 0
+    while end < len(text):
+        said = before + text[:end]
+        if said.endswith("\n") and text[end] not in _LIST_STARTS:
+            return end, True
+        line = text.find("\n", end)
+        if line < 0:
+            return len(text), False
+        if "\n" not in said and (said + text[end:line]).strip():
+            return line, True
+        end = line + 1
+    return end, False
+
+
+LONGEST = 26
+"""Characters of an opening that are taken out; so many are held back while it may be one."""
+
+_OPENINGS = (
+    r"sure(?: thing)?|certainly|of course|absolutely|great question|good question|okay|ok|"
+    r"gladly|natürlich|gerne?|klar|bien sûr|certainement|claro(?: que sí)?|por supuesto|"
+    r"好的|当然(?:可以)?|當然|もちろん(?:です)?|はい|물론(?:입니다|이죠)?|네"
+)
+_HELP = (
+    r"(?:i(?:['’]ll| will|['’]d be| can| am|['’]m)? ?(?:be )?(?:happy|glad)?(?: to)? ?help"
+    r"(?: you)?(?: with that)?|(?:happy|glad) to help|let me (?:help|explain|answer)"
+    r"(?: that)?)"
+)
+_HERE = (
+    r"(?:here(?:['’]s| is) (?:the|your|an|my) (?:answer|summary|list)|answer|the answer|"
+    r"antwort|réponse|respuesta|答案|回答|답변)"
+)
+_PREAMBLE = re.compile(
+    rf"\s*(?:(?:{_OPENINGS})(?:[,，]? ?{_HELP})?\s?[.!:。！：]"
+    rf"|(?:(?:{_OPENINGS})[,，]? ?)?{_HERE}\s?[:：])\s*",
+    re.IGNORECASE,
+)
+
+_WORDS = (
+    "sure certainly of absolutely great good ok gladly natürlich gern klar bien certainement claro "
+    "por 好的 当然 當然 もちろん はい 물론 네 here answer antwort réponse respuesta 答案 回答 답변"
+)
+_FIRST = tuple(_WORDS.split())
+
+
+def may_be_preamble(text: str) -> bool:
+    """Whether the beginning of an answer may be such an opening, or become one."""
+    begun = text.lstrip().casefold()
+    return any(begun.startswith(first) or first.startswith(begun) for first in _FIRST)
+
+
+def preamble_end(text: str) -> int:
+    """Where the answer begins after an opening at the start of `text`; 0 if there is none."""
+    match = _PREAMBLE.match(text[:LONGEST])
+    return match.end() if match else 0
+
 
 LABELS = frozenset("*sS")
 """What a label begins with."""

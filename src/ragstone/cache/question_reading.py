@@ -4,15 +4,384 @@ English is read closely. Of other languages only the words that carry nothing ar
 questions in them are the same when nearly everything in them is.
 """
 
+import json
 import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
 
-from ragstone.cache import question_foreign
-from ragstone.cache.question_frames import opened, trimmed
-from ragstone.cache.question_numbers import with_plain_dates, with_plain_numbers
 from ragstone.language.english import common, expanded, participle
+
+_POLITE = re.compile(
+    r"^(?:(?:hi|hello|hey|please|so|and|but|well|ok|okay|also|basically|actually|in general|"
+    r"generally|according to you|in your opinion|as of now|quick question|question) )+"
+)
+_INDIRECT = re.compile(
+    r"^(?:(?:can|could|would|will) (?:you|anyone|someone|anybody|somebody) (?:please )?"
+    r"(?:tell|explain|show|help|let)(?: (?:me|us|to me))?(?: (?:understand|know))?|"
+    r"(?:please )?(?:tell|explain|show)(?: (?:me|us|to me))?|"
+    r"(?:do|does) (?:you|anyone|anybody|someone|somebody) know|"
+    r"i (?:want|would like|need|am trying|wish) to know|i wonder|(?:i am )?wondering|"
+    r"any idea|what do you think|i have a question|anyone know|is it known)"
+    r"(?: about)? (?=(?:how|what|which|who|whom|whose|when|where|why|if|whether)\b)"
+)
+_END = re.compile(
+    r"(?: (?:please|thanks|thank you|or not|in your opinion|according to you|do you think|"
+    r"you think|and why|and how|exactly|in general|these days|nowadays))+$"
+)
+_ASIDE = re.compile(r"\b(?:do you think|in your opinion|according to you|please|exactly) ")
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """`kind` is what is asked for, `rest` the words about which it is asked."""
+
+    kind: str
+    rest: str
+
+
+@cache
+def _frames() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """The patterns of the data file, with the lists in capitals put in."""
+    text = (
+        files("ragstone.language").joinpath("data/question_frames.txt").read_text(encoding="utf-8")
+    )
+    lists: dict[str, str] = {}
+    frames: list[tuple[str, re.Pattern[str]]] = []
+    for line in text.splitlines():
+        kind, _, pattern = line.partition("\t")
+        if line.startswith("#"):
+            continue
+        if kind.isupper():
+            lists[f"{{{kind}}}"] = f"(?:{pattern})"
+            continue
+        for name, alternatives in lists.items():
+            pattern = pattern.replace(name, alternatives)
+        frames.append((kind, re.compile(pattern)))
+    return tuple(frames)
+
+
+_YES_NO = re.compile(
+    r"^(is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|should|shall|must|may|"
+    r"might|need)\b"
+)
+_MODALITY = {
+    "is": "now",
+    "are": "now",
+    "am": "now",
+    "do": "now",
+    "does": "now",
+    "was": "then",
+    "were": "then",
+    "did": "then",
+    "has": "since",
+    "have": "since",
+    "had": "then",
+    "can": "can",
+    "could": "can",
+    "may": "can",
+    "might": "can",
+    "will": "will",
+    "would": "would",
+    "should": "should",
+    "shall": "should",
+    "must": "must",
+    "need": "must",
+}
+_VERB = re.compile(
+    r"\b(?:i|you|we|he|she|they|it|am|is|are|was|were|do|does|did|has|have|had|can|could|will|would|"
+    r"should|shall|must|may|might|how|what|why|who|when|where|which)\b"
+)
+_MEANS = re.compile(r"\b(?:mean|stand for|refer to|signify)$")
+_PAST = re.compile(r"\b(?:was|were|did|had)\b")
+_FUTURE = re.compile(r"\b(?:will|going to|would)\b")
+
+
+def opened(text: str) -> Opened:
+    """The kind of a question that is `trimmed`, and what remains."""
+    for kind, pattern in _frames():
+        if found := pattern.search(text):
+            if kind == "how measure":
+                kind = f"how {found[1]}"
+            if kind == "if":
+                return opened(trimmed(text[found.end() :].strip()))
+            rest = text[found.end() :].strip()
+            if kind == "mean":
+                rest = _MEANS.sub("", rest)
+            return Opened(kind + _tense(kind, text), rest)
+    if found := _YES_NO.search(text):
+        return Opened(f"whether {_MODALITY[found[1]]}", text[found.end() :].strip())
+    # Words that name something are asked like "What is ...?".
+    return Opened("" if _VERB.search(text) else "what", text)
+
+
+def trimmed(text: str) -> str:
+    """A question in plain words (lower case, single spaces) without politeness around it."""
+    before = ""
+    while text != before:
+        before = text
+        text = _END.sub("", _INDIRECT.sub("", _POLITE.sub("", text)))
+    return _ASIDE.sub("", text)
+
+
+def _tense(kind: str, text: str) -> str:
+    """Whether it is about the past or the future; how to do something has no time."""
+    if kind in ("how to", "mean"):
+        return ""
+    head = " ".join(text.split()[:4])
+    if _PAST.search(head):
+        return ", past"
+    return ", future" if _FUTURE.search(head) else ""
+
+
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_KANA = re.compile(r"[\u3040-\u30ff]")
+_HANGUL = re.compile(r"[\uac00-\ud7af]")
+_WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)*|[+\-*/=<>%$€£#@^&~|\\→]+")
+_CHAR = re.compile(r"\d+(?:[.,]\d+)*|[a-zà-ÿ]+|[^\W_]|[+\-*/=<>%$€£#@^&~|\\→]+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Language:
+    """`light` words are dropped; `kinds` map the spellings of a question word to one; `same` are
+    spellings of one word; `endings` are cut from words of at least `least` letters."""
+
+    light: frozenset[str]
+    kinds: tuple[tuple[str, str], ...]
+    same: tuple[tuple[str, str], ...]
+    function: frozenset[str]
+
+
+def script(text: str) -> str:
+    """How a text is read: zh, ja, ko, or the language whose frequent words it has most of; en if
+    it has none and is in Latin letters, else `other`."""
+    if _HANGUL.search(text):
+        return "ko"
+    if _KANA.search(text):
+        return "ja"
+    if _HAN.search(text):
+        return "zh"
+    words = set(_WORD.findall(text.casefold()))
+    if not any(word.isascii() and word.isalpha() for word in words):
+        return "other"
+    counts = {name: len(words & one.function) for name, one in _languages().items()}
+    best = max(counts, key=lambda name: counts[name])
+    return best if counts[best] > counts["en"] else "en"
+
+
+def read_by_words(text: str, name: str) -> tuple[str, tuple[str, ...]]:
+    """The question word in one spelling, and the words in order (characters of Chinese)."""
+    language = _languages().get(name) or _Language(frozenset(), (), (), frozenset())
+    plain = text.casefold()
+    if name in ("zh", "ja"):
+        return _characters(plain, language)
+    kinds = dict(language.kinds)
+    same = dict(language.same)
+    words = [same.get(word, word) for word in _WORD.findall(plain)]
+    if name == "ko":
+        words = [part for word in words for part in _korean(word, kinds)]
+    kept = [kinds.get(word, word) for word in words if word not in language.light]
+    kind = next((word for word in kept if word.startswith("?")), "")
+    return kind, tuple(word for word in kept if word)
+
+
+def _characters(text: str, language: _Language) -> tuple[str, tuple[str, ...]]:
+    for spelling, one in language.same:
+        text = text.replace(spelling, one)
+    kinds: list[str] = []
+    for spelling, one in language.kinds:
+        if spelling in text:
+            kinds.append(one)
+            text = text.replace(spelling, " ")
+    for word in sorted(language.light, key=len, reverse=True):
+        text = text.replace(word, " ")
+    return "".join(sorted(kinds)), tuple(_CHAR.findall(text))
+
+
+_KOREAN_ENDINGS = re.compile(
+    r"(?:이?었나요|이었습니까|인가요|입니까|인지요?|이에요|이죠|이야|일까요?|예요|인가|이지|인지|야)$"
+)
+_DOES = re.compile(
+    r"(?:하나요|합니까|하는가요?|하는지요?|한가요|할까요?|해요|하죠|하니|하지요?|해)$"
+)
+_DID = re.compile(r"(?:었나요|었습니까|었어요?|었는지요?|었죠|었지요?|었을까요?)$")
+_ENDED = re.compile(r"(?:나요|습니까|는가요?|는지요?|을까요?|ㄹ까요?|어요|아요|죠|지요|니|냐)$")
+_PARTICLE = re.compile(r"(?:은|는|이|가)$")
+_OBJECT = re.compile(r"(?:을|를)$")
+
+
+def _korean(word: str, kinds: dict[str, str]) -> list[str]:
+    """A word without its politeness; subject and object keep a mark, since they are the roles."""
+    if word in kinds or not _HANGUL.search(word):
+        return [word]
+    ended = _KOREAN_ENDINGS.sub("", word)
+    if ended != word:
+        return [ended] if ended else []
+    for pattern, put in ((_DOES, "하"), (_DID, "었"), (_ENDED, "")):
+        changed = pattern.sub(put, word)
+        if changed != word and len(changed) > 1:
+            return [changed]
+    if len(word) > 1 and word.endswith("의"):
+        return [word[:-1]]
+    if len(word) > 1 and _OBJECT.search(word):
+        return [f"{word[:-1]}<"]
+    if len(word) > 1 and _PARTICLE.search(word):
+        return [f"{word[:-1]}>"]
+    return [word]
+
+
+@cache
+def _languages() -> dict[str, _Language]:
+    text = (
+        files("ragstone.language").joinpath("data/question_words.json").read_text(encoding="utf-8")
+    )
+    data: dict[str, Any] = json.loads(text)
+    return {
+        name: _Language(
+            frozenset(one.get("light", "").split()),
+            tuple((word, kind) for kind, said in one.get("kinds", {}).items() for word in said),
+            tuple((word, kind) for kind, said in one.get("same", {}).items() for word in said),
+            frozenset(one.get("function", "").split()),
+        )
+        for name, one in data.items()
+    }
+
+
+_SMALL = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
+    "fifteen sixteen seventeen eighteen nineteen"
+)
+_LARGE = "twenty thirty forty fifty sixty seventy eighty ninety"
+_NTH = "first - third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+_NAMES = "january february march april may june july august september october november december"
+
+_DIGITS = {word: number for number, word in enumerate(_SMALL.split())}
+_TENS = {word: 10 * number for number, word in enumerate(_LARGE.split(), start=2)}
+_ORDINALS = {word: number for number, word in enumerate(_NTH.split(), start=1)}
+"""Without "second", which is a time too."""
+_SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
+_SHORT_SCALES = {"k": 1000, "m": 10**6, "mn": 10**6, "bn": 10**9}
+_MONTHS = _NAMES.split()
+_MONTH = {name: i for i, name in enumerate(_MONTHS, start=1)} | {
+    name[:3]: i for i, name in enumerate(_MONTHS, start=1) if name != "may"
+}
+_UNITS = {
+    "km": "kilometer",
+    "kilometre": "kilometer",
+    "cm": "centimeter",
+    "centimetre": "centimeter",
+    "mm": "millimeter",
+    "millimetre": "millimeter",
+    "metre": "meter",
+    "kg": "kilogram",
+    "kgs": "kilogram",
+    "kilo": "kilogram",
+    "mg": "milligram",
+    "lb": "pound",
+    "lbs": "pound",
+    "oz": "ounce",
+    "hr": "hour",
+    "hrs": "hour",
+    "min": "minute",
+    "mins": "minute",
+    "sec": "second",
+    "secs": "second",
+    "yr": "year",
+    "yrs": "year",
+    "mph": "mph",
+    "ft": "foot",
+    "feet": "foot",
+    "%": "percent",
+    "percentage": "percent",
+    "$": "dollar",
+    "usd": "dollar",
+    "€": "euro",
+    "eur": "euro",
+    "£": "gbp",
+    "gb": "gigabyte",
+    "mb": "megabyte",
+    "tb": "terabyte",
+    "kb": "kilobyte",
+    "litre": "liter",
+}
+_GROUPED = re.compile(r"^\d{1,3}(?:,\d{3})+(?:\.\d+)?$")
+_ISO = re.compile(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b")
+_NAMED = "|".join(sorted(_MONTH, key=len, reverse=True))
+_DAY_FIRST = re.compile(
+    rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_NAMED})\.?,? (\d{{4}})\b", re.IGNORECASE
+)
+_MONTH_FIRST = re.compile(
+    rf"\b({_NAMED})\.? (\d{{1,2}})(?:st|nd|rd|th)?,? (\d{{4}})\b", re.IGNORECASE
+)
+
+
+def with_plain_dates(text: str) -> str:
+    """Whole dates as `2024x1x5`, one word whatever their spelling was."""
+    text = _ISO.sub(lambda m: _date(m[1], m[2], m[3]), text)
+    text = _DAY_FIRST.sub(lambda m: _date(m[3], str(_MONTH[m[2].casefold()]), m[1]), text)
+    return _MONTH_FIRST.sub(lambda m: _date(m[3], str(_MONTH[m[1].casefold()]), m[2]), text)
+
+
+def _date(year: str, month: str, day: str) -> str:
+    return f"{int(year)}x{int(month)}x{int(day)}"
+
+
+def with_plain_numbers(words: list[str]) -> list[str]:
+    """The words with spelt numbers as digits, and units and months in one spelling each."""
+    plain: list[str] = []
+    position = 0
+    while position < len(words):
+        number, position = _number(words, position)
+        if number is None:
+            plain.append(_unit(words[position]))
+            position += 1
+        else:
+            plain.append(number)
+    return plain
+
+
+def _unit(word: str) -> str:
+    if word in _MONTH:
+        return _MONTHS[_MONTH[word] - 1]
+    return _UNITS.get(word, word)
+
+
+def _number(words: list[str], position: int) -> tuple[str | None, int]:
+    """The number that begins at `position`, if one does, and where what follows begins."""
+    word = words[position]
+    if word in _ORDINALS:
+        return str(_ORDINALS[word]), position + 1
+    if _GROUPED.match(word) or (word.isascii() and word[:1].isdigit() and _is_number(word)):
+        return _scaled(float(word.replace(",", "")), words, position + 1)
+    if word in _TENS or word in _DIGITS:
+        value = _TENS.get(word, 0) or _DIGITS.get(word, 0)
+        following = words[position + 1] if position + 1 < len(words) else ""
+        if word in _TENS and 0 < _DIGITS.get(following, 0) < 10:
+            return _scaled(float(value + _DIGITS[following]), words, position + 2)
+        return _scaled(float(value), words, position + 1)
+    return None, position
+
+
+def _scaled(value: float, words: list[str], position: int) -> tuple[str, int]:
+    while position < len(words):
+        scale = _SCALES.get(words[position]) or _SHORT_SCALES.get(words[position])
+        if scale is None:
+            break
+        value *= scale
+        position += 1
+    return f"{value:.12g}", position
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word.replace(",", ""))
+    except ValueError:
+        return False
+    return len(word) < 300
+
 
 _TOKEN = re.compile(
     r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*(?:\+\+|#(?!\w))?|[+\-*/=<>%$€£#@^&~|\\→]+"
@@ -95,17 +464,17 @@ class ParsedQuestion:
 def read(text: str) -> ParsedQuestion:
     """Take a question apart; any text is fine."""
     text = unicodedata.normalize("NFKC", text).replace("’", "'")
-    script = question_foreign.script(text)
+    written = script(text)
     plain = " ".join(token.casefold() for token in _TOKEN.findall(text))
-    if script != "en":
-        return ParsedQuestion(plain, script, (_foreign(text, script),))
+    if written != "en":
+        return ParsedQuestion(plain, written, (_foreign(text, written),))
     sentences = [s for s in _SENTENCE.split(text) if s and _TOKEN.search(s)]
     clauses = (_clause(sentence) for sentence in sentences)
-    return ParsedQuestion(plain, script, tuple(c for c in clauses if c.terms or c.kind))
+    return ParsedQuestion(plain, written, tuple(c for c in clauses if c.terms or c.kind))
 
 
 def _foreign(text: str, script: str) -> Clause:
-    kind, words = question_foreign.read(text, script)
+    kind, words = read_by_words(text, script)
     return Clause(kind, (), tuple(QuestionTerm(word) for word in words))
 
 

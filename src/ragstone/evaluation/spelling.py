@@ -12,7 +12,7 @@ from pathlib import Path
 from ragstone.core.errors import InputError
 from ragstone.evaluation import dataset
 from ragstone.language.dictionary import english
-from ragstone.language.plain_words import plain_words
+from ragstone.language.letters import plain_words
 from ragstone.understand.misspelling import one_edit
 from ragstone.understand.question_words import unknown_words
 from ragstone.understand.spelling import Corpus, Corrected, correct

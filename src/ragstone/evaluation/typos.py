@@ -13,7 +13,7 @@ from ragstone.evaluation import dataset
 from ragstone.evaluation.dataset import Question
 from ragstone.evaluation.indexed import indexed
 from ragstone.evaluation.retrieval import measured
-from ragstone.language.plain_words import plain_words
+from ragstone.language.letters import plain_words
 from ragstone.language.words import STOPWORDS
 from ragstone.recipes.recipe import search_recipes
 from ragstone.settings import Settings, SpellingSettings

@@ -11,7 +11,7 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.errors import RagstoneError
 from ragstone.core.filters import AnyOf
 from ragstone.core.records import Collection
-from ragstone.language.plain_words import plain_words
+from ragstone.language.letters import plain_words
 from ragstone.ports import ChunkIndex, Vocabulary
 
 log = logging.getLogger(__name__)

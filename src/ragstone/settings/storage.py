@@ -2,8 +2,7 @@
 
 from pydantic import Field, SecretStr, model_validator
 
-from ragstone.settings.duration import Seconds
-from ragstone.settings.section import Section
+from ragstone.settings.section import Seconds, Section
 
 
 class IndexSettings(Section):

@@ -4,8 +4,7 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field, SecretStr
 
-from ragstone.settings.duration import Seconds
-from ragstone.settings.section import Section
+from ragstone.settings.section import Seconds, Section
 
 
 class CacheSettings(Section):

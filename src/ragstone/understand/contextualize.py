@@ -14,12 +14,59 @@ from ragstone.core.turn import Message, Turn
 from ragstone.engine.prompts import prompt
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.budget import Tier
+from ragstone.language.fences import fenced
+from ragstone.language.model_lists import listed
+from ragstone.language.words import STOPWORDS, content_words, words
 from ragstone.ports import Adapters, Completer
 from ragstone.understand.follow_up import Exchange, standalone
 from ragstone.understand.politeness import social
-from ragstone.understand.standalone import asked
 
 log = logging.getLogger(__name__)
+
+QUESTION_CHARS = 500
+ANSWER_CHARS = 700
+"""Characters of an earlier message that the model is shown."""
+
+ANSWER_TOKENS = 300
+MOST_QUERIES = 4
+
+LONGEST = 400
+LONGER = 3
+"""A rewrite may have so many characters, or so many times those of the question."""
+
+
+async def standalone_by_model(
+    completer: Completer, rules: str, question: str, before: Sequence[Exchange]
+) -> tuple[list[str], Usage]:
+    """The questions that the model makes of `question`, those that can be true to it; and the cost.
+
+    `rules` are the prompt `rewrite_query`. Raises ModelUnavailable.
+    """
+    said = await completer.complete(rules, _conversation(question, before), ANSWER_TOKENS)
+    context = " ".join(f"{one.question} {one.answer}" for one in before)
+    found = [one for one in listed(said.text, "queries") if faithful(one, question, context)]
+    return found[:MOST_QUERIES], said.usage
+
+
+def _conversation(question: str, before: Sequence[Exchange]) -> str:
+    """The conversation and the message, each in a fence."""
+    told = [
+        f"user: {one.question[:QUESTION_CHARS]}\nassistant: {one.answer[:ANSWER_CHARS]}"
+        for one in before
+    ]
+    return f"{fenced('conversation', chr(10).join(told))}\n\n{fenced('message', question)}"
+
+
+def faithful(rewrite: str, question: str, context: str) -> bool:
+    """Whether a rewrite can mean what was asked: not absurdly long, about words that were said, and
+    about some of the question's own where it has several."""
+    if len(rewrite) > max(LONGEST, LONGER * len(question)):
+        return False
+    said = set(content_words(rewrite))
+    own = {word for word in words(question) if word not in STOPWORDS}
+    if len(own) > 1:
+        return not said.isdisjoint(own)
+    return not said.isdisjoint([*content_words(context), *words(question)])
 
 
 class Contextualize(Stage):
@@ -95,7 +142,7 @@ class Contextualize(Stage):
         """What the chat model makes of it, what that cost, and why it is nothing."""
         try:
             async with asyncio.timeout(self.model_timeout):
-                found, usage = await asked(model, rules, question, before)
+                found, usage = await standalone_by_model(model, rules, question, before)
         except (RagstoneError, TimeoutError) as error:
             why = str(error) or f"no answer in {self.model_timeout:g} s"
             log.warning("%s did not rewrite a follow-up: %s", model.name, why)

@@ -14,7 +14,7 @@ from ragstone.core.records import Collection
 from ragstone.core.turn import Ask, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.dictionary import english
-from ragstone.language.plain_words import plain_words
+from ragstone.language.letters import plain_words
 from ragstone.ports import Adapters, Search
 from ragstone.understand.misspelling import one_edit
 from ragstone.understand.question_words import Unknown, unknown_words

@@ -10,7 +10,7 @@ from ragstone.core.intent import Analysis, Intent, IntentName
 from ragstone.core.turn import Ask, Mode, Plan, SearchOptions, Strategy, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.ports import Adapters
-from ragstone.understand.analysis import analysed
+from ragstone.understand.complexity import analysed
 from ragstone.understand.intents import hints_of
 
 SIMPLE = 3

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.answer.extractive.definition import defined_term, defines
+from ragstone.answer.extractive.answer_type import defined_term, defines
 
 
 @pytest.mark.parametrize(

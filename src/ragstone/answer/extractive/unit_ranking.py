@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ragstone.answer.extractive import unit_words
-from ragstone.answer.extractive.answer_type import Kind, fit, kind_of, things
-from ragstone.answer.extractive.definition import defined_term, defines
+from ragstone.answer.extractive.answer_type import Kind, defined_term, defines, fit, kind_of, things
 from ragstone.answer.extractive.unit_ranker import (
     KIND_NAMES,
     PASSAGE_NAMES,

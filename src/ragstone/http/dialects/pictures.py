@@ -7,7 +7,22 @@ from collections.abc import Sequence
 
 from ragstone.core.errors import InputError, TooLarge
 from ragstone.core.tool import Picture
-from ragstone.language.images import image_type
+
+_BEGINNINGS = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+)
+
+
+def image_type(data: bytes) -> str | None:
+    """The media type of PNG, JPEG, GIF and WebP; None for anything else, SVG among it."""
+    for beginning, name in _BEGINNINGS:
+        if data.startswith(beginning):
+            return name
+    return "image/webp" if data[:4] == b"RIFF" and data[8:12] == b"WEBP" else None
+
 
 MOST = 8
 """Images of one question."""

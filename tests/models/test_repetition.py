@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.language.repetition import LONGEST, TIMES, UNIT, Repetition, repeats
+from ragstone.models.reply import LONGEST, TIMES, UNIT, Repetition, repeats
 
 
 def noticed_after(pieces: list[str]) -> int | None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.language.model_names import billions, matches, normal
+from ragstone.models.profiles import billions, matches, normal
 
 
 @pytest.mark.parametrize(
