@@ -47,13 +47,13 @@ test-requests: $(VENV)/.ragstone-dev
 	RAGSTONE_PERMISSION_REQUESTS=10000 $(BIN)/pytest tests/dialects/test_permissions.py
 
 lint: $(VENV)/.ragstone-dev
-	$(BIN)/ruff check src tests benchmarks examples
-	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/ruff check src tests benchmarks training examples
+	$(BIN)/ruff format --check src tests benchmarks training examples
 	$(BIN)/mypy
 
 format: $(VENV)/.ragstone-dev
-	$(BIN)/ruff check --fix src tests benchmarks examples
-	$(BIN)/ruff format src tests benchmarks examples
+	$(BIN)/ruff check --fix src tests benchmarks training examples
+	$(BIN)/ruff format src tests benchmarks training examples
 
 bench: $(VENV)/.ragstone-dev
 	$(BIN)/python -m benchmarks

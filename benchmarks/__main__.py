@@ -1,4 +1,4 @@
-"""`python -m benchmarks [NAME...]`: run benchmarks and write `benchmarks/results.md`.
+"""`python -m benchmarks [NAME...]`: run benchmarks and write `benchmarks/results/results.md`.
 
 Each benchmark is a module here with `run() -> Iterable[Row]`. A row without a bound is shown; a
 row that misses its bound makes the command fail.
@@ -46,7 +46,7 @@ APART = {
 """Benchmarks that run only when they are named (an hour each), and the command that does it."""
 
 HERE = Path(__file__).parent
-RESULTS = HERE / "results.json"
+RESULTS = HERE / "results" / "results.json"
 
 
 def main(names: list[str]) -> int:
@@ -68,7 +68,7 @@ def main(names: list[str]) -> int:
 
 def write_tables(stored: dict[str, list[dict[str, object]]]) -> None:
     """All rows into results.md, and into the README those with a bound that are no details."""
-    (HERE / "results.md").write_text(table(stored), encoding="utf-8")
+    RESULTS.with_suffix(".md").write_text(table(stored), encoding="utf-8")
     short = {name: [row for row in rows if _short(row)] for name, rows in stored.items()}
     _into_readme(table(short))
 

@@ -13,7 +13,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
-from tests.e2e.processes import serving
 
 from benchmarks.common import RAGSTONE, eval_data
 from benchmarks.row import Row
@@ -27,6 +26,7 @@ from ragstone.models.multilingual import MultilingualE5
 from ragstone.ports import Embedder, Kept
 from ragstone.recipes.recipe import recipes
 from ragstone.settings import CacheSettings, Settings
+from tests.e2e.processes import serving
 
 MINIMAL = Path(__file__).parents[1] / "tests" / "text" / "data" / "question_pairs.tsv"
 ENTRIES = 10_000

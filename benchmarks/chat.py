@@ -15,8 +15,6 @@ from typing import Any
 from pydantic_ai.direct import model_request, model_request_stream
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart
 from pydantic_ai.models.function import FunctionModel
-from tests.engine.samples import a_passage
-from tests.model_server import model_server
 
 from benchmarks.row import Row
 from ragstone.core.answer import Instructions
@@ -25,6 +23,8 @@ from ragstone.models.chat import ChatModel
 from ragstone.models.fallback import WithFallback
 from ragstone.ports import Said
 from ragstone.settings import LlmSettings
+from tests.engine.samples import a_passage
+from tests.model_server import model_server
 
 ROUNDS = 15
 TOKENS = 2000

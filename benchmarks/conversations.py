@@ -13,7 +13,6 @@ from typing import Any
 
 from pydantic import SecretStr
 from sqlalchemy.ext.asyncio import AsyncConnection
-from tests.mongo_server import mongo_server
 
 from benchmarks.row import Row
 from ragstone.core.answer import Answer, Citation, Usage, Verdict
@@ -26,6 +25,7 @@ from ragstone.store.conversation_store import open_conversations
 from ragstone.store.sql.database import Database, open_database
 from ragstone.store.sql.entry_codec import to_row
 from ragstone.store.sql.tables import rooms, statistics, turns
+from tests.mongo_server import mongo_server
 
 TURNS, ROOMS, USERS = 10_000, 100_000, 100
 MONGO_TURNS = 1_000

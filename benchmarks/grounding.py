@@ -14,12 +14,12 @@ from statistics import median
 
 from benchmarks.common import eval_data
 from benchmarks.row import Row
-from benchmarks.verdict_data import held_out
 from ragstone.build import checker
 from ragstone.evaluation.grounding import measured, rows
 from ragstone.language.sentences import sentences
 from ragstone.ports import Claim, Source
 from ragstone.verify.claims import plain
+from training.verdict_data import held_out
 
 PASSAGES, SENTENCES, TIMES = 10, 10, 30
 

@@ -13,9 +13,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from tests.conformance.postgres_server import PostgresServer
-from tests.jobs.adapters import fresh_database, shared_queue
-
 from benchmarks.row import Row
 from ragstone.core.turn import Principal
 from ragstone.jobs.runner import Report, Runner
@@ -25,6 +22,8 @@ from ragstone.settings import JobSettings
 from ragstone.store.sql.database import open_database
 from ragstone.store.sql.jobs import SqlJobs
 from ragstone.store.sql.workers import SqlWorkers
+from tests.conformance.postgres_server import PostgresServer
+from tests.jobs.adapters import fresh_database, shared_queue
 
 SINGLE, CROWD, QUESTIONS, KILLS = 100, 300, 1000, 5
 

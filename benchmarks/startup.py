@@ -1,7 +1,7 @@
 """How long a user waits for the first line, and for the first answer of a server.
 
 Programs are measured with their bytecode in place, as pip leaves them or a first start does:
-otherwise Python compiles a thousand modules at every start (notes.md).
+otherwise Python compiles a thousand modules at every start (results/notes.md).
 """
 
 import json

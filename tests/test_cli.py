@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from ragstone import __version__
 from ragstone.cli import app, show
 from ragstone.cli.watch import changes
 from ragstone.core.errors import DataDirectoryInUse
@@ -273,8 +274,10 @@ def test_rebuild() -> None:
     assert "'nowhere'" in one_line(ragstone("rebuild", "--collection", "nowhere"))
 
 
-def test_version() -> None:
-    assert ragstone("version").stdout.startswith("ragstone 0.")
+@pytest.mark.parametrize("argument", ["version", "--version"])
+def test_version(argument: str) -> None:
+    result = ragstone(argument)
+    assert (result.exit_code, result.stdout) == (0, f"ragstone {__version__}\n")
 
 
 def test_a_data_directory_in_use(monkeypatch: pytest.MonkeyPatch) -> None:

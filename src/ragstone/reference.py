@@ -103,10 +103,14 @@ def _errors(kind: type[errors.RagstoneError]) -> Iterator[str]:
 
 
 def _commands(command: Any, name: str) -> Iterator[str]:
-    if hasattr(command, "commands"):
-        for child in sorted(command.commands):
-            yield from _commands(command.commands[child], f"{name} {child}")
-        return
+    children = getattr(command, "commands", {})
+    if command.params or not children:
+        yield from _command(command, name)
+    for child in sorted(children):
+        yield from _commands(children[child], f"{name} {child}")
+
+
+def _command(command: Any, name: str) -> Iterator[str]:
     yield f"\n### {name}\n\n{inspect.cleandoc(command.help or '')}\n\n"
     yield "| argument or option | what it is |\n| --- | --- |\n"
     for parameter in command.params:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from benchmarks import kill9
 
+from benchmarks import kill9
 from tests.e2e.processes import DOCUMENTS, RAGSTONE, environment, run, run_json, serving
 
 

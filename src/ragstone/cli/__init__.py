@@ -48,6 +48,14 @@ app.add_typer(keys_app, name="keys")
 app.add_typer(plone_app, name="plone")
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from ragstone import __version__
+
+        typer.echo(f"ragstone {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
 def _options(
     context: Context,
@@ -59,6 +67,12 @@ def _options(
         Path | None,
         typer.Option(metavar="FILE", help="A YAML file of settings, instead of RAGSTONE_CONFIG."),
     ] = None,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and stop."
+        ),
+    ] = False,
 ) -> None:
     context.obj = CommandContext(data, config)
     for stream in (sys.stdout, sys.stderr):
@@ -200,9 +214,7 @@ def worker(context: Context) -> None:
 @app.command()
 def version() -> None:
     """Print the version."""
-    from ragstone import __version__
-
-    typer.echo(f"ragstone {__version__}")
+    _print_version(True)
 
 
 def main() -> None:

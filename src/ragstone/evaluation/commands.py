@@ -12,7 +12,7 @@ app = typer.Typer(help="Measure retrieval and answers on a set of questions.", a
 
 
 Directory = Annotated[
-    Path, typer.Argument(help="Folder with corpus.jsonl.gz and <split>/queries.jsonl.gz.")
+    Path, typer.Argument(help="Folder with corpus.jsonl and <split>/queries.jsonl; .gz too.")
 ]
 Split = Annotated[str, typer.Option(help="Which questions: the folder's name.")]
 Strategy = Annotated[
@@ -68,9 +68,10 @@ def answers(
 
 @app.command()
 def intents(
-    file: Annotated[Path, typer.Argument(help="JSONL of text and intent, plain or gzipped.")],
+    file: Annotated[Path, typer.Argument(help="Lines of JSON with text and intent; .gz too.")],
     questions: Annotated[
-        Path | None, typer.Option(help="JSONL of query: questions that are no small talk.")
+        Path | None,
+        typer.Option(help="Lines of JSON with query: questions that are no small talk."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -83,15 +84,22 @@ def intents(
 
 @app.command()
 def rewrite(
-    file: Annotated[Path, typer.Argument(help="Rows of history, question and rewrite, .jsonl.gz.")],
+    file: Annotated[
+        Path, typer.Argument(help="Lines of JSON with history, question and rewrite; .gz too.")
+    ],
     limit: Limit = None,
     as_json: AsJson = False,
 ) -> None:
     """Do follow-ups become the questions that people make of them? Token F1 against theirs."""
+    from ragstone.evaluation.rewriting import evaluate
+    from ragstone.settings import load
+
+    _show(evaluate(file, load(), limit), as_json)
 
 
+@app.command()
 def cache(
-    file: Annotated[Path, typer.Argument(help="JSON lines with a, b and same.")],
+    file: Annotated[Path, typer.Argument(help="Lines of JSON with a, b and same; .gz too.")],
     limit: Limit = None,
     as_json: AsJson = False,
 ) -> None:
@@ -134,10 +142,10 @@ def guard(
 
 @app.command()
 def spelling(
-    file: Annotated[Path, typer.Argument(help="Lines of JSON with wrong and right.")],
+    file: Annotated[Path, typer.Argument(help="Lines of JSON with wrong and right; .gz too.")],
     clean: Annotated[
         list[Path] | None,
-        typer.Option(help="Questions that nothing is wrong with: queries.jsonl.gz of a set."),
+        typer.Option(help="Questions that nothing is wrong with: queries.jsonl of a set; .gz too."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -161,7 +169,8 @@ def typos(
 @app.command()
 def grounding(
     file: Annotated[
-        Path, typer.Argument(help="JSON lines with source, response or claim, and label; .gz too.")
+        Path,
+        typer.Argument(help="Lines of JSON with source, response or claim, and label; .gz too."),
     ],
     limit: Limit = None,
     as_json: AsJson = False,

@@ -1,4 +1,4 @@
-"""Reads an evaluation set: `corpus.jsonl.gz`, and `<split>/queries.jsonl.gz` beside it."""
+"""Reads an evaluation set: `corpus.jsonl` and `<split>/queries.jsonl`, plain or with .gz."""
 
 import gzip
 import json
@@ -37,8 +37,14 @@ class Question:
 
 def corpus(directory: Path) -> list[CorpusPassage]:
     """Every document of the set."""
-    rows = read_rows(directory / "corpus.jsonl.gz")
+    rows = read_rows(file_of(directory, "corpus"))
     return [CorpusPassage(str(row["id"]), row.get("title") or "", row["text"]) for row in rows]
+
+
+def file_of(directory: Path, name: str) -> Path:
+    """Where a set has these rows: in a plain file if there is one, else packed with gzip."""
+    plain = directory / f"{name}.jsonl"
+    return plain if plain.exists() else plain.with_suffix(".jsonl.gz")
 
 
 def spread(rows: Sequence[T], limit: int | None) -> Sequence[T]:
@@ -50,7 +56,7 @@ def spread(rows: Sequence[T], limit: int | None) -> Sequence[T]:
 
 def questions(directory: Path, split: str, limit: int | None = None) -> list[Question]:
     """The questions of a split, in order, at most `limit` of them evenly spread."""
-    rows = list(read_rows(directory / split / "queries.jsonl.gz"))
+    rows = list(read_rows(file_of(directory / split, "queries")))
     return [_question(row) for row in spread(rows, limit)]
 
 

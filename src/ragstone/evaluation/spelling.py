@@ -1,7 +1,7 @@
 """`ragstone eval spelling`: are misspelt words put right, and are right ones left alone?
 
 Every word of the set stands in a question, of `CARRIERS` in turn. A clean question is one whose
-every word is in a dictionary or in a document of its own set (`corpus.jsonl.gz` two folders above
+every word is in a dictionary or in a document of its own set (`corpus.jsonl` two folders above
 the questions): what people type has misspellings too, about one question in 50 of squad2_dev.
 """
 
@@ -100,7 +100,7 @@ def _altered(queries: Path) -> dict[str, int]:
 
 def _words(directory: Path) -> frozenset[str] | None:
     """Every word of the set's documents, None if it has none."""
-    if not (directory / "corpus.jsonl.gz").exists():
+    if not dataset.file_of(directory, "corpus").exists():
         return None
     entries = dataset.corpus(directory)
     return frozenset().union(*(plain_words(f"{one.title} {one.text}") for one in entries))

@@ -1,6 +1,6 @@
 """English: which words there are, how frequent they are, and which letters go together.
 
-Three lists that `benchmarks/english_words.py` makes: words with their frequency in Google Books
+Three lists that `training/english_words.py` makes: words with their frequency in Google Books
 (SymSpell's dictionary), other words that a large dictionary holds, and names and terms that few
 know (SCOWL). A fourth is written by hand: short forms without their apostrophe, and Latin words
 that English texts use.

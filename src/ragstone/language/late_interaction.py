@@ -4,7 +4,7 @@ MaxSim after Khattab and Zaharia, "ColBERT" (2020): every token of the question 
 match among the passage's tokens; the matches are averaged, weighted by the token's rarity.
 
 Token vectors are kept as 4-bit codes: each number is divided by its dimension's usual deviation
-and rounded to -7..7 steps of `STEP`. That costs nothing measurable (`benchmarks/notes.md`).
+and rounded to -7..7 steps of `STEP`. That costs nothing measurable (`benchmarks/results/notes.md`).
 """
 
 from collections.abc import Sequence

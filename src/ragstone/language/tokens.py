@@ -1,8 +1,8 @@
 """Counting tokens as a chat model's tokenizer does, without the tokenizer.
 
 A linear model of what a text is made of (words, letters of each script, digits, signs), with
-weights for each family of tokenizers; `benchmarks/token_counts.py` fits them and measures. On
-passages of 18 sets in 15 languages the count of a set is within 5 percent of the tokenizer's.
+weights for each family of tokenizers, made by `training/token_weights.py`. On passages of 18 sets
+in 15 languages the count of a set is within 5 percent of the tokenizer's.
 """
 
 import json

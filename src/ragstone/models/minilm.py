@@ -24,7 +24,7 @@ LATE = "minilm-late.npz"
 
 BATCH = 4
 """Texts in one run. Larger batches are no faster on a processor and take more memory: 36.8
-passages a second in 328 MB with 4, 36.0 in 619 MB with 16 (`benchmarks/notes.md`)."""
+passages a second in 328 MB with 4, 36.0 in 619 MB with 16 (`benchmarks/results/notes.md`)."""
 
 MAX_TOKENS = 256
 """The length that the model was trained for; longer texts are cut."""

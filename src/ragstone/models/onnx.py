@@ -9,7 +9,7 @@ def session(file: Path, threads: int = 0) -> Any:
     """An `onnxruntime.InferenceSession` on `threads` threads, by default one per processor.
 
     Its threads sleep between two steps. By default they would spin, which is faster where nothing
-    else runs, and a third slower where anything does (`benchmarks/notes.md`).
+    else runs, and a third slower where anything does (`benchmarks/results/notes.md`).
     """
     import onnxruntime  # type: ignore[import-untyped]
 

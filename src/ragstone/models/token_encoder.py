@@ -22,7 +22,7 @@ class TokenEncoder:
 
     @classmethod
     def load(cls, file: str, vocabulary: Mapping[str, int]) -> "TokenEncoder":
-        """From package data made by `benchmarks/late_projection.py`."""
+        """From package data made by `training/late_projection.py`."""
         with files("ragstone.models").joinpath(f"data/{file}").open("rb") as opened:
             data = np.load(opened)
             projection, scale = data["projection"].astype(np.float32), data["scale"]

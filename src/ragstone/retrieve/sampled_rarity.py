@@ -10,7 +10,7 @@ from ragstone.retrieve.rarity import Rarity
 
 SAMPLE = 1000
 """Chunks in the sample. The index scans in the order of ids, which are hashes, so the first ones
-are a fair sample; the ranking is the same as with all of them (`benchmarks/notes.md`)."""
+are a fair sample; the ranking is the same as with all of them (`benchmarks/results/notes.md`)."""
 
 SECONDS = 600.0
 """How long a sample is used."""

@@ -15,7 +15,8 @@ from ragstone.ports import Adapters, LateEmbedder, Search, Vectors
 from ragstone.retrieve.fusion import FusionWeights, fuse
 
 FEEDBACK_CHUNKS = 5
-"""Chunks that refine a topical question; 3 and 10 measured the same (`benchmarks/notes.md`)."""
+"""Chunks that refine a topical question; 3 and 10 measured the same
+(`benchmarks/results/notes.md`)."""
 
 LEAST_FEEDBACK = 0.2
 """A smaller share changes nothing that is worth a second search."""

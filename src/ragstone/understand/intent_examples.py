@@ -1,6 +1,6 @@
 """Intents by examples: a linear classifier over the bundled English embedder's vectors.
 
-Its weights are `data/intents.npz`, made by `python -m benchmarks.intent_weights`: one row for each
+Its weights are `data/intents.npz`, made by `python -m training.intent_weights`: one row for each
 class, over the vector of a text and its `signs`. Two sets of classes: a question against the kinds
 of small talk, and the kinds of questions.
 """

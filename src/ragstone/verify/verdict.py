@@ -1,6 +1,6 @@
 """Whether sources support a claim: a logistic regression over `text.support`, and a few rules.
 
-Its weights are `data/verdict.json`, made by `python -m benchmarks.verdict_weights`. A sentence
+Its weights are `data/verdict.json`, made by `python -m training.verdict_weights`. A sentence
 quoted as it stands needs no weighing, and one that is quoted up to some place is not in conflict
 with what comes after it. Between languages words cannot be compared; there the meanings of
 sentences are, if the embedder knows both languages.

@@ -1,6 +1,6 @@
 """The weights that tell which unit of the passages answers, and how sure that is.
 
-Both are linear in a few features; the weights are made by `benchmarks/extractive_weights.py`.
+Both are linear in a few features; the weights are made by `training/extractive_weights.py`.
 """
 
 import json

@@ -18,7 +18,7 @@ BM25 = "bm25"
 
 ALWAYS_FIELDS = ("tenant", "allowed", "revision")
 """What every search is filtered by; the indexes of other fields stay in files, which is half a KB
-of memory less a chunk (`benchmarks/notes.md`)."""
+of memory less a chunk (`benchmarks/results/notes.md`)."""
 
 KEYWORD_FIELDS = (
     *ALWAYS_FIELDS,

@@ -24,7 +24,7 @@ from ragstone.retrieve.sampled_rarity import SampledRarity
 
 MAXSIM, PHRASES = 0.5, 0.2
 """Weights beside the fused score's 1 - MAXSIM, for a wholly specific question; all are scaled to
-sum to 1. Flat around these values on every set that was tried (`benchmarks/notes.md`)."""
+sum to 1. Flat around these values on every set that was tried (`benchmarks/results/notes.md`)."""
 
 
 class LateInteraction:

@@ -1,4 +1,5 @@
-"""Writes the newest schema as the migrations make it: `python -m ragstone.store.sql.migrations`."""
+"""Writes `newest.sql`, the newest schema as the migrations make it:
+`python -m ragstone.store.sql.migrations`."""
 
 import tempfile
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Makes `models/data/verdict.json`: `python -m benchmarks.verdict_weights`.
+"""Makes `models/data/verdict.json`: `python -m training.verdict_weights`.
 
 Logistic regression over `text.support.FEATURES`, trained on the claims of `verdict_data`, read from
 RAGSTONE_EVAL_DATA: WiCE (ODC-BY and CC BY-SA), SciFact (CC BY 4.0 and ODC-By), and claims made of
@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.common import eval_data
-from benchmarks.verdict_data import Example, held_out, made, scifact, wice
 from ragstone.evaluation.measures import auroc
+from ragstone.verify.verdict import WEIGHTS, evidence_of
 from ragstone.ports import Source
 from ragstone.verify.support import FEATURES, support
 from ragstone.verify.terms import terms
-from ragstone.verify.verdict import WEIGHTS, evidence_of
+from training.verdict_data import Example, held_out, made, scifact, wice
 
 Floats = NDArray[np.float64]
 

@@ -1,4 +1,5 @@
-"""Makes the word lists of the spelling correction: `python -m benchmarks.english_words FREQ SCOWL`.
+"""Makes the word lists of the spelling correction, `text/data/english_frequent.txt.gz`,
+`english_known.txt.gz` and `english_rare.txt.gz`: `python -m training.english_words FREQ SCOWL`.
 
 FREQ is `frequency_dictionary_en_82_765.txt` of SymSpell: the words of SCOWL with how often Google
 Books holds them. SCOWL is the folder of its lists (`/usr/share/dict/scowl` of the Debian package

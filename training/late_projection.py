@@ -1,8 +1,8 @@
-"""Makes `models/data/minilm-late.npz`: `python -m benchmarks.late_projection`.
+"""Makes `models/data/minilm-late.npz`: `python -m training.late_projection`.
 
 The token vectors of MiniLM fill a much smaller space than their 384 dimensions. The principal
 axes are taken over the model's own vocabulary (whole words in random order, 24 to a text), so no
-corpus is involved. Measured against the full vectors: `benchmarks/notes.md`.
+corpus is involved. Measured against the full vectors: `benchmarks/results/notes.md`.
 """
 
 from pathlib import Path
@@ -21,7 +21,7 @@ def main() -> None:
     model = MiniLm()
     model.load()
     rng = np.random.default_rng(0)
-    words = [word for word in model.vocabulary() if word.isascii() and word.isalpha()]
+    words = sorted(word for word in model.vocabulary() if word.isascii() and word.isalpha())
     words = [word for word in words if len(word) > 2]
     rng.shuffle(words)
     texts = [

@@ -1,5 +1,5 @@
 """Makes `text/data/english_synonyms.txt` and `english_words.txt`:
-`python -m benchmarks.english_synonyms WORDNET`.
+`python -m training.english_synonyms WORDNET`.
 
 WORDNET is the folder `dict` of WordNet 3.1 (Princeton University, WordNet licence). Two words are
 kept when they share a meaning that is a usual one of both: each has it in at least a quarter of
@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 
-import ragstone.language
 import ragstone.models
+import ragstone.language
 
 LEAST_SHARE = 0.25
 

@@ -1,4 +1,4 @@
-"""Makes `models/data/intents.npz`: `python -m benchmarks.intent_weights`.
+"""Makes `models/data/intents.npz`: `python -m training.intent_weights`.
 
 Trained on the train split of CLINC150 (Larson et al. 2019, CC BY 3.0), read from
 RAGSTONE_EVAL_DATA, on the phrases of `text/data/small_talk/en.json`, and on the questions about
@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.common import eval_data
-from ragstone.models.minilm import MiniLm
 from ragstone.understand.intent_examples import CLASSES, WEIGHTS, signs
+from ragstone.models.minilm import MiniLm
 from ragstone.understand.small_talk import KINDS
 
 Floats = NDArray[np.float32]

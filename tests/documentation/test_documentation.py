@@ -1,0 +1,251 @@
+"""What the documentation names exists: commands, options, settings, addresses, modules, targets."""
+
+import ast
+import json
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+import yaml
+from fastapi import FastAPI
+from starlette.routing import Match
+
+from ragstone.http.app import create_app
+from ragstone.recipes import setting_table as registry
+from ragstone.settings import Settings
+from ragstone.settings.aliases import BY_NAME
+from ragstone.settings.read import CONFIG
+from tests.documentation.commands import (
+    environment,
+    every_command,
+    parse,
+    simple_commands,
+    sketched,
+)
+from tests.documentation.pages import LANGUAGES, ROOT, RUN, Block, Page, pages, scripts, steps
+from tests.fake_service import FakeService
+
+PAGES = pages()
+BLOCKS = [block for page in PAGES for block in page.blocks]
+
+COMMAND = re.compile(r"ragstone(?: .+)?")
+VARIABLE = re.compile(r"\b(?:RAGSTONE_[A-Z_]+|[A-Z][A-Z0-9_]*__[A-Z0-9_]+[A-Z0-9])\b(?!\*|_)")
+READ_BY_TESTS = {
+    "RAGSTONE_EVAL_DATA",
+    "RAGSTONE_KILLS",
+    "RAGSTONE_PERMISSION_CASES",
+    "RAGSTONE_PERMISSION_REQUESTS",
+    "RAGSTONE_TEST_KILLS",
+}
+"""Variables of this repository that are no settings."""
+
+ADDRESS = re.compile(
+    r"(?:(GET|POST|PUT|PATCH|DELETE) )?((?:/api|/v1|/v2|/chat|/mcp)/[^\s?]*)(?:\?\S*)?"
+)
+HERE = re.compile(r"https?://(?:127\.0\.0\.1|localhost):8006(/[^\s?'\"]*)?")
+MODULE = re.compile(r"python3? -m ((?:ragstone|benchmarks|training)[\w.]*)(?: ([a-z]\w*))?")
+EXTRA = re.compile(r"ragstone\[([a-z0-9,]+)\]")
+FILE = re.compile(r"\.(?:csv|json|jsonl|md|py|sqlite|txt|yaml)$")
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+
+
+def named(one: Any) -> str:
+    return str(one.name)
+
+
+def of(*languages: str) -> list[Block]:
+    return [block for block in BLOCKS if block.language in languages]
+
+
+SHELL = [block for block in BLOCKS if block.first or block.language in ("console", "sh")]
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=named)
+def test_a_fence_says_what_it_holds(block: Block) -> None:
+    assert block.language in LANGUAGES, f"{block.name}: the language is one of {LANGUAGES}"
+    assert block.language in RUN or not block.not_run, f"{block.name} is never run"
+    typed = re.findall(r"^ *(?:\$ |ragstone |curl |import ).*", block.text, re.MULTILINE)
+    assert block.language in RUN or not typed, f"{block.name}: what is typed is run"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_what_is_typed_stands_in_a_fence(page: Page) -> None:
+    typed = [
+        line
+        for line in page.prose.splitlines()
+        if re.match(r"(?: {4,}|\t)(?:\$ )?(?:export |ragstone |curl |pip |make |docker )", line)
+    ]
+    assert not typed, "indented code is not run: put it into a fence with a language"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_every_link_leads_to_a_file(page: Page) -> None:
+    folder = (ROOT / page.name).parent
+    links = re.findall(r"\]\((?!\w+:|#)([^)#]+)", page.prose)
+    assert [link for link in links if not (folder / link).exists()] == []
+
+
+class TestCommands:
+    @pytest.mark.parametrize("block", SHELL, ids=named)
+    def test_every_command_of_a_fence_is_one(self, block: Block) -> None:
+        for script in scripts(block):
+            for words in simple_commands(script):
+                if words[0] == "ragstone":
+                    parse(words[1:])
+
+    @pytest.mark.parametrize("page", PAGES, ids=named)
+    def test_every_command_of_the_prose_is_one(self, page: Page) -> None:
+        for span in page.spans:
+            if COMMAND.fullmatch(span):
+                sketched(span)
+
+    def test_every_command_stands_in_a_fence(self) -> None:
+        calls = [w for b in SHELL for script in scripts(b) for w in simple_commands(script)]
+        found = {parse(words[1:]) for words in calls if words[0] == "ragstone"}
+        assert sorted(set(every_command()) - found) == []
+
+    @pytest.mark.parametrize("block", of("console"), ids=named)
+    def test_a_console_begins_with_a_command(self, block: Block) -> None:
+        assert steps(block)
+
+
+class TestSettings:
+    @pytest.mark.parametrize("page", PAGES, ids=named)
+    def test_every_variable_is_a_setting(self, page: Page) -> None:
+        known = {one.variable for one in registry.table().values()}
+        known |= {CONFIG, *environment(), *READ_BY_TESTS}
+        text = " ".join((page.prose, *(f"{block.first} {block.text}" for block in page.blocks)))
+        names = set(VARIABLE.findall(text))
+        assert {n for n in names if not is_variable(n, known)} == set()
+
+    @pytest.mark.parametrize("page", PAGES, ids=named)
+    def test_every_key_is_a_setting(self, page: Page) -> None:
+        sections = {one.section for one in registry.table().values() if one.section} - {"prompts"}
+        keys = [s for s in page.spans if re.fullmatch(rf"(?:{'|'.join(sections)})\.[a-z_]+", s)]
+        assert [key for key in keys if not is_key(key) and not FILE.search(key)] == []
+
+    @pytest.mark.parametrize("block", of("yaml"), ids=named)
+    def test_every_key_of_a_file_is_a_setting(self, block: Block) -> None:
+        assert [key for key in flat(yaml.safe_load(block.text)) if not is_key(key)] == []
+
+
+def is_variable(name: str, known: set[str]) -> bool:
+    """Whether the environment may hold it: a setting, a document's name, or a stage's option."""
+    return name in known or name.lower() in BY_NAME or is_key(name.lower().replace("__", "."))
+
+
+def is_key(key: str) -> bool:
+    return key in registry.table() or key.lower() in BY_NAME or key.startswith("prompts.")
+
+
+def flat(values: Any, prefix: str = "") -> Iterator[str]:
+    """The dotted names of the values in a file of settings."""
+    for name, value in values.items():
+        key = f"{prefix}.{name}" if prefix else str(name)
+        if isinstance(value, dict) and not is_key(key):
+            yield from flat(value, key)
+        else:
+            yield key
+
+
+@pytest.fixture(scope="module")
+def app() -> FastAPI:
+    return create_app(FakeService(), Settings(), "token")
+
+
+class TestAddresses:
+    @pytest.mark.parametrize("page", PAGES, ids=named)
+    def test_every_address_of_the_prose_is_a_route(self, page: Page, app: FastAPI) -> None:
+        spans = (span.replace("\\|", "|") for span in page.spans)
+        found = (match for span in spans if (match := ADDRESS.fullmatch(span)))
+        unknown = [match[0] for match in found if not answered(app, match[1], match[2])]
+        assert unknown == []
+
+    @pytest.mark.parametrize("block", SHELL, ids=named)
+    def test_every_address_that_is_called_is_a_route(self, block: Block, app: FastAPI) -> None:
+        for script in scripts(block):
+            for words in simple_commands(script):
+                for url in HERE.findall(" ".join(words)) if words[0] == "curl" else ():
+                    assert answered(app, method_of(words), url or "/"), shlex.join(words)
+
+    @pytest.mark.parametrize("block", of("http"), ids=named)
+    def test_every_request_is_for_a_route(self, block: Block, app: FastAPI) -> None:
+        method, target = block.text.split()[:2]
+        assert answered(app, method, target.split("?")[0])
+
+
+def method_of(curl: list[str]) -> str:
+    """The method that curl would use."""
+    for word, following in zip(curl, [*curl[1:], ""], strict=True):
+        if word in ("-X", "--request"):
+            return following
+        if found := re.fullmatch(r"-X([A-Z]+)", word):
+            return found[1]
+    sending = ("-d", "--data", "--data-raw", "--data-binary", "--json", "-F", "--form")
+    if any(word in sending for word in curl) and "-G" not in curl:
+        return "POST"
+    return "HEAD" if "-I" in curl else "GET"
+
+
+def answered(app: FastAPI, method: str | None, path: str) -> bool:
+    """Whether the application has such an address; `/v2/{rag,gpt}/query` means two of them. Without
+    a method, `/v1/*` and `/v1/chat` mean those below."""
+    if alternatives := re.search(r"\{([^}]*,[^}]*)\}", path):
+        kinds = alternatives[1].split(",")
+        return all(answered(app, method, path.replace(alternatives[0], k)) for k in kinds)
+    documented = app.openapi()["paths"]
+    asked = template(path)
+    if method is None and any(f"{template(known)}/".startswith(asked) for known in documented):
+        return True
+    # A part of an address may be one of a few words, which its template does not say.
+    if method and any(
+        template(known) == asked and method.lower() in documented[known] for known in documented
+    ):
+        return True
+    plain = re.sub(r"\{[^}]*\}", "x", path)
+    scope = {"type": "http", "path": plain, "headers": [], "root_path": ""}
+    scopes = [{**scope, "method": one} for one in ([method] if method else METHODS)]
+    return any(route.matches(one)[0] is Match.FULL for one in scopes for route in app.routes)
+
+
+def template(path: str) -> str:
+    """The address without the names of its parts, and without a `*` at its end."""
+    return re.sub(r"\{[^}]*\}", "{}", path.removesuffix("*"))
+
+
+class TestCode:
+    @pytest.mark.parametrize("block", of("python"), ids=named)
+    def test_it_compiles_and_its_imports_exist(self, block: Block) -> None:
+        source = block.text
+        compile(source, block.name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    assert not alias.name.startswith("ragstone") or find_spec(alias.name)
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ragstone"):
+                module = import_module(str(node.module))
+                for alias in node.names:
+                    assert hasattr(module, alias.name) or find_spec(f"{node.module}.{alias.name}")
+
+    @pytest.mark.parametrize("block", of("json"), ids=named)
+    def test_json_is_json(self, block: Block) -> None:
+        json.loads(block.text)
+
+    @pytest.mark.parametrize("page", PAGES, ids=named)
+    def test_modules_targets_and_extras_exist(self, page: Page) -> None:
+        text = "\n".join((*page.spans, *(block.text for block in page.blocks)))
+        targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+        asked = re.findall(r"^(?:\$ )?make ([a-z-]+)", text, re.MULTILINE)
+        assert set(asked) <= set(targets)
+        for names in EXTRA.findall(text):
+            assert set(names.split(",")) <= set(extras["optional-dependencies"])
+        for module, benchmark in MODULE.findall(text):
+            assert find_spec(module), module
+            if module == "benchmarks" and benchmark:
+                assert find_spec(f"benchmarks.{benchmark}"), benchmark
