@@ -1,4 +1,4 @@
-"""Makes `text/data/english_synonyms.txt` and `english_words.txt`:
+"""Makes `language/data/english_synonyms.txt` and `english_words.txt`:
 `python -m training.english_synonyms WORDNET`.
 
 WORDNET is the folder `dict` of WordNet 3.1 (Princeton University, WordNet licence). Two words are
@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 
-import ragstone.models
 import ragstone.language
+import ragstone.models
 
 LEAST_SHARE = 0.25
 

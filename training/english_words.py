@@ -1,4 +1,4 @@
-"""Makes the word lists of the spelling correction, `text/data/english_frequent.txt.gz`,
+"""Makes the word lists of the spelling correction, `language/data/english_frequent.txt.gz`,
 `english_known.txt.gz` and `english_rare.txt.gz`: `python -m training.english_words FREQ SCOWL`.
 
 FREQ is `frequency_dictionary_en_82_765.txt` of SymSpell: the words of SCOWL with how often Google

@@ -1,4 +1,4 @@
-"""Makes `models/data/unit-ranker.json`: `python -m training.extractive_weights`.
+"""Makes `answer/extractive/data/unit-ranker.json`: `python -m training.extractive_weights`.
 
 Trained on squad2_dev, cmrc2018_zh, and the German and Chinese of xquad (all CC BY-SA 4.0), read
 from RAGSTONE_EVAL_DATA. The scores: listwise softmax over the units of the passages that the recipe
@@ -20,13 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.common import eval_data
-from ragstone.engine.runner import Engine
-from ragstone.evaluation import dataset
-from ragstone.evaluation.answers import auroc, normalised
-from ragstone.evaluation.indexed import NAME, indexed
 from ragstone.answer.extractive.extractive import PASSAGES
-from ragstone.retrieve.held_tokens import HeldTokens
-from ragstone.retrieve.sampled_rarity import SampledRarity
 from ragstone.answer.extractive.token_closeness import TokenCloseness
 from ragstone.answer.extractive.unit_ranker import (
     SURE_TOKEN_NAMES,
@@ -36,12 +30,18 @@ from ragstone.answer.extractive.unit_ranker import (
     WORD_NAMES,
 )
 from ragstone.answer.extractive.unit_ranking import KINDS, kind_features, sureness_features, table
+from ragstone.answer.extractive.unit_words import read
+from ragstone.answer.extractive.units import units
+from ragstone.core.turn import Ask, Passage
+from ragstone.engine.runner import Engine
+from ragstone.evaluation import dataset
+from ragstone.evaluation.answers import auroc, normalised
+from ragstone.evaluation.indexed import NAME, indexed
 from ragstone.ports import Vectors
 from ragstone.recipes.recipe import Recipe, recipes
+from ragstone.retrieve.held_tokens import HeldTokens
+from ragstone.retrieve.sampled_rarity import SampledRarity
 from ragstone.settings import load
-from ragstone.answer.extractive.units import units
-from ragstone.answer.extractive.unit_words import read
-from ragstone.core.turn import Ask, Passage
 
 Floats = NDArray[np.float64]
 
@@ -149,7 +149,7 @@ def main(halves: bool) -> None:
                 report(f"{name}, half {1 - half}", weights, [e for e in judged if e.half != half])
         return
     data = {name: named(name, *fitted(name, *both)) for name, both in parts.items()}
-    target = files("ragstone.models").joinpath(f"data/{WEIGHTS}")
+    target = files("ragstone.answer.extractive").joinpath(f"data/{WEIGHTS}")
     Path(str(target)).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
 
 
@@ -181,7 +181,9 @@ async def examples(name: str, asked: Sequence[tuple[dataset.Question, bool]]) ->
         adapters = index.adapters
         engine = Engine(adapters, {"standard": Recipe(stages[:upto])})
         rarity = SampledRarity(adapters.index, adapters.embedders)
-        nearness = TokenCloseness(adapters.catalog, HeldTokens(adapters.index), adapters.embedders, rarity)
+        nearness = TokenCloseness(
+            adapters.catalog, HeldTokens(adapters.index), adapters.embedders, rarity
+        )
         rows = []
         for question, own in asked:
             turn = await engine.answered(Ask(question.text, collection=NAME))

@@ -1,8 +1,8 @@
-"""Makes `models/data/intents.npz`: `python -m training.intent_weights`.
+"""Makes `understand/data/intents.npz`: `python -m training.intent_weights`.
 
 Trained on the train split of CLINC150 (Larson et al. 2019, CC BY 3.0), read from
-RAGSTONE_EVAL_DATA, on the phrases of `text/data/small_talk/en.json`, and on the questions about
-documents in `intent_data/`: multinomial logistic regression, full batches, Adam. Small talk weighs
+RAGSTONE_EVAL_DATA, on the phrases of `understand/data/small_talk/en.json`, and on the questions
+about documents in `intent_data/`: multinomial logistic regression, full batches, Adam. Small talk weighs
 more than questions, so that `ADAPTIVE__INTENT_THRESHOLD` at its default catches 96% of it; own
 questions that are near it ("Who is your landlord?") weigh more than others.
 """
@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.common import eval_data
-from ragstone.understand.intent_examples import CLASSES, WEIGHTS, signs
 from ragstone.models.minilm import MiniLm
+from ragstone.understand.intent_examples import CLASSES, WEIGHTS, signs
 from ragstone.understand.small_talk import KINDS
 
 Floats = NDArray[np.float32]
@@ -57,7 +57,7 @@ def main() -> None:
     names = sorted(set(labels))
     numbers = [names.index(label) for label in labels]
     kinds = trained(embedder, texts, numbers, [1.0] * len(texts), len(names), KINDS_DECAY)
-    target = files("ragstone.models").joinpath(f"data/{WEIGHTS}")
+    target = files("ragstone.understand").joinpath(f"data/{WEIGHTS}")
     np.savez_compressed(
         str(target),
         small_talk=small_talk.astype(np.float16),
@@ -108,7 +108,7 @@ def words(text: str) -> list[str]:
 
 def phrases() -> dict[str, list[str]]:
     """The English phrases that are small talk by rule."""
-    file = files("ragstone.language").joinpath("data/small_talk/en.json")
+    file = files("ragstone.understand").joinpath("data/small_talk/en.json")
     found: dict[str, list[str]] = json.loads(file.read_text(encoding="utf-8"))
     return found
 

@@ -1,4 +1,4 @@
-"""Makes `text/data/token_weights.json`: `python -m training.token_weights`.
+"""Makes `language/data/token_weights.json`: `python -m training.token_weights`.
 
 For each family of tokenizers, the weights of a count of tokens, fitted by least squares on every
 other passage of the sets below, read from RAGSTONE_EVAL_DATA, and on Japanese sentences of our own.
@@ -29,7 +29,7 @@ ENOUGH = 1_000
 SELDOM = 3.0
 """Tokens of a letter of a script that the sets do not hold: as many as it has bytes."""
 
-WEIGHTS = Path(__file__).parents[1] / "src/ragstone/text/data/token_weights.json"
+WEIGHTS = Path(__file__).parents[1] / "src/ragstone/language/data/token_weights.json"
 
 JAPANESE = (
     "東京は日本の首都であり、世界で最も人口の多い都市圏の一つです。",

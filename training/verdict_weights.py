@@ -1,4 +1,4 @@
-"""Makes `models/data/verdict.json`: `python -m training.verdict_weights`.
+"""Makes `verify/data/verdict.json`: `python -m training.verdict_weights`.
 
 Logistic regression over `text.support.FEATURES`, trained on the claims of `verdict_data`, read from
 RAGSTONE_EVAL_DATA: WiCE (ODC-BY and CC BY-SA), SciFact (CC BY 4.0 and ODC-By), and claims made of
@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from benchmarks.common import eval_data
 from ragstone.evaluation.measures import auroc
-from ragstone.verify.verdict import WEIGHTS, evidence_of
 from ragstone.ports import Source
 from ragstone.verify.support import FEATURES, support
 from ragstone.verify.terms import terms
+from ragstone.verify.verdict import WEIGHTS, evidence_of
 from training.verdict_data import Example, held_out, made, scifact, wice
 
 Floats = NDArray[np.float64]
@@ -59,7 +59,7 @@ def main() -> None:
         "weights": dict(zip(FEATURES, np.round(weights, 4).tolist(), strict=True)),
         "constant": round(float(found[-1] - weights @ mean), 4),
     }
-    target = Path(str(files("ragstone.models").joinpath(f"data/{WEIGHTS}")))
+    target = Path(str(files("ragstone.verify").joinpath(f"data/{WEIGHTS}")))
     target.write_text(json.dumps(model, indent=1) + "\n", encoding="utf-8")
     for name, one in sets.items():
         rest = one.where(one.held_out)

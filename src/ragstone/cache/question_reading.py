@@ -46,9 +46,7 @@ class Opened:
 @cache
 def _frames() -> tuple[tuple[str, re.Pattern[str]], ...]:
     """The patterns of the data file, with the lists in capitals put in."""
-    text = (
-        files("ragstone.language").joinpath("data/question_frames.txt").read_text(encoding="utf-8")
-    )
+    text = files("ragstone.cache").joinpath("data/question_frames.txt").read_text(encoding="utf-8")
     lists: dict[str, str] = {}
     frames: list[tuple[str, re.Pattern[str]]] = []
     for line in text.splitlines():
@@ -235,9 +233,7 @@ def _korean(word: str, kinds: dict[str, str]) -> list[str]:
 
 @cache
 def _languages() -> dict[str, _Language]:
-    text = (
-        files("ragstone.language").joinpath("data/question_words.json").read_text(encoding="utf-8")
-    )
+    text = files("ragstone.cache").joinpath("data/question_words.json").read_text(encoding="utf-8")
     data: dict[str, Any] = json.loads(text)
     return {
         name: _Language(

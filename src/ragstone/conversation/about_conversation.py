@@ -25,6 +25,6 @@ def about_conversation(request: str) -> bool:
 
 @cache
 def _phrases() -> re.Pattern[str]:
-    file = files("ragstone.language").joinpath("data/about_conversation.json")
+    file = files("ragstone.conversation").joinpath("data/about_conversation.json")
     every = [p for some in json.loads(file.read_text(encoding="utf-8")).values() for p in some]
     return re.compile("|".join(f"(?:{phrase})" for phrase in every))

@@ -227,7 +227,7 @@ def _escaped(word: str) -> str:
 
 @cache
 def _rules() -> Mapping[str, Mapping[str, list[str]]]:
-    text = files("ragstone.language").joinpath("data/asking.json").read_text(encoding="utf-8")
+    text = files("ragstone.guard").joinpath("data/asking.json").read_text(encoding="utf-8")
     rules: Mapping[str, Mapping[str, list[str]]] = json.loads(text)
     return {
         kind: {name: sorted(words, key=len, reverse=True) for name, words in lists.items()}

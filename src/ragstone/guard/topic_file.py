@@ -92,9 +92,7 @@ def read_file(path: Path) -> str:
 
 def example_list() -> str:
     """The list that comes with Ragstone, as CSV."""
-    return (
-        files("ragstone.language").joinpath("data/example-topics.csv").read_text(encoding="utf-8")
-    )
+    return files("ragstone.guard").joinpath("data/example-topics.csv").read_text(encoding="utf-8")
 
 
 def write_csv(topics: Sequence[Topic]) -> str:

@@ -51,13 +51,13 @@ def opposed(claim: Collection[str], source: Collection[str]) -> bool:
 
 @cache
 def _negations() -> frozenset[str]:
-    return frozenset(word_lists("polarity")["not"])
+    return frozenset(word_lists("language", "polarity")["not"])
 
 
 @cache
 def _opposites() -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
-    for pair in word_lists("polarity")["opposites"]:
+    for pair in word_lists("language", "polarity")["opposites"]:
         one, other = (side.split("/") for side in pair.split("|"))
         for a, b in ((one, other), (other, one)):
             for word in a:

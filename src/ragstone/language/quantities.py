@@ -270,7 +270,7 @@ def _units() -> dict[str, str]:
 
 
 def _listed(kind: str) -> Iterator[tuple[str, str]]:
-    for name, listed in word_lists("quantities").items():
+    for name, listed in word_lists("language", "quantities").items():
         first, _, rest = name.partition(" ")
         if first == kind:
             yield from ((rest, word) for word in listed)

@@ -170,7 +170,7 @@ def _standalone_elsewhere(
 
 
 def _leans(question: str, language: str) -> bool:
-    lists = word_lists("follow_up")
+    lists = word_lists("understand", "follow_up")
     said = question.casefold().strip("¿¡ ?？!。.")
     pronouns = lists.get(f"{language}.pronouns", ())
     openings = (*lists.get(f"{language}.openings", ()), *lists.get(f"{language}.about", ()))
@@ -188,7 +188,7 @@ def _leans(question: str, language: str) -> bool:
 
 def _topic(question: str, language: str) -> str:
     """What an earlier question speaks of: its last name, or what is left of it."""
-    lists = word_lists("follow_up")
+    lists = word_lists("understand", "follow_up")
     if language in ("zh", "ja", "ko"):
         left = question
         for word in sorted(lists.get(f"{language}.topicless", ()), key=len, reverse=True):
@@ -203,7 +203,7 @@ def _bare(word: str, language: str) -> str:
     """A Korean word without its particle."""
     if language != "ko":
         return word
-    for particle in word_lists("follow_up")["ko.particles"]:
+    for particle in word_lists("understand", "follow_up")["ko.particles"]:
         if word.endswith(particle) and len(word) > len(particle) + 1:
             return word[: -len(particle)]
     return word
@@ -211,7 +211,7 @@ def _bare(word: str, language: str) -> str:
 
 def _replaced(question: str, topic: str, language: str) -> str:
     """The topic in place of a pronoun where grammar does not mind, else before the question."""
-    lists = word_lists("follow_up")
+    lists = word_lists("understand", "follow_up")
     pronouns = [*lists.get(f"{language}.he", ()), *lists.get(f"{language}.she", ())]
     for pronoun in pronouns:
         if language in UNSPACED and pronoun in question:

@@ -62,7 +62,7 @@ class IntentClassifier:
     def _load(self) -> None:
         if self._small_talk is not None:
             return
-        with files("ragstone.models").joinpath(f"data/{WEIGHTS}").open("rb") as file:
+        with files("ragstone.understand").joinpath(f"data/{WEIGHTS}").open("rb") as file:
             data = np.load(file)
             self._names = tuple(data["names"].tolist())
             self._intents = data["intents"].astype(np.float32)

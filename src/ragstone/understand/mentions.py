@@ -158,7 +158,7 @@ def _kind_of_phrase(phrase: str) -> Kind:
 
 @cache
 def _known() -> dict[str, frozenset[str]]:
-    return {name: frozenset(words) for name, words in word_lists("mentions").items()}
+    return {name: frozenset(words) for name, words in word_lists("understand", "mentions").items()}
 
 
 def function_words() -> frozenset[str]:

@@ -46,6 +46,6 @@ def refusal(answer: str) -> bool:
 
 @cache
 def _social() -> re.Pattern[str]:
-    phrases = sorted(word_lists("follow_up")["social"], key=len, reverse=True)
+    phrases = sorted(word_lists("understand", "follow_up")["social"], key=len, reverse=True)
     either = "|".join(map(re.escape, phrases))
     return re.compile(rf"(?:{either})(?:\s(?:{either}))*+")

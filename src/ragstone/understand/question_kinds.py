@@ -64,6 +64,6 @@ def folded(question: str) -> str:
 
 @cache
 def _patterns(language: str) -> Mapping[IntentName, re.Pattern[str]]:
-    file = files("ragstone.language").joinpath(f"data/question_kinds/{language}.json")
+    file = files("ragstone.understand").joinpath(f"data/question_kinds/{language}.json")
     patterns: dict[IntentName, list[str]] = json.loads(file.read_text(encoding="utf-8"))
     return {name: re.compile("|".join(parts)) for name, parts in patterns.items()}

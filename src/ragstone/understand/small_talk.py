@@ -172,7 +172,7 @@ def _phrases() -> _Phrases:
     replies = {}
     endless = set()
     for language in _PREFERRED:
-        file = files("ragstone.language").joinpath(f"data/small_talk/{language}.json")
+        file = files("ragstone.understand").joinpath(f"data/small_talk/{language}.json")
         data = json.loads(file.read_text(encoding="utf-8"))
         replies[language] = data["replies"]
         for phrase in data["fillers"]:

@@ -86,7 +86,7 @@ def _claims(shown: str, text: str) -> bool:
 @cache
 def _claimless() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """What refuses, anywhere in a sentence; and what is polite, where a clause begins."""
-    lists = word_lists("claimless")
+    lists = word_lists("verify", "claimless")
     refusal, courtesy = ("|".join(map(_whole, lists[n])) for n in ("refusal", "courtesy"))
     return re.compile(refusal), re.compile(rf"(?:^|[,;，、] ?)(?:{courtesy})")
 

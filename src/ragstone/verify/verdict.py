@@ -159,7 +159,7 @@ def _probability(found: features.SupportFeatures) -> float:
 
 @cache
 def _model() -> tuple[Floats, float]:
-    file = files("ragstone.models").joinpath(f"data/{WEIGHTS}")
+    file = files("ragstone.verify").joinpath(f"data/{WEIGHTS}")
     model = json.loads(file.read_text(encoding="utf-8"))
     weights = [model["weights"][name] for name in features.FEATURES]
     return np.array(weights, np.float32), float(model["constant"])

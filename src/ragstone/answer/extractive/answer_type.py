@@ -89,7 +89,11 @@ class _Shape:
 
 @cache
 def _shapes() -> dict[Kind, _Shape]:
-    text = files("ragstone.language").joinpath("data/answer_kinds.json").read_text(encoding="utf-8")
+    text = (
+        files("ragstone.answer.extractive")
+        .joinpath("data/answer_kinds.json")
+        .read_text(encoding="utf-8")
+    )
     return {kind: _Shape(_any(d["asked"]), _any(d["held"])) for kind, d in json.loads(text).items()}
 
 

@@ -46,7 +46,9 @@ class Ranker:
 @cache
 def rankers() -> Mapping[Which, Ranker]:
     """The shipped ones."""
-    text = files("ragstone.models").joinpath(f"data/{WEIGHTS}").read_text(encoding="utf-8")
+    text = (
+        files("ragstone.answer.extractive").joinpath(f"data/{WEIGHTS}").read_text(encoding="utf-8")
+    )
     data = json.loads(text)
     return {
         "tokens": _ranker(data["tokens"], TOKEN_NAMES, SURE_TOKEN_NAMES),
