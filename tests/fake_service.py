@@ -55,7 +55,7 @@ from ragstone.core.records import (
 )
 from ragstone.core.tool import ToolCall
 from ragstone.core.turn import Ask, Hit, Passage, Principal, SearchType, StageTrace, Turn
-from ragstone.ports import CacheFigures
+from ragstone.ports import CacheFigures, Vectors
 from ragstone.service import (
     CollectionSummary,
     FileFailure,
@@ -277,7 +277,7 @@ class FakeService:
             raise QuestionBlocked("Ask HR.")
         return SearchResult(HITS[: ask.top_k], TRACE)
 
-    async def ingest(self, request: IngestRequest) -> AsyncIterator[Progress]:
+    async def ingest(self, request: IngestRequest) -> AsyncGenerator[Progress, None]:
         self.ingested.append(request)
         progress = Progress("j1", total=2)
         yield progress
@@ -289,7 +289,7 @@ class FakeService:
             progress, phase="done", files=2, indexed=2, failed=failed, chunks=20, finished=True
         )
 
-    async def rebuild(self, tenant: str, collection: str) -> AsyncIterator[Progress]:
+    async def rebuild(self, tenant: str, collection: str) -> AsyncGenerator[Progress, None]:
         if collection != "default":
             raise UnknownCollection(collection)
         yield Progress("j2", "embedding", chunks=10)
@@ -320,7 +320,7 @@ class FakeService:
         self.deleted.append((collection, None if paths is None else tuple(paths)))
         return 2 if paths is None else len(paths)
 
-    async def embed(self, texts: Sequence[str], model: str = "") -> tuple[str, Any]:
+    async def embed(self, texts: Sequence[str], model: str = "") -> tuple[str, Vectors]:
         if model not in ("", MODEL):
             raise UnknownModel(f"There is no embedding model {model!r}; use {MODEL}.")
         vectors = [[float(len(text)), 0.5, 0.25, 1.0] for text in texts]

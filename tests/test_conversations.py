@@ -19,7 +19,7 @@ from ragstone.core.turn import Ask, Message, Principal, Turn
 from ragstone.http.app import create_app
 from ragstone.service import IngestRequest
 from ragstone.service.local import Ragstone
-from ragstone.service.remote import RemoteRagstone
+from ragstone.service.remote import service_at
 from ragstone.settings import ConversationSettings, DbSettings, Settings
 from tests.http_server import running
 from tests.mongo_server import mongo_server
@@ -169,7 +169,7 @@ async def test_the_same_through_a_server(ragstone: Ragstone) -> None:
     await asked(ragstone, "Where was Frank Zappa born?", room="a/b ?#%é")
     here = conversation_key(Principal(), "a/b ?#%é")
     with running(create_app(ragstone, Settings(), "token")) as url:
-        remote = RemoteRagstone(url, "token")
+        remote = service_at(url, "token")
         local = ragstone.conversations
         [found] = await remote.conversations.entries(here)
         [known] = await local.entries(here)

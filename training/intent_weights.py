@@ -2,9 +2,9 @@
 
 Trained on the train split of CLINC150 (Larson et al. 2019, CC BY 3.0), read from
 RAGSTONE_EVAL_DATA, on the phrases of `understand/data/small_talk/en.json`, and on the questions
-about documents in `intent_data/`: multinomial logistic regression, full batches, Adam. Small talk weighs
-more than questions, so that `ADAPTIVE__INTENT_THRESHOLD` at its default catches 96% of it; own
-questions that are near it ("Who is your landlord?") weigh more than others.
+about documents in `intent_data/`: multinomial logistic regression, full batches, Adam. Small talk
+weighs more than questions, so that `ADAPTIVE__INTENT_THRESHOLD` at its default catches 96% of it;
+own questions that are near it ("Who is your landlord?") weigh more than others.
 """
 
 import gzip

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from ragstone.core.errors import UnknownCollection
 from ragstone.core.turn import Ask
-from ragstone.service import IngestRequest
-from ragstone.service.remote import RemoteRagstone
+from ragstone.service import IngestRequest, Service
 from tests.e2e.mixed_load import LOCAL, MOST
 
 COLLECTIONS = ("default", "attic", "cellar")
@@ -96,7 +95,7 @@ class Ingesting:
         self.told: Counter[str] = Counter()
         self._shelf = shelf
 
-    async def work(self, service: RemoteRagstone) -> None:
+    async def work(self, service: Service) -> None:
         there = self._shelf.there()
         lamp = random.choice(there) if there and random.random() < 0.3 else self._shelf.new()
         lamp.busy, file = True, self._shelf.write(lamp)
@@ -108,7 +107,7 @@ class Ingesting:
         lamp.settled()
         self.told["ingests done"] += 1
 
-    async def check(self, service: RemoteRagstone, everything: bool) -> None:
+    async def check(self, service: Service, everything: bool) -> None:
         """A job that was taken on is done."""
         for lamp in self._shelf.lamps.values():
             if lamp.job:
@@ -128,7 +127,7 @@ class Deleting:
         self.told: Counter[str] = Counter()
         self._shelf = shelf
 
-    async def work(self, service: RemoteRagstone) -> None:
+    async def work(self, service: Service) -> None:
         if random.random() < 0.1:
             await self._drop(service, random.choice(COLLECTIONS[1:]))
         elif len(there := self._shelf.there()) > 3:
@@ -140,7 +139,7 @@ class Deleting:
             self.told["deletions"] += 1
         await asyncio.sleep(0.1)
 
-    async def _drop(self, service: RemoteRagstone, collection: str) -> None:
+    async def _drop(self, service: Service, collection: str) -> None:
         """Delete a collection that nobody else is changing."""
         inside = self._shelf.there(collection)
         if not inside or any(
@@ -160,13 +159,13 @@ class Deleting:
             lamp.content = None
             lamp.settled()
 
-    async def check(self, service: RemoteRagstone, everything: bool) -> None:
+    async def check(self, service: Service, everything: bool) -> None:
         """Every document is there or not, as it was said; some are looked at closely."""
         self._shelf.dropping = ""
         for collection in COLLECTIONS:
             await self._check(service, collection, everything)
 
-    async def _check(self, service: RemoteRagstone, collection: str, everything: bool) -> None:
+    async def _check(self, service: Service, collection: str, everything: bool) -> None:
         try:
             listed = await service.documents(LOCAL, collection, limit=MOST)
         except UnknownCollection:
@@ -189,7 +188,7 @@ class Deleting:
         assert chunks == sum(one.chunks for one in listed), "chunks and documents disagree"
         await self._tidy(service, [one for one in lamps if one.busy], paths)
 
-    async def _tidy(self, service: RemoteRagstone, open: list[Lamp], paths: set[str]) -> None:
+    async def _tidy(self, service: Service, open: list[Lamp], paths: set[str]) -> None:
         """What was under way may have been done or not; from now on it is not."""
         for lamp in open:
             self._shelf.file(lamp).unlink(missing_ok=True)
@@ -198,7 +197,7 @@ class Deleting:
             self._gone([lamp])
 
 
-async def _found(service: RemoteRagstone, lamp: Lamp) -> list[str]:
+async def _found(service: Service, lamp: Lamp) -> list[str]:
     """What a search finds of a document."""
     ask = Ask(f"lamp {lamp.number} hours", collection=lamp.collection, cache=False, top_k=50)
     hits = (await service.search(ask)).hits

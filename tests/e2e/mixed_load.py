@@ -16,7 +16,7 @@ from ragstone.core.errors import UnknownRoom
 from ragstone.core.events import Failed
 from ragstone.core.turn import Ask, Principal
 from ragstone.guard.topic_file import topic
-from ragstone.service.remote import RemoteRagstone
+from ragstone.service import Service
 
 LOCAL = Principal()
 MOST = 10_000
@@ -31,11 +31,11 @@ class Load(Protocol):
     told: Counter[str]
     """What was acknowledged, by its kind."""
 
-    async def work(self, service: RemoteRagstone) -> None:
+    async def work(self, service: Service) -> None:
         """Do one thing; the server may be gone before it answers."""
         ...
 
-    async def check(self, service: RemoteRagstone, everything: bool) -> None:
+    async def check(self, service: Service, everything: bool) -> None:
         """What was acknowledged since the last check, or ever, is there; what was under way is
         known from now on."""
         ...
@@ -75,7 +75,7 @@ class SettingsOf:
         self._values = Ledger()
         self._numbers = itertools.count(1)
 
-    async def work(self, service: RemoteRagstone) -> None:
+    async def work(self, service: Service) -> None:
         last = self._values.told[-1] if self._values.told else None
         number = None if last and random.random() < 0.3 else next(self._numbers)
         self._values.open.append(number)
@@ -88,7 +88,7 @@ class SettingsOf:
         self.told["settings unset" if number is None else "settings put"] += 1
         await asyncio.sleep(0.1)
 
-    async def check(self, service: RemoteRagstone, everything: bool) -> None:
+    async def check(self, service: Service, everything: bool) -> None:
         lines = (await service.settings.log(MOST, scope=self._scope))[::-1]
         logged = [[line for line in lines if line.key == key] for key in self.keys]
         texts, numbers = ([line.new for line in some] for some in logged)
@@ -114,7 +114,7 @@ class PromptOf:
         self._texts = Ledger()
         self._numbers = itertools.count(1)
 
-    async def work(self, service: RemoteRagstone) -> None:
+    async def work(self, service: Service) -> None:
         last = self._texts.told[-1] if self._texts.told else ""
         text = "" if last and random.random() < 0.2 else f"- Quote {next(self._numbers)} times."
         self._texts.open.append(text)
@@ -126,7 +126,7 @@ class PromptOf:
         self.told["prompts"] += 1
         await asyncio.sleep(0.2)
 
-    async def check(self, service: RemoteRagstone, everything: bool) -> None:
+    async def check(self, service: Service, everything: bool) -> None:
         versions = (await service.prompts.versions(self.name, self._tenant))[::-1]
         assert [one.version for one in versions] == list(range(1, len(versions) + 1))
         self._texts.settle([one.text for one in versions], f"prompts of {self._tenant!r}")
@@ -143,14 +143,14 @@ class Topics:
         self.told: Counter[str] = Counter()
         self._terms: set[str] = set()
 
-    async def work(self, service: RemoteRagstone) -> None:
+    async def work(self, service: Service) -> None:
         name = f"secret{random.randrange(10**9)}"
         await service.put_topics("default", [topic("default", name)])
         self._terms.add(name)
         self.told["topics"] += 1
         await asyncio.sleep(0.4)
 
-    async def check(self, service: RemoteRagstone, everything: bool) -> None:
+    async def check(self, service: Service, everything: bool) -> None:
         assert self._terms <= {one.term for one in await service.topics("default")}
 
 
@@ -166,7 +166,7 @@ class Conversation:
         self._unchecked: set[str] = set()
         self._room = next(self._names)
 
-    async def work(self, service: RemoteRagstone) -> None:
+    async def work(self, service: Service) -> None:
         turns = self._rooms.setdefault(self._room, Ledger())
         self._unchecked.add(self._room)
         question = f"How many hours does the lamp {random.randrange(1, 50)} burn?"
@@ -180,7 +180,7 @@ class Conversation:
         if len(turns.told) >= ROOM_TURNS:
             self._room = next(self._names)
 
-    async def check(self, service: RemoteRagstone, everything: bool) -> None:
+    async def check(self, service: Service, everything: bool) -> None:
         counts = await counted(service)
         for room in self._rooms if everything else self._unchecked:
             turns = self._rooms[room]
@@ -203,7 +203,7 @@ class Jobs:
         self._jobs: dict[str, str | None] = {}
         self._unchecked: set[str] = set()
 
-    async def work(self, service: RemoteRagstone) -> None:
+    async def work(self, service: Service) -> None:
         number = next(self._numbers)
         room = f"job-{number}"
         self._jobs[room] = None
@@ -213,7 +213,7 @@ class Jobs:
         self.told["jobs"] += 1
         await asyncio.sleep(0.1)
 
-    async def check(self, service: RemoteRagstone, everything: bool) -> None:
+    async def check(self, service: Service, everything: bool) -> None:
         """Each that was taken on is answered, and its question kept and counted once."""
         counts = await counted(service)
         for room in self._jobs if everything else self._unchecked:
@@ -230,7 +230,7 @@ class Jobs:
         self._unchecked.clear()
 
 
-async def asked_in(service: RemoteRagstone, room: str) -> list[str]:
+async def asked_in(service: Service, room: str) -> list[str]:
     """The questions that a room holds, the first one first."""
     try:
         place = ConversationKey(LOCAL.tenant, LOCAL.user, room)
@@ -239,6 +239,6 @@ async def asked_in(service: RemoteRagstone, room: str) -> list[str]:
         return []
 
 
-async def counted(service: RemoteRagstone) -> dict[str, int]:
+async def counted(service: Service) -> dict[str, int]:
     """How many questions the statistics have of each room."""
     return {one.name: one.questions for one in await service.statistics.use("default", 2, "room")}

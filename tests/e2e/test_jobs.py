@@ -11,21 +11,23 @@ from typing import Any
 import pytest
 
 from ragstone.core.turn import Ask, Principal
+from ragstone.service import Service
 from ragstone.service.jobs import JobView
-from ragstone.service.remote import RemoteRagstone, find_server
+from ragstone.service.remote import service_at
+from ragstone.service.server_file import find_server
 from tests.e2e.processes import DOCUMENTS, run, run_json, serving
 
 EVA = Principal("default", "eva", ("staff",))
 QUESTIONS = tuple(f"How long does a full charge last, attempt {n}?" for n in range(8))
 
 
-def remote(data: Path) -> RemoteRagstone:
+def remote(data: Path) -> Service:
     found = find_server(data)
     assert found is not None
-    return RemoteRagstone(*found)
+    return service_at(*found)
 
 
-async def ended(ragstone: RemoteRagstone, id: str) -> JobView:
+async def ended(ragstone: Service, id: str) -> JobView:
     async with asyncio.timeout(60):
         async for view in ragstone.jobs.watch(EVA, id):
             last = view

@@ -19,7 +19,9 @@ from statistics import median
 import pytest
 
 from ragstone.core.errors import RagstoneError
-from ragstone.service.remote import RemoteRagstone, find_server
+from ragstone.service import Service
+from ragstone.service.remote import service_at
+from ragstone.service.server_file import find_server
 from tests.e2e.document_load import Deleting, Ingesting, Shelf
 from tests.e2e.mixed_load import Conversation, Jobs, Load, PromptOf, SettingsOf, Topics
 from tests.e2e.processes import RAGSTONE, environment, run
@@ -84,7 +86,7 @@ class Lives:
             process.send_signal(signal.SIGTERM)
             assert await asyncio.to_thread(process.wait) == 0
 
-    async def _client(self, load: Load, service: RemoteRagstone) -> None:
+    async def _client(self, load: Load, service: Service) -> None:
         """Do one thing after the other until the server is gone."""
         while not self.killed:
             await asyncio.sleep(0.02)
@@ -94,7 +96,7 @@ class Lives:
                 if not (self.killed and error.retry):
                     raise
 
-    async def _check(self, service: RemoteRagstone, everything: bool) -> None:
+    async def _check(self, service: Service, everything: bool) -> None:
         """What was acknowledged is as it was said, once the jobs of before have ended."""
         began = time.monotonic()
         while any(kind.jobs.keys() & {"queued", "running"} for kind in await service.jobs.kinds()):
@@ -108,7 +110,7 @@ class Lives:
             await load.check(service, everything)
 
     @asynccontextmanager
-    async def _started(self) -> AsyncIterator[tuple["subprocess.Popen[bytes]", RemoteRagstone]]:
+    async def _started(self) -> AsyncIterator[tuple["subprocess.Popen[bytes]", Service]]:
         began = time.monotonic()
         process = self._spawn()
         try:
@@ -117,7 +119,7 @@ class Lives:
                 assert time.monotonic() - began < START_SECONDS, "the server did not start"
                 await asyncio.sleep(0.05)
             self.starts.append(time.monotonic() - began)
-            service = RemoteRagstone(*server)
+            service = service_at(*server)
             yield process, service
             await service.aclose()
         finally:
@@ -137,7 +139,7 @@ class Lives:
             )
 
 
-async def findings(service: RemoteRagstone) -> tuple[str, ...]:
+async def findings(service: Service) -> tuple[str, ...]:
     """What `ragstone doctor --check` finds."""
     notes: tuple[str, ...] = ()
     async for step in service.maintenance.examine(mend=False):

@@ -14,8 +14,9 @@ import pytest
 from ragstone.core.errors import RagstoneError, Unavailable
 from ragstone.core.turn import Ask, Principal
 from ragstone.guard.topic_file import topic
-from ragstone.service import IngestRequest
-from ragstone.service.remote import RemoteRagstone, find_server
+from ragstone.service import IngestRequest, Service
+from ragstone.service.remote import service_at
+from ragstone.service.server_file import find_server
 from tests.conformance.postgres_server import PostgresServer, postgres_server
 from tests.e2e.processes import serving
 from tests.redis_server import RedisServer, redis_server
@@ -54,24 +55,24 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
 
 
 @asynccontextmanager
-async def clients(house: House) -> AsyncIterator[tuple[RemoteRagstone, RemoteRagstone]]:
+async def clients(house: House) -> AsyncIterator[tuple[Service, Service]]:
     async with AsyncExitStack() as stack:
         found = []
         for folder in house.folders:
             server = await asyncio.to_thread(find_server, folder)
             assert server is not None
-            client = RemoteRagstone(*server)
+            client = service_at(*server)
             stack.push_async_callback(client.aclose)
             found.append(client)
         yield found[0], found[1]
 
 
-async def ingest(service: RemoteRagstone, folder: Path, **options: Any) -> None:
+async def ingest(service: Service, folder: Path, **options: Any) -> None:
     last = [step async for step in service.ingest(IngestRequest((str(folder),), **options))][-1]
     assert (last.finished, last.error, last.failed) == (True, "", ())
 
 
-async def answer(service: RemoteRagstone, question: str, **options: Any) -> Any:
+async def answer(service: Service, question: str, **options: Any) -> Any:
     """The end of an answer; raises the error that it ended with."""
     async for event in service.ask(Ask(question, **options)):
         if error := getattr(event, "error", None):
@@ -80,7 +81,7 @@ async def answer(service: RemoteRagstone, question: str, **options: Any) -> Any:
     return found
 
 
-async def texts(service: RemoteRagstone, question: str, who: Principal | None = None) -> str:
+async def texts(service: Service, question: str, who: Principal | None = None) -> str:
     """Everything that a search finds."""
     found = await service.search(Ask(question, who or Principal(), cache=False))
     return " ".join(hit.chunk.text for hit in found.hits)
@@ -201,7 +202,7 @@ async def test_given_a_database_away_for_ten_seconds_then_errors_are_clear_and_a
         assert "7 bar" in await texts(services[0], "When does the valve open?")
 
 
-async def _asking(service: RemoteRagstone, seen: SimpleNamespace) -> None:
+async def _asking(service: Service, seen: SimpleNamespace) -> None:
     """Ask until cancelled; note when there was an answer, or which error."""
     number = 0
     while True:

@@ -9,7 +9,12 @@ from typing import Any
 import httpx2
 import pytest
 
+from ragstone.core.caller import ROLES
+from ragstone.core.turn import Ask
 from ragstone.http.app import create_app
+from ragstone.service import SearchResult
+from ragstone.service.contract import operations
+from ragstone.service.wire import OPERATION_HEADER
 from ragstone.settings import AuthSettings, LimitSettings, ServerSettings, Settings
 from tests.credentials import a_key, bearer
 from tests.fake_service import FakeService
@@ -75,18 +80,18 @@ async def test_given_a_refusal_below_v1_then_it_has_openais_shape(service: FakeS
 
 async def test_given_roles_then_each_route_lets_pass_who_has_it(service: FakeService) -> None:
     keys = {role: bearer(await a_key(service, role)) for role in ("reader", "editor", "admin")}
-    operator_routes = [path for _, path in routes(service) if path.startswith("/local/")]
-    assert operator_routes
     async with serving(service) as http:
         for role, headers in keys.items():
             assert (await http.post(CHAT, json=body(), headers=headers)).status_code == 200
             expected = 200 if role == "admin" else 403
             for path in ("/api/v1/topics", "/api/v1/topics/blocked", "/api/v1/keys"):
                 assert (await http.get(path, headers=headers)).status_code == expected
-            for method, path in routes(service):
-                if path.startswith("/local/"):
-                    refused = await http.request(method, path, headers=headers, json={})
-                    assert refused.status_code == 403
+            for name, operation in operations().items():
+                refused = await http.post(f"/local/call/{name}", headers=headers, json={})
+                least = operation.allowed.role if operation.allowed else None
+                may = least is not None and ROLES.index(role) >= ROLES.index(least)
+                # One that may call it has sent no fingerprint of what it means.
+                assert refused.status_code == (409 if may else 403)
             assert (await http.get("/metrics", headers=headers)).status_code == 401
 
 
@@ -221,11 +226,29 @@ async def test_given_a_body_that_trickles_then_504(service: FakeService) -> None
     assert late.status_code == 504
 
 
+class Endless(FakeService):
+    """Searches for ever."""
+
+    async def search(self, ask: Ask) -> SearchResult:
+        await asyncio.sleep(3600)
+        return SearchResult((), ())
+
+
+async def test_given_a_credential_then_its_calls_of_our_own_protocol_end_in_time_too() -> None:
+    service = Endless()
+    search = operations()["search"]
+    headers = {**bearer(await a_key(service)), OPERATION_HEADER: search.fingerprint}
+    async with serving(service, server={"request_seconds": 0.3}) as http:
+        given = search.dump({"ask": Ask("q")})
+        late = await http.post("/local/call/search", headers=headers, json=given)
+    assert late.status_code == 504
+
+
 async def test_given_any_response_then_browsers_are_told_what_it_is_not(
     service: FakeService,
 ) -> None:
     async with serving(service) as http:
-        for path in ("/docs", "/health", "/nowhere", "/local/overview"):
+        for path in ("/docs", "/health", "/nowhere", "/local/call/overview"):
             headers = (await http.get(path)).headers
             assert headers["x-content-type-options"] == "nosniff"
             assert headers["x-frame-options"] == "DENY"

@@ -128,12 +128,11 @@ async def test_given_a_test_then_nothing_is_counted(server: Server) -> None:
     http = await server.start()
     await http.post("/v2/rag/query", json={"query": QUESTION, "room_id": "r", "is_test": True})
     headers = {"authorization": "Bearer token"}
-    report = await http.get("/local/report", headers=headers)
-    assert report.json()["days"] == []
+    assert (await http.get("/api/v1/stats", headers=headers)).json()["use"] == []
     await http.post("/v2/rag/query", json={"query": QUESTION, "room_id": "r"})
     days: list[Any] = []
     for _ in range(100):
-        days = (await http.get("/local/report", headers=headers)).json()["days"]
+        days = (await http.get("/api/v1/stats", headers=headers)).json()["use"]
         if days:
             break
         await asyncio.sleep(0.05)

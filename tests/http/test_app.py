@@ -8,6 +8,8 @@ import pytest
 
 from ragstone.http.app import create_app
 from ragstone.http.middleware import is_loopback
+from ragstone.service.contract import operations
+from ragstone.service.wire import OPERATION_HEADER
 from ragstone.settings import ServerSettings, Settings
 from tests.fake_service import FakeService
 from tests.http_server import running
@@ -63,13 +65,14 @@ async def test_origins(http: httpx2.AsyncClient, origin: str, status: int) -> No
     assert (await http.get("/health", headers={"origin": origin})).status_code == 200
 
 
-@pytest.mark.parametrize("path", [CHAT, "/local/ask"])
+@pytest.mark.parametrize("path", [CHAT, "/local/call/ask"])
 async def test_a_huge_body_is_refused_with_a_clear_answer(url: str, path: str) -> None:
     async def pieces() -> AsyncIterator[bytes]:
         for _ in range(40):
             yield b"x" * 100_000
 
     headers = {"content-type": "application/json", "authorization": "Bearer token"}
+    headers[OPERATION_HEADER] = operations()["ask"].fingerprint
     async with httpx2.AsyncClient(base_url=url, headers=headers) as client:
         announced = await client.post(path, content=b"x" * 4_000_000)
         streamed = await client.post(path, content=pieces())
@@ -115,8 +118,8 @@ async def test_what_may_be_asked_to_stream_says_that_it_may(http: httpx2.AsyncCl
     schema = (await http.get("/openapi.json")).json()
     models = schema["components"]["schemas"]
     found = 0
-    for operations in schema["paths"].values():
-        for operation in operations.values():
+    for methods in schema["paths"].values():
+        for operation in methods.values():
             content = operation.get("requestBody", {}).get("content", {})
             name = content.get("application/json", {}).get("schema", {}).get("$ref", "")
             if "stream" in models.get(name.rpartition("/")[2], {}).get("properties", {}):

@@ -9,11 +9,9 @@ import httpx2
 import pytest
 
 from ragstone.core.caller import Caller
-from ragstone.core.errors import QueueFull, UnknownJob
 from ragstone.core.turn import Ask, Principal
 from ragstone.http.app import create_app
 from ragstone.service.jobs import JobView
-from ragstone.service.remote import RemoteRagstone
 from ragstone.settings import Settings
 from tests.credentials import a_key, bearer
 from tests.fake_jobs import ToldJobs
@@ -165,34 +163,3 @@ async def test_bad_requests_are_refused(
     response = await http.request(method, PATH + path, json={} if method == "POST" else None)
     assert response.status_code == status
     assert response.json()["error"]["message"]
-
-
-async def test_a_remote_service_says_the_same(service: FakeService) -> None:
-    with running(create_app(service, Settings(), "token")) as url:
-        remote = RemoteRagstone(url, "token")
-        jobs = remote.jobs
-        done = await jobs.ask(Ask("Open?", EVA))
-        assert done == await service.jobs.get(EVA, done.id)
-        assert await jobs.get(EVA, done.id) == done
-        assert await jobs.get(MAX, done.id) is None
-        assert await jobs.get(EVA, "none") is None
-        assert [v async for v in jobs.watch(EVA, done.id)] == [done]
-        waiting = await jobs.submit("ingest", {"paths": []}, principal=EVA, id="mine")
-        assert (waiting.id, waiting.state) == ("mine", "queued")
-        assert (await jobs.pause(EVA, "mine")).state == "paused"
-        assert (await jobs.resume(EVA, "mine")).state == "queued"
-        assert (await jobs.cancel(EVA, "mine")).state == "cancelled"
-        assert (await jobs.retry(MAX, "mine", admin=True)).state == "queued"
-        assert len(await jobs.list("default")) == 2
-        assert len(await jobs.list("default", "ask", "done", 5, principal=EVA)) == 1
-        await jobs.pause_kind("ask")
-        assert [one.paused for one in await jobs.kinds()] == [True, False]
-        await jobs.resume_kind("ask")
-        assert await jobs.clean("default", "done", 0.0) == 1
-        with pytest.raises(UnknownJob):
-            await jobs.cancel(EVA, "none")
-        with pytest.raises(QueueFull):
-            await jobs.ask(Ask("full", EVA))
-        with pytest.raises(UnknownJob):
-            await anext(jobs.watch(EVA, "none"))
-        await remote.aclose()

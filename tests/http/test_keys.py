@@ -6,14 +6,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from ragstone.core.errors import InputError, UnknownKey
 from ragstone.http.app import create_app
-from ragstone.service.keys import KeyGrant
-from ragstone.service.remote import RemoteRagstone
 from ragstone.settings import Settings
 from tests.credentials import a_key, bearer
 from tests.fake_service import FakeService
-from tests.http_server import running
 
 PATH = "/api/v1/keys"
 OPERATOR = bearer("token")
@@ -160,23 +156,3 @@ async def test_given_a_bad_body_then_no_key_is_made(
     refused = await http.post(PATH, json=body, headers=OPERATOR)
     assert refused.status_code in (400, 422)
     assert await service.keys.listed(None) == []
-
-
-async def test_given_a_remote_service_then_it_has_the_same_keys(service: FakeService) -> None:
-    with running(create_app(service, Settings(), "token")) as url:
-        remote = RemoteRagstone(url, "token")
-        assert not await remote.keys.exist()
-        issued = await remote.keys.create(
-            KeyGrant("n", "acme", "eva", ("g",), ("c",), "admin", 60.0)
-        )
-        assert await remote.keys.listed("acme") == [issued.key]
-        assert (await remote.keys.whose(issued.secret)).id == issued.key.id
-        assert await remote.keys.exist()
-        rotated = await remote.keys.rotate(None, issued.key.id, 0)
-        assert await service.keys.whose(rotated.secret)
-        assert (await remote.keys.revoke(None, issued.key.id)).revoked_at
-        with pytest.raises(UnknownKey):
-            await remote.keys.revoke(None, "nothing")
-        with pytest.raises(InputError):
-            await remote.keys.create(KeyGrant(""))
-        await remote.aclose()

@@ -9,14 +9,11 @@ import pytest
 from fastapi import Request
 
 from ragstone.core.caller import LOCAL, Caller
-from ragstone.core.errors import InvalidPrompt, InvalidSetting, UnknownSetting
 from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
 from ragstone.http.identity import caller_of
-from ragstone.service.remote import RemoteRagstone
 from ragstone.settings import Settings
 from tests.fake_service import FakeService
-from tests.http_server import running
 
 PATH = "/api/v1/settings"
 PROMPTS = "/api/v1/prompts"
@@ -187,31 +184,3 @@ async def test_given_a_credential_of_collections_then_only_those(
     outside = {**put, "scope": "collection:default/hr"}
     assert (await http.put(PATH, json=outside)).status_code == 404
     assert (await http.put(PATH, json={**put, "scope": "global"})).status_code == 403
-
-
-async def test_given_a_remote_then_it_does_and_raises_the_same(service: FakeService) -> None:
-    with running(create_app(service, Settings(), "token")) as url:
-        remote = RemoteRagstone(url, "token")
-        changed = await remote.settings.put("tenant:acme", {"rag.top_k": "5"}, "ann")
-        assert changed == [await service.settings.get("rag.top_k", "acme")]
-        assert await remote.settings.listed() == await service.settings.listed()
-        assert await remote.settings.get("RAG_TOP_K") == await service.settings.get("rag.top_k")
-        explained = await service.settings.explain("rag.top_k", "acme")
-        assert await remote.settings.explain("rag.top_k", "acme") == explained
-        await remote.settings.unset("tenant:acme", ["rag.top_k"], "ann")
-        assert await remote.settings.log(10) == await service.settings.log(10)
-        with pytest.raises(UnknownSetting):
-            await remote.settings.get("no/such?")
-        with pytest.raises(InvalidSetting):
-            await remote.settings.put("global", {"rag.top_k": 0}, "ann")
-        made = await remote.prompts.put("mode.simple", "- One.", "acme", "ann")
-        assert made == await service.prompts.get("mode.simple", "acme")
-        assert await remote.prompts.listed("acme") == await service.prompts.listed("acme")
-        assert await remote.prompts.versions("mode.simple", "acme")
-        assert "One" in await remote.prompts.diff("mode.simple", "acme", 0, 1)
-        await remote.prompts.rollback("mode.simple", "acme", 1, "ann")
-        assert (await remote.prompts.reset("mode.simple", "acme", "ann")).source == "shipped"
-        await remote.prompts.check("mode.simple", "- One.")
-        with pytest.raises(InvalidPrompt):
-            await remote.prompts.check("answer", "- One.")
-        await remote.aclose()

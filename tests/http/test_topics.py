@@ -1,17 +1,13 @@
 """The operator's API of topics: only with the token, and no input breaks it."""
 
 from collections.abc import AsyncIterator
-from typing import Any
 
 import httpx2
 import pytest
 
-from ragstone.guard.topic_file import topic
 from ragstone.http.app import create_app
-from ragstone.service.remote import RemoteRagstone
 from ragstone.settings import Settings
 from tests.fake_service import FakeService
-from tests.http_server import running
 
 KEY = {"authorization": "Bearer secret-token"}
 PATH = "/api/v1/topics"
@@ -84,17 +80,3 @@ async def test_bad_input_is_refused(http: httpx2.AsyncClient, path: str, content
     response = await http.post(path, content=content, headers={"content-type": "application/json"})
     assert response.status_code in (400, 422)
     assert response.json()["error"]["message"]
-
-
-async def test_a_remote_service_says_the_same(service: FakeService) -> None:
-    given: list[Any] = [topic("acme", "salary", ("wage",), ("How much?",), "en", "note")]
-    with running(create_app(service, Settings(), "token")) as url:
-        remote = RemoteRagstone(url, "token")
-        assert await remote.put_topics("acme", given) == 1
-        assert await remote.topics("acme") == given
-        assert await remote.check_topics("acme", "salary") == await service.check_topics(
-            "acme", "salary"
-        )
-        assert await remote.blocked("acme", 5) == await service.blocked("acme", 5)
-        assert await remote.remove_topics("acme", ["salary"]) == 1
-        await remote.aclose()

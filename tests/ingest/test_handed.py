@@ -95,6 +95,30 @@ def test_a_request_survives_json_and_the_wire(tmp_path: Path) -> None:
     assert wire.load(IngestRequest, wire.dump(request)) == request
 
 
+def test_a_request_remembers_who_handed_it_over() -> None:
+    by = Principal("acme", "eva", ("staff", "ops"))
+    request = IngestRequest((), "zoo", "acme", by=by)
+    assert IngestRequest.of(json.loads(json.dumps(asdict(request)))) == request
+
+
+def test_given_content_of_an_owner_then_only_the_owner_finds_it(tmp_path: Path) -> None:
+    spool = Spool(tmp_path)
+    file = spool.add(io.BytesIO(TEXT), "bees.html", "aa")
+    handle = Path(file).parent.name.partition("-")[0]
+    assert spool.of(handle, "aa") == file
+    for other, owner in (
+        (handle, "bb"),
+        (handle, ""),
+        ("*", "aa"),
+        ("../spool", "aa"),
+        (handle[:-1], "aa"),
+        ("", "aa"),
+    ):
+        assert spool.of(other, owner) is None
+    spool.drop(file)
+    assert spool.of(handle, "aa") is None
+
+
 def test_given_old_content_that_nobody_took_then_it_is_swept(tmp_path: Path) -> None:
     old, new = (Path(handed(tmp_path).file) for _ in range(2))
     os.utime(old.parent, (1, 1))

@@ -12,8 +12,8 @@ from ragstone.access import setup
 from ragstone.access.gate import Gate
 from ragstone.access.limited import Limited
 from ragstone.access.rates import Rates
-from ragstone.http import docs, local, local_jobs, ops
-from ragstone.http.admin import conversations, jobs, keys, maintenance, prompts, statistics, topics
+from ragstone.http import docs, local, ops
+from ragstone.http.admin import conversations, jobs, keys, prompts, statistics, topics
 from ragstone.http.admin import settings as runtime
 from ragstone.http.admission import ALWAYS_OPEN, Authenticate, RateLimit, TimeLimit
 from ragstone.http.correlate import REQUEST_ID, Correlate
@@ -29,6 +29,7 @@ from ragstone.http.middleware import BodyLimit, Observe, OnlyFromHere, Unforesee
 from ragstone.http.openapi import describe
 from ragstone.http.responses import handle_errors
 from ragstone.http.security_headers import SecurityHeaders
+from ragstone.http.uploads import Uploads
 from ragstone.service import Service
 from ragstone.settings import Settings
 from ragstone.telemetry.metrics import Metrics
@@ -69,17 +70,16 @@ def create_app(
     )
     telemetry = telemetry or Telemetry()
     metrics = Metrics(telemetry)
+    uploads = Uploads(settings.ragstone_data, settings.server.upload_types)
     for routes in (
         *_dialects(service, settings, metrics),
         conversations.router(service),
-        local.router(service, metrics),
+        local.router(service, metrics, uploads),
         topics.router(service, token),
-        maintenance.router(service),
         statistics.router(service, token),
         runtime.router(service),
         prompts.router(service),
         keys.router(service),
-        local_jobs.router(service),
         jobs.router(service),
         ops.router(service, metrics, token, settings.server),
         docs.router(app),
@@ -139,4 +139,5 @@ def _guard(app: FastAPI, settings: Settings, gate: Gate, rates: Rates, metrics: 
     app.add_middleware(OnlyFromHere, gate=gate, hosts=hosts, origins=server.cors_origins)
     app.add_middleware(SecurityHeaders, policies={"/docs": docs.POLICY}, hsts=server.hsts_seconds)
     app.add_middleware(Unforeseen)
+    app.add_middleware(local.Versioned)
     app.add_middleware(Observe, metrics=metrics)

@@ -1,189 +1,157 @@
-"""Ragstone's own API for the command line on the same machine, in the terms of `wire`.
+"""Ragstone's own protocol: one address for every operation of the contract, in the terms of `wire`.
 
-It reads files by their path, so it asks for the token that only the data directory's owner can
-read.
+Who can read the data directory may do everything by it; others what the contract allows their role
+(see `permitted`). `remote` is the other end.
 """
 
-import base64
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+import json
+import math
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, NoReturn
 
-import numpy as np
-from fastapi import APIRouter, Body, Depends, Query, Request
+from fastapi import APIRouter, Depends, File, Header, Request, UploadFile
+from starlette.datastructures import MutableHeaders
 from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ragstone.core.errors import InputError, RagstoneError
-from ragstone.core.turn import Ask, Principal
+from ragstone import __version__
+from ragstone.core.errors import InputError, RagstoneError, UnknownOperation, VersionMismatch
 from ragstone.http import sse
+from ragstone.http.identity import Who
 from ragstone.http.middleware import operator_only
+from ragstone.http.permitted import Permitted, permit, permit_role
 from ragstone.http.responses import Json, unless_left
-from ragstone.service import IngestRequest, Service, wire
+from ragstone.http.uploads import Uploads
+from ragstone.service import Service, wire
+from ragstone.service.contract import Operation, operations
+from ragstone.service.wire import OPERATION_HEADER, VERSION_HEADER
 from ragstone.telemetry.metrics import Metrics
 
-T = TypeVar("T")
-JsonBody = Annotated[dict[str, Any], Body()]
-_MAX_SQL_INT = 2**63 - 1
+PREFIX = "/local"
+LARGEST = 2**63 - 1
+METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+
+Version = Annotated[str, Header(alias=VERSION_HEADER, max_length=50)]
+Fingerprint = Annotated[str, Header(alias=OPERATION_HEADER, max_length=50)]
 
 
-def router(service: Service, metrics: Metrics) -> APIRouter:
+def router(service: Service, metrics: Metrics, uploads: Uploads) -> APIRouter:
     """The routes below /local."""
-    routes = APIRouter(
-        prefix="/local", include_in_schema=False, dependencies=[Depends(operator_only)]
-    )
+    routes = APIRouter(prefix=PREFIX, include_in_schema=False)
 
-    @routes.post("/ask", response_model=None)
-    async def ask(body: JsonBody) -> Response:
-        """Answer a question as a stream of events."""
-        question = wire.load(Ask, body)
-        events = metrics.observe(question, service.ask(question))
-        return sse.EventStream(stream(events, wire.dump_event))
+    @routes.post("/call/{name}", response_model=None)
+    async def call(
+        name: str,
+        request: Request,
+        caller: Who,
+        version: Version = "",
+        fingerprint: Fingerprint = "",
+    ) -> Response:
+        """What an operation returns, or its items as a stream of events."""
+        operation = operations().get(name)
+        if operation is None:
+            raise UnknownOperation(f"There is no operation {name[:100]!r}. {_differs(version)}")
+        await permit(caller, operation)
+        if fingerprint != operation.fingerprint:
+            raise VersionMismatch(_differs(version))
+        permitted = Permitted(caller, operation, uploads)
+        given = operation.load(_read(request, await request.body()))
+        arguments = await permitted.arguments(service, given)
+        result = operation.of(service)(**arguments)
+        if not operation.streams:
+            return await unless_left(request, _answered(operation, result, permitted))
+        if operation.name == "ask":
+            result = metrics.observe(arguments["ask"], result)
+        return sse.EventStream(_streamed(operation, result, permitted))
 
-    @routes.post("/search", response_model=None)
-    async def search(body: JsonBody, request: Request) -> Response:
-        """The passages for a question, best first."""
-        return await unless_left(request, _search(service, wire.load(Ask, body)))
+    @routes.post("/upload", response_model=None)
+    async def upload(caller: Who, file: Annotated[UploadFile, File()]) -> Response:
+        """Keep a file until its sender ingests it; the name by which `Handed.file` calls it."""
+        await permit_role(caller, "editor")
+        return Json({"file": await uploads.add(caller, file)})
 
-    @routes.post("/functions", response_model=None)
-    async def functions(body: JsonBody, request: Request) -> Response:
-        """An answer, or calls of the tools that are offered."""
-        return await unless_left(request, _functions(service, wire.load(Ask, body)))
+    operator = [Depends(operator_only)]
 
-    @routes.post("/ingest", response_model=None)
-    async def ingest(body: JsonBody) -> Response:
-        """Index files and folders of this machine as a stream of progress."""
-        progress = service.ingest(wire.load(IngestRequest, body))
-        return sse.EventStream(stream(progress, wire.dump))
+    @routes.api_route("/{path:path}", methods=METHODS, response_model=None, dependencies=operator)
+    async def earlier(path: str, version: Version = "") -> NoReturn:
+        """Where earlier versions of the command line ask."""
+        raise VersionMismatch(_differs(version))
 
-    @routes.post("/rebuild", response_model=None)
-    async def rebuild(body: JsonBody) -> Response:
-        """Index a collection anew as a stream of progress."""
-        progress = service.rebuild(_text(body, "tenant"), _text(body, "collection"))
-        return sse.EventStream(stream(progress, wire.dump))
-
-    _add_catalog(routes, service)
-    _add_cache(routes, service)
     return routes
 
 
-def _add_catalog(routes: APIRouter, service: Service) -> None:
-    @routes.get("/collections", response_model=None)
-    async def collections(principal: Annotated[Principal, Depends(_principal)]) -> Response:
-        """The collections of a tenant."""
-        return Json([wire.dump(found) for found in await service.collections(principal)])
-
-    @routes.get("/documents", response_model=None)
-    async def documents(
-        principal: Annotated[Principal, Depends(_principal)],
-        collection: str,
-        limit: Annotated[int, Query(ge=0, le=100_000)] = 1000,
-        offset: Annotated[int, Query(ge=0, le=_MAX_SQL_INT)] = 0,
-    ) -> Response:
-        """The documents of a collection, by path."""
-        found = await service.documents(principal, collection, limit=limit, offset=offset)
-        return Json([wire.dump(document) for document in found])
-
-    @routes.post("/delete", response_model=None)
-    async def delete(body: JsonBody) -> Response:
-        """Delete documents, or a whole collection when `paths` is null."""
-        principal = wire.load(Principal, body.get("principal"))
-        paths = body.get("paths")
-        if paths is not None and not _are_texts(paths):
-            raise InputError("paths must be a list of texts, or null for the whole collection.")
-        return Json({"deleted": await service.delete(principal, _text(body, "collection"), paths)})
-
-    @routes.post("/read", response_model=None)
-    async def read(body: JsonBody) -> Response:
-        """A part of a document's text."""
-        principal = wire.load(Principal, body.get("principal"))
-        collection, path = _text(body, "collection"), _text(body, "path")
-        offset, limit = wire.load(int, body.get("offset")), wire.load(int, body.get("limit"))
-        found = await service.reading.read(
-            principal, collection, path, max(0, offset), max(0, limit)
-        )
-        return Json(wire.dump(found))
-
-    @routes.post("/embed", response_model=None)
-    async def embed(body: JsonBody, request: Request) -> Response:
-        """The vectors of texts, as base64 of little-endian 32-bit floats."""
-        return await unless_left(request, _embed(service, body))
-
-    @routes.get("/report", response_model=None)
-    async def report(
-        principal: Annotated[Principal, Depends(_principal)],
-        days: Annotated[int, Query(ge=1, le=3650)] = 30,
-    ) -> Response:
-        """What `ragstone stats` shows."""
-        return Json(wire.dump(await service.report(principal, days)))
-
-    @routes.get("/overview", response_model=None)
-    async def overview() -> Response:
-        """What `ragstone status` shows."""
-        return Json(wire.dump(await service.overview()))
+def _differs(version: str) -> str:
+    theirs = f"Ragstone {version}" if version else "an earlier Ragstone"
+    if version == __version__:
+        theirs += " in another build"
+    return (
+        f"The server is Ragstone {__version__}, and what calls it is {theirs}. "
+        "Use the same version for both: update the command, or stop the server and start it again."
+    )
 
 
-def _add_cache(routes: APIRouter, service: Service) -> None:
-    @routes.get("/cache", response_model=None)
-    async def cache() -> Response:
-        """What the semantic cache has done."""
-        return Json(wire.dump(await service.cache_figures()))
-
-    @routes.post("/cache/clear", response_model=None)
-    async def clear_cache() -> Response:
-        """Forget every question."""
-        return Json({"entries": await service.clear_cache()})
-
-    @routes.post("/cache/rebuild", response_model=None)
-    async def rebuild_cache() -> Response:
-        """Read the cache anew from where it is stored."""
-        return Json({"entries": await service.rebuild_cache()})
+def _read(request: Request, body: bytes) -> Any:
+    """The JSON of a request, without numbers that nothing can hold; raises InputError."""
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        raise InputError("The request needs a JSON object as its body, sent as application/json.")
+    try:
+        return json.loads(body, parse_int=_integer, parse_float=_number, parse_constant=_number)
+    except RecursionError as error:
+        raise InputError("The request body is nested too deeply.") from error
+    except ValueError as error:
+        raise InputError("The request body is not valid JSON.") from error
 
 
-async def _search(service: Service, ask: Ask) -> Response:
-    return Json(wire.dump(await service.search(ask)))
+def _integer(text: str) -> int:
+    # Its length first: a number of a million digits takes long to read.
+    if len(text) > 20 or abs(int(text)) > LARGEST:
+        raise InputError(f"The request holds the number {text[:30]}, which is too large.")
+    return int(text)
 
 
-async def _functions(service: Service, ask: Ask) -> Response:
-    return Json(wire.dump(await service.function_calling(ask)))
+def _number(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise InputError(f"The request holds {text[:30]}, which is no number that can be used.")
+    return number
 
 
-async def _embed(service: Service, body: dict[str, Any]) -> Response:
-    if not _are_texts(body.get("texts")) or not body["texts"]:
-        raise InputError("texts must be a list of one text or more.")
-    name, found = await service.embed(body["texts"], _text(body, "model"))
-    vectors = np.asarray(found, dtype="<f4")
-    packed = base64.b64encode(vectors.tobytes()).decode()
-    return Json({"model": name, "dimensions": vectors.shape[1], "vectors": packed})
+async def _answered(operation: Operation, result: Any, permitted: Permitted) -> Response:
+    return Json(wire.dump(permitted.result(await result), operation.result))
 
 
-async def stream(items: AsyncIterator[T], dump: Callable[[T], Any]) -> AsyncGenerator[bytes, None]:
-    """Each item as an event; what fails in the middle as an event named error."""
+async def _streamed(
+    operation: Operation, items: Any, permitted: Permitted
+) -> AsyncGenerator[bytes, None]:
+    """Each item as an event, then one named end; what fails in the middle as one named error."""
     started = False
     try:
-        async with aclosing(cast(Any, items)) as source:
+        async with aclosing(items) as source:
             async for item in source:
-                yield sse.encode(dump(item))
+                yield sse.encode(wire.dump(permitted.result(item), operation.result))
                 started = True
+        yield sse.encode(None, "end")
     except RagstoneError as error:
         if not started:
             raise
         yield sse.encode(wire.dump_error(error), "error")
 
 
-async def _principal(
-    tenant: str = "default",
-    user: str = "local",
-    group: Annotated[list[str] | None, Query()] = None,
-) -> Principal:
-    return Principal(tenant, user, tuple(group or ()))
+class Versioned:
+    """Names this version in every answer below /local, for the caller to compare with its own."""
 
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
 
-def _text(body: dict[str, Any], name: str) -> str:
-    value = body.get(name)
-    if not isinstance(value, str):
-        raise InputError(f"{name} is missing or no text.")
-    return value
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not scope["path"].startswith(f"{PREFIX}/"):
+            await self._app(scope, receive, send)
+            return
 
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message)[VERSION_HEADER] = __version__
+            await send(message)
 
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+        await self._app(scope, receive, sending)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ragstone.core.errors import PathTaken
 from ragstone.core.records import Collection, Document
+from ragstone.core.turn import Principal
 from ragstone.ingest import handed
 from ragstone.ingest.files import FoundFile
 from ragstone.ingest.write import document_id
@@ -37,14 +38,26 @@ def unchanged(known: Document, document: Document) -> bool:
     )
 
 
-def refuse_if_taken(known: Document, document: Document) -> None:
+def refuse_if_hidden(known: Document | None, by: Principal | None) -> None:
+    """Raise if `by`, who hands a document over, may not read the one that has its path."""
+    if known and by and not set(by.names) & set(known.allowed):
+        raise _taken(known)
+
+
+def refuse_if_taken(known: Document, document: Document, by: Principal | None = None) -> None:
     """Raise if a file elsewhere, still there, already has this path in the collection."""
     elsewhere = known.version > 0 and known.source != document.source
     if elsewhere and Path(known.source).exists():
+        if by:  # Who hands documents over need not know the files of this machine.
+            raise _taken(known)
         raise PathTaken(
             f"{known.path} is already the document of {known.source}. "
             "Use another collection, or rename the folder."
         )
+
+
+def _taken(known: Document) -> PathTaken:
+    return PathTaken(f"{known.path} is the place of another document. Choose another path.")
 
 
 def gone(

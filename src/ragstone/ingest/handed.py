@@ -7,6 +7,7 @@ and is run again finds what it had done already by the files that are gone.
 import hashlib
 import json
 import os
+import re
 import shutil
 import time
 from contextlib import suppress
@@ -21,6 +22,7 @@ from ragstone.ingest.files import FoundFile, content_hash
 from ragstone.service import Handed
 
 SPOOL = "spool"
+_HANDLE = re.compile(r"[0-9a-f]{32}")
 FORGOTTEN = 30 * 86_400.0
 LONGEST_NAME, LONGEST_ENDING = 200, 20
 """In bytes: file systems take 255."""
@@ -32,9 +34,11 @@ class Spool:
     def __init__(self, data: Path) -> None:
         self._folder = data.expanduser().absolute() / SPOOL
 
-    def add(self, content: BinaryIO, name: str) -> str:
-        """Keep `content` in a file of this name in a folder of its own; raises StorageFull."""
-        file = self._folder / uuid4().hex / plain_name(name)
+    def add(self, content: BinaryIO, name: str, owner: str = "") -> str:
+        """Keep `content` in a file of this name in a folder of its own; raises StorageFull. Of an
+        `owner`, in hexadecimal digits, it can be found again by the folder's name."""
+        folder = f"{uuid4().hex}-{owner}" if owner else uuid4().hex
+        file = self._folder / folder / plain_name(name)
         try:
             file.parent.mkdir(mode=0o700, parents=True)
             with file.open("xb") as target:
@@ -47,6 +51,12 @@ class Spool:
                 f"The document could not be kept ({error.strerror}). Make room and send it again."
             ) from error
         return str(file)
+
+    def of(self, handle: str, owner: str) -> str | None:
+        """The file that this owner has added, by the first part of its folder's name."""
+        if not _HANDLE.fullmatch(handle):
+            return None
+        return next((str(file) for file in (self._folder / f"{handle}-{owner}").glob("*")), None)
 
     def drop(self, file: str) -> None:
         """Delete what `add` kept, and nothing else."""

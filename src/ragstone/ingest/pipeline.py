@@ -215,6 +215,7 @@ class Pipeline:
         document = changes.described(collection, request, item)
         try:
             known = await self._catalog.document(document.id)
+            changes.refuse_if_hidden(known, request.by)
             if item.handed is not None and await asyncio.to_thread(handed.taken_in, item):
                 self._ended_before(known, item, tracker)
                 return
@@ -226,7 +227,7 @@ class Pipeline:
                 await asyncio.to_thread(handed.forget, item)
                 return
             if known:
-                await asyncio.to_thread(changes.refuse_if_taken, known, document)
+                await asyncio.to_thread(changes.refuse_if_taken, known, document, request.by)
             written = await self._writer.write(collection, document, item.source)
         except PathTaken as error:
             tracker.failed(item.path, error.message, item.size)

@@ -1,12 +1,15 @@
 """What Ragstone does for a person or a program: the one interface behind CLI, HTTP and library.
 
-`library.Ragstone` does it in this process, `remote.RemoteRagstone` through the server that holds
-the data directory.
+`library.Ragstone` does it in this process, `remote.Remote` through the server that holds the data
+directory. Nothing else restates an operation: `contract` reads the Protocols, and carries what they
+declare. The limits of arguments hold for what comes from another process.
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
+
+from pydantic import Field
 
 from ragstone.core.chunk import EVERYONE
 from ragstone.core.events import Event
@@ -19,7 +22,9 @@ from ragstone.core.records import (
     Topic,
 )
 from ragstone.core.turn import Ask, Hit, Principal, StageTrace, Turn
-from ragstone.ports import CacheFigures
+from ragstone.ports import CacheFigures, Vectors
+from ragstone.service.allowed import allowed
+from ragstone.service.bounds import Count, Days, Offset, text
 from ragstone.service.conversations import ConversationService
 from ragstone.service.jobs import JobsService
 from ragstone.service.keys import KeyService
@@ -49,7 +54,8 @@ class Handed:
 
 @dataclass(frozen=True, slots=True)
 class IngestRequest:
-    """Files and folders to index. `prune` forgets documents whose file under these is gone."""
+    """Files and folders to index. `prune` forgets documents whose file under these is gone. `by` is
+    who hands them over, None for the operator: what that one may not read is not replaced."""
 
     paths: tuple[str, ...] = ()
     collection: str = "default"
@@ -57,6 +63,7 @@ class IngestRequest:
     allowed: tuple[str, ...] = (EVERYONE,)
     prune: bool = False
     handed: tuple[Handed, ...] = ()
+    by: Principal | None = None
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> "IngestRequest":
@@ -65,7 +72,9 @@ class IngestRequest:
             Handed(**{**one, "allowed": tuple(one["allowed"])}) for one in data.get("handed", ())
         ]
         lists = {name: tuple(data[name]) for name in ("paths", "allowed")}
-        return cls(**{**data, **lists, "handed": tuple(handed)})
+        by = data.get("by")
+        whose = Principal(**{**by, "groups": tuple(by["groups"])}) if by else None
+        return cls(**{**data, **lists, "handed": tuple(handed), "by": whose})
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +153,10 @@ class Overview:
     disk_bytes: int
 
 
+Texts = Annotated[Sequence[str], Field(min_length=1)]
+Question = Annotated[str, text(20_000)]
+
+
 class Service(Protocol):
     """All that can be asked of a Ragstone. Errors are RagstoneErrors, also when remote."""
 
@@ -163,7 +176,9 @@ class Service(Protocol):
         ...
 
     @property
-    def conversations(self) -> ConversationService: ...
+    def conversations(self) -> ConversationService:
+        """What was said, by room."""
+        ...
 
     @property
     def settings(self) -> SettingsService:
@@ -176,26 +191,32 @@ class Service(Protocol):
         ...
 
     @property
-    def jobs(self) -> JobsService: ...
+    def jobs(self) -> JobsService:
+        """What goes on in the background."""
+        ...
 
     @property
     def keys(self) -> KeyService:
         """API keys."""
         ...
 
+    @allowed("reader")
     def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
         """Answer a question; see `events`. Close the iterator to cancel."""
         ...
 
+    @allowed("reader")
     async def search(self, ask: Ask) -> SearchResult:
         """The passages that `ask` would be answered from, without answering."""
         ...
 
+    @allowed("reader")
     async def function_calling(self, ask: Ask) -> Turn:
         """The chat model's one reply to what a search finds: an answer, or calls of `ask.tools`,
         which the client makes. Raises InputError without a chat model, ModelUnavailable, Busy."""
         ...
 
+    @allowed("editor")
     def ingest(self, request: IngestRequest) -> AsyncGenerator[Progress, None]:
         """Index files and folders durably; leaving the iterator does not stop the job."""
         ...
@@ -204,14 +225,19 @@ class Service(Protocol):
         """Index a collection anew with the configured embedding model, then switch to it."""
         ...
 
-    async def collections(self, principal: Principal) -> list[CollectionSummary]: ...
+    @allowed("reader")
+    async def collections(self, principal: Principal) -> list[CollectionSummary]:
+        """The collections of the principal's tenant, with what it may read of each."""
+        ...
 
+    @allowed("reader")
     async def documents(
-        self, principal: Principal, collection: str, *, limit: int = 1000, offset: int = 0
+        self, principal: Principal, collection: str, *, limit: Count = 1000, offset: Offset = 0
     ) -> list[Document]:
         """The documents of a collection that the principal may read, by path."""
         ...
 
+    @allowed("editor")
     async def delete(
         self, principal: Principal, collection: str, paths: Sequence[str] | None = None
     ) -> int:
@@ -221,7 +247,7 @@ class Service(Protocol):
         """
         ...
 
-    async def embed(self, texts: Sequence[str], model: str = "") -> tuple[str, Any]:
+    async def embed(self, texts: Texts, model: str = "") -> tuple[str, Vectors]:
         """The model's name and the vectors (n, dimensions) of texts as passages."""
         ...
 
@@ -240,12 +266,13 @@ class Service(Protocol):
         """Remove topics by term or id: all or none; how many went. Raises UnknownTopic."""
         ...
 
-    async def blocked(self, tenant: str, limit: int) -> list[BlockedQuestion]:
+    async def blocked(self, tenant: str, limit: Count) -> list[BlockedQuestion]:
         """The questions that were blocked, the newest first."""
         ...
 
-    async def check_topics(self, tenant: str, question: str) -> GuardDecision:
+    async def check_topics(self, tenant: str, question: Question) -> GuardDecision:
         """What the guard would say of a question, which is not kept for review."""
+        ...
 
     async def cache_figures(self) -> CacheFigures:
         """What the semantic cache has done."""
@@ -259,9 +286,11 @@ class Service(Protocol):
         """Read the cache anew from where it is stored; how many questions there are."""
         ...
 
-    async def overview(self) -> Overview: ...
+    async def overview(self) -> Overview:
+        """What there is in the data directory, and what answers from it."""
+        ...
 
-    async def report(self, principal: Principal, days: int) -> Report:
+    async def report(self, principal: Principal, days: Days) -> Report:
         """What the principal's tenant asked today (UTC) and on the days before, `days` in all."""
         ...
 

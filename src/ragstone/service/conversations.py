@@ -4,6 +4,8 @@ from typing import Literal, Protocol
 
 from ragstone.core.conversation import ConversationKey, Forgotten, Rooms, StoredTurn
 from ragstone.core.turn import Principal, SearchType
+from ragstone.service.allowed import allowed
+from ragstone.service.bounds import Count, Offset
 
 Format = Literal["json", "markdown"]
 
@@ -12,38 +14,52 @@ class ConversationService(Protocol):
     """The rooms of a principal. Methods that name a room raise InvalidRoom, and UnknownRoom if the
     principal has none of this name; all raise StateUnavailable."""
 
+    @allowed("reader")
     async def rooms(
-        self, principal: Principal, user_id: str | None = None, limit: int = 50, offset: int = 0
+        self,
+        principal: Principal,
+        user_id: str | None = None,
+        limit: Count = 50,
+        offset: Offset = 0,
     ) -> Rooms:
         """The newest first; of one of the client's accounts if `user_id` says so."""
         ...
 
+    @allowed("reader")
     async def entries(
-        self, place: ConversationKey, limit: int = 50, offset: int = 0
+        self, place: ConversationKey, limit: Count = 50, offset: Offset = 0
     ) -> list[StoredTurn]:
         """Turns, the newest first; raises InvalidBlock for one that is damaged."""
         ...
 
+    @allowed("reader")
     async def rename(self, place: ConversationKey, name: str) -> str:
         """Give the room a title; it, as it is kept."""
         ...
 
+    @allowed("reader", everywhere=True)
     async def export(self, place: ConversationKey, form: Format) -> str:
         """The whole conversation as text."""
         ...
 
+    @allowed("reader")
     async def take_in(self, principal: Principal, text: str) -> int:
         """Add turns from JSON, a list of blocks or an export, to the rooms that they name; how
         many. Raises InvalidBlock, and then none is added."""
         ...
 
-    async def delete(self, place: ConversationKey) -> None: ...
+    @allowed("reader")
+    async def delete(self, place: ConversationKey) -> None:
+        """Delete the room with all its turns."""
+        ...
 
+    @allowed("reader")
     async def forget(self, principal: Principal, user_id: str | None = None) -> Forgotten:
         """Delete all that is kept of a principal, or of one of its accounts: conversations,
         statistics, blocked questions, and the cache, which does not know who asked."""
         ...
 
+    @allowed("reader")
     async def tokens(self, place: ConversationKey, search_type: SearchType) -> int:
         """Tokens that the room's turns of this search type took; 0 for an unknown room."""
         ...

@@ -2,9 +2,13 @@
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, get_args
+from typing import Annotated, Any, Literal, Protocol, get_args
+
+from pydantic import Field
 
 from ragstone.core.turn import Ask, Principal
+from ragstone.service.allowed import allowed
+from ragstone.service.bounds import Count, Seconds
 
 JobState = Literal["queued", "running", "paused", "done", "failed", "cancelled"]
 JOB_STATES: tuple[JobState, ...] = get_args(JobState)
@@ -59,6 +63,9 @@ class KindView:
     jobs: Mapping[str, int]
 
 
+Priority = Annotated[int, Field(ge=0, le=1_000_000)]
+
+
 class JobsService(Protocol):
     """Jobs of one Ragstone. A job belongs to the security context that submitted it: tenant, user
     and groups. To anybody else it does not exist; with `admin`, every job of the principal's
@@ -69,6 +76,7 @@ class JobsService(Protocol):
     state of the job does not allow it; QueueFull (429, Retry-After) where too many wait.
     """
 
+    @allowed("reader")
     async def ask(self, ask: Ask) -> JobView:
         """Answer a question in the background. Its id is `ragask_` and a hash of the question, the
         security context, collection, filter and options: while the result is kept, the same
@@ -85,45 +93,52 @@ class JobsService(Protocol):
         request: Mapping[str, Any],
         *,
         principal: Principal,
-        priority: int | None = None,
+        priority: Priority | None = None,
         id: str = "",
     ) -> JobView:
         """Queue a job; without an id of its own, an equal one that has not ended is the same job.
         Raises InputError for a kind that nobody here does."""
         ...
 
+    @allowed("reader")
     async def get(self, principal: Principal, id: str, *, admin: bool = False) -> JobView | None:
         """The job, with its result if that is kept; None if it is unknown to this principal."""
         ...
 
+    @allowed("reader")
     async def list(
         self,
         tenant: str,
         kind: str | None = None,
         state: JobState | None = None,
-        limit: int = 100,
+        limit: Count = 100,
         *,
         principal: Principal | None = None,
     ) -> Sequence[JobView]:
         """The jobs of a tenant, or only the principal's own, newest first and without results."""
         ...
 
+    @allowed("reader")
     async def cancel(self, principal: Principal, id: str, *, admin: bool = False) -> JobView:
         """End a job; what it did stays. One that runs stops at its next step."""
         ...
 
+    @allowed("reader")
     async def pause(self, principal: Principal, id: str, *, admin: bool = False) -> JobView:
         """Stop a job until it is resumed; one that runs stops at its next step."""
         ...
 
+    @allowed("reader")
     async def resume(self, principal: Principal, id: str, *, admin: bool = False) -> JobView:
         """Let a paused job go on."""
         ...
 
+    @allowed("reader")
     async def retry(self, principal: Principal, id: str, *, admin: bool = False) -> JobView:
         """Queue a failed or cancelled job again."""
         ...
 
+    @allowed("reader")
     def watch(
         self, principal: Principal, id: str, *, admin: bool = False
     ) -> AsyncGenerator[JobView, None]:
@@ -142,6 +157,7 @@ class JobsService(Protocol):
         """Begin jobs of this kind again."""
         ...
 
-    async def clean(self, tenant: str, state: JobState | None = None, age: float = 0.0) -> int:
+    @allowed("admin", everywhere=True)
+    async def clean(self, tenant: str, state: JobState | None = None, age: Seconds = 0.0) -> int:
         """Forget ended jobs (of one state) that ended `age` seconds ago or more; how many."""
         ...

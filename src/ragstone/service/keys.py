@@ -5,6 +5,7 @@ from typing import Protocol
 
 from ragstone.core.caller import Role
 from ragstone.core.records import ApiKey
+from ragstone.service.bounds import Seconds
 
 GRACE_SECONDS = 24 * 3600.0
 """How long the old secret of a rotated key still holds, unless something else is asked for."""
@@ -43,7 +44,9 @@ class KeyService(Protocol):
         """The keys by the time they were made, revoked ones too."""
         ...
 
-    async def rotate(self, tenant: str | None, id: str, grace: float = GRACE_SECONDS) -> IssuedKey:
+    async def rotate(
+        self, tenant: str | None, id: str, grace: Seconds = GRACE_SECONDS
+    ) -> IssuedKey:
         """A new secret for a key; the old one holds for `grace` more seconds. Raises UnknownKey."""
         ...
 

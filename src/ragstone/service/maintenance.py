@@ -2,7 +2,11 @@
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Annotated, Protocol
+
+from ragstone.service.bounds import text
+
+File = Annotated[str, text(4096, 1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +25,11 @@ class Upkeep:
 class MaintenanceService(Protocol):
     """Looks after the whole of a Ragstone. Files are those of the machine that has the data."""
 
-    def back_up(self, file: str) -> AsyncGenerator[Upkeep, None]:
+    def back_up(self, file: File) -> AsyncGenerator[Upkeep, None]:
         """Write a backup to `file`, which must not exist. Raises InputError, StorageFull."""
         ...
 
-    def restore(self, file: str) -> AsyncGenerator[Upkeep, None]:
+    def restore(self, file: File) -> AsyncGenerator[Upkeep, None]:
         """Put a backup in the place of everything. Raises InputError, and nothing has changed."""
         ...
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from ragstone.core.records import TemplateVersion
+from ragstone.service.bounds import Version
 
 PromptSource = Literal["shipped", "file", "store", "tenant"]
 
@@ -32,7 +33,7 @@ class PromptService(Protocol):
         """Every prompt as it holds, with those of single languages that somebody made."""
         ...
 
-    async def get(self, name: str, tenant: str = "", version: int = 0) -> PromptText:
+    async def get(self, name: str, tenant: str = "", version: Version = 0) -> PromptText:
         """A prompt as it holds, or an earlier version of it."""
         ...
 
@@ -48,11 +49,11 @@ class PromptService(Protocol):
         """Every version in the store, the newest first."""
         ...
 
-    async def diff(self, name: str, tenant: str, old: int, new: int) -> str:
+    async def diff(self, name: str, tenant: str, old: Version, new: Version) -> str:
         """How two versions differ, as a unified diff; version 0 is what stands below the store."""
         ...
 
-    async def rollback(self, name: str, tenant: str, version: int, who: str) -> PromptText:
+    async def rollback(self, name: str, tenant: str, version: Version, who: str) -> PromptText:
         """Make an earlier version the newest again."""
         ...
 

@@ -5,6 +5,8 @@ from typing import Protocol
 
 from ragstone.core.records import Document
 from ragstone.core.turn import Principal
+from ragstone.service.allowed import allowed
+from ragstone.service.bounds import Offset
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +22,9 @@ class DocumentText:
 class ReadingService(Protocol):
     """Documents as text."""
 
+    @allowed("reader")
     async def read(
-        self, principal: Principal, collection: str, path: str, offset: int, limit: int
+        self, principal: Principal, collection: str, path: str, offset: Offset, limit: Offset
     ) -> DocumentText:
         """At most `limit` characters of the document with this path or id.
 

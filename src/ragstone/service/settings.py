@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ragstone.core.records import SettingChange
+from ragstone.service.bounds import Count
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,9 @@ class SettingsService(Protocol):
         """Every setting as it holds for all, for a tenant, or for a tenant's collection."""
         ...
 
-    async def get(self, name: str, tenant: str = "", collection: str = "") -> SettingValue: ...
+    async def get(self, name: str, tenant: str = "", collection: str = "") -> SettingValue:
+        """One setting as it holds there."""
+        ...
 
     async def put(self, scope: str, values: Mapping[str, Any], who: str) -> list[SettingValue]:
         """Set all of these in a scope or, if one cannot be, none; they hold for the next
@@ -68,6 +71,6 @@ class SettingsService(Protocol):
         """Every place that has a value for a setting, from the default to the one that counts."""
         ...
 
-    async def log(self, limit: int, name: str = "", scope: str = "") -> list[SettingChange]:
+    async def log(self, limit: Count, name: str = "", scope: str = "") -> list[SettingChange]:
         """Who changed what, the newest first."""
         ...

@@ -3,17 +3,18 @@
 from typing import Protocol
 
 from ragstone.core.records import By, QuestionTrace, StageUse, Use
+from ragstone.service.bounds import Count, Days
 
 
 class StatisticsService(Protocol):
     """The figures of a tenant, of one `user` or of all."""
 
-    async def use(self, tenant: str, days: int, by: By, user: str | None = None) -> list[Use]:
+    async def use(self, tenant: str, days: Days, by: By, user: str | None = None) -> list[Use]:
         """The sums over today (UTC) and the days before, `days` in all, by name."""
         ...
 
     async def traces(
-        self, tenant: str, limit: int, before: float | None = None, user: str | None = None
+        self, tenant: str, limit: Count, before: float | None = None, user: str | None = None
     ) -> list[QuestionTrace]:
         """The newest questions that are kept, older than `before` (seconds since 1970)."""
         ...
@@ -22,6 +23,6 @@ class StatisticsService(Protocol):
         """One question. Raises UnknownTrace."""
         ...
 
-    async def stages(self, tenant: str, days: int) -> list[StageUse]:
+    async def stages(self, tenant: str, days: Days) -> list[StageUse]:
         """How long each stage took in the questions that are kept, in the order of the recipe."""
         ...

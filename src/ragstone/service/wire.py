@@ -1,16 +1,20 @@
 """Ragstone's own protocol: events, questions, progress and errors as JSON, without loss.
 
 An event is `{"event": "token", "data": {...}}`, an error `{"code", "message", "retry"}`; it
-comes back as the class that has its code. Everything else is a dataclass, field by field.
+comes back as the class that has its code, vectors `{"shape": [...], "float32": base64}`. Everything
+else is a dataclass, field by field.
 """
 
+import base64
 import functools
 import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Annotated, Any, TypeVar, cast, get_args
+from typing import Annotated, Any, TypeVar, cast, get_args, get_origin
 
-from pydantic import PlainSerializer, PlainValidator, TypeAdapter, ValidationError
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ConfigDict, PlainSerializer, PlainValidator, TypeAdapter, ValidationError
 
 from ragstone.core import filters
 from ragstone.core.answer import Answer, Usage, Verdict
@@ -26,6 +30,12 @@ T = TypeVar("T")
 Json = dict[str, Any]
 
 INSTANCE_HEADER = "x-ragstone-instance"
+VERSION_HEADER = "x-ragstone-version"
+"""Which Ragstone speaks, in every private request and answer."""
+
+OPERATION_HEADER = "x-ragstone-operation"
+"""The fingerprint of what is asked for, as who asks knows it."""
+
 MAX_FILTER_DEPTH = 50
 
 
@@ -34,21 +44,26 @@ def instance(token: str) -> str:
     return hashlib.sha256(b"ragstone instance " + token.encode()).hexdigest()[:32]
 
 
-def dump(value: Any) -> Any:
-    """A dataclass of ours as JSON values."""
-    kind: Any = type(value)
-    return _adapter(kind).dump_python(value, warnings=False)
+def dump(value: Any, kind: Any = None) -> Any:
+    """A value as JSON values. `kind` is its type, needed where its class does not say enough: of a
+    list, an optional value, or an event."""
+    wanted: Any = type(value) if kind is None else kind
+    return _adapter(wanted).dump_python((value,), warnings=False)[0]
 
 
-def load(kind: type[T], data: Any) -> T:
-    """The inverse of `dump`; raises InputError for data that is no `kind`."""
+def load(kind: type[T], data: Any, exact: bool = False) -> T:
+    """The inverse of `dump`; raises InputError for data that is no `kind`. Fields that it does not
+    have are passed over, unless it must be `exact`."""
     wanted: Any = kind
     try:
-        return cast(T, _adapter(wanted).validate_python(data))
+        return cast(T, _adapter(wanted, exact).validate_python((data,))[0])
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])[:100]
-        raise InputError(f"This is no {kind.__name__}: {where}: {first['msg']}.") from error
+        where = ".".join(str(part) for part in first["loc"][1:])[:100]
+        plain = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+        name = getattr(plain, "__name__", "value of this type")
+        place = f"{where}: " if where else ""
+        raise InputError(f"This is no {name}: {place}{first['msg']}.") from error
 
 
 def dump_event(event: Event) -> Json:
@@ -211,21 +226,56 @@ def _bound(value: Any) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
+def _dump_vectors(vectors: Any) -> Json:
+    little = np.asarray(vectors, dtype="<f4")
+    return {"shape": list(little.shape), "float32": base64.b64encode(little.tobytes()).decode()}
+
+
+def _load_vectors(data: Any) -> NDArray[np.float32]:
+    match data:
+        case {"shape": [int(count), int(dimensions)], "float32": str(packed)}:
+            flat = np.frombuffer(base64.b64decode(packed, validate=True), dtype="<f4")
+            return flat.reshape(count, dimensions).astype(np.float32)
+    raise ValueError("these are no vectors")
+
+
 _WireFilter = Annotated[
     Any, PlainValidator(lambda data: load_filter(data)), PlainSerializer(dump_filter)
 ]
+_WireEvent = Annotated[Any, PlainValidator(load_event), PlainSerializer(dump_event)]
+_WireVectors = Annotated[Any, PlainValidator(_load_vectors), PlainSerializer(_dump_vectors)]
 
 _Inner = Annotated[Any, PlainValidator(lambda data: None), PlainSerializer(lambda value: None)]
 """What stays inside the process that answers: vectors and the collection's record."""
 
 
+NAMES: Mapping[str, Any] = {
+    "Filter": _WireFilter,
+    "Collection": _Inner,
+    "EncodedQuestion": _Inner,
+}
+"""What turn.py names only for the type checker; this gives the names a meaning here."""
+
+
 @functools.cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    adapter: TypeAdapter[Any] = TypeAdapter(kind)
-    # turn.py names these only for the type checker; this gives the names a meaning here.
-    names = {"Filter": _WireFilter, "Collection": _Inner, "EncodedQuestion": _Inner}
-    adapter.rebuild(_types_namespace=names)
+def _adapter(kind: Any, exact: bool = False) -> TypeAdapter[Any]:
+    # In a tuple, since a dataclass by itself takes no configuration from outside.
+    config = ConfigDict(extra="forbid" if exact else "ignore")
+    wanted: Any = tuple[_on_the_wire(kind)]  # type: ignore[misc]
+    adapter: TypeAdapter[Any] = TypeAdapter(wanted, config=config)
+    adapter.rebuild(_types_namespace=NAMES)
     return adapter
+
+
+def _on_the_wire(kind: Any) -> Any:
+    """The type with what pydantic does not know, events and vectors, put in their own form."""
+    if kind == Event:
+        return _WireEvent
+    if kind == NDArray[np.float32]:
+        return _WireVectors
+    if get_origin(kind) is tuple:
+        return tuple[tuple(_on_the_wire(part) for part in get_args(kind))]  # type: ignore[misc]
+    return kind
 
 
 @functools.cache

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from ragstone.service.remote import find_server
+from ragstone.service.server_file import find_server
 from tests.e2e.processes import environment
 
 ROOT = Path(__file__).parents[3]

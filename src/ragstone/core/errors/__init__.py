@@ -7,6 +7,7 @@ RagstoneError
 │   ├── InvalidFilter
 │   ├── UnknownCollection
 │   ├── UnknownDocument
+│   ├── UnknownOperation
 │   ├── UnknownModel
 │   ├── InvalidTopic
 │   ├── UnknownTopic
@@ -36,7 +37,8 @@ RagstoneError
 │   └── EmbeddingMismatch
 ├── Conflict                something else holds what is needed
 │   ├── DataDirectoryInUse
-│   └── JobEnded
+│   ├── JobEnded
+│   └── VersionMismatch
 ├── StorageFull             the disk is full; nothing already written is harmed
 ├── TooManyRequests         a limit is reached for now
 ├── StageTimeout            a stage took longer than its limit
@@ -85,6 +87,7 @@ from ragstone.core.errors.inputs import (
     UnknownJob,
     UnknownKey,
     UnknownModel,
+    UnknownOperation,
     UnknownPrompt,
     UnknownRoom,
     UnknownSetting,
@@ -112,6 +115,7 @@ from ragstone.core.errors.operation import (
     ToolsUnavailable,
     TooManyRequests,
     Unavailable,
+    VersionMismatch,
 )
 from ragstone.core.errors.root import (
     RagstoneError,
@@ -163,11 +167,13 @@ __all__ = [
     "UnknownJob",
     "UnknownKey",
     "UnknownModel",
+    "UnknownOperation",
     "UnknownPrompt",
     "UnknownRoom",
     "UnknownSetting",
     "UnknownTopic",
     "UnknownTrace",
     "UnreadableDocument",
+    "VersionMismatch",
     "WrongType",
 ]

@@ -48,6 +48,11 @@ class UnknownDocument(InputError):
         super().__init__(f"There is no document {name!r}. List them with 'ragstone documents'.")
 
 
+class UnknownOperation(InputError):
+    code = "unknown_operation"
+    status = 404
+
+
 class UnknownModel(InputError):
     code = "model_not_found"
     status = 404

@@ -36,6 +36,12 @@ class JobEnded(Conflict):
     code = "job_ended"
 
 
+class VersionMismatch(Conflict):
+    """A command and a server, or a program and a server, that do not mean the same."""
+
+    code = "version_mismatch"
+
+
 class StorageFull(RagstoneError):
     code = "storage_full"
     status = 507

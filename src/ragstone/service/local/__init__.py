@@ -31,7 +31,7 @@ from ragstone.guard.topic_file import MOST_TOPICS, topic
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.jobs.runner import Runner
 from ragstone.language.phrases import key
-from ragstone.ports import Adapters, CacheFigures, Embedder, Topics
+from ragstone.ports import Adapters, CacheFigures, Embedder, Topics, Vectors
 from ragstone.service import CollectionSummary, IngestRequest, Overview, Progress, SearchResult
 from ragstone.service.local.configured import Configured
 from ragstone.service.local.conversations import LocalConversations
@@ -105,7 +105,7 @@ class Ragstone:
         return await function_calling(ask, self._adapters, self._searches)
 
     async def ingest(self, request: IngestRequest) -> AsyncGenerator[Progress, None]:
-        whose = Principal(request.tenant)
+        whose = request.by or Principal(request.tenant)
         async with aclosing(self._job(INGEST, asdict(request), whose)) as job:
             async for progress in job:
                 yield progress
@@ -168,7 +168,7 @@ class Ragstone:
     async def report(self, principal: Principal, days: int) -> Report:
         return await self._adapters.history.report(principal.tenant, days)
 
-    async def embed(self, texts: Sequence[str], model: str = "") -> tuple[str, Any]:
+    async def embed(self, texts: Sequence[str], model: str = "") -> tuple[str, Vectors]:
         usable = self._embedders()
         for embedder in usable:
             if model in ("", embedder.name):

@@ -1,0 +1,143 @@
+"""What a caller who is not the operator may do by Ragstone's own protocol: the operations that the
+contract allows its role, as itself, in its tenant, and within the collections of its credential.
+"""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, get_args
+
+from ragstone.core.caller import Caller, Role
+from ragstone.core.errors import Forbidden, UnknownCollection, UnknownJob
+from ragstone.core.records import Document
+from ragstone.core.turn import Ask, Principal
+from ragstone.http.identity import tenant_of
+from ragstone.http.middleware import operator_only
+from ragstone.http.uploads import Uploads
+from ragstone.service import Handed, IngestRequest, Service
+from ragstone.service.contract import Operation
+from ragstone.service.jobs import JobView
+
+_LIMITED = "Your credential is for single collections only."
+
+
+async def permit(caller: Caller, operation: Operation) -> None:
+    """Raise Unauthorized or Forbidden unless the caller may call the operation at all."""
+    allowed = operation.allowed
+    if allowed is None:
+        await operator_only(caller)
+        return
+    await permit_role(caller, allowed.role)
+    if allowed.everywhere and caller.collections is not None:
+        raise Forbidden(_LIMITED)
+
+
+async def permit_role(caller: Caller, role: Role) -> None:
+    """Raise Unauthorized or Forbidden unless the caller has a credential of this role. The local
+    user, who has none, only reads: whoever else works on this machine can send requests too."""
+    if not caller.key and role != "reader":
+        await operator_only(caller)
+    if not caller.may(role):
+        raise Forbidden(f"This needs the role {role}; your credential has {caller.role}.")
+
+
+class Permitted:
+    """The arguments and results of one caller's call."""
+
+    def __init__(self, caller: Caller, operation: Operation, uploads: Uploads) -> None:
+        self._caller = caller
+        self._operation = operation
+        self._uploads = uploads
+
+    async def arguments(self, service: Service, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments as the caller may give them: tenant and principals are its own, whatever
+        was said. Raises Forbidden, UnknownCollection, UnknownJob, InputError."""
+        if self._caller.operator:
+            return dict(given)
+        bound = self._operation.signature.bind(**given)
+        bound.apply_defaults()
+        own = {name: self._argument(name, value) for name, value in bound.arguments.items()}
+        if self._operation.name == "delete" and own["paths"] is None:
+            self._needs_admin("Deleting a whole collection")
+        if self._operation.name.startswith("jobs.") and "id" in own:
+            await self._reach_job(service, own)
+        return own
+
+    def result(self, value: Any) -> Any:
+        """The result without what is out of the credential's reach, and without the names of the
+        server's files."""
+        if self._caller.operator:
+            return value
+        if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+            kept = [self.result(one) for one in value if self._reached(one)]
+            return type(value)(kept)
+        if isinstance(value, Document):
+            return replace(value, source="")
+        if isinstance(getattr(value, "document", None), Document):
+            return replace(value, document=self.result(value.document))
+        return value if self._reached(value) else None
+
+    def _argument(self, name: str, value: Any) -> Any:
+        if name == "tenant":
+            return tenant_of(self._caller, value)
+        if name == "admin" and value:
+            self._needs_admin("This")
+        if value is None and Principal in get_args(self._operation.types[name]):
+            return None if self._caller.may("admin") else self._caller.principal
+        return self._field(name, value)
+
+    def _field(self, name: str, value: Any) -> Any:
+        """The value of an argument, or of a field inside one."""
+        if name == "tenant":
+            return self._caller.principal.tenant
+        if name == "user":
+            return self._caller.principal.user
+        if name == "collection" and not self._caller.reaches(value):
+            raise UnknownCollection(value)
+        return self._own(value)
+
+    def _own(self, value: Any) -> Any:
+        if isinstance(value, Principal):
+            return self._caller.principal
+        if isinstance(value, list | tuple):
+            return type(value)(self._own(one) for one in value)
+        if not is_dataclass(value) or isinstance(value, type):
+            return value
+        own = {one.name: self._field(one.name, getattr(value, one.name)) for one in fields(value)}
+        if isinstance(value, Ask):
+            # Answers are kept by their id, which a caller could take from another's.
+            own |= {"id": f"api-{uuid.uuid4().hex}", "once": False}
+        if isinstance(value, IngestRequest):
+            if value.paths or value.prune:
+                raise Forbidden(
+                    "Only the operator may name files of the server. Send them to /local/upload."
+                )
+            own["by"] = self._caller.principal
+        if isinstance(value, Handed):
+            file = self._uploads.file(self._caller, value.file)
+            place = "/" + (value.path.strip("/") or file.rpartition("/")[2])
+            own |= {"file": file, "path": place, "source": f"upload:{place}"}
+        return replace(value, **own)
+
+    def _reached(self, value: Any) -> bool:
+        """Whether what a result says is about a collection that the credential reaches."""
+        about = getattr(value, "collection", None) or getattr(value, "notes", None)
+        while about is not None and not isinstance(about, str):
+            about = getattr(about, "name", None) or getattr(about, "collection", None)
+        return not about or self._caller.reaches(about)
+
+    async def _reach_job(self, service: Service, own: Mapping[str, Any]) -> None:
+        """Raise UnknownJob for a job about a collection out of reach."""
+        if self._caller.collections is None or self._operation.name == "jobs.get":
+            return
+        view: JobView | None = await service.jobs.get(
+            own["principal"], own["id"], admin=own["admin"]
+        )
+        if view is None or not self._reached(view):
+            raise UnknownJob(own["id"])
+
+    def _needs_admin(self, what: str) -> None:
+        if not self._caller.may("admin"):
+            raise Forbidden(
+                f"{what} needs the role admin; your credential has {self._caller.role}."
+            )

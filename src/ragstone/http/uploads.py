@@ -1,0 +1,52 @@
+"""Files that wait to be ingested by who sent them, and by nobody else."""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from fastapi import UploadFile
+
+from ragstone.access.uploads import check_type
+from ragstone.core.caller import Caller
+from ragstone.core.errors import InputError, WrongType
+from ragstone.ingest.formats.types import SUPPORTED
+from ragstone.ingest.handed import Spool, plain_name
+
+
+class Uploads:
+    """The spool below `data`, by handles that nobody can guess and only their owner can use.
+    `types` are the endings that may be uploaded, all that can be read if there are none."""
+
+    def __init__(self, data: Path, types: Sequence[str] = ()) -> None:
+        self._spool = Spool(data)
+        self._types = types
+
+    async def add(self, caller: Caller, file: UploadFile) -> str:
+        """Keep a file; its handle. Raises WrongType, StorageFull."""
+        name = plain_name(file.filename or "")
+        check_type(name, self._types)
+        if not name.lower().endswith(SUPPORTED):
+            raise WrongType(
+                f"{name or 'A file without a name'} is of a type that cannot be read. "
+                f"Use one of {', '.join(SUPPORTED)}."
+            )
+        kept = await asyncio.to_thread(self._spool.add, file.file, name, _owner(caller))
+        return Path(kept).parent.name.partition("-")[0]
+
+    def file(self, caller: Caller, handle: str) -> str:
+        """Where the caller's file is; raises InputError."""
+        found = self._spool.of(handle, _owner(caller))
+        if found is None:
+            raise InputError(
+                f"There is no upload {handle[:100]!r} of yours, or no longer. "
+                "Send the file to /local/upload first."
+            )
+        return found
+
+
+def _owner(caller: Caller) -> str:
+    """A name for folders of whoever uses this credential."""
+    whose = [caller.key, caller.principal.tenant, caller.principal.user]
+    return hashlib.sha256(json.dumps(whose).encode()).hexdigest()[:32]

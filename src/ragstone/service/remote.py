@@ -1,0 +1,210 @@
+"""A Ragstone in another process: the same service through the server that holds the data.
+
+Every operation of the contract goes to `CALLS` as its arguments by name, and comes back as its
+result or, if it streams, as server-sent events: its items, then one named `end`, or one named
+`error`.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, BinaryIO, cast
+
+import httpx2
+
+from ragstone import __version__
+from ragstone.core.errors import (
+    DataDirectoryInUse,
+    RagstoneError,
+    Unavailable,
+    VersionMismatch,
+)
+from ragstone.service import Overview, Service, wire
+from ragstone.service.contract import Operation, operations
+from ragstone.service.server_file import find_server
+from ragstone.service.wire import OPERATION_HEADER, VERSION_HEADER
+from ragstone.settings import Settings
+
+CALLS, UPLOADS = "/local/call", "/local/upload"
+CONNECT_SECONDS = 10.0
+START_SECONDS, START_CHECKS = 3.0, 15
+"""How long a server may take to start, and how often it is looked for."""
+
+
+@asynccontextmanager
+async def connect(settings: Settings) -> AsyncIterator[Service]:
+    """The service on the data directory: through its server, or else in this process.
+
+    Raises DataDirectoryInUse when another process has it that is no server, after giving it the
+    time that a server takes to start.
+    """
+    data = settings.ragstone_data.expanduser().absolute()
+    async with AsyncExitStack() as stack:
+        server = find_server(data)
+        if server is None:
+            from ragstone import build
+
+            try:
+                service: Service = await stack.enter_async_context(build.open(settings))
+            except DataDirectoryInUse:
+                server = await _starting(data)
+                if server is None:
+                    raise
+        if server is not None:
+            service = service_at(*server)
+            stack.push_async_callback(service.aclose)
+        yield service
+
+
+async def _starting(data: Path) -> tuple[str, str] | None:
+    """The server that is just starting, if there is one."""
+    for _ in range(START_CHECKS):
+        await asyncio.sleep(START_SECONDS / START_CHECKS)
+        server = find_server(data)
+        if server:
+            return server
+    return None
+
+
+def service_at(url: str, credential: str) -> Service:
+    """The service of a server; raises the errors that the server's own raises, Unavailable where
+    none answers, and VersionMismatch."""
+    return cast(Service, Remote(url, credential))
+
+
+class Remote:
+    """Has every operation of `Service`, made from the contract."""
+
+    def __init__(self, url: str, credential: str) -> None:
+        self._connection = _Connection(url, credential)
+        for operation in operations().values():
+            part, _, name = operation.name.rpartition(".")
+            place = self.__dict__.setdefault(part, SimpleNamespace()) if part else self
+            setattr(place, name, self._connection.method(operation))
+
+    async def upload(self, content: BinaryIO, name: str) -> str:
+        """Send a file; the name by which `Handed.file` calls it in an ingest of this credential.
+        The ending of its `name` says what it is."""
+        return await self._connection.upload(content, name)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._connection.aclose()
+
+
+class _Connection:
+    def __init__(self, url: str, credential: str) -> None:
+        self._url = url
+        self._http = httpx2.AsyncClient(
+            base_url=url,
+            headers={"authorization": f"Bearer {credential}", VERSION_HEADER: __version__},
+            # An answer or an ingest may be silent for long; only connecting may not.
+            timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),
+            # A proxy for the internet has no business on this machine.
+            trust_env=False,
+        )
+
+    async def aclose(self) -> None:
+        await self._http.aclose()
+
+    def method(self, operation: Operation) -> Callable[..., Any]:
+        """What does this operation over the connection."""
+
+        async def answered(*args: Any, **given: Any) -> Any:
+            return await self._answered(operation, args, given)
+
+        async def streamed(*args: Any, **given: Any) -> AsyncGenerator[Any, None]:
+            async with aclosing(self._items(operation, args, given)) as items:
+                async for item in items:
+                    yield item
+
+        method: Any = streamed if operation.streams else answered
+        method.__name__, method.__doc__ = operation.name.rpartition(".")[2], operation.doc
+        method.__signature__ = operation.signature
+        return cast(Callable[..., Any], method)
+
+    async def upload(self, content: BinaryIO, name: str) -> str:
+        try:
+            response = await self._http.post(UPLOADS, files={"file": (name, content)})
+        except httpx2.TransportError as error:
+            raise self._broken() from error
+        await self._check(response)
+        return str(response.json()["file"])
+
+    async def _answered(self, operation: Operation, args: Any, given: Any) -> Any:
+        path, content = f"{CALLS}/{operation.name}", _content(operation, args, given)
+        try:
+            response = await self._http.post(path, **content)
+        except httpx2.TransportError as error:
+            raise self._broken() from error
+        await self._check(response)
+        result = wire.load(operation.result, response.json())
+        # Only who asks knows by which address the server is reached.
+        return replace(result, server=self._url) if isinstance(result, Overview) else result
+
+    async def _items(
+        self, operation: Operation, args: Any, given: Any
+    ) -> AsyncGenerator[Any, None]:
+        path, content = f"{CALLS}/{operation.name}", _content(operation, args, given)
+        try:
+            async with self._http.sse(
+                path, method="POST", **content, max_event_size=None
+            ) as stream:
+                if stream.response.status_code != 200:
+                    await stream.response.aread()
+                await self._check(stream.response)
+                async for event in stream:
+                    if event.event == "end":
+                        return
+                    if event.event == "error":
+                        raise wire.load_error(event.json())
+                    yield wire.load(operation.result, event.json())
+        except httpx2.TransportError as error:
+            raise self._broken() from error
+        raise self._broken()
+
+    async def _check(self, response: httpx2.Response) -> None:
+        """Raise what the server refused the call with."""
+        theirs = response.headers.get(VERSION_HEADER)
+        if theirs is None and response.status_code in (200, 404, 405):
+            raise VersionMismatch(
+                f"The server at {self._url} is {await self._older()}, which does not understand "
+                f"calls of Ragstone {__version__}. Stop it and start it again with this version."
+            )
+        if response.status_code == 200:
+            return
+        try:
+            error = wire.load_error(response.json().get("error"))
+        except (ValueError, AttributeError):
+            error = RagstoneError(f"The server answered with status {response.status_code}.")
+        raise error
+
+    async def _older(self) -> str:
+        """What a server is that knows nothing of versions."""
+        try:
+            found = (await self._http.get("/local/overview")).json()
+            return f"Ragstone {found['version']} in an earlier build"
+        except (httpx2.HTTPError, ValueError, KeyError, TypeError):
+            return "no Ragstone, or an early one"
+
+    def _broken(self) -> Unavailable:
+        return Unavailable(
+            f"The server at {self._url} stopped answering. "
+            "Try again, or look at the output of 'ragstone serve'."
+        )
+
+
+def _content(operation: Operation, args: Any, given: Any) -> dict[str, Any]:
+    """The body in pure ASCII: file names may hold half characters that UTF-8 cannot spell."""
+    arguments = operation.signature.bind(*args, **given).arguments
+    return {
+        "content": json.dumps(operation.dump(arguments)).encode(),
+        "headers": {
+            "content-type": "application/json",
+            OPERATION_HEADER: operation.fingerprint,
+        },
+    }
