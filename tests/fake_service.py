@@ -157,8 +157,8 @@ class FakeReading:
 class FakeConversations:
     """Counts the letters of a room's name as tokens."""
 
-    async def tokens(self, place: ConversationKey, search_type: SearchType) -> int:
-        return len(place.room)
+    async def tokens(self, conversation: ConversationKey, search_type: SearchType) -> int:
+        return len(conversation.room)
 
 
 BREAKS: dict[str, RagstoneError] = {

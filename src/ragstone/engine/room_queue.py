@@ -63,9 +63,9 @@ class RoomQueue:
         return len(self._lines)
 
     @asynccontextmanager
-    async def turn(self, place: ConversationKey) -> AsyncIterator[None]:
+    async def turn(self, conversation: ConversationKey) -> AsyncIterator[None]:
         """Hold the room; raises Busy."""
-        line = self._lines.setdefault(place, _Line())
+        line = self._lines.setdefault(conversation, _Line())
         if line.inside > self._most:
             raise self._busy("too many questions of this conversation wait already")
         ends = time.monotonic() + self._wait
@@ -73,14 +73,14 @@ class RoomQueue:
         try:
             await self._enter(line)
             try:
-                async with self._leased(place, ends):
+                async with self._leased(conversation, ends):
                     yield
             finally:
                 line.lock.release()
         finally:
             line.inside -= 1
             if not line.inside:
-                del self._lines[place]
+                del self._lines[conversation]
 
     async def _enter(self, line: _Line) -> None:
         try:
@@ -90,7 +90,7 @@ class RoomQueue:
             raise self._busy("another question of this conversation is still answered") from error
 
     @asynccontextmanager
-    async def _leased(self, place: ConversationKey, ends: float) -> AsyncIterator[None]:
+    async def _leased(self, conversation: ConversationKey, ends: float) -> AsyncIterator[None]:
         """Hold the room against other processes."""
         conversations = self._conversations
         if conversations is None or not conversations.shared:
@@ -99,8 +99,8 @@ class RoomQueue:
         holder = uuid.uuid4().hex
         beating: asyncio.Task[None] | None = None
         try:
-            if await self._took(conversations, place, holder, ends):
-                beating = asyncio.create_task(self._beating(conversations, place, holder))
+            if await self._took(conversations, conversation, holder, ends):
+                beating = asyncio.create_task(self._beating(conversations, conversation, holder))
             yield
         finally:
             if beating is not None:
@@ -108,17 +108,17 @@ class RoomQueue:
             # Also where taking it was cut off: the store may have given it all the same.
             with suppress(RagstoneError, TimeoutError):
                 async with asyncio.timeout(RELEASE_SECONDS):
-                    await conversations.release(place, holder)
+                    await conversations.release(conversation, holder)
 
     async def _took(
-        self, conversations: Conversations, place: ConversationKey, holder: str, ends: float
+        self, conversations: Conversations, conversation: ConversationKey, holder: str, ends: float
     ) -> bool:
         """Wait for the lease; False if the store does not answer. Raises Busy."""
         seen, since, pause = Lease("", -1), time.monotonic(), LOOK[0]
         over: Lease | None = None
         while True:
             try:
-                found = await conversations.take(place, holder, over)
+                found = await conversations.take(conversation, holder, over)
             except RagstoneError as error:
                 log.warning("A room is not held against other processes: %s", error)
                 return False
@@ -134,12 +134,12 @@ class RoomQueue:
             pause = min(2 * pause, LOOK[1])
 
     async def _beating(
-        self, conversations: Conversations, place: ConversationKey, holder: str
+        self, conversations: Conversations, conversation: ConversationKey, holder: str
     ) -> None:
         while True:
             await asyncio.sleep(self._beat_seconds)
             try:
-                await conversations.beat(place, holder)
+                await conversations.beat(conversation, holder)
             except RagstoneError as error:
                 log.warning("The lease of a room could not be renewed: %s", error)
 

@@ -106,7 +106,7 @@ class Permitted:
         own = {one.name: self._field(one.name, getattr(value, one.name)) for one in fields(value)}
         if isinstance(value, Ask):
             # Answers are kept by their id, which a caller could take from another's.
-            own |= {"id": f"api-{uuid.uuid4().hex}", "once": False}
+            own |= {"id": f"api-{uuid.uuid4().hex}", "idempotent": False}
         if isinstance(value, IngestRequest):
             if value.paths or value.prune:
                 raise Forbidden(

@@ -27,14 +27,14 @@ class Conversations(Protocol):
         """Whether other processes write to the same rooms."""
         ...
 
-    async def append(self, place: ConversationKey, entry: StoredTurn) -> None:
+    async def append(self, conversation: ConversationKey, entry: StoredTurn) -> None:
         """Keep a turn. What is kept of an unfinished turn with the same chat id is replaced; once
         a turn is over, calls of tools and what they said are removed from the whole room."""
         ...
 
     async def history(
         self,
-        place: ConversationKey,
+        conversation: ConversationKey,
         search_type: SearchType,
         classes: Sequence[str],
         most: int,
@@ -45,12 +45,12 @@ class Conversations(Protocol):
         ...
 
     async def entries(
-        self, place: ConversationKey, limit: int, offset: int = 0
+        self, conversation: ConversationKey, limit: int, offset: int = 0
     ) -> list[StoredTurn]:
         """Turns, the newest first; raises InvalidBlock for one that cannot be read."""
         ...
 
-    async def room(self, place: ConversationKey) -> Room | None: ...
+    async def room(self, conversation: ConversationKey) -> Room | None: ...
 
     async def rooms(
         self, principal: Principal, user_id: str | None, limit: int, offset: int = 0
@@ -58,11 +58,11 @@ class Conversations(Protocol):
         """Rooms of the principal, of all or one of its client's accounts, the newest first."""
         ...
 
-    async def rename(self, place: ConversationKey, name: str) -> bool:
+    async def rename(self, conversation: ConversationKey, name: str) -> bool:
         """Whether there is such a room."""
         ...
 
-    async def delete(self, place: ConversationKey) -> bool:
+    async def delete(self, conversation: ConversationKey) -> bool:
         """Delete a room with its turns; whether there was one."""
         ...
 
@@ -70,19 +70,19 @@ class Conversations(Protocol):
         """Delete all rooms of the principal, or of one account; how many rooms and turns went."""
         ...
 
-    async def tokens(self, place: ConversationKey, search_type: SearchType) -> int:
+    async def tokens(self, conversation: ConversationKey, search_type: SearchType) -> int:
         """Tokens that the room's turns of this search type took together."""
         ...
 
-    async def take(self, place: ConversationKey, holder: str, over: Lease | None) -> Lease:
+    async def take(self, conversation: ConversationKey, holder: str, over: Lease | None) -> Lease:
         """Take the room's lease if it is free or still `over`; whose it is now."""
         ...
 
-    async def beat(self, place: ConversationKey, holder: str) -> None:
+    async def beat(self, conversation: ConversationKey, holder: str) -> None:
         """Show that the holder lives; nothing if it holds the room no more."""
         ...
 
-    async def release(self, place: ConversationKey, holder: str) -> None:
+    async def release(self, conversation: ConversationKey, holder: str) -> None:
         """Give the room back; nothing if another one holds it."""
         ...
 

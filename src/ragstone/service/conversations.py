@@ -27,18 +27,18 @@ class ConversationService(Protocol):
 
     @allowed("reader")
     async def entries(
-        self, place: ConversationKey, limit: Count = 50, offset: Offset = 0
+        self, conversation: ConversationKey, limit: Count = 50, offset: Offset = 0
     ) -> list[StoredTurn]:
         """Turns, the newest first; raises InvalidBlock for one that is damaged."""
         ...
 
     @allowed("reader")
-    async def rename(self, place: ConversationKey, name: str) -> str:
+    async def rename(self, conversation: ConversationKey, name: str) -> str:
         """Give the room a title; it, as it is kept."""
         ...
 
     @allowed("reader", everywhere=True)
-    async def export(self, place: ConversationKey, form: Format) -> str:
+    async def export(self, conversation: ConversationKey, form: Format) -> str:
         """The whole conversation as text."""
         ...
 
@@ -49,7 +49,7 @@ class ConversationService(Protocol):
         ...
 
     @allowed("reader")
-    async def delete(self, place: ConversationKey) -> None:
+    async def delete(self, conversation: ConversationKey) -> None:
         """Delete the room with all its turns."""
         ...
 
@@ -60,6 +60,6 @@ class ConversationService(Protocol):
         ...
 
     @allowed("reader")
-    async def tokens(self, place: ConversationKey, search_type: SearchType) -> int:
+    async def tokens(self, conversation: ConversationKey, search_type: SearchType) -> int:
         """Tokens that the room's turns of this search type took; 0 for an unknown room."""
         ...

@@ -34,23 +34,23 @@ class LocalConversations:
         return await self._kept.rooms(principal, account, limit, offset)
 
     async def entries(
-        self, conversation_key: ConversationKey, limit: int = 50, offset: int = 0
+        self, conversation: ConversationKey, limit: int = 50, offset: int = 0
     ) -> list[StoredTurn]:
-        await self._known(conversation_key)
-        return await self._kept.entries(conversation_key, limit, offset)
+        await self._known(conversation)
+        return await self._kept.entries(conversation, limit, offset)
 
-    async def rename(self, conversation_key: ConversationKey, name: str) -> str:
+    async def rename(self, conversation: ConversationKey, name: str) -> str:
         given = title(name)
         if not given:
             raise InvalidRoom("The title is empty. Write at least one character.")
-        if not await self._kept.rename(_checked(conversation_key), given):
-            raise UnknownRoom(conversation_key.room)
+        if not await self._kept.rename(_checked(conversation), given):
+            raise UnknownRoom(conversation.room)
         return given
 
-    async def export(self, conversation_key: ConversationKey, form: Format) -> str:
-        room = await self._known(conversation_key)
+    async def export(self, conversation: ConversationKey, form: Format) -> str:
+        room = await self._known(conversation)
         entries: list[StoredTurn] = []
-        while page := await self._kept.entries(conversation_key, IN_ONE_READ, len(entries)):
+        while page := await self._kept.entries(conversation, IN_ONE_READ, len(entries)):
             entries += page
         write = as_json if form == "json" else as_markdown
         return write(room, entries[::-1])
@@ -64,9 +64,9 @@ class LocalConversations:
             )
         return len(entries)
 
-    async def delete(self, conversation_key: ConversationKey) -> None:
-        if not await self._kept.delete(_checked(conversation_key)):
-            raise UnknownRoom(conversation_key.room)
+    async def delete(self, conversation: ConversationKey) -> None:
+        if not await self._kept.delete(_checked(conversation)):
+            raise UnknownRoom(conversation.room)
 
     async def forget(self, principal: Principal, user_id: str | None = None) -> Forgotten:
         account = None if user_id is None else user_name(user_id)
@@ -78,13 +78,13 @@ class LocalConversations:
         blocked = await topics.forget(principal, account) if topics else 0
         return Forgotten(rooms, turns, days, blocked, await cache.clear() if cache else 0)
 
-    async def tokens(self, conversation_key: ConversationKey, search_type: SearchType) -> int:
-        return await self._kept.tokens(_checked(conversation_key), search_type)
+    async def tokens(self, conversation: ConversationKey, search_type: SearchType) -> int:
+        return await self._kept.tokens(_checked(conversation), search_type)
 
-    async def _known(self, conversation_key: ConversationKey) -> Room:
-        room = await self._kept.room(_checked(conversation_key))
+    async def _known(self, conversation: ConversationKey) -> Room:
+        room = await self._kept.room(_checked(conversation))
         if room is None:
-            raise UnknownRoom(conversation_key.room)
+            raise UnknownRoom(conversation.room)
         return room
 
     @property
@@ -93,7 +93,7 @@ class LocalConversations:
         return self._adapters.conversations
 
 
-def _checked(conversation_key: ConversationKey) -> ConversationKey:
-    room_name(conversation_key.room)
-    user_name(conversation_key.user_id)
-    return conversation_key
+def _checked(conversation: ConversationKey) -> ConversationKey:
+    room_name(conversation.room)
+    user_name(conversation.user_id)
+    return conversation

@@ -38,12 +38,12 @@ class MongoConversations:
         self._leases = database["leases"]
         self._indexed = False
 
-    async def append(self, place: ConversationKey, entry: StoredTurn) -> None:
+    async def append(self, conversation: ConversationKey, entry: StoredTurn) -> None:
         block = entry.block
-        here = _place(place)
+        here = _place(conversation)
         with self._mongo.asked():
             await self._index()
-            number = await self._counted(place, entry)
+            number = await self._counted(conversation, entry)
             if not block.working:
                 unfinished = {**here, "is_tool_block": True, "status": "idle"}
                 for wanted in (_TOOLS, _CALLS):
@@ -63,13 +63,13 @@ class MongoConversations:
 
     async def history(
         self,
-        place: ConversationKey,
+        conversation: ConversationKey,
         search_type: SearchType,
         classes: Sequence[str],
         most: int,
         since: float = 0.0,
     ) -> list[Message]:
-        wanted: Document = {**_place(place), "is_error": False, "search_type": search_type}
+        wanted: Document = {**_place(conversation), "is_error": False, "search_type": search_type}
         if since:
             wanted["at"] = {"$gt": since}
         if classes:
@@ -81,16 +81,18 @@ class MongoConversations:
         return messages([(one.get("number"), one.get("conversations")) for one in reversed(found)])
 
     async def entries(
-        self, place: ConversationKey, limit: int, offset: int = 0
+        self, conversation: ConversationKey, limit: int, offset: int = 0
     ) -> list[StoredTurn]:
         with self._mongo.asked():
-            newest = self._blocks.find(_place(place)).sort("number", -1).skip(offset).limit(limit)
+            newest = (
+                self._blocks.find(_place(conversation)).sort("number", -1).skip(offset).limit(limit)
+            )
             found = await newest.to_list() if limit else []
         return [_entry(document) for document in found]
 
-    async def room(self, place: ConversationKey) -> Room | None:
+    async def room(self, conversation: ConversationKey) -> Room | None:
         with self._mongo.asked():
-            found = await self._rooms.find_one({"_id": _key(place)})
+            found = await self._rooms.find_one({"_id": _key(conversation)})
         return _room(found) if found else None
 
     async def rooms(
@@ -103,15 +105,17 @@ class MongoConversations:
             total = await self._rooms.count_documents(whose)
         return Rooms(tuple(_room(one) for one in found), total)
 
-    async def rename(self, place: ConversationKey, name: str) -> bool:
+    async def rename(self, conversation: ConversationKey, name: str) -> bool:
         with self._mongo.asked():
             changed = {"$set": {"title": kept(name)}}
-            return bool((await self._rooms.update_one({"_id": _key(place)}, changed)).matched_count)
+            return bool(
+                (await self._rooms.update_one({"_id": _key(conversation)}, changed)).matched_count
+            )
 
-    async def delete(self, place: ConversationKey) -> bool:
+    async def delete(self, conversation: ConversationKey) -> bool:
         with self._mongo.asked():
-            gone = await self._rooms.delete_one({"_id": _key(place)})
-            await self._blocks.delete_many(_place(place))
+            gone = await self._rooms.delete_one({"_id": _key(conversation)})
+            await self._blocks.delete_many(_place(conversation))
         return bool(gone.deleted_count)
 
     async def forget(self, principal: Principal, user_id: str | None) -> tuple[int, int]:
@@ -122,42 +126,44 @@ class MongoConversations:
             await self._leases.delete_many(whose)
         return rooms.deleted_count, turns.deleted_count
 
-    async def tokens(self, place: ConversationKey, search_type: SearchType) -> int:
-        here = {"$match": {**_place(place), "search_type": search_type}}
+    async def tokens(self, conversation: ConversationKey, search_type: SearchType) -> int:
+        here = {"$match": {**_place(conversation), "search_type": search_type}}
         total = {"$group": {"_id": None, "tokens": {"$sum": "$result.usage.total_tokens"}}}
         with self._mongo.asked():
             found = await (await self._blocks.aggregate([here, total])).to_list()
         return int(found[0]["tokens"]) if found else 0
 
-    async def take(self, place: ConversationKey, holder: str, over: Lease | None) -> Lease:
-        key = {"_id": _key(place)}
+    async def take(self, conversation: ConversationKey, holder: str, over: Lease | None) -> Lease:
+        key = {"_id": _key(conversation)}
         with self._mongo.asked():
             if over is not None:
                 old = {**key, "holder": over.holder, "beat": over.beat}
                 changed = {"$set": {"holder": holder, "beat": over.beat + 1}}
                 await self._leases.update_one(old, changed)
             try:
-                await self._leases.insert_one({**key, **_place(place), "holder": holder, "beat": 0})
+                await self._leases.insert_one(
+                    {**key, **_place(conversation), "holder": holder, "beat": 0}
+                )
             except DuplicateKeyError:
                 found = await self._leases.find_one(key)
                 return Lease(found["holder"], found["beat"]) if found else Lease("", 0)
         return Lease(holder, 0)
 
-    async def beat(self, place: ConversationKey, holder: str) -> None:
-        mine = {"_id": _key(place), "holder": holder}
+    async def beat(self, conversation: ConversationKey, holder: str) -> None:
+        mine = {"_id": _key(conversation), "holder": holder}
         with self._mongo.asked():
             await self._leases.update_one(mine, {"$inc": {"beat": 1}})
 
-    async def release(self, place: ConversationKey, holder: str) -> None:
+    async def release(self, conversation: ConversationKey, holder: str) -> None:
         with self._mongo.asked():
-            await self._leases.delete_one({"_id": _key(place), "holder": holder})
+            await self._leases.delete_one({"_id": _key(conversation), "holder": holder})
 
     async def ready(self) -> None:
         await self._mongo.ready()
 
-    async def _counted(self, place: ConversationKey, entry: StoredTurn) -> int:
+    async def _counted(self, conversation: ConversationKey, entry: StoredTurn) -> int:
         """Note the turn in its room, which begins with its first turn; the turn's number."""
-        key, block = {"_id": _key(place)}, entry.block
+        key, block = {"_id": _key(conversation)}, entry.block
         new: Document = {"turns": 0, "errors": 0, "numbers": 0, "created_at": entry.at}
         new["updated_at"] = entry.at
         counted = {"numbers": 1, "turns": int(not block.working), "errors": int(block.is_error)}
@@ -168,7 +174,7 @@ class MongoConversations:
             )
             if room is not None:
                 return int(room["numbers"])
-            begun = {**key, **_place(place), **new, "title": title(entry.question)}
+            begun = {**key, **_place(conversation), **new, "title": title(entry.question)}
             try:
                 await self._rooms.insert_one(begun)
             except DuplicateKeyError:
@@ -190,14 +196,19 @@ class MongoConversations:
         self._indexed = True
 
 
-def _key(place: ConversationKey) -> str:
+def _key(conversation: ConversationKey) -> str:
     """The id of a room: names may hold any character, so they are not joined."""
-    names = json.dumps([place.tenant, place.user, place.user_id, place.room])
+    names = json.dumps(
+        [conversation.tenant, conversation.user, conversation.user_id, conversation.room]
+    )
     return hashlib.blake2b(names.encode(), digest_size=16).hexdigest()
 
 
-def _place(place: ConversationKey) -> Document:
-    return {**_of(Principal(place.tenant, place.user), place.user_id), "room_id": place.room}
+def _place(conversation: ConversationKey) -> Document:
+    return {
+        **_of(Principal(conversation.tenant, conversation.user), conversation.user_id),
+        "room_id": conversation.room,
+    }
 
 
 def _of(principal: Principal, user_id: str | None) -> Document:

@@ -38,19 +38,19 @@ class SqlConversations:
     def shared(self) -> bool:
         return self._database.engine.dialect.name != "sqlite"
 
-    async def append(self, place: ConversationKey, entry: StoredTurn) -> None:
-        await self._database.keep(lambda connection: _append(connection, place, entry))
+    async def append(self, conversation: ConversationKey, entry: StoredTurn) -> None:
+        await self._database.keep(lambda connection: _append(connection, conversation, entry))
 
     async def history(
         self,
-        place: ConversationKey,
+        conversation: ConversationKey,
         search_type: SearchType,
         classes: Sequence[str],
         most: int,
         since: float = 0.0,
     ) -> list[Message]:
         asked = {
-            **_place(place),
+            **_place(conversation),
             "search_type": search_type,
             "most": most,
             "since": since,
@@ -63,11 +63,11 @@ class SqlConversations:
         return messages([(turn, said) for turn, said in reversed(found)])
 
     async def entries(
-        self, place: ConversationKey, limit: int, offset: int = 0
+        self, conversation: ConversationKey, limit: int, offset: int = 0
     ) -> list[StoredTurn]:
         newest = (
             select(turns)
-            .where(*_in(turns, place))
+            .where(*_in(turns, conversation))
             .order_by(turns.c.id.desc())
             .limit(limit)
             .offset(offset)
@@ -75,9 +75,9 @@ class SqlConversations:
         async with self._database.reading() as connection:
             return [to_entry(dict(row)) for row in (await connection.execute(newest)).mappings()]
 
-    async def room(self, place: ConversationKey) -> Room | None:
+    async def room(self, conversation: ConversationKey) -> Room | None:
         async with self._database.reading() as connection:
-            rows = await connection.execute(select(*_ROOM).where(*_in(rooms, place)))
+            rows = await connection.execute(select(*_ROOM).where(*_in(rooms, conversation)))
             return next((Room(**row) for row in rows.mappings()), None)
 
     async def rooms(
@@ -96,12 +96,12 @@ class SqlConversations:
             total = await connection.execute(select(func.count()).where(*theirs))
             return Rooms(tuple(Room(**row) for row in found), total.scalar_one())
 
-    async def rename(self, place: ConversationKey, name: str) -> bool:
-        renamed = update(rooms).where(*_in(rooms, place)).values(title=name)
+    async def rename(self, conversation: ConversationKey, name: str) -> bool:
+        renamed = update(rooms).where(*_in(rooms, conversation)).values(title=name)
         return bool(await self._changed(renamed))
 
-    async def delete(self, place: ConversationKey) -> bool:
-        return bool(await self._changed(delete(rooms).where(*_in(rooms, place))))
+    async def delete(self, conversation: ConversationKey) -> bool:
+        return bool(await self._changed(delete(rooms).where(*_in(rooms, conversation))))
 
     async def forget(self, principal: Principal, user_id: str | None) -> tuple[int, int]:
         async def work(connection: AsyncConnection) -> tuple[int, int]:
@@ -116,18 +116,20 @@ class SqlConversations:
 
         return await self._database.write(work)
 
-    async def tokens(self, place: ConversationKey, search_type: SearchType) -> int:
+    async def tokens(self, conversation: ConversationKey, search_type: SearchType) -> int:
         spent = select(func.coalesce(func.sum(turns.c.tokens), 0)).where(
-            *_in(turns, place), turns.c.search_type == search_type
+            *_in(turns, conversation), turns.c.search_type == search_type
         )
         async with self._database.reading() as connection:
             return int((await connection.execute(spent)).scalar_one())
 
-    async def take(self, place: ConversationKey, holder: str, over: Lease | None) -> Lease:
-        here = _in(room_leases, place)
+    async def take(self, conversation: ConversationKey, holder: str, over: Lease | None) -> Lease:
+        here = _in(room_leases, conversation)
 
         async def work(connection: AsyncConnection) -> Lease:
-            fresh = insert(connection, room_leases).values(**_place(place), holder=holder, beat=0)
+            fresh = insert(connection, room_leases).values(
+                **_place(conversation), holder=holder, beat=0
+            )
             await connection.execute(fresh.on_conflict_do_nothing())
             if over is not None:
                 old = (room_leases.c.holder == over.holder, room_leases.c.beat == over.beat)
@@ -139,12 +141,12 @@ class SqlConversations:
 
         return await self._database.write(work)
 
-    async def beat(self, place: ConversationKey, holder: str) -> None:
-        mine = (*_in(room_leases, place), room_leases.c.holder == holder)
+    async def beat(self, conversation: ConversationKey, holder: str) -> None:
+        mine = (*_in(room_leases, conversation), room_leases.c.holder == holder)
         await self._changed(update(room_leases).where(*mine).values(beat=room_leases.c.beat + 1))
 
-    async def release(self, place: ConversationKey, holder: str) -> None:
-        mine = (*_in(room_leases, place), room_leases.c.holder == holder)
+    async def release(self, conversation: ConversationKey, holder: str) -> None:
+        mine = (*_in(room_leases, conversation), room_leases.c.holder == holder)
         await self._changed(delete(room_leases).where(*mine))
 
     async def ready(self) -> None:
@@ -165,17 +167,17 @@ _ROOM = tuple(
 )
 
 
-def _place(place: ConversationKey) -> dict[str, str]:
+def _place(conversation: ConversationKey) -> dict[str, str]:
     return {
-        "tenant": place.tenant,
-        "user": place.user,
-        "user_id": place.user_id,
-        "room": place.room,
+        "tenant": conversation.tenant,
+        "user": conversation.user,
+        "user_id": conversation.user_id,
+        "room": conversation.room,
     }
 
 
-def _in(table: Table, place: ConversationKey) -> list[ColumnElement[bool]]:
-    return [table.c[name] == value for name, value in _place(place).items()]
+def _in(table: Table, conversation: ConversationKey) -> list[ColumnElement[bool]]:
+    return [table.c[name] == value for name, value in _place(conversation).items()]
 
 
 def _of(table: Table, principal: Principal, user_id: str | None) -> list[ColumnElement[bool]]:
@@ -215,9 +217,9 @@ _ADDED = turns.insert().returning(turns.c.id)
 _REPLACED = delete(turns).where(*_TOOLS, turns.c.chat_id == bindparam("same"))
 
 
-def _append(connection: Connection, place: ConversationKey, entry: StoredTurn) -> None:
-    block, here = entry.block, _place(place)
-    _count(connection, place, entry)
+def _append(connection: Connection, conversation: ConversationKey, entry: StoredTurn) -> None:
+    block, here = entry.block, _place(conversation)
+    _count(connection, conversation, entry)
     if not block.working:
         _prune(connection, here)
         entry = StoredTurn(block.pruned(), entry.notes, entry.at)
@@ -229,11 +231,11 @@ def _append(connection: Connection, place: ConversationKey, entry: StoredTurn) -
         connection.execute(turn_classes.insert(), values)
 
 
-def _count(connection: Connection, place: ConversationKey, entry: StoredTurn) -> None:
+def _count(connection: Connection, conversation: ConversationKey, entry: StoredTurn) -> None:
     """Note the turn in its room, which begins with its first turn."""
     block = entry.block
     row = {
-        **_place(place),
+        **_place(conversation),
         "title": title(entry.question),
         "turns": int(not block.working),
         "errors": int(block.is_error),
