@@ -339,7 +339,7 @@ async def test_a_key_of_one_collection_learns_nothing_of_another_by_any_operatio
     asks = replace(hidden, room=None)
     by_name: dict[str, Any] = {
         "ask": asks,
-        "place": ConversationKey("acme", "eva", "r1"),
+        "conversation": ConversationKey("acme", "eva", "r1"),
         "id": job.id,
         "path": document.id,
         "paths": [document.id],
