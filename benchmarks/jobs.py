@@ -19,6 +19,7 @@ from ragstone.jobs.runner import Report, Runner
 from ragstone.ports.jobs import Job, NewJob
 from ragstone.service.local.jobs import LocalJobs
 from ragstone.settings import JobSettings
+from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import open_database
 from ragstone.store.sql.jobs import SqlJobs
 from ragstone.store.sql.workers import SqlWorkers
@@ -63,7 +64,7 @@ async def one_process(root: Path) -> tuple[list[float], float]:
         store, settings = SqlJobs(database), JobSettings()
         url = f"sqlite:///{root / 'jobs.sqlite'}"
         runner = Runner(store, SqlWorkers(database), {"ask": work}, settings, url)
-        jobs, who = LocalJobs(store, runner, settings), Principal()
+        jobs, who = LocalJobs(store, await SqlCatalog.open(database), runner, settings), Principal()
         await runner.start()
         waits = []
         for number in range(SINGLE):

@@ -154,7 +154,7 @@ def a_chunk(
         title=f"Document {number // 10}",
         path=f"/folder{number % 100}/d{number // 10}.txt",
         tenant=collection.tenant,
-        collection=collection.name,
+        collection=collection.id,
         start=0,
         end=len(text),
     )

@@ -117,7 +117,7 @@ def a_chunk(random: np.random.Generator, number: int) -> Chunk:
         title=f"Document {number // 100}",
         path=f"/folder{number % 1000}/d{number // 100}.txt",
         tenant=COLLECTION.tenant,
-        collection=COLLECTION.name,
+        collection=COLLECTION.id,
         start=0,
         end=len(text),
     )

@@ -18,6 +18,7 @@ from ragstone.service.local.configured import Configured
 from ragstone.service.local.settings import LocalSettings
 from ragstone.service.local.watching import Watch
 from ragstone.settings import Settings
+from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import open_database
 from ragstone.store.sql.settings import SqlSettings
 from ragstone.understand.contextualize import Contextualize
@@ -89,9 +90,10 @@ async def _seen() -> float:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "state.sqlite"
         async with open_database(path) as here, open_database(path) as there:
-            one = LocalSettings(SqlSettings(here), Configured(Settings()))
+            names = await SqlCatalog.open(here)
+            one = LocalSettings(SqlSettings(here), names, Configured(Settings()))
             other = Configured(Settings())
-            two = LocalSettings(SqlSettings(there), other)
+            two = LocalSettings(SqlSettings(there), names, other)
             watch = Watch(SqlSettings(there), {"settings": two.refresh})
             await watch.start()
             longest = 0.0

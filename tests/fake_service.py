@@ -12,6 +12,7 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.conversation import ConversationKey
 from ragstone.core.errors import (
     Busy,
+    Conflict,
     EmptyQuestion,
     IndexUnavailable,
     ModelUnavailable,
@@ -74,7 +75,7 @@ from ragstone.service.statistics import StatisticsService
 from ragstone.settings import Settings
 from tests.credentials import MemoryKeys
 from tests.fake_jobs import FakeJobs
-from tests.memory_store import MemorySettings, MemoryTemplates
+from tests.memory_store import MemoryNames, MemorySettings, MemoryTemplates
 
 WORDS = ("The ", "answer ", "is ", "42 ", "[1].")
 MODEL = "fake-embedder"
@@ -177,16 +178,19 @@ class FakeService:
     searched: list[Ask] = field(default_factory=list)
     ingested: list[IngestRequest] = field(default_factory=list)
     deleted: list[tuple[str, tuple[str, ...] | None]] = field(default_factory=list)
+    renamed: list[tuple[str, str, str]] = field(default_factory=list)
     jobs: Any = field(default_factory=FakeJobs)
     forbidden: dict[str, Topic] = field(default_factory=dict)
     yielded: int = 0
     conversations: FakeConversations = field(default_factory=FakeConversations)
     reading: FakeReading = field(default_factory=FakeReading)
     settings: LocalSettings = field(
-        default_factory=lambda: LocalSettings(MemorySettings(), Configured(Settings()))
+        default_factory=lambda: LocalSettings(
+            MemorySettings(), MemoryNames(), Configured(Settings())
+        )
     )
     prompts: LocalPrompts = field(default_factory=lambda: LocalPrompts(MemoryTemplates(), {}))
-    keys: LocalKeys = field(default_factory=lambda: LocalKeys(MemoryKeys()))
+    keys: LocalKeys = field(default_factory=lambda: LocalKeys(MemoryKeys(), MemoryNames()))
     has_site: bool = False
     health: dict[str, str] = field(
         default_factory=lambda: {"index": "ok", "state": "ok", "models": "ok"}
@@ -311,6 +315,14 @@ class FakeService:
             for n in (1, 2)
         ]
         return found[offset : offset + limit]
+
+    async def rename_collection(self, principal: Principal, old: str, new: str) -> Collection:
+        if old not in COLLECTIONS:
+            raise UnknownCollection(old)
+        if new in COLLECTIONS:
+            raise Conflict(f"There is a collection named {new!r} already. Choose another name.")
+        self.renamed.append((principal.tenant, old, new))
+        return Collection(principal.tenant, new, MODEL, "f1", 4, "en")
 
     async def delete(
         self, principal: Principal, collection: str, paths: Sequence[str] | None = None

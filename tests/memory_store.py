@@ -1,10 +1,26 @@
-"""The settings' and the prompts' stores in memory, for services without a database."""
+"""The stores of settings, prompts and names in memory, for services without a database."""
 
 import time
+from collections.abc import Collection as Several
 from collections.abc import Mapping, Sequence
 
 from ragstone.core.records import SettingChange, SettingEdit, StoredSetting, TemplateVersion
 from ragstone.language.templates import described
+
+
+class MemoryNames:
+    """`ports.CollectionNames` without a database: every collection is one to come."""
+
+    def __init__(self) -> None:
+        self.ids: dict[tuple[str, str], str] = {}
+
+    async def identity(self, tenant: str, name: str, *, make: bool = True) -> str:
+        if make:
+            self.ids.setdefault((tenant, name), f"c{len(self.ids)}")
+        return self.ids.get((tenant, name), "")
+
+    async def names(self, tenant: str, ids: Several[str]) -> Mapping[str, str]:
+        return {id: name for (of, name), id in self.ids.items() if of == tenant and id in ids}
 
 
 class MemorySettings:

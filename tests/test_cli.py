@@ -259,6 +259,17 @@ def test_delete(service: FakeService) -> None:
     assert "'/nowhere'" in one_line(ragstone("delete", "/nowhere", "--yes"))
 
 
+def test_rename(service: FakeService) -> None:
+    said = ragstone("rename", "default", "hand\x1b[2Jbook")
+    assert said.exit_code == 0
+    assert "\x1b" not in said.stdout
+    assert said.stdout.startswith("The collection default is now hand")
+    assert service.renamed == [("default", "default", "hand\x1b[2Jbook")]
+    assert "no collection named 'nowhere'" in one_line(ragstone("rename", "nowhere", "x"))
+    assert "named 'default' already" in one_line(ragstone("rename", "default", "default"))
+    assert ragstone("rename", "default").exit_code == 2
+
+
 def test_delete_asks(service: FakeService, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("typer.testing._NamedTextIOWrapper.isatty", lambda _: True, raising=False)
     refused = ragstone("delete", "/a", input="n\n")

@@ -213,7 +213,12 @@ async def open(settings: Settings, work: Mapping[str, Work] = {}) -> AsyncIterat
         runner = Runner(
             store,
             SqlWorkers(database),
-            {**works(pipeline, ConfiguredAnswers(answers, configured), removal), **work},
+            {
+                **works(
+                    adapters.catalog, pipeline, ConfiguredAnswers(answers, configured), removal
+                ),
+                **work,
+            },
             settings.jobs,
             queue_url(settings) or f"sqlite:///{data / 'jobs.sqlite'}",
             shared=bool(queue_url(settings)),
@@ -224,7 +229,7 @@ async def open(settings: Settings, work: Mapping[str, Work] = {}) -> AsyncIterat
             Engine(adapters, configured.searching, searching=searching),
             pipeline,
             removal,
-            LocalJobs(store, runner, settings.jobs),
+            LocalJobs(store, adapters.catalog, runner, settings.jobs),
             runner,
             embedders.usable,
             data,
@@ -258,7 +263,7 @@ async def _reader(settings: Settings, adapters: Adapters) -> VocabularyReader | 
 
 async def _warn_if_lost(collection: Collection, catalog: Catalog, index: ChunkIndex) -> None:
     """Say so when an index was exchanged and its chunks stayed behind."""
-    documents = await catalog.documents(collection.tenant, collection.name, limit=10)
+    documents = await catalog.documents(collection.tenant, collection.id, limit=10)
     if any(one.chunks for one in documents) and not await index.count(collection):
         log.warning(
             "The index holds nothing of the documents in collection %r. Move them from where they "

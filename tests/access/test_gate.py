@@ -16,6 +16,7 @@ from ragstone.settings import AuthSettings
 from tests.access.issuer import AUDIENCE, ISSUER, Issuer, issuing, token
 from tests.credentials import MemoryKeys, a_key
 from tests.fake_service import FakeService
+from tests.memory_store import MemoryNames
 
 TOKEN = "the-token"
 
@@ -148,7 +149,7 @@ async def test_given_a_key_made_by_another_server_then_this_one_needs_it_within_
     None
 ):
     store, now = MemoryKeys(), 0.0
-    here, there = (LocalKeys(store, lambda: now) for _ in range(2))
+    here, there = (LocalKeys(store, MemoryNames(), lambda: now) for _ in range(2))
     gate = setup.gate(AuthSettings(), here, TOKEN)
     assert not await gate.required()
     service = FakeService()
@@ -172,10 +173,10 @@ class Away(MemoryKeys):
 async def test_given_the_store_is_away_then_it_is_known_whether_there_were_keys() -> None:
     now = 0.0
     store = Away()
-    keys = LocalKeys(store, clock=lambda: now)
+    keys = LocalKeys(store, MemoryNames(), clock=lambda: now)
     assert not await keys.exist()
     store.here, now = False, 100.0
     assert not await keys.exist()
-    unasked = LocalKeys(store, clock=lambda: now)
+    unasked = LocalKeys(store, MemoryNames(), clock=lambda: now)
     with pytest.raises(StateUnavailable):
         await unasked.exist()

@@ -14,6 +14,7 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
 from ragstone.index.edge.index import EdgeIndex
 from ragstone.ingest.pipeline import Pipeline
+from ragstone.ports import Edition
 from ragstone.service import IngestRequest
 from ragstone.service.maintenance import Upkeep
 from ragstone.settings import IngestSettings
@@ -47,6 +48,9 @@ class House:
         found = await self.catalog.collection("default", name)
         assert found
         return found
+
+    async def edition(self) -> Edition | None:
+        return await self.catalog.edition("default", (await self.collection()).id)
 
     async def chunks(self, name: str = "default") -> dict[str, Chunk]:
         scan = self.index.scan(await self.collection(name))

@@ -61,10 +61,10 @@ async def test_given_a_backup_then_it_can_be_restored_to_either_database(
     async with opened(tmp_path / "other", open_state) as other:
         await other.restore(file)
         assert await other.rows(documents) == await house.rows(documents)
-        before = await other.catalog.edition("default", "default")
+        before = await other.edition()
         other.write("new.txt", "A new exhibition about bridges.")
         await other.ingest()
-        after = await other.catalog.edition("default", "default")
+        after = await other.edition()
         assert before
         assert after
         assert before.stamp != after.stamp

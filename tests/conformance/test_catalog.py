@@ -9,17 +9,18 @@ from typing import Any
 
 import pytest
 
-from ragstone.core.errors import UnknownCollection
-from ragstone.core.records import Collection, Document
+from ragstone.core.errors import Conflict, UnknownCollection
+from ragstone.core.records import Collection, Document, SettingEdit
 from ragstone.ports import Catalog, Edition
 from ragstone.store.sql.catalog import SqlCatalog
+from ragstone.store.sql.settings import SqlSettings
 from tests.databases import DatabaseOpener
 
 Opener = Callable[[Path], AbstractAsyncContextManager[Catalog]]
 
 
-LAW = Collection("acme", "law", "minilm", "f1", 384, "en")
-DOC = Document("d1", "acme", "law", "/a/one.txt", title="One", content_hash="h1")
+LAW = Collection("acme", "law", "minilm", "f1", 384, "en", id="c1")
+DOC = Document("d1", "acme", "c1", "/a/one.txt", title="One", content_hash="h1")
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ async def purge(catalog: Catalog) -> list[str]:
     return names
 
 
-async def test_collections_are_kept_per_tenant_and_replaced_by_name(catalog: Catalog) -> None:
+async def test_collections_are_kept_per_tenant_and_replaced_by_id(catalog: Catalog) -> None:
     other = replace(LAW, tenant="bolt")
     await catalog.put_collection(other)
     assert await catalog.collection("acme", "law") == LAW
@@ -69,6 +70,106 @@ async def test_collections_are_kept_per_tenant_and_replaced_by_name(catalog: Cat
     await catalog.put_collection(rebuilt)
     assert await catalog.collection("acme", "law") == rebuilt
     assert await catalog.document("d1") is not None
+    assert await catalog.identified("acme", "c1") == rebuilt
+    assert await catalog.identified("acme", "law") is None
+
+
+async def test_a_renamed_collection_keeps_all_that_is_its(catalog: Catalog) -> None:
+    version = await publish(catalog, DOC)
+    before = await edition(catalog)
+    renamed = await catalog.rename_collection(LAW, "statutes")
+    assert renamed == replace(LAW, name="statutes")
+    assert await catalog.collection("acme", "law") is None
+    assert await catalog.collection("acme", "statutes") == renamed
+    assert await catalog.collections() == [renamed]
+    assert await catalog.names("acme", ["c1", "c9"]) == {"c1": "statutes"}
+    assert await edition(catalog) == before
+    assert await catalog.document("d1") == replace(DOC, version=version, status="text")
+    # A rebuild that began before the renaming ends after it.
+    rebuilt = replace(LAW, fingerprint="f2", build=2)
+    await catalog.put_collection(rebuilt)
+    assert await catalog.collection("acme", "statutes") == replace(rebuilt, name="statutes")
+    assert await catalog.collection("acme", "law") is None
+
+
+async def test_a_new_collection_of_the_old_name_is_another_one(
+    opener: Opener, tmp_path: Path
+) -> None:
+    async with opener(tmp_path) as catalog:
+        await catalog.put_collection(LAW)
+        await publish(catalog, DOC)
+        await catalog.rename_collection(LAW, "statutes")
+        id = await catalog.identity("acme", "law")
+        assert id not in ("", "c1", "law")
+        new = replace(LAW, id=id)
+        await catalog.put_collection(new)
+        assert await catalog.collection("acme", "law") == new
+        assert await catalog.documents("acme", id) == []
+        first, second = await catalog.edition("acme", id), await edition(catalog)
+        assert first is not None
+        assert first.stamp != second.stamp
+        assert first.readers == frozenset()
+    async with opener(tmp_path) as catalog:
+        names = [one.name for one in await catalog.collections("acme")]
+        assert names == ["law", "statutes"]
+        assert [one.id for one in await catalog.documents("acme", "c1")] == ["d1"]
+
+
+async def test_no_two_collections_have_a_name(catalog: Catalog) -> None:
+    other = replace(LAW, name="tax", id="c2")
+    await catalog.put_collection(other)
+    await catalog.put_collection(replace(LAW, tenant="bolt", name="tort"))
+    with pytest.raises(Conflict, match="a collection named 'tax' already"):
+        await catalog.rename_collection(LAW, "tax")
+    with pytest.raises(Conflict, match="a collection named 'tax' already"):
+        await catalog.put_collection(replace(LAW, name="tax", id="c3"))
+    with pytest.raises(UnknownCollection, match="'gone'"):
+        await catalog.rename_collection(replace(LAW, name="gone", id="c4"), "new")
+    with pytest.raises(UnknownCollection, match="'once'"):
+        await catalog.rename_collection(replace(LAW, name="once"), "new")
+    assert await catalog.collections("acme") == [LAW, other]
+    assert (await catalog.rename_collection(LAW, "tort")).name == "tort"
+    assert (await catalog.rename_collection(other, "law")).id == "c2"
+
+
+async def test_a_collection_to_come_has_its_id_before(opener: Opener, tmp_path: Path) -> None:
+    async with opener(tmp_path) as catalog:
+        assert await catalog.identity("acme", "law", make=False) == ""
+        ids = await asyncio.gather(*(catalog.identity("acme", "law") for _ in range(5)))
+        other = await catalog.identity("bolt", "law")
+        assert len({*ids, other}) == 2
+    async with opener(tmp_path) as catalog:
+        assert await catalog.identity("acme", "law", make=False) == ids[0]
+        assert await catalog.names("acme", ids) == {ids[0]: "law"}
+        assert await catalog.collections() == []
+        await catalog.put_collection(replace(LAW, id=ids[0]))
+        assert await catalog.identity("acme", "law") == ids[0]
+        await catalog.drop_collection("acme", ids[0])
+        assert await catalog.names("acme", ids) == {}
+        again = await catalog.identity("acme", "law")
+        assert again not in ("", ids[0])
+        # Another collection takes the name that this one waits for.
+        await catalog.put_collection(replace(LAW, name="tax"))
+        await catalog.rename_collection(replace(LAW, name="tax"), "law")
+        assert await catalog.identity("acme", "law") == "c1"
+        assert await catalog.names("acme", [again, other]) == {}
+        assert await catalog.names("bolt", [other]) == {other: "law"}
+
+
+async def test_settings_end_with_their_collection(
+    open_state: DatabaseOpener, tmp_path: Path
+) -> None:
+    async with open_state(tmp_path) as database:
+        catalog, settings = await SqlCatalog.open(database), SqlSettings(database)
+        await catalog.put_collection(LAW)
+        await settings.edit([SettingEdit("collection:acme/c1", "rag.top_k", 3)], "eva")
+        await settings.edit([SettingEdit("tenant:acme", "rag.top_k", 4)], "eva")
+        await catalog.rename_collection(LAW, "statutes")
+        assert len(await settings.stored()) == 2
+        await catalog.drop_collection("acme", "c1")
+        assert [one.scope for one in await settings.stored()] == ["tenant:acme"]
+        newest = (await settings.changes(1))[0]
+        assert (newest.scope, newest.action, newest.old) == ("collection:acme/c1", "unset", 3)
 
 
 async def test_a_new_document_is_hidden_until_published(catalog: Catalog) -> None:
@@ -163,7 +264,7 @@ async def test_a_number_is_never_used_twice(catalog: Catalog) -> None:
     await catalog.retire(["d1"])
     await purge(catalog)
     assert await catalog.begin(DOC) == 2
-    await catalog.drop_collection("acme", "law")
+    await catalog.drop_collection("acme", "c1")
     await catalog.put_collection(LAW)
     assert await catalog.begin(DOC) == 3
 
@@ -199,14 +300,14 @@ async def test_deleting_while_writing_stays_deleted(opener: Opener, tmp_path: Pa
 
 
 async def test_dropping_a_collection_forgets_its_documents(catalog: Catalog) -> None:
-    other = replace(LAW, name="tax")
+    other = replace(LAW, name="tax", id="c2")
     await catalog.put_collection(other)
-    await publish(catalog, replace(DOC, id="t1", collection="tax"))
-    await catalog.begin(replace(DOC, id="t1", collection="tax"))
+    await publish(catalog, replace(DOC, id="t1", collection="c2"))
+    await catalog.begin(replace(DOC, id="t1", collection="c2"))
     await publish(catalog, DOC)
     await publish(catalog, DOC)
     version = await catalog.begin(DOC)
-    await catalog.drop_collection("acme", "law")
+    await catalog.drop_collection("acme", "c1")
     assert await catalog.collections() == [other]
     assert [document.id for document in await catalog.documents("acme")] == ["t1"]
     assert await hidden(catalog) == {"t1@2"}
@@ -221,16 +322,16 @@ async def test_dropping_a_collection_forgets_its_documents(catalog: Catalog) -> 
 
 
 async def test_documents_come_by_path_in_pages(catalog: Catalog) -> None:
-    await catalog.put_collection(replace(LAW, name="tax"))
+    await catalog.put_collection(replace(LAW, name="tax", id="c2"))
     await catalog.put_collection(replace(LAW, tenant="bolt"))
     for number in (3, 1, 4, 0, 2):
         await publish(catalog, replace(DOC, id=f"x{9 - number}", path=f"/{number}"))
     await catalog.embedded(["x9", "x7"])
-    await publish(catalog, replace(DOC, id="t", collection="tax", path="/1"))
+    await publish(catalog, replace(DOC, id="t", collection="c2", path="/1"))
     await publish(catalog, replace(DOC, id="b", tenant="bolt", path="/1"))
 
     async def paths(**options: Any) -> list[str]:
-        found = await catalog.documents("acme", "law", **options)
+        found = await catalog.documents("acme", "c1", **options)
         return [document.path for document in found]
 
     assert await paths() == ["/0", "/1", "/2", "/3", "/4"]
@@ -343,7 +444,7 @@ async def test_ready(catalog: Catalog) -> None:
 
 
 async def edition(catalog: Catalog) -> Edition:
-    found = await catalog.edition("acme", "law")
+    found = await catalog.edition("acme", "c1")
     assert found is not None
     return found
 
@@ -400,10 +501,10 @@ async def test_an_edition_names_its_readers_and_outlasts_a_restart(
 
 async def test_no_collection_has_no_edition(catalog: Catalog) -> None:
     assert await catalog.edition("acme", "none") is None
-    assert await catalog.edition("other", "law") is None
+    assert await catalog.edition("other", "c1") is None
     await publish(catalog, DOC)
     before = await edition(catalog)
-    await catalog.drop_collection("acme", "law")
-    assert await catalog.edition("acme", "law") is None
+    await catalog.drop_collection("acme", "c1")
+    assert await catalog.edition("acme", "c1") is None
     await catalog.put_collection(LAW)
     assert await edition(catalog) != before

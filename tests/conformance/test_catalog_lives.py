@@ -62,7 +62,7 @@ class Lives(RuleBasedStateMachine):
         return self.runner.run(self.stack.enter_async_context(self.opener(self.folder)))
 
     def document(self, name: str) -> Document:
-        return Document(name, LAW.tenant, LAW.name, f"/{name}", content_hash=f"{name}-hash")
+        return Document(name, LAW.tenant, LAW.id, f"/{name}", content_hash=f"{name}-hash")
 
     @rule(name=IDS)
     def begin(self, name: str) -> None:

@@ -30,7 +30,7 @@ from ragstone.core.filters import (
     readable,
     under,
 )
-from ragstone.core.records import Collection
+from ragstone.core.records import Collection, new_collection_id
 from ragstone.core.turn import Principal
 from ragstone.index.edge.index import EdgeIndex
 from ragstone.index.elasticsearch.index import ElasticsearchIndex
@@ -62,7 +62,7 @@ def a_chunk(collection: Collection, text: str = "text", **changes: Any) -> Chunk
         title="",
         path="/a/b.txt",
         tenant=collection.tenant,
-        collection=collection.name,
+        collection=collection.id,
         start=0,
         end=len(text),
     )
@@ -258,6 +258,21 @@ async def test_given_two_collections_then_neither_sees_the_other(index: ChunkInd
     assert await index.count(two) == 0
     await index.drop(one)
     assert await index.count(one) == 0
+
+
+async def test_given_another_name_then_everything_is_there_and_a_new_one_of_the_old_name_is_empty(
+    index: ChunkIndex,
+) -> None:
+    collection = a_collection()
+    chunk = a_chunk(collection, "whale")
+    await index.create(collection)
+    await index.upsert(collection, [chunk], vectors(1))
+    renamed, new = replace(collection, name="other"), replace(collection, id=new_collection_id())
+    await index.create(new)
+    assert await index.fetch(renamed, [chunk.chunk_id]) == {chunk.chunk_id: chunk}
+    assert await index.count(new) == 0
+    await index.drop(new)
+    assert await index.count(renamed) == 1
 
 
 async def test_given_a_vector_of_the_wrong_width_then_a_clear_error_and_nothing_written(

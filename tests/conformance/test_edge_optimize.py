@@ -30,7 +30,7 @@ async def filled(index: EdgeIndex) -> Collection:
 
 
 def generations(root: Path, collection: Collection) -> list[str]:
-    folder = root / collection.tenant / collection.name
+    folder = root / collection.tenant / collection.id
     return sorted(path.name for path in folder.iterdir() if path.is_dir())
 
 
@@ -113,7 +113,7 @@ async def test_given_what_a_crash_left_then_the_newest_whole_generation_is_opene
     collection = await filled(index)
     await index.optimize(collection)
     await index.aclose()
-    folder = tmp_path / collection.tenant / collection.name
+    folder = tmp_path / collection.tenant / collection.id
     shutil.copytree(folder / "1.1", folder / "1.2-building-7")
     (folder / "1.2-building-7" / "segments").rename(folder / "1.2-building-7" / "half")
     (folder / "1").mkdir()

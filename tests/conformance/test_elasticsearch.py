@@ -101,15 +101,15 @@ async def test_given_chunks_of_usual_length_when_searched_by_words_then_ranked_a
 @pytest.mark.parametrize(
     "changes",
     [
-        {"name": 'Müller/../_all,*?"<>| #:\\ 文書'},
-        {"name": "x" * 20_000},
-        {"name": ""},
-        {"name": "_-+..."},
-        {"tenant": "文\n" * 5_000, "name": "logs"},
+        {"id": 'Müller/../_all,*?"<>| #:\\ 文書'},
+        {"id": "x" * 20_000},
+        {"id": ""},
+        {"id": "_-+..."},
+        {"tenant": "文\n" * 5_000, "id": "logs"},
     ],
     ids=["signs", "long", "empty", "punctuation", "tenant"],
 )
-async def test_given_any_names_then_a_collection_of_its_own(
+async def test_given_any_ids_then_a_collection_of_its_own(
     index: ElasticsearchIndex, changes: dict[str, str]
 ) -> None:
     collection = a_collection(**changes)
@@ -120,18 +120,18 @@ async def test_given_any_names_then_a_collection_of_its_own(
         await index.create(other)
         assert await index.count(other) == 0
     assert await index.fetch(collection, [chunk.chunk_id]) == {chunk.chunk_id: chunk}
-    assert await index.count(collection, eq("collection", collection.name)) == 1
+    assert await index.count(collection, eq("collection", collection.id)) == 1
     assert await index.count(collection, eq("tenant", collection.tenant)) == 1
     await index.drop(collection)
 
 
-def test_given_names_then_those_of_the_indices_differ_and_are_legal() -> None:
-    base = Collection("t", "Docs & more", "m", "m/1", WIDTH)
+def test_given_ids_then_the_names_of_the_indices_differ_and_are_legal() -> None:
+    base = Collection("t", "any", "m", "m/1", WIDTH, id="Docs & more")
     others = [
-        replace(base, name="docs   more"),
+        replace(base, id="docs   more"),
         replace(base, tenant="T"),
         replace(base, build=2),
-        replace(base, tenant='t", "Docs', name="& more"),
+        replace(base, tenant='t", "Docs', id="& more"),
     ]
     names = {index_name(collection) for collection in [base, *others]}
     assert len(names) == 5

@@ -9,7 +9,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from ragstone.core.errors import StateUnavailable
+from ragstone.core.errors import StateUnavailable, UnknownCollection
 from ragstone.store.sql import leases
 from ragstone.store.sql.catalog import SqlCatalog
 from tests.conformance.test_catalog import DOC, LAW, hidden, publish, purge
@@ -52,8 +52,24 @@ async def test_what_one_server_publishes_and_forgets_the_other_sees_at_once(two:
     assert await hidden(here) == {"d1@1"}
     assert await here.documents("acme") == []
     assert await purge(here) == ["d1@1"]
-    await there.drop_collection("acme", "law")
+    await there.drop_collection("acme", "c1")
     assert await here.collections() == []
+
+
+async def test_another_name_holds_in_both_at_once(two: Two) -> None:
+    here, there = two
+    await publish(here, DOC)
+    renamed = await here.rename_collection(LAW, "statutes")
+    assert await there.collection("acme", "law") is None
+    assert await there.collection("acme", "statutes") == renamed
+    assert await there.names("acme", ["c1"]) == {"c1": "statutes"}
+    with pytest.raises(UnknownCollection):
+        await there.rename_collection(LAW, "acts")
+    ids = await asyncio.gather(*(one.identity("acme", "law") for one in (*two, *two)))
+    assert len(set(ids)) == 1
+    await there.put_collection(replace(LAW, id=ids[0]))
+    assert (await here.collection("acme", "law")) == replace(LAW, id=ids[0])
+    assert [one.id for one in await here.documents("acme", ids[0])] == []
 
 
 async def test_editions_are_the_same_in_both_and_change_in_both(two: Two) -> None:
@@ -62,13 +78,13 @@ async def test_editions_are_the_same_in_both_and_change_in_both(two: Two) -> Non
     for number in range(3):
         one = replace(DOC, id=f"d{number}", path=f"/{number}", allowed=(f"user:{number}",))
         await publish(two[number % 2], one)
-        both = [await catalog.edition("acme", "law") for catalog in two]
+        both = [await catalog.edition("acme", "c1") for catalog in two]
         assert both[0] == both[1]
         assert both[0] is not None
         assert both[0].readers == {f"user:{n}" for n in range(number + 1)}
         stamps.append(both[0].stamp)
     await here.retire(["d0"])
-    gone = await there.edition("acme", "law")
+    gone = await there.edition("acme", "c1")
     assert gone is not None
     assert len({*stamps, gone.stamp}) == 4
 
@@ -132,7 +148,7 @@ async def test_one_ingest_of_a_collection_at_a_time_in_both(two: Two) -> None:
     order: list[str] = []
 
     async def work(catalog: SqlCatalog, name: str) -> None:
-        async with catalog.alone("acme", "law"):
+        async with catalog.alone("acme", "c1"):
             order.append(name)
             await asyncio.sleep(0.05)
             order.append(name)

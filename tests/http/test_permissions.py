@@ -147,7 +147,8 @@ async def fill(world: World, folder: Path, tenant: str) -> None:
             request = IngestRequest((str(place),), collection, tenant, allowed)
             async for progress in world.service.ingest(request):
                 assert not progress.failed, progress.failed
-        documents = await world.service._adapters.catalog.documents(tenant, collection)
+        catalog = world.service._adapters.catalog
+        documents = await catalog.documents(tenant, await catalog.identity(tenant, collection))
         world.ids += [document.id for document in documents]
 
 

@@ -43,6 +43,9 @@ class House:
         assert last.finished
         return last
 
+    async def rebuild(self) -> Progress:
+        return await self.pipeline.rebuild("job", await self.collection(), lambda progress: None)
+
     async def collection(self) -> Collection:
         found = await self.catalog.collection("default", "default")
         assert found
@@ -56,7 +59,7 @@ class House:
             return [chunk async for batch in scan for chunk in batch]
 
     async def known(self) -> dict[str, Document]:
-        return {d.path: d for d in await self.catalog.documents("default", "default")}
+        return {d.path: d for d in await self.catalog.documents("default")}
 
     def write(self, name: str, text: str) -> Path:
         file = self.documents / name
@@ -218,7 +221,7 @@ async def test_given_another_model_when_rebuilt_then_the_collection_is_on_it(
     before = sorted((c.text, c.chunk_id) for c in await house.chunks())
     old = await house.collection()
     house.embedders.embedder = HashingEmbedder("other")
-    last = await house.pipeline.rebuild("job", "default", "default", lambda progress: None)
+    last = await house.rebuild()
     assert last.finished
     new = await house.collection()
     assert (new.model, new.build) == ("other", old.build + 1)
@@ -234,11 +237,11 @@ async def test_given_a_rebuild_that_was_cut_then_it_continues(house: House) -> N
     breaking = HashingEmbedder("other", fail_after=70)
     house.embedders.embedder = breaking
     with pytest.raises(BaseExceptionGroup):
-        await house.pipeline.rebuild("job", "default", "default", lambda progress: None)
+        await house.rebuild()
     assert (await house.collection()).model == "hashing"
     whole = HashingEmbedder("other")
     house.embedders.embedder = whole
-    await house.pipeline.rebuild("job", "default", "default", lambda progress: None)
+    await house.rebuild()
     assert len(whole.embedded) < 100
     assert len(await house.chunks()) == 100
 

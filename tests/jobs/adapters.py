@@ -20,6 +20,7 @@ from ragstone.store.sql.database import Database, open_backend, open_database
 from ragstone.store.sql.jobs import SqlJobs
 from ragstone.store.sql.postgres import Postgres
 from ragstone.store.sql.workers import SqlWorkers
+from tests.memory_store import MemoryNames
 
 EVA = Principal("default", "eva", ("staff",))
 FAST = JobSettings(retry_seconds=0.05, retries=2)
@@ -114,7 +115,7 @@ async def _queue(
     store = SqlJobs(database)
     runner = Runner(store, SqlWorkers(database), work, settings, url, shared)
     try:
-        yield Queue(LocalJobs(store, runner, settings), runner, store)
+        yield Queue(LocalJobs(store, MemoryNames(), runner, settings), runner, store)
     finally:
         await runner.stop()
 

@@ -58,7 +58,7 @@ def the_chunks(collection: Collection) -> list[Chunk]:
                     start=start,
                     title=name.title(),
                     path=f"/{name}.txt",
-                    collection=collection.name,
+                    collection=collection.id,
                     section=("Life",) if i < 2 else ("More",),
                     allowed=("group:board",) if name == "secret" else ("*",),
                 )

@@ -14,6 +14,7 @@ from ragstone.service.local.keys import LocalKeys
 from ragstone.store.sql.database import open_database
 from ragstone.store.sql.keys import SqlKeys
 from tests.credentials import MemoryKeys
+from tests.memory_store import MemoryNames
 
 GRANT = KeyGrant("a program", "acme", "eva", ("staff", "ops"), ("docs",), "editor", 100.0)
 
@@ -40,8 +41,13 @@ async def store(tmp_path: Path) -> AsyncIterator[SqlKeys]:
 
 
 @pytest.fixture
-async def keys(store: SqlKeys, clock: Clock) -> AsyncIterator[LocalKeys]:
-    keys = LocalKeys(store, clock)
+def names() -> MemoryNames:
+    return MemoryNames()
+
+
+@pytest.fixture
+async def keys(store: SqlKeys, names: MemoryNames, clock: Clock) -> AsyncIterator[LocalKeys]:
+    keys = LocalKeys(store, names, clock)
     yield keys
     await keys.aclose()
 
@@ -55,6 +61,20 @@ async def test_given_a_new_key_then_its_secret_tells_all_that_was_granted(keys: 
     assert await keys.exist()
     assert [key.id for key in await keys.listed("acme")] == [issued.key.id]
     assert await keys.listed("other") == []
+
+
+async def test_given_a_collection_has_another_name_then_its_keys_go_with_it(
+    keys: LocalKeys, names: MemoryNames
+) -> None:
+    issued = await keys.create(GRANT)
+    assert issued.key.collections == ("docs",)
+    names.ids["acme", "papers"] = names.ids.pop(("acme", "docs"))
+    assert (await keys.whose(issued.secret)).collections == ("papers",)
+    await names.identity("acme", "docs")
+    assert [key.collections for key in await keys.listed("acme")] == [("papers",)]
+    assert (await keys.rotate("acme", issued.key.id)).key.collections == ("papers",)
+    del names.ids["acme", "papers"]
+    assert (await keys.revoke("acme", issued.key.id)).collections == ()
 
 
 async def test_given_a_key_for_everything_then_that_is_not_the_same_as_for_nothing(
@@ -120,9 +140,9 @@ async def test_given_no_grace_then_the_old_secret_ends_at_once(keys: LocalKeys) 
 
 
 async def test_given_two_servers_then_a_key_revoked_in_one_ends_in_the_other_within_two_seconds(
-    keys: LocalKeys, store: SqlKeys, clock: Clock
+    keys: LocalKeys, store: SqlKeys, names: MemoryNames, clock: Clock
 ) -> None:
-    other = LocalKeys(store, clock)
+    other = LocalKeys(store, names, clock)
     issued = await keys.create(KeyGrant("a"))
     rotated = await keys.rotate(None, issued.key.id)
     assert await other.whose(rotated.secret)
@@ -169,7 +189,7 @@ async def test_given_uses_then_the_last_one_is_known_to_a_minute(
 
 async def test_given_many_requests_then_a_key_is_looked_up_once_a_second(clock: Clock) -> None:
     store = MemoryKeys()
-    keys = LocalKeys(store, clock)
+    keys = LocalKeys(store, MemoryNames(), clock)
     issued = await keys.create(KeyGrant("a"))
     for _ in range(100):
         await keys.whose(issued.secret)

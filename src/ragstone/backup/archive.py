@@ -211,8 +211,13 @@ def _manifest(data: dict[str, Any]) -> Manifest:
             f"The backup has the format {data.get('format')!r}, and this Ragstone reads {FORMAT}. "
             "Update Ragstone."
         )
+    # Before collections had ids, their names were all that told them apart.
     parts = tuple(
-        ArchivePart(Collection(**part["collection"]), int(part["chunks"]), int(part["batches"]))
+        ArchivePart(
+            Collection(**{"id": part["collection"]["name"], **part["collection"]}),
+            int(part["chunks"]),
+            int(part["batches"]),
+        )
         for part in data["parts"]
     )
     known = {field.name for field in fields(Manifest)}

@@ -30,7 +30,7 @@ async def back_up(
     await asyncio.to_thread(writer.__enter__)
     try:
         async with catalog.snapshot():
-            rows, parts, live, named = 0, 0, set[str](), set[tuple[str, str]]()
+            rows, parts, live, held_then = 0, 0, set[str](), set[tuple[str, str]]()
             async with state.snapshot() as tables:
                 async for table, some in tables:
                     await asyncio.to_thread(writer.rows, parts, table, some)
@@ -38,11 +38,11 @@ async def back_up(
                     if table == "revisions":
                         live.update(row["name"] for row in some)
                     if table == "collections":
-                        named.update((row["tenant"], row["name"]) for row in some)
+                        held_then.update((row["tenant"], row["id"]) for row in some)
             yield Upkeep("state", rows, rows)
             held: list[ArchivePart] = []
             for collection in await catalog.collections():
-                if (collection.tenant, collection.name) not in named:
+                if (collection.tenant, collection.id) not in held_then:
                     continue
                 saving = _Saving(writer, index, collection, len(held), live)
                 async for step in saving.steps():

@@ -95,7 +95,7 @@ class Doctor:
         # The index first: what begins to be written in between is known to the catalog then.
         held = await self._index.facet(collection, "revision", limit=MOST_REVISIONS)
         known = await self._catalog.revisions(collection)
-        documents = await self._catalog.documents(collection.tenant, collection.name)
+        documents = await self._catalog.documents(collection.tenant, collection.id)
         strays = [name for name in held if name not in known]
         return [
             *self._strays(collection, strays, sum(held[name] for name in strays)),
@@ -128,12 +128,12 @@ class Doctor:
             name = revision(one.id, one.version)
             found = await self._index.count(collection, eq("revision", name))
             if found != one.chunks:
-                short.append(self._missing(one, found))
+                short.append(self._missing(collection, one, found))
         return short
 
-    def _missing(self, document: Document, found: int) -> Finding:
+    def _missing(self, collection: Collection, document: Document, found: int) -> Finding:
         what = (
-            f"{document.collection}{document.path}: {found:,} of its {document.chunks:,} chunks "
+            f"{collection.name}{document.path}: {found:,} of its {document.chunks:,} chunks "
             "are in the index."
         )
 

@@ -26,11 +26,11 @@ async def restore(
     with closing(reader):
         await asyncio.to_thread(reader.check)
         before = await catalog.collections()
-        builds = {(one.tenant, one.name): one.build for one in before}
+        builds = {(one.tenant, one.id): one.build for one in before}
         written: list[Collection] = []
         for number, part in enumerate(reader.manifest.parts):
             old = part.collection
-            build = max(old.build, builds.get((old.tenant, old.name), 0)) + 1
+            build = max(old.build, builds.get((old.tenant, old.id), 0)) + 1
             collection = replace(old, build=build)
             async for step in _written(reader, number, index, collection):
                 yield step

@@ -12,10 +12,12 @@ from ragstone.core.turn import Recalled, Turn
 from ragstone.engine.prompts import own_texts
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.late_interaction import EncodedQuestion
-from ragstone.ports import Adapters, Cache, Embedder, Kept, LateEmbedder
+from ragstone.ports import Adapters, Cache, Embedder, Kept, LateEmbedder, collection_of
 
 COMPARED = 20
 """The nearest questions that are compared word by word."""
+
+_NO_COLLECTION = "there is no such collection"
 
 
 class Recall(Stage):
@@ -37,14 +39,16 @@ class Recall(Stage):
         cache, why_not = adapters.cache, _why_not(turn, adapters)
         if cache is None or why_not:
             return Step(turn, "skipped", why_not or "the cache is off")
-        collection = await adapters.catalog.collection(ask.principal.tenant, ask.collection)
-        edition = await adapters.catalog.edition(ask.principal.tenant, ask.collection)
-        if collection is None or edition is None:
-            return Step(turn, "skipped", "there is no such collection")
+        collection = await collection_of(adapters.catalog, ask)
+        if collection is None:
+            return Step(turn, "skipped", _NO_COLLECTION)
+        edition = await adapters.catalog.edition(collection.tenant, collection.id)
+        if edition is None:
+            return Step(turn, "skipped", _NO_COLLECTION)
         embedder = adapters.embedders.of(collection)
         told = sorted((await own_texts(turn, adapters)).items())
         recipe = f"{self.recipe} {adapters.reranker.name} {told}"
-        answer, search = scopes(turn, edition, recipe, adapters.answerer.name)
+        answer, search = scopes(turn, collection, edition, recipe, adapters.answerer.name)
         if not self.answers or depends_on_history(turn):
             answer = ""
         turn = replace(turn, collection=collection)

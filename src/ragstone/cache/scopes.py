@@ -5,25 +5,32 @@ from dataclasses import fields
 from typing import Any
 
 from ragstone import __version__
+from ragstone.core.records import Collection
 from ragstone.core.turn import Turn
 from ragstone.ports import Edition
 
-ASKER = frozenset({"question", "principal", "history", "room", "id", "cache", "user_id", "keeps"})
+ASKER = frozenset(
+    {"question", "principal", "history", "room", "id", "cache", "user_id", "keeps", "collection_id"}
+)
 """Fields of an Ask that change no result, or are in the scope in another form."""
 
 ANSWER = frozenset({"temperature", "max_tokens", "stop"})
 """Fields that change the answer but not what is found. Every other field changes both."""
 
 
-def scopes(turn: Turn, edition: Edition, recipe: str, model: str) -> tuple[str, str]:
+def scopes(
+    turn: Turn, collection: Collection, edition: Edition, recipe: str, model: str
+) -> tuple[str, str]:
     """The scopes of the whole answer and of what the search finds.
 
     Who asks is in them as the tenant and the names that open some document of the collection:
     principals who share these can read the same. The edition is another one as soon as a document
-    that could have been used changes, so an entry is never found again after that.
+    that could have been used changes, so an entry is never found again after that. A collection
+    is in them by its id: another name changes nothing, and another collection of its name has none.
     """
     ask = turn.ask
     asked = {field.name: getattr(ask, field.name) for field in fields(ask)}
+    asked["collection"] = collection.id
     found: list[Any] = [
         __version__,
         recipe,

@@ -223,6 +223,13 @@ async def delete(service: Service, collection: str, paths: Sequence[str] | None)
     return 0
 
 
+async def rename(service: Service, old: str, new: str) -> int:
+    """Give a collection another name."""
+    renamed = await service.rename_collection(Principal(), old, new)
+    out(f"The collection {show.one_line(old)} is now {show.one_line(renamed.name)}.")
+    return 0
+
+
 def absolute(paths: Sequence[str]) -> tuple[str, ...]:
     """Paths that mean the same to a server with another working directory."""
     return tuple(os.path.abspath(path) for path in paths)

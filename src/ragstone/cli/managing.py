@@ -60,6 +60,18 @@ def delete(
 
 
 @app.command()
+def rename(
+    context: Context,
+    old: Annotated[str, typer.Argument(metavar="OLD", help="The collection's name.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="What it shall be called.")],
+) -> None:
+    """Give a collection another name; nothing is indexed anew."""
+    from ragstone.cli import commands
+
+    run(settings_of(context), lambda s: commands.rename(s, old, new))
+
+
+@app.command()
 def rebuild(
     context: Context,
     collection: Annotated[

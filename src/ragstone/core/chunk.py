@@ -12,6 +12,7 @@ EVERYONE = "*"
 class Chunk:
     """A piece of a document, as the index holds it.
 
+    `collection` is the collection's id in an index, and its name in what a question finds.
     `text` is exactly the document's text from `start` to `end`. `allowed` are principal names.
     `modified` is the document's time of change in seconds since 1970. `section` is the path of
     headings above the chunk. `kind` is normal, table, glossary, toc, credits, faq, question or

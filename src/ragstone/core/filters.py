@@ -90,6 +90,20 @@ def readable(principal: Principal) -> Filter:
     return And((eq("tenant", principal.tenant), AnyOf("allowed", principal.names)))
 
 
+def where_known(condition: Filter, field: str, value: str) -> Filter:
+    """What is left of `condition` for chunks whose `field` is known to be `value`."""
+    match condition:
+        case And(parts):
+            return And(tuple(where_known(part, field, value) for part in parts))
+        case Or(parts):
+            return Or(tuple(where_known(part, field, value) for part in parts))
+        case Not(part):
+            return Not(where_known(part, field, value))
+        case AnyOf(name, values) if name == field and all(isinstance(v, str) for v in values):
+            return EVERYTHING if value in values else Or()
+    return condition
+
+
 def token(key: str, value: Scalar) -> str:
     """One metadata pair as one keyword, equal exactly when the JSON values are equal.
 

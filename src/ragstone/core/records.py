@@ -1,7 +1,8 @@
 """What the state store keeps: collections, documents, forbidden topics and what they blocked."""
 
+import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ragstone.core.caller import Role
@@ -9,12 +10,19 @@ from ragstone.core.caller import Role
 DocumentStatus = Literal["writing", "text", "ready", "failed"]
 
 
+def new_collection_id() -> str:
+    """An id that no collection has ever had, and that nobody can guess."""
+    return f"c{secrets.token_hex(16)}"
+
+
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A named set of documents in one tenant, with the embedding model that indexed it.
+    """A set of documents in one tenant, with the embedding model that indexed it.
 
-    `language` is the ISO 639-1 code that the keyword index stems for, empty for none. `build`
-    names the index directory or table, so that a rebuild can stand beside what it replaces.
+    `id` is what it is to every store and index, unique in its tenant for ever; `name` is what
+    people call it, and may change. `language` is the ISO 639-1 code that the keyword index stems
+    for, empty for none. `build` names the index directory or table, so that a rebuild can stand
+    beside what it replaces.
     """
 
     tenant: str
@@ -24,13 +32,15 @@ class Collection:
     dimensions: int
     language: str = ""
     build: int = 1
+    id: str = field(default_factory=new_collection_id)
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
     """What is known of one document. `version` is the one that answers questions, 0 for none yet.
 
-    `status`: writing (not yet searchable), text (by keyword), ready (also by meaning), failed
+    `collection` is its collection's id; what clients are given has the name there. `status`:
+    writing (not yet searchable), text (by keyword), ready (also by meaning), failed
     (`error` says why; an earlier version may still answer). `source` is where it was read from.
     """
 
@@ -56,7 +66,8 @@ class Document:
 @dataclass(frozen=True, slots=True)
 class ApiKey:
     """A credential of a program or a person, without its secret. `collections` None reaches every
-    one of the tenant's. Times are seconds since 1970, None for never."""
+    one of the tenant's; a store keeps ids there, and clients are given names. Times are seconds
+    since 1970, None for never."""
 
     id: str
     name: str
@@ -250,7 +261,7 @@ class TemplateVersion:
 @dataclass(frozen=True, slots=True)
 class StoredSetting:
     """A setting as it was set at run time. `scope` is global, tenant:<name> or
-    collection:<tenant>/<name>."""
+    collection:<tenant>/<id>."""
 
     scope: str
     key: str

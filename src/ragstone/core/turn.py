@@ -81,6 +81,9 @@ class Ask:
     """A question as a dialect understood it. `cache` allows to answer it as an equal question was
     answered before, and to keep the answer for the next one. `mode` is how the answer is worded.
 
+    `collection` is the name that was asked for, `collection_id` which one that was, empty for
+    whichever has the name when the question is answered.
+
     `search_type` is what it is answered from: documents (rag), the conversation alone (gpt), or
     documents and tools (pa). `user_id` is who asks by the client's own account, which tells
     conversations apart and never widens what the principal may read. `classes` are the values of
@@ -127,6 +130,7 @@ class Ask:
     organisation: str = ""
     keeps: bool = True
     idempotent: bool = False
+    collection_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ def chunks_of(
             title=entry.title,
             path=f"/{entry.id}",
             tenant=collection.tenant,
-            collection=collection.name,
+            collection=collection.id,
             start=piece.start,
             end=piece.end,
         )

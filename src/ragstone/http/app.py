@@ -12,7 +12,7 @@ from ragstone.access import setup
 from ragstone.access.gate import Gate
 from ragstone.access.limited import Limited
 from ragstone.access.rates import Rates
-from ragstone.http import docs, local, ops
+from ragstone.http import collections, docs, local, ops
 from ragstone.http.admin import conversations, jobs, keys, prompts, statistics, topics
 from ragstone.http.admin import settings as runtime
 from ragstone.http.admission import ALWAYS_OPEN, Authenticate, RateLimit, TimeLimit
@@ -73,6 +73,7 @@ def create_app(
     uploads = Uploads(settings.ragstone_data, settings.server.upload_types)
     for routes in (
         *_dialects(service, settings, metrics),
+        collections.router(service),
         conversations.router(service),
         local.router(service, metrics, uploads),
         topics.router(service, token),

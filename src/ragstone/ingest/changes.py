@@ -15,9 +15,9 @@ from ragstone.service import IngestRequest
 def described(collection: Collection, request: IngestRequest, item: FoundFile) -> Document:
     """What is known of a file before it is read."""
     document = Document(
-        id=document_id(collection.tenant, collection.name, item.path),
+        id=document_id(collection.tenant, collection.id, item.path),
         tenant=collection.tenant,
-        collection=collection.name,
+        collection=collection.id,
         path=item.path,
         allowed=request.allowed,
         source=str(item.source),

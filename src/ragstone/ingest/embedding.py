@@ -108,6 +108,6 @@ class _Writer:
 
 async def _mark_ready(index: ChunkIndex, catalog: Catalog, collection: Collection) -> None:
     """Documents that had their text before a scan found nothing waiting have all vectors."""
-    documents = await catalog.documents(collection.tenant, collection.name, status="text")
+    documents = await catalog.documents(collection.tenant, collection.id, status="text")
     if documents and not await index.without_vectors(collection, 1):
         await catalog.embedded([document.id for document in documents])

@@ -7,11 +7,12 @@ run once more: finished files are unchanged, the rest is done.
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from ragstone.core.errors import DocumentError, PathTaken
+from ragstone.core.errors import Conflict, DocumentError, PathTaken, UnknownCollection
 from ragstone.core.filters import eq
 from ragstone.core.records import Collection, Document
 from ragstone.ingest import changes, handed
@@ -52,18 +53,24 @@ class Pipeline:
         self._writer = Writer(index, catalog, settings)
 
     async def ingest(
-        self, job: str, request: IngestRequest, report: Callable[[Progress], None]
+        self, job: str, request: IngestRequest, report: Callable[[Progress], None], id: str = ""
     ) -> Progress:
-        """Do what `request` asks; raises only what stops the whole job. Returns the last word."""
-        async with self._catalog.alone(request.tenant, request.collection):
+        """Do what `request` asks; raises only what stops the whole job. Returns the last word.
+
+        `id` is the collection's, whatever its name is by now; if empty, the request's name says
+        which one it is. Raises UnknownCollection for one that was dropped, Conflict where another
+        one has its name by now.
+        """
+        id = id or await self._catalog.identity(request.tenant, request.collection)
+        async with self._catalog.alone(request.tenant, id):
             tracker = Tracker(job, report)
             found = await asyncio.to_thread(self._discover, request, tracker)
-            collection = await self._collection(request, found, tracker)
+            collection = await self._collection(request, id, found, tracker)
             if collection:
                 await self._index.create(collection)
                 await self._index_files(collection, request, found, tracker)
                 if request.prune:
-                    await self._prune(request, found, tracker)
+                    await self._prune(collection, request, found, tracker)
                 await self.purge()
                 await self._index.optimize(collection)
                 if self._vocabulary:
@@ -71,14 +78,13 @@ class Pipeline:
             return tracker.finish()
 
     async def rebuild(
-        self, job: str, tenant: str, name: str, report: Callable[[Progress], None]
+        self, job: str, collection: Collection, report: Callable[[Progress], None]
     ) -> Progress:
         """Index a collection anew with the configured model; no ingest runs meanwhile."""
-        async with self._catalog.alone(tenant, name):
+        async with self._catalog.alone(collection.tenant, collection.id):
             return await rebuild(
                 job,
-                tenant,
-                name,
+                collection,
                 self._index,
                 self._catalog,
                 self._embedders,
@@ -88,7 +94,7 @@ class Pipeline:
 
     async def embed(self, collection: Collection) -> None:
         """Give the chunks of a collection that wait for vectors theirs."""
-        async with self._catalog.alone(collection.tenant, collection.name):
+        async with self._catalog.alone(collection.tenant, collection.id):
             await embed_pending(
                 self._index,
                 self._catalog,
@@ -102,12 +108,13 @@ class Pipeline:
     async def reread(self, document: Document) -> bool:
         """Index a document from its source again; False, and nothing has changed, if that is gone
         or unreadable."""
-        collection = await self._catalog.collection(document.tenant, document.collection)
+        collection = await self._catalog.identified(document.tenant, document.collection)
         if collection is None:
             return False
-        async with self._catalog.alone(collection.tenant, collection.name):
+        async with self._catalog.alone(collection.tenant, collection.id):
             try:
-                await self._writer.write(collection, document)
+                with _called(collection):
+                    await self._writer.write(collection, document)
             except DocumentError:
                 return False
         await self.purge()
@@ -133,14 +140,15 @@ class Pipeline:
         return found
 
     async def _collection(
-        self, request: IngestRequest, found: Sequence[FoundFile], tracker: Tracker
+        self, request: IngestRequest, id: str, found: Sequence[FoundFile], tracker: Tracker
     ) -> Collection | None:
         """The collection, made now if it is new: its first files decide model and language."""
-        known = await self._catalog.collection(request.tenant, request.collection)
+        known = await self._catalog.identified(request.tenant, id)
         if known or not found:
             if known:
                 self._embedders.of(known)
             return known
+        await self._refuse_if_gone(request, id)
         language = await self._language(found)
         embedder = self._embedders.for_text(language)
         collection = Collection(
@@ -150,14 +158,30 @@ class Pipeline:
             embedder.fingerprint,
             embedder.dimensions,
             language,
+            id=id,
         )
         await self._index.create(collection)
-        await self._catalog.put_collection(collection)
+        try:
+            await self._catalog.put_collection(collection)
+        except Conflict:
+            await self._index.drop(collection)
+            raise
         tracker.note(
             f"New collection {collection.name!r}: the text is "
             f"{'mixed' if not language else repr(language)}, so {embedder.name} embeds it."
         )
         return collection
+
+    async def _refuse_if_gone(self, request: IngestRequest, id: str) -> None:
+        """Raise unless a collection of this id is still to come."""
+        if id in await self._catalog.names(request.tenant, [id]):
+            return
+        if await self._catalog.collection(request.tenant, request.collection):
+            raise Conflict(
+                f"Another collection is called {request.collection!r} by now. Ingest again if the "
+                "files belong there."
+            )
+        raise UnknownCollection(request.collection)
 
     async def _language(self, found: Sequence[FoundFile]) -> str:
         """The language of most sampled files; mixed text counts as no one language."""
@@ -206,7 +230,8 @@ class Pipeline:
         tracker: Tracker,
     ) -> None:
         for item in found:
-            await self._read_one(collection, request, item, tracker)
+            with _called(collection):
+                await self._read_one(collection, request, item, tracker)
         tracker.phase("embedding")
 
     async def _read_one(
@@ -247,10 +272,14 @@ class Pipeline:
             tracker.failed(item.path, error, item.size)
 
     async def _prune(
-        self, request: IngestRequest, found: Sequence[FoundFile], tracker: Tracker
+        self,
+        collection: Collection,
+        request: IngestRequest,
+        found: Sequence[FoundFile],
+        tracker: Tracker,
     ) -> None:
         """Forget documents whose file was under the given paths and is gone."""
-        known = await self._catalog.documents(request.tenant, request.collection)
+        known = await self._catalog.documents(collection.tenant, collection.id)
         gone = await asyncio.to_thread(changes.gone, known, request, found)
         await self._catalog.retire(gone)
         tracker.pruned(len(gone))
@@ -262,6 +291,15 @@ class Pipeline:
         for collection, name in retired:
             await self._index.delete(collection, eq("revision", name))
         await self._catalog.purged([name for _, name in retired])
+
+
+@contextmanager
+def _called(collection: Collection) -> Iterator[None]:
+    """The catalog knows no name of a collection that was dropped; people know no id."""
+    try:
+        yield
+    except UnknownCollection as error:
+        raise UnknownCollection(collection.name) from error
 
 
 def _shown(path: str | Path) -> str:

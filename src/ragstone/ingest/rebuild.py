@@ -15,8 +15,7 @@ from ragstone.service import Progress
 
 async def rebuild(
     job: str,
-    tenant: str,
-    name: str,
+    collection: Collection,
     index: ChunkIndex,
     catalog: Catalog,
     embedders: Embedders,
@@ -27,9 +26,9 @@ async def rebuild(
 
     Until the switch the old index answers. A rebuild that was killed continues where it was.
     """
-    old = await catalog.collection(tenant, name)
+    old = await catalog.identified(collection.tenant, collection.id)
     if old is None:
-        raise UnknownCollection(name)
+        raise UnknownCollection(collection.name)
     tracker = Tracker(job, report)
     new = await _successor(old, index, embedders)
     await index.create(new)
@@ -42,7 +41,7 @@ async def rebuild(
     await catalog.put_collection(new)
     await catalog.drained()
     await index.drop(old)
-    tracker.note(f"Collection {name!r} is now embedded with {new.model}.")
+    tracker.note(f"Collection {old.name!r} is now embedded with {new.model}.")
     return tracker.finish()
 
 

@@ -36,7 +36,8 @@ BATCH = 128
 
 
 def document_id(tenant: str, collection: str, path: str) -> str:
-    """The same id for the same place, so that a new version replaces the old one."""
+    """The same id for the same place in the collection of this id, so that a new version replaces
+    the old one."""
     return str(uuid5(NAMESPACE_URL, f"ragstone:{tenant}\0{collection}\0{path}"))
 
 
@@ -142,7 +143,7 @@ def _chunk(
         title=document.title,
         path=document.path,
         tenant=collection.tenant,
-        collection=collection.name,
+        collection=collection.id,
         start=piece.start,
         end=piece.end,
         page=piece.page,

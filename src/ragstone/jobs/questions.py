@@ -26,6 +26,7 @@ def question_id(ask: Ask) -> str:
     """`ragask_` and a hash of the question, of who may read what, and of all that the answer
     depends on: collection, filter (which holds the path), level, history and options."""
     said = wire.dump(replace(ask, id="", question=" ".join(ask.question.split())))
+    said["collection"] = said.pop("collection_id") or said["collection"]
     del said["idempotent"]
     said["principal"]["groups"] = sorted(set(ask.principal.groups))
     text = json.dumps(said, sort_keys=True, separators=(",", ":"))
@@ -40,7 +41,7 @@ def request_of(ask: Ask) -> dict[str, Any]:
 async def answer(answers: Answers, job: Job) -> dict[str, Any]:
     """Answer the question of a job. Attempts that died with their process have the ask id of the
     one that repeats them, so what they kept is not kept twice."""
-    ask = wire.load(Ask, job.request[ASK])
+    ask = replace(wire.load(Ask, job.request[ASK]), collection_id=job.collection)
     id = f"{job.id}.{job.created_at:.6f}.{job.attempts - job.deaths}"
     return result_of(await answers.answered(replace(ask, id=id, idempotent=True)))
 

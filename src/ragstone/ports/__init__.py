@@ -14,7 +14,7 @@ from ragstone.ports.answering import (
     Said,
 )
 from ragstone.ports.cache import Cache, CacheFigures, Kept, Near
-from ragstone.ports.catalog import Catalog, Edition
+from ragstone.ports.catalog import Catalog, CollectionNames, Edition, collection_of
 from ragstone.ports.checking import Checker, Claim, Source, Support
 from ragstone.ports.conversations import Conversations, Lease
 from ragstone.ports.dump import Row, Rows, StateDump
@@ -40,6 +40,7 @@ __all__ = [
     "Checker",
     "ChunkIndex",
     "Claim",
+    "CollectionNames",
     "Completer",
     "Conversations",
     "Conversing",
@@ -78,4 +79,5 @@ __all__ = [
     "Traces",
     "Vectors",
     "Vocabulary",
+    "collection_of",
 ]

@@ -1,11 +1,13 @@
 """The port of the catalog."""
 
-from collections.abc import Sequence
+from collections.abc import Collection as Several
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
 from ragstone.core.records import Collection, Document, DocumentStatus
+from ragstone.core.turn import Ask
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +23,23 @@ class Edition:
     readers: frozenset[str]
 
 
-class Catalog(Protocol):
+class CollectionNames(Protocol):
+    """What collections are called, and which ids the names stand for now."""
+
+    async def identity(self, tenant: str, name: str, *, make: bool = True) -> str:
+        """The id of the collection of this name; if there is none, that of the collection to come,
+        made now unless `make` is false, and empty then."""
+        ...
+
+    async def names(self, tenant: str, ids: Several[str]) -> Mapping[str, str]:
+        """The names by id of those that exist or are to come."""
+        ...
+
+
+class Catalog(CollectionNames, Protocol):
     """Collections and documents: what exists, in which version, visible or not.
+
+    A `Document`'s collection is the collection's id.
 
     A document's new version is written beside the one that answers, and takes over in one
     transaction (`publish`). `hidden` names every revision that must not be seen.
@@ -30,14 +47,30 @@ class Catalog(Protocol):
 
     async def collection(self, tenant: str, name: str) -> Collection | None: ...
 
-    async def collections(self, tenant: str | None = None) -> list[Collection]: ...
-
-    async def put_collection(self, collection: Collection) -> None:
-        """Insert or replace."""
+    async def identified(self, tenant: str, id: str) -> Collection | None:
+        """The collection of this id."""
         ...
 
-    async def drop_collection(self, tenant: str, name: str) -> None:
-        """Forget the collection, its documents and its revisions."""
+    async def collections(self, tenant: str | None = None) -> list[Collection]:
+        """By tenant and name."""
+        ...
+
+    async def put_collection(self, collection: Collection) -> None:
+        """Insert a collection, or replace all of it but its name. Raises Conflict for a new one
+        whose name another has."""
+        ...
+
+    async def rename_collection(self, collection: Collection, name: str) -> Collection:
+        """Call the collection otherwise, in all servers at once; all that is its goes with it.
+
+        What waited for a collection of the new name to come ends. Raises UnknownCollection if the
+        collection is gone or was renamed, Conflict for a name that another has.
+        """
+        ...
+
+    async def drop_collection(self, tenant: str, id: str) -> None:
+        """Forget the collection, its documents, its revisions and its settings. The next one of
+        its name is another one."""
         ...
 
     async def document(self, document_id: str) -> Document | None: ...
@@ -51,7 +84,7 @@ class Catalog(Protocol):
         limit: int | None = None,
         offset: int = 0,
     ) -> list[Document]:
-        """By path."""
+        """By path; of the collection with this id if it is given."""
         ...
 
     async def begin(self, document: Document) -> int:
@@ -95,7 +128,7 @@ class Catalog(Protocol):
         ...
 
     async def edition(self, tenant: str, collection: str) -> Edition | None:
-        """What the collection is now; None if there is none."""
+        """What the collection of this id is now; None if there is none."""
         ...
 
     def snapshot(self) -> AbstractAsyncContextManager[frozenset[str]]:
@@ -110,9 +143,18 @@ class Catalog(Protocol):
         ...
 
     def alone(self, tenant: str, collection: str) -> AbstractAsyncContextManager[None]:
-        """One ingest or rebuild of a collection at a time, in all servers; others wait."""
+        """One ingest or rebuild of the collection of this id, there or to come, at a time, in all
+        servers; others wait."""
         ...
 
     async def ready(self) -> None:
         """Raise StateUnavailable unless the store answers."""
         ...
+
+
+async def collection_of(catalog: Catalog, ask: Ask) -> Collection | None:
+    """The collection that is asked, whatever its name is by now."""
+    tenant = ask.principal.tenant
+    if ask.collection_id:
+        return await catalog.identified(tenant, ask.collection_id)
+    return await catalog.collection(tenant, ask.collection)

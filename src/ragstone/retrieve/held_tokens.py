@@ -43,4 +43,4 @@ class HeldTokens:
 
 
 def _key(collection: Collection, chunk_id: str) -> Key:
-    return collection.tenant, collection.name, collection.fingerprint, chunk_id
+    return collection.tenant, collection.id, collection.fingerprint, chunk_id

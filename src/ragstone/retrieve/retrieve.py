@@ -12,7 +12,7 @@ from ragstone.core.turn import Hit, RankedList, Scored, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.language import detect
 from ragstone.language.late_interaction import EncodedQuestion
-from ragstone.ports import Adapters
+from ragstone.ports import Adapters, collection_of
 from ragstone.retrieve.searching import Searching, visible
 from ragstone.retrieve.strategies import STRATEGIES
 
@@ -41,7 +41,7 @@ class Retrieve(Stage):
                 )
             except IndexUnavailable as error:
                 await emit(Note(self.name, f"{error} The local index answers instead."))
-        collection = await adapters.catalog.collection(ask.principal.tenant, ask.collection)
+        collection = await collection_of(adapters.catalog, ask)
         if collection is None:
             raise UnknownCollection(ask.collection)
         if _foreign(turn, collection, adapters):
@@ -67,7 +67,10 @@ class Retrieve(Stage):
                 plan=plan,
                 collection=collection,
                 lists=found.lists,
-                chunks=found.chunks,
+                chunks={
+                    id: replace(chunk, collection=collection.name)
+                    for id, chunk in found.chunks.items()
+                },
                 encoded=found.encoded,
                 feedback=found.feedback,
             ),

@@ -237,6 +237,16 @@ class Service(Protocol):
         """The documents of a collection that the principal may read, by path."""
         ...
 
+    @allowed("admin", everywhere=True)
+    async def rename_collection(self, principal: Principal, old: str, new: str) -> Collection:
+        """Call a collection otherwise, at once and in every server. Its documents, settings, jobs
+        and keys stay its own, and nothing is indexed anew.
+
+        What was asked before keeps the name of its time. Raises UnknownCollection, Conflict for a
+        name that another has, InputError for what is no name.
+        """
+        ...
+
     @allowed("editor")
     async def delete(
         self, principal: Principal, collection: str, paths: Sequence[str] | None = None

@@ -7,9 +7,15 @@ LONGEST = 512
 """Characters of a scope."""
 
 
+def of_collection(tenant: str, collection: str) -> str:
+    """The scope of a collection: by its id where settings are kept, by its name where people are
+    told of it."""
+    return f"{COLLECTION}{tenant}/{collection}"
+
+
 def chain(tenant: str, collection: str) -> tuple[str, ...]:
     """The scopes that hold for a collection, the one that counts most last."""
-    return (GLOBAL, f"{TENANT}{tenant}", f"{COLLECTION}{tenant}/{collection}")
+    return (GLOBAL, f"{TENANT}{tenant}", of_collection(tenant, collection))
 
 
 def place(scope: str) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from ragstone.core.turn import Ask, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.dictionary import english
 from ragstone.language.letters import plain_words
-from ragstone.ports import Adapters, Search
+from ragstone.ports import Adapters, Search, collection_of
 from ragstone.understand.misspelling import one_edit
 from ragstone.understand.question_words import Unknown, unknown_words
 from ragstone.understand.spelling import Corpus, Corrected, candidates, correct
@@ -75,7 +75,7 @@ async def _corpus(ask: Ask, typed: set[str], meant: set[str], adapters: Adapters
     None if that is nothing: then only the dictionary speaks. Nothing here may depend on words that
     the caller cannot find, so every word of the vocabulary is looked up, not the best of them.
     """
-    collection = await adapters.catalog.collection(ask.principal.tenant, ask.collection)
+    collection = await collection_of(adapters.catalog, ask)
     if collection is None or adapters.vocabulary is None or adapters.external_retriever is not None:
         return None
     near = {word: one_edit(word) if len(word) >= LONG else frozenset[str]() for word in typed}

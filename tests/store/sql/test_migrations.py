@@ -17,8 +17,10 @@ from sqlalchemy import Connection, create_engine
 from ragstone.core.answer import Citation
 from ragstone.core.conversation import ConversationKey, Room
 from ragstone.core.errors import ConfigError
+from ragstone.core.records import Collection
 from ragstone.core.turn import Principal
 from ragstone.store.sql import migrations
+from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.conversations import SqlConversations
 from ragstone.store.sql.database import open_database
 from ragstone.store.sql.history import SqlHistory
@@ -31,6 +33,9 @@ CITATION = {
 }  # fmt: skip
 USAGE = '{"prompt_tokens": 3, "completion_tokens": 4, "calls": 1, "cost": null}'
 TRACE = '[{"stage": "s", "seconds": 0.1, "status": "done"}]'
+
+
+NAMED = ("law", "keyed", "set/up", "queued", "revoked", "done")
 
 
 def dump(path: Path) -> list[str]:
@@ -104,6 +109,33 @@ async def test_earlier_conversations_and_statistics_move_over(tmp_path: Path) ->
     assert oldest.block.conversations[1].content == "So."
     assert room == Room("r", "", "Why so?", 2, 1, 1.5, 3.5)
     assert (day.questions, day.prompt_tokens, day.cost) == (1, 3, 0.5)
+
+
+async def test_what_names_a_collection_that_is_not_there_waits_for_it(tmp_path: Path) -> None:
+    path = tmp_path / "state.sqlite"
+    migrated(path, "0012")
+    connection = sqlite3.connect(path)
+    connection.execute("INSERT INTO collections VALUES ('t', 'law', 'm', 'f', 3, 'en', 2)")
+    key = "INSERT INTO api_keys VALUES (?, 'k', 't', 'u', '[]', ?, 'reader', '', '', 0, 0, 0, 0, ?)"
+    connection.execute(key, ("a", '["law", "keyed"]', None))
+    connection.execute(key, ("b", None, None))
+    connection.execute(key, ("c", '["revoked"]', 1.5))
+    for scope in ("global", "tenant:t", "collection:t/law", "collection:t/set/up"):
+        connection.execute("INSERT INTO settings VALUES (?, 'k', '1', 0)", (scope,))
+    for job, collection, state in (("x", "queued", "queued"), ("y", "done", "done")):
+        connection.execute(
+            "INSERT INTO jobs (id, kind, request, progress, state, error, created_at, updated_at,"
+            " tenant, collection) VALUES (?, 'ingest', '{}', '{}', ?, '', 0, 0, 't', ?)",
+            (job, state, collection),
+        )
+    connection.commit()
+    connection.close()
+    async with open_database(path) as database:
+        catalog = await SqlCatalog.open(database)
+        [law] = await catalog.collections()
+        assert law == Collection("t", "law", "m", "f", 3, "en", 2, id="law")
+        named = {name: await catalog.identity("t", name, make=False) for name in NAMED}
+    assert named == {name: name if name in NAMED[:4] else "" for name in NAMED}
 
 
 async def test_a_newer_database_is_refused_and_left_alone(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ async def test_given_a_state_then_there_and_back_it_is_the_same_and_goes_on(
             assert await rows(target) == before
     async with open_backend(Postgres(url)) as target:
         catalog = await SqlCatalog.open(target)
-        edition = await catalog.edition("acme", "law")
+        edition = await catalog.edition("acme", "c1")
         assert edition is not None
         assert edition.readers == {"user:eva"}
         kept = SqlConversations(target)

@@ -9,16 +9,20 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from pydantic import SecretStr
-from sqlalchemy import create_engine, insert, select, text
+from sqlalchemy import create_engine, insert, inspect, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.core.errors import ConfigError, StateUnavailable
+from ragstone.core.records import Collection
 from ragstone.settings import StateSettings
 from ragstone.store.connect import open_state
+from ragstone.store.sql import migrations
+from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import Database, open_backend
 from ragstone.store.sql.postgres import WRITING_IDLE_SECONDS, Postgres
 from ragstone.store.sql.tables import jobs, metadata, settings
 from ragstone.store.sql.templates import SqlTemplates
+from ragstone.store.sql.vocabulary import SqlVocabulary
 from tests.databases import Databases
 
 
@@ -52,6 +56,65 @@ async def keys(database: Database) -> list[str]:
     async with database.reading() as connection:
         found = await connection.execute(select(settings.c.key).order_by(settings.c.key))
         return list(found.scalars())
+
+
+def at_0012(url: str) -> None:
+    """Make the schema of the release before, with two collections."""
+    engine = Postgres(url).migrating()
+    migrations.upgrade(engine, "0012")
+    engine.dispose()
+    document = "INSERT INTO documents VALUES ('{0}', 't', '{1}', '/a', '', '', 'h', 1, '[\"*\"]', "
+    rest = "NULL, 'ready', '', '/a', 1, 1, 1, 1)"
+    execute(
+        url,
+        "INSERT INTO collections VALUES ('t', 'law', 'm', 'f', 3, 'en', 1)",
+        "INSERT INTO collections VALUES ('t', 'tax', 'm', 'f', 3, 'en', 1)",
+        document.format("d1", "law") + rest,
+        document.format("d2", "tax") + rest,
+        "INSERT INTO revisions VALUES ('d1@1', 'd1', 1, 't', 'law', 'live')",
+        "INSERT INTO vocabulary VALUES ('t', 'law', 'whale')",
+        "CREATE TABLE ragstone_index (id int)",
+    )
+
+
+async def test_an_older_state_is_kept_and_migrated(
+    empty: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    at_0012(empty)
+    async with open_backend(Postgres(empty)) as database:
+        catalog = await SqlCatalog.open(database)
+        law = await catalog.collection("t", "law")
+        assert law == Collection("t", "law", "m", "f", 3, "en", id="law")
+        await catalog.rename_collection(law, "statutes")
+        assert [one.id for one in await catalog.documents("t", "law")] == ["d1"]
+        assert await SqlVocabulary(database).known(law, {"whale"}) == {"whale"}
+        await catalog.drop_collection("t", "law")
+        assert [one.id for one in await catalog.documents("t")] == ["d2"]
+        assert await SqlVocabulary(database).known(law, {"whale"}) == frozenset()
+        engine = Postgres(empty).migrating()
+        with engine.connect() as connection:
+            kept = {name for name in inspect(connection).get_table_names() if "_0012" in name}
+            names = connection.execute(text("SELECT name FROM collections_0012 ORDER BY name"))
+            assert names.scalars().all() == ["law", "tax"]
+            version = connection.execute(text("SELECT version_num FROM alembic_version_0012"))
+            assert version.scalars().all() == ["0012"]
+        engine.dispose()
+    new = {"awaited_collections"}
+    assert kept == {f"{name}_0012" for name in (metadata.tables.keys() - new) | {"alembic_version"}}
+    assert "names end in _0012" in caplog.text
+
+
+async def test_a_state_that_cannot_be_kept_is_left_alone(
+    empty: str,
+) -> None:
+    at_0012(empty)
+    execute(empty, "CREATE VIEW traces_0012 AS SELECT 1")
+    with pytest.raises(StateUnavailable, match="backup .* cannot be written"):
+        async with open_backend(Postgres(empty)):
+            pass
+    execute(empty, "DROP VIEW traces_0012", "SELECT name FROM collections")
+    async with open_backend(Postgres(empty)) as database:
+        assert len(await (await SqlCatalog.open(database)).collections()) == 2
 
 
 async def test_servers_that_start_at_once_migrate_once(empty: str) -> None:

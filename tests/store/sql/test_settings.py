@@ -16,6 +16,7 @@ from ragstone.service.local.watching import Watch
 from ragstone.settings import RagSettings, Settings
 from ragstone.store.sql.database import Database, open_database
 from ragstone.store.sql.settings import SqlSettings
+from tests.memory_store import MemoryNames
 
 ACME = Principal("acme")
 
@@ -26,7 +27,8 @@ class Replica:
     def __init__(self, database: Database, base: Settings | None = None) -> None:
         self.store = SqlSettings(database)
         self.configured = Configured(base or Settings())
-        self.settings = LocalSettings(self.store, self.configured)
+        self.names = MemoryNames()
+        self.settings = LocalSettings(self.store, self.names, self.configured)
         self.watch = Watch(self.store, {"settings": self.settings.refresh}, seconds=1.0)
 
     def top_k(self, ask: Ask) -> int:
@@ -53,8 +55,9 @@ async def test_given_scopes_then_the_narrowest_counts(one: Replica) -> None:
     await one.settings.put("collection:acme/law/eu", {"rag.top_k": 7}, "ann")
     assert one.top_k(Ask("q")) == 5
     assert one.top_k(Ask("q", ACME)) == 6
-    assert one.top_k(Ask("q", ACME, "law/eu")) == 7
-    assert one.top_k(Ask("q", Principal("other"), "law/eu")) == 5
+    id = one.names.ids["acme", "law/eu"]
+    assert one.top_k(Ask("q", ACME, "law/eu", collection_id=id)) == 7
+    assert one.top_k(Ask("q", Principal("other"), "law/eu", collection_id=id)) == 5
     layers = await one.settings.explain("rag.top_k", "acme", "law/eu")
     assert [(layer.source, layer.where, layer.value) for layer in layers] == [
         ("default", "", 10),
@@ -64,6 +67,25 @@ async def test_given_scopes_then_the_narrowest_counts(one: Replica) -> None:
     ]
     await one.settings.unset("tenant:acme", ["rag.top_k"], "ann")
     assert one.top_k(Ask("q", ACME)) == 5
+
+
+async def test_given_a_collection_has_another_name_then_its_settings_go_with_it(
+    one: Replica,
+) -> None:
+    scope = "collection:acme/law"
+    await one.settings.put(scope, {"rag.top_k": 7}, "ann")
+    one.names.ids["acme", "acts"] = one.names.ids.pop(("acme", "law"))
+    assert (await one.settings.get("rag.top_k", "acme", "acts")).where == "collection:acme/acts"
+    assert (await one.settings.get("rag.top_k", "acme", "law")).value == 10
+    assert [one.scope for one in await one.settings.log(10)] == ["collection:acme/acts"]
+    assert await one.settings.log(10, scope=scope) == []
+    [unset] = await one.settings.unset(scope, ["rag.top_k"], "ann")
+    assert (unset.value, one.names.ids.get(("acme", "law"))) == (10, None)
+    assert len(await one.store.stored()) == 1
+    await one.settings.put(scope, {"rag.top_k": 8}, "ann")
+    assert (await one.settings.get("rag.top_k", "acme", "acts")).value == 7
+    [unset] = await one.settings.unset("collection:acme/acts", ["rag.top_k"], "ann")
+    assert (unset.value, unset.source) == (10, "default")
 
 
 async def test_given_the_environment_then_the_store_counts_more(database: Database) -> None:
@@ -216,7 +238,7 @@ async def test_given_the_cache_is_off_then_no_stage_looks_into_it(one: Replica) 
 async def test_given_limits_of_the_cache_then_it_has_them_at_once(database: Database) -> None:
     cache = LocalCache(None, 1000, 300)
     await cache.open()
-    settings = LocalSettings(SqlSettings(database), Configured(Settings()), cache)
+    settings = LocalSettings(SqlSettings(database), MemoryNames(), Configured(Settings()), cache)
     changes = {"cache.max_entries": 20, "cache.default_ttl_seconds": "15m"}
     await settings.put("global", changes, "ann")
     assert (cache._max, cache._ttl) == (20, 900)

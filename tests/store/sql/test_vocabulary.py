@@ -7,8 +7,8 @@ from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.vocabulary import SqlVocabulary
 
-ONE = Collection("default", "one", "m", "m/1", 3, "en")
-TWO = Collection("default", "two", "m", "m/1", 3, "en")
+ONE = Collection("default", "one", "m", "m/1", 3, "en", id="c1")
+TWO = Collection("default", "two", "m", "m/1", 3, "en", id="c2")
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ async def catalog(database: Database) -> SqlCatalog:
 
 async def published(catalog: SqlCatalog, id: str, collection: Collection = ONE) -> None:
     document = Document(
-        id=id, tenant=collection.tenant, collection=collection.name, path=f"/{id}", source=f"/{id}"
+        id=id, tenant=collection.tenant, collection=collection.id, path=f"/{id}", source=f"/{id}"
     )
     await catalog.publish(document, await catalog.begin(document))
 
@@ -84,6 +84,6 @@ async def test_given_a_dropped_collection_then_its_words_go_and_late_ones_stay_o
     await published(catalog, "a")
     unread = await vocabulary.unread(ONE)
     await vocabulary.add(ONE, {"whale"}, unread)
-    await catalog.drop_collection(ONE.tenant, ONE.name)
+    await catalog.drop_collection(ONE.tenant, ONE.id)
     await vocabulary.add(ONE, {"krill"}, unread)
     assert not await vocabulary.known(ONE, {"whale", "krill"})

@@ -8,7 +8,7 @@ from ragstone.answer.extractive.unit_closeness import OwnedVectors, closeness
 from ragstone.answer.extractive.units import AnswerUnit
 from ragstone.core.turn import Ask, Passage
 from ragstone.language.late_interaction import PlacedTokens, TokenVectors, unpacked
-from ragstone.ports import Catalog, Embedders, LateEmbedder, Vectors
+from ragstone.ports import Catalog, Embedders, LateEmbedder, Vectors, collection_of
 from ragstone.retrieve.held_tokens import HeldTokens
 from ragstone.retrieve.sampled_rarity import SampledRarity
 
@@ -34,7 +34,7 @@ class TokenCloseness:
         """Per passage `text.unit_closeness` of its units; None where token vectors are missing:
         there is no such collection here, its embedder gives none, the index has none, or a
         passage is wider than its chunk."""
-        collection = await self._catalog.collection(ask.principal.tenant, ask.collection)
+        collection = await collection_of(self._catalog, ask)
         if collection is None:
             return None
         embedder = self._embedders.of(collection)

@@ -45,8 +45,8 @@ OPTIMIZED = "optimized"
 
 
 def shard_path(root: Path, collection: Collection) -> Path:
-    """The directory of `collection`'s shard; names are quoted so that none leaves `root`."""
-    return root / _safe(collection.tenant) / _safe(collection.name) / str(collection.build)
+    """The directory of `collection`'s shard; ids are quoted so that none leaves `root`."""
+    return root / _safe(collection.tenant) / _safe(collection.id) / str(collection.build)
 
 
 def newest_generation(base: Path) -> Path:

@@ -35,12 +35,12 @@ _UNSEARCHED = {"type": "text", "index": False}
 
 
 def index_name(collection: Collection) -> str:
-    """The name of the collection's index: its name for a person, and a hash that makes it unique.
+    """The name of the collection's index: its id for a person, and a hash that makes it unique.
 
     The prefix keeps clear of `logs-*-*` and other patterns that Elasticsearch has templates for.
     """
-    readable = re.sub(r"[^a-z0-9]+", "-", collection.name.lower())[:NAME_CHARACTERS].strip("-")
-    identity = json.dumps([collection.tenant, collection.name, collection.build])
+    readable = re.sub(r"[^a-z0-9]+", "-", collection.id.lower())[:NAME_CHARACTERS].strip("-")
+    identity = json.dumps([collection.tenant, collection.id, collection.build])
     digest = sha256(identity.encode()).hexdigest()[:32]
     return "-".join(part for part in ("ragstone", readable, digest, "rag-chunks") if part)
 

@@ -37,7 +37,7 @@ COLUMNS = ("chunk_id", *KEYWORDS, *LISTS, *NUMBERS, "payload", "words", "bm25", 
 
 def table_name(collection: Collection) -> str:
     """A name that no other collection has and that needs no quoting."""
-    identity = json.dumps([collection.tenant, collection.name, collection.build])
+    identity = json.dumps([collection.tenant, collection.id, collection.build])
     return f"ragstone_{sha256(identity.encode()).hexdigest()[:32]}"
 
 

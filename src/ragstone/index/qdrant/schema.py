@@ -47,8 +47,8 @@ WITHOUT_TOKENS = models.PayloadSelectorExclude(exclude=[TOKENS])
 
 
 def qdrant_name(prefix: str, collection: Collection) -> str:
-    """The Qdrant collection of `collection`; names of any length and script become hex digits."""
-    key = json.dumps([collection.tenant, collection.name]).encode()
+    """The Qdrant collection of `collection`; ids of any length and script become hex digits."""
+    key = json.dumps([collection.tenant, collection.id]).encode()
     digest = hashlib.blake2b(key, digest_size=16).hexdigest()
     return f"{prefix}-{digest}-{collection.build}"
 
@@ -123,7 +123,7 @@ def chunk_of(collection: Collection, record: models.Record) -> Chunk:
     """The chunk in `record`; raises IndexUnavailable when it is none, or another collection's."""
     payload = record.payload or {}
     owner = (payload.get("tenant"), payload.get("collection"), payload.get("chunk_id"))
-    if owner != (collection.tenant, collection.name, str(record.id)):
+    if owner != (collection.tenant, collection.id, str(record.id)):
         raise IndexUnavailable(
             f"The Qdrant server returned something else than a chunk of {collection.name!r}. "
             "Check what else writes to that server."

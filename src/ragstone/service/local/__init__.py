@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ from ragstone.jobs.runner import Runner
 from ragstone.language.phrases import key
 from ragstone.ports import Adapters, CacheFigures, Embedder, Topics, Vectors
 from ragstone.service import CollectionSummary, IngestRequest, Overview, Progress, SearchResult
+from ragstone.service.local.collections import identified, rename
 from ragstone.service.local.configured import Configured
 from ragstone.service.local.conversations import LocalConversations
 from ragstone.service.local.function_calling import function_calling
@@ -86,23 +87,27 @@ class Ragstone:
         self.conversations = LocalConversations(adapters)
         self.reading = LocalReading(adapters)
         self._configured = configured
-        self.settings = LocalSettings(store, configured, adapters.cache)
+        self.settings = LocalSettings(store, adapters.catalog, configured, adapters.cache)
         self.prompts = LocalPrompts(templates, configured.base.prompts)
         refreshes = {"settings": self.settings.refresh, "prompts": templates.refresh}
         self._watch = Watch(store, refreshes)
         self._purging: asyncio.Task[None] | None = None
         assert adapters.keys is not None  # noqa: S101  build.py always makes them
-        self.keys = LocalKeys(adapters.keys)
+        self.keys = LocalKeys(adapters.keys, adapters.catalog)
 
-    def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
-        return self._answers.events(self._configured.asked(ask))
+    async def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
+        asked = self._configured.asked(await identified(self._adapters.catalog, ask))
+        async with aclosing(self._answers.events(asked)) as events:
+            async for event in events:
+                yield event
 
     async def search(self, ask: Ask) -> SearchResult:
-        turn = await self._searches.answered(ask)
+        turn = await self._searches.answered(await identified(self._adapters.catalog, ask))
         return SearchResult(turn.hits, turn.trace, turn.question if turn.original else "")
 
     async def function_calling(self, ask: Ask) -> Turn:
-        return await function_calling(ask, self._adapters, self._searches)
+        asked = await identified(self._adapters.catalog, ask)
+        return await function_calling(asked, self._adapters, self._searches)
 
     async def ingest(self, request: IngestRequest) -> AsyncGenerator[Progress, None]:
         whose = request.by or Principal(request.tenant)
@@ -130,7 +135,7 @@ class Ragstone:
         return list(await asyncio.gather(*(self._summary(c, principal) for c in known)))
 
     async def _summary(self, collection: Collection, principal: Principal) -> CollectionSummary:
-        documents = await self._removal.readable(principal, collection.name)
+        documents = await self._removal.readable(principal, collection)
         async with self._adapters.catalog.snapshot() as hidden:
             where = And((readable(principal), Not(AnyOf("revision", tuple(sorted(hidden))))))
             chunks = await self._adapters.index.count(collection, where)
@@ -146,16 +151,21 @@ class Ragstone:
     async def documents(
         self, principal: Principal, collection: str, *, limit: int = 1000, offset: int = 0
     ) -> list[Document]:
-        await self._removal.known(principal.tenant, collection)
-        return (await self._removal.readable(principal, collection))[offset : offset + limit]
+        known = await self._removal.known(principal.tenant, collection)
+        found = (await self._removal.readable(principal, known))[offset : offset + limit]
+        return [replace(document, collection=known.name) for document in found]
+
+    async def rename_collection(self, principal: Principal, old: str, new: str) -> Collection:
+        known = await self._removal.known(principal.tenant, old)
+        return await rename(self._adapters.catalog, known, new)
 
     async def delete(
         self, principal: Principal, collection: str, paths: Sequence[str] | None = None
     ) -> int:
-        await self._removal.known(principal.tenant, collection)
-        documents = len(await self._removal.named(principal, collection, paths))
+        known = await self._removal.known(principal.tenant, collection)
+        documents = len(await self._removal.named(principal, known, paths))
         if documents <= self._delete_at_once:
-            return await self._removal.remove(principal, collection, paths)
+            return await self._removal.remove(principal, known, paths)
         given = None if paths is None else sorted(paths)
         request = {"collection": collection, "paths": given, "documents": documents}
         job = await self.jobs.submit(DELETE, request, principal=principal)

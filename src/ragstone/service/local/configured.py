@@ -102,7 +102,7 @@ class Configured:
         return self._loaded.scopes
 
     def of(self, tenant: str = "", collection: str = "") -> Merged:
-        """What holds for a tenant's collection."""
+        """What holds for a tenant's collection of this id."""
         loaded = self._loaded
         known = loaded.known.get((tenant, collection))
         if known is None:
@@ -122,18 +122,18 @@ class Configured:
 
     def answering(self, ask: Ask) -> Recipe:
         """The recipe that answers this question."""
-        here = self.of(ask.principal.tenant, ask.collection)
+        here = self.of(ask.principal.tenant, ask.collection_id)
         if ask.search_type == "rag":
             return here.answers[ask.level].of(ask)
         return here.others[ask.search_type][ask.level]
 
     def searching(self, ask: Ask) -> Recipe:
         """The recipe that finds this question's passages."""
-        return self.of(ask.principal.tenant, ask.collection).searches[ask.level]
+        return self.of(ask.principal.tenant, ask.collection_id).searches[ask.level]
 
     def asked(self, ask: Ask) -> Ask:
         """The question within what its tenant's settings allow."""
-        return self.of(ask.principal.tenant, ask.collection).asked(ask)
+        return self.of(ask.principal.tenant, ask.collection_id).asked(ask)
 
     def check(self, scopes: Mapping[str, Values]) -> None:
         """Raise InvalidSetting unless these could be what is set in each scope, by values that

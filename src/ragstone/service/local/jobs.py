@@ -11,6 +11,7 @@ from ragstone.core.errors import EmptyQuestion, InputError, JobEnded, UnknownJob
 from ragstone.core.turn import Ask, Principal
 from ragstone.jobs.questions import question_id, request_of
 from ragstone.jobs.runner import Runner
+from ragstone.ports import CollectionNames
 from ragstone.ports.jobs import (
     CANCELLED,
     DONE,
@@ -25,6 +26,7 @@ from ragstone.ports.jobs import (
     State,
 )
 from ragstone.service.jobs import ASK, JobState, JobView, KindView
+from ragstone.service.local.collections import identified
 from ragstone.settings import JobSettings
 
 LOOK_SECONDS = 0.5
@@ -33,22 +35,29 @@ MOST_ID = 200
 
 
 class LocalJobs:
-    """`service.jobs.JobsService` on a store and the runner of this process."""
+    """`service.jobs.JobsService` on a store and the runner of this process.
 
-    def __init__(self, store: JobStore, runner: Runner, settings: JobSettings) -> None:
+    The store has the id of a job's collection, `names` what that is called now.
+    """
+
+    def __init__(
+        self, store: JobStore, names: CollectionNames, runner: Runner, settings: JobSettings
+    ) -> None:
         self._store = store
+        self._names = names
         self._runner = runner
         self._settings = settings
 
     async def ask(self, ask: Ask) -> JobView:
         if not ask.question.strip():
             raise EmptyQuestion
+        ask = await identified(self._names, ask)
         id = question_id(ask)
         known = await self._store.get(id)
         if known is None or known.state in (FAILED, CANCELLED):
-            new = self._new(ASK, id, request_of(ask), ask.principal)
-            known = await self._submit(replace(new, collection=ask.collection))
-        return _view(known)
+            new = self._new(ASK, id, request_of(ask), ask.principal, ask.collection_id)
+            known = await self._submit(new)
+        return await self._view(known)
 
     async def submit(
         self,
@@ -66,13 +75,15 @@ class LocalJobs:
             raise InputError(f"The id of a job has at most {MOST_ID} characters.")
         # As it will be read again: equal requests are compared, and a tuple is no list.
         stored = json.loads(json.dumps(dict(request)))
-        new = self._new(kind, id or uuid4().hex, stored, principal)
+        name = str(stored.get("collection", ""))
+        collection = await self._names.identity(principal.tenant, name) if name else ""
+        new = self._new(kind, id or uuid4().hex, stored, principal, collection)
         if priority is not None:
             new = replace(new, priority=priority)
         job = await self._submit(new, same=not id)
         if not _owns(principal, job):
             raise InputError("There is another job of this id already. Choose another id.")
-        return _view(job)
+        return await self._view(job)
 
     async def get(self, principal: Principal, id: str, *, admin: bool = False) -> JobView | None:
         job = await self._store.get(id)
@@ -81,7 +92,7 @@ class LocalJobs:
         progress = self._runner.progress(id) if job.state == RUNNING else None
         if progress is not None:
             job = replace(job, progress=dict(progress))
-        return _view(job, with_result=job.kind != ASK or _owns(principal, job))
+        return await self._view(job, with_result=job.kind != ASK or _owns(principal, job))
 
     async def list(
         self,
@@ -95,7 +106,7 @@ class LocalJobs:
         user = principal.user if principal else None
         found = await self._store.listed(tenant, kind, state, limit, user)
         mine = [job for job in found if principal is None or _owns(principal, job)]
-        return [_view(job, with_result=False) for job in mine]
+        return await self._views(mine, with_result=False)
 
     async def cancel(self, principal: Principal, id: str, *, admin: bool = False) -> JobView:
         until = time.time() + self._settings.keep_days * 86_400
@@ -164,7 +175,23 @@ class LocalJobs:
 
     async def unfinished(self, *kinds: str) -> Sequence[JobView]:
         """The jobs of these kinds that have not ended, in every tenant."""
-        return [_view(job) for job in await self._store.unfinished(kinds)]
+        return await self._views(await self._store.unfinished(kinds))
+
+    async def _view(self, job: Job, with_result: bool = True) -> JobView:
+        [view] = await self._views([job], with_result)
+        return view
+
+    async def _views(self, jobs: Sequence[Job], with_result: bool = True) -> Sequence[JobView]:
+        """Jobs with the names that their collections have now; that of its time if one is gone."""
+        ids: dict[str, set[str]] = {}
+        for job in jobs:
+            if job.collection:
+                ids.setdefault(job.tenant, set()).add(job.collection)
+        names = {tenant: await self._names.names(tenant, some) for tenant, some in ids.items()}
+        return [
+            _view(job, names.get(job.tenant, {}).get(job.collection, _asked(job)), with_result)
+            for job in jobs
+        ]
 
     async def _submit(self, new: NewJob, same: bool = False) -> Job:
         await self._runner.start()
@@ -172,8 +199,9 @@ class LocalJobs:
         self._runner.wake()
         return job
 
-    def _new(self, kind: str, id: str, request: dict[str, Any], whose: Principal) -> NewJob:
-        collection = str(request.get("collection", ""))
+    def _new(
+        self, kind: str, id: str, request: dict[str, Any], whose: Principal, collection: str
+    ) -> NewJob:
         priority = self._settings.priority(kind)
         return NewJob(
             id, kind, request, whose.tenant, whose.user, whose.groups, collection, priority
@@ -235,7 +263,13 @@ def _reaches(principal: Principal, job: Job, admin: bool) -> bool:
     return _owns(principal, job) or (admin and job.tenant == principal.tenant)
 
 
-def _view(job: Job, with_result: bool = True) -> JobView:
+def _asked(job: Job) -> str:
+    """The collection that the job was submitted for, by its name of that time."""
+    request = job.request.get(ASK, {}) if job.kind == ASK else job.request
+    return str(request.get("collection", ""))
+
+
+def _view(job: Job, collection: str, with_result: bool) -> JobView:
     eta = job.progress.get("eta") if job.state == RUNNING else None
     return JobView(
         id=job.id,
@@ -249,7 +283,7 @@ def _view(job: Job, with_result: bool = True) -> JobView:
         created_at=job.created_at,
         updated_at=job.updated_at,
         code=job.code,
-        collection=job.collection,
+        collection=collection,
         user=job.user,
         priority=job.priority,
     )

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
@@ -18,7 +18,7 @@ from ragstone.core.errors import (
     UnknownKey,
 )
 from ragstone.core.records import ApiKey
-from ragstone.ports import KeyStore, StoredKey
+from ragstone.ports import CollectionNames, KeyStore, StoredKey
 from ragstone.service.keys import GRACE_SECONDS, IssuedKey, KeyGrant
 
 log = logging.getLogger(__name__)
@@ -41,10 +41,16 @@ class _Seen:
 
 
 class LocalKeys:
-    """`service.keys.Keys` in this process. `clock` is in seconds since 1970."""
+    """`service.keys.Keys` in this process. `clock` is in seconds since 1970.
 
-    def __init__(self, store: KeyStore, clock: Callable[[], float] = time.time) -> None:
+    The store has the ids of the collections that a key reaches, `names` what they are called now.
+    """
+
+    def __init__(
+        self, store: KeyStore, names: CollectionNames, clock: Callable[[], float] = time.time
+    ) -> None:
         self._store = store
+        self._names = names
         self._clock = clock
         self._seen: OrderedDict[str, _Seen] = OrderedDict()
         self._any = False
@@ -55,13 +61,16 @@ class LocalKeys:
     async def create(self, grant: KeyGrant) -> IssuedKey:
         _check(grant)
         now = self._clock()
+        reached = grant.collections
+        if reached is not None:
+            reached = tuple([await self._names.identity(grant.tenant, name) for name in reached])
         key = ApiKey(
             id=new_id(),
             name=grant.name,
             tenant=grant.tenant,
             user=grant.user,
             groups=grant.groups,
-            collections=grant.collections,
+            collections=reached,
             role=grant.role,
             created_at=now,
             expires_at=None if grant.seconds is None else now + grant.seconds,
@@ -69,10 +78,10 @@ class LocalKeys:
         secret = new_secret(key.id)
         await self._put(StoredKey(key, digest(secret)))
         self._any = True
-        return IssuedKey(key, secret)
+        return IssuedKey(replace(key, collections=grant.collections), secret)
 
     async def listed(self, tenant: str | None) -> list[ApiKey]:
-        return list(await self._store.listed(tenant))
+        return await self._named(await self._store.listed(tenant))
 
     async def rotate(self, tenant: str | None, id: str, grace: float = GRACE_SECONDS) -> IssuedKey:
         if not 0 <= grace <= LONGEST_SECONDS:
@@ -83,7 +92,8 @@ class LocalKeys:
         secret = new_secret(id)
         until = self._clock() + grace
         await self._put(StoredKey(stored.key, digest(secret), stored.digest, until))
-        return IssuedKey(stored.key, secret)
+        [key] = await self._named([stored.key])
+        return IssuedKey(key, secret)
 
     async def revoke(self, tenant: str | None, id: str) -> ApiKey:
         stored = await self._known(tenant, id)
@@ -91,7 +101,8 @@ class LocalKeys:
             key = replace(stored.key, revoked_at=self._clock())
             stored = StoredKey(key, stored.digest)
             await self._put(stored)
-        return stored.key
+        [named] = await self._named([stored.key])
+        return named
 
     async def whose(self, secret: str) -> ApiKey:
         stored = await self._read(id_of(secret))
@@ -104,7 +115,8 @@ class LocalKeys:
         if key.expires_at is not None and now >= key.expires_at:
             raise Unauthorized(f"The API key {key.id} has ended. Ask for another one.")
         self._note_use(stored, now)
-        return key
+        [named] = await self._named([key])
+        return named
 
     async def exist(self) -> bool:
         # Keys are never deleted, so the answer changes once.
@@ -127,6 +139,16 @@ class LocalKeys:
     async def _put(self, stored: StoredKey) -> None:
         await self._store.put(stored)
         self._seen.pop(stored.key.id, None)
+
+    async def _named(self, keys: Sequence[ApiKey]) -> list[ApiKey]:
+        """The keys with the names of the collections that they reach; those that are gone are in
+        none of them."""
+        ids: dict[str, set[str]] = {}
+        for key in keys:
+            if key.collections:
+                ids.setdefault(key.tenant, set()).update(key.collections)
+        names = {tenant: await self._names.names(tenant, some) for tenant, some in ids.items()}
+        return [_called(key, names.get(key.tenant, {})) for key in keys]
 
     async def _known(self, tenant: str | None, id: str) -> StoredKey:
         stored = await self._store.find(id)
@@ -164,6 +186,12 @@ class LocalKeys:
             await self._store.touch(id, now)
         except RagstoneError as error:
             log.warning("The last use of key %s was not noted: %s", id, error)
+
+
+def _called(key: ApiKey, names: Mapping[str, str]) -> ApiKey:
+    if key.collections is None:
+        return key
+    return replace(key, collections=tuple(names[id] for id in key.collections if id in names))
 
 
 def _fits(stored: StoredKey, given: str, now: float) -> bool:

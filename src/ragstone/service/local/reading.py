@@ -1,11 +1,12 @@
 """Documents as text, from the chunks of the index."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from ragstone.core.chunk import Chunk, revision
 from ragstone.core.errors import UnknownCollection, UnknownDocument
 from ragstone.core.filters import And, eq, readable
-from ragstone.core.records import Document
+from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Principal
 from ragstone.ports import Adapters
 from ragstone.service.reading import DocumentText
@@ -26,17 +27,18 @@ class LocalReading:
         known = await self._adapters.catalog.collection(principal.tenant, collection)
         if known is None:
             raise UnknownCollection(collection)
-        document = await self._document(principal, collection, path)
+        document = await self._document(principal, known, path)
         where = And((readable(principal), eq("revision", revision(document.id, document.version))))
         chunks: list[Chunk] = []
         async for some in self._adapters.index.scan(known, where):
             chunks += some
         text = joined(chunk for chunk in chunks if chunk.kind not in MADE)
+        document = replace(document, collection=known.name)
         return DocumentText(document, text[offset : offset + limit], offset, len(text))
 
-    async def _document(self, principal: Principal, collection: str, path: str) -> Document:
+    async def _document(self, principal: Principal, collection: Collection, path: str) -> Document:
         names, place = set(principal.names), "/" + path.strip("/")
-        for one in await self._adapters.catalog.documents(principal.tenant, collection):
+        for one in await self._adapters.catalog.documents(collection.tenant, collection.id):
             if path == one.id or place == one.path:
                 if one.version and names & set(one.allowed):
                     return one

@@ -1,6 +1,7 @@
 """Deleting documents: hidden at once, their chunks gone when no search looks at them any more."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from ragstone.core.errors import UnknownCollection, UnknownDocument
 from ragstone.core.records import Collection, Document
@@ -23,42 +24,43 @@ class Removal:
             raise UnknownCollection(name)
         return collection
 
-    async def readable(self, principal: Principal, collection: str) -> list[Document]:
+    async def readable(self, principal: Principal, collection: Collection) -> list[Document]:
         """The documents of a collection that the principal may read, by path."""
-        documents = await self._adapters.catalog.documents(principal.tenant, collection)
+        documents = await self._adapters.catalog.documents(collection.tenant, collection.id)
         names = set(principal.names)
         return [document for document in documents if names & set(document.allowed)]
 
     async def named(
-        self, principal: Principal, collection: str, paths: Sequence[str] | None
+        self, principal: Principal, collection: Collection, paths: Sequence[str] | None
     ) -> list[Document]:
         """The documents that `paths` name, None for all. Raises UnknownDocument."""
         documents = await self.readable(principal, collection)
         return documents if paths is None else _named(documents, paths)
 
     async def remove(
-        self, principal: Principal, collection: str, paths: Sequence[str] | None
+        self, principal: Principal, collection: Collection, paths: Sequence[str] | None
     ) -> int:
         """Delete documents, None for the whole collection; how many went."""
-        known = await self.known(principal.tenant, collection)
         documents = await self.named(principal, collection, paths)
         await self._adapters.catalog.retire([document.id for document in documents])
         await self._pipeline.purge()
         if paths is None:
-            await self._adapters.catalog.drop_collection(known.tenant, known.name)
-            await self._adapters.index.drop(known)
+            # It may have been built anew meanwhile.
+            now = await self._adapters.catalog.identified(collection.tenant, collection.id)
+            await self._adapters.catalog.drop_collection(collection.tenant, collection.id)
+            await self._adapters.index.drop(now or collection)
         return len(documents)
 
     async def finish(
-        self, principal: Principal, collection: str, paths: Sequence[str] | None
+        self, principal: Principal, collection: Collection | None, paths: Sequence[str] | None
     ) -> int:
-        """Go on with a `remove` that was cut off, perhaps when everything was done; how many went
-        in this second part."""
-        try:
-            return await self.remove(principal, collection, paths)
-        except (UnknownCollection, UnknownDocument):
-            await self._pipeline.purge()
-            return 0
+        """Go on with a `remove` that was cut off, perhaps when everything was done and the
+        collection gone; how many went in this second part."""
+        if collection is not None:
+            with suppress(UnknownDocument):
+                return await self.remove(principal, collection, paths)
+        await self._pipeline.purge()
+        return 0
 
 
 def _named(documents: Sequence[Document], paths: Sequence[str]) -> list[Document]:

@@ -3,18 +3,19 @@
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import SecretStr
 
 from ragstone.core.errors import InvalidSetting
 from ragstone.core.records import SettingChange, SettingEdit
-from ragstone.ports import Cache, SettingsStore
+from ragstone.ports import Cache, CollectionNames, SettingsStore
 from ragstone.recipes import setting_table
 from ragstone.recipes.setting_table import Setting
 from ragstone.service.local.configured import Configured, value_of
 from ragstone.service.settings import SettingLayer, SettingValue
-from ragstone.settings.scope import chain, place
+from ragstone.settings.scope import GLOBAL, TENANT, chain, of_collection, place
 
 MOST = 200
 """Settings that may be changed at once."""
@@ -24,12 +25,18 @@ _PASSWORD = re.compile(r"(://[^/@\s:]*:)[^/@\s]+@")
 
 
 class LocalSettings:
-    """`service.RuntimeSettings` on the state store."""
+    """`service.RuntimeSettings` on the state store, whose scopes have the ids of collections;
+    those that are given and told have the names of `names`."""
 
     def __init__(
-        self, store: SettingsStore, configured: Configured, cache: Cache | None = None
+        self,
+        store: SettingsStore,
+        names: CollectionNames,
+        configured: Configured,
+        cache: Cache | None = None,
     ) -> None:
         self._store = store
+        self._names = names
         self._configured = configured
         self._cache = cache
         self._turn = asyncio.Lock()
@@ -42,10 +49,11 @@ class LocalSettings:
             self._cache.resize(cache.max_entries, cache.default_ttl_seconds)
 
     async def listed(self, tenant: str = "", collection: str = "") -> list[SettingValue]:
-        return [self._value(one, tenant, collection) for one in setting_table.table().values()]
+        here = await self._place(tenant, collection)
+        return [self._value(one, here) for one in setting_table.table().values()]
 
     async def get(self, name: str, tenant: str = "", collection: str = "") -> SettingValue:
-        return self._value(setting_table.setting(name), tenant, collection)
+        return self._value(setting_table.setting(name), await self._place(tenant, collection))
 
     async def put(self, scope: str, values: Mapping[str, Any], who: str) -> list[SettingValue]:
         read = [setting_table.read(name, value) for name, value in values.items()]
@@ -54,33 +62,53 @@ class LocalSettings:
             raise InvalidSetting(f"Name 1 to {MOST} settings, each once.")
         for key in given:
             _may_stand(key, scope)
-        edits = [SettingEdit(scope, key, value) for key, value in given.items()]
-        return await self._edit(scope, edits, who)
+        here = await self._place(*place(scope), make=True)
+        edits = [SettingEdit(here.scope, key, value) for key, value in given.items()]
+        return await self._edit(here, edits, who)
 
     async def unset(self, scope: str, names: Sequence[str], who: str) -> list[SettingValue]:
         keys = dict.fromkeys(setting_table.setting(name).key for name in names)
-        place(scope)
-        return await self._edit(scope, [SettingEdit(scope, k, removes=True) for k in keys], who)
+        here = await self._place(*place(scope))
+        if here.collection and not here.id:
+            return [self._value(setting_table.setting(key), here) for key in keys]
+        edits = [SettingEdit(here.scope, key, removes=True) for key in keys]
+        return await self._edit(here, edits, who)
 
     async def explain(
         self, name: str, tenant: str = "", collection: str = ""
     ) -> list[SettingLayer]:
-        one = setting_table.setting(name)
+        one, here = setting_table.setting(name), await self._place(tenant, collection)
         return [
             SettingLayer(layer.source, layer.where, _plain(one, layer.value))
-            for layer in self._layers(one, tenant, collection)
+            for layer in self._layers(one, here)
         ]
 
     async def log(self, limit: int, name: str = "", scope: str = "") -> list[SettingChange]:
         key = setting_table.setting(name).key if name else ""
-        return list(await self._store.changes(limit, key, scope))
+        if scope:
+            scope = (await self._place(*place(scope))).scope
+        changes = await self._store.changes(limit, key, scope)
+        told = {one: await self._told(one) for one in {change.scope for change in changes}}
+        return [replace(one, scope=told[one.scope]) for one in changes]
 
-    async def _edit(self, scope: str, edits: Sequence[SettingEdit], who: str) -> list[SettingValue]:
+    async def _place(self, tenant: str, collection: str, *, make: bool = False) -> "_Place":
+        id = await self._names.identity(tenant, collection, make=make) if collection else ""
+        return _Place(tenant, collection, id)
+
+    async def _told(self, scope: str) -> str:
+        """A scope with the name of its collection, or as it is if that is gone."""
+        tenant, id = place(scope)
+        names = await self._names.names(tenant, [id]) if id else {}
+        return of_collection(tenant, names[id]) if id in names else scope
+
+    async def _edit(
+        self, here: "_Place", edits: Sequence[SettingEdit], who: str
+    ) -> list[SettingValue]:
         """Make the changes if all that is set then fits together."""
         async with self._turn:
             await self.refresh()
             scopes = {name: dict(values) for name, values in self._configured.scopes().items()}
-            inside = scopes.setdefault(scope, {})
+            inside = scopes.setdefault(here.scope, {})
             for edit in edits:
                 if edit.removes:
                     inside.pop(edit.key, None)
@@ -89,11 +117,10 @@ class LocalSettings:
             await asyncio.to_thread(self._configured.check, scopes)
             await self._store.edit(edits, who)
             await self.refresh()
-        tenant, collection = place(scope)
-        return [self._value(setting_table.setting(e.key), tenant, collection) for e in edits]
+        return [self._value(setting_table.setting(e.key), here) for e in edits]
 
-    def _value(self, one: Setting, tenant: str, collection: str) -> SettingValue:
-        last = self._layers(one, tenant, collection)[-1]
+    def _value(self, one: Setting, here: "_Place") -> SettingValue:
+        last = self._layers(one, here)[-1]
         return SettingValue(
             key=one.key,
             section=one.section,
@@ -111,7 +138,7 @@ class LocalSettings:
             secret=one.secret,
         )
 
-    def _layers(self, one: Setting, tenant: str, collection: str) -> list[SettingLayer]:
+    def _layers(self, one: Setting, here: "_Place") -> list[SettingLayer]:
         """Every place that has a value, the one that counts last."""
         base = self._configured.base
         origin, known = base.origin(one.key), value_of(base, one.key)
@@ -121,10 +148,27 @@ class LocalSettings:
         elif known is not None:
             layers = [SettingLayer("default", "", known)]
         scopes = self._configured.scopes()
-        for scope in chain(tenant, collection):
+        told = chain(here.tenant, here.collection)
+        for scope, name in zip(chain(here.tenant, here.id), told, strict=True):
             if one.key in scopes.get(scope, {}):
-                layers.append(SettingLayer("store", scope, scopes[scope][one.key]))
+                layers.append(SettingLayer("store", name, scopes[scope][one.key]))
         return layers
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a setting is asked for: a collection by its name and its id, empty for none."""
+
+    tenant: str
+    collection: str
+    id: str
+
+    @property
+    def scope(self) -> str:
+        """The scope in the store. What a collection of no id has set is nothing."""
+        if self.collection:
+            return of_collection(self.tenant, self.id)
+        return f"{TENANT}{self.tenant}" if self.tenant else GLOBAL
 
 
 def _may_stand(key: str, scope: str) -> None:

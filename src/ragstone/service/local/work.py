@@ -4,10 +4,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
+from ragstone.core.errors import UnknownCollection
 from ragstone.core.turn import Principal
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.jobs.questions import Answers, answer
 from ragstone.jobs.runner import Report, Work
+from ragstone.ports import Catalog
 from ragstone.ports.jobs import Job
 from ragstone.service import FileFailure, IngestRequest, Progress
 from ragstone.service.jobs import ASK, JobView
@@ -18,23 +20,30 @@ INGEST, REBUILD, DELETE = "ingest", "rebuild", "delete"
 _SUMMARY = ("files", "indexed", "unchanged", "pruned", "failed", "chunks", "embedded", "pages")
 
 
-def works(pipeline: Pipeline, answers: Answers, removal: Removal) -> dict[str, Work]:
+def works(
+    catalog: Catalog, pipeline: Pipeline, answers: Answers, removal: Removal
+) -> dict[str, Work]:
     """The kinds of jobs that every Ragstone does."""
 
     async def ingest(job: Job, report: Report) -> dict[str, Any]:
         request = IngestRequest.of(job.request)
-        return _summary(await pipeline.ingest(job.id, request, _told(report)))
+        return _summary(await pipeline.ingest(job.id, request, _told(report), job.collection))
 
     async def rebuild(job: Job, report: Report) -> dict[str, Any]:
-        tenant, collection = job.request["tenant"], job.request["collection"]
-        return _summary(await pipeline.rebuild(job.id, tenant, collection, _told(report)))
+        collection = await catalog.identified(job.tenant, job.collection)
+        if collection is None:
+            raise UnknownCollection(job.request["collection"])
+        return _summary(await pipeline.rebuild(job.id, collection, _told(report)))
 
     async def delete(job: Job, report: Report) -> dict[str, Any]:
         principal = Principal(job.tenant, job.user, tuple(job.groups))
         known, paths = int(job.request["documents"]), job.request["paths"]
-        if job.attempts == 1:
-            return {"deleted": await removal.remove(principal, job.collection, paths)}
-        return {"deleted": max(known, await removal.finish(principal, job.collection, paths))}
+        collection = await catalog.identified(job.tenant, job.collection)
+        if job.attempts > 1:
+            return {"deleted": max(known, await removal.finish(principal, collection, paths))}
+        if collection is None:
+            raise UnknownCollection(job.request["collection"])
+        return {"deleted": await removal.remove(principal, collection, paths)}
 
     async def ask(job: Job, report: Report) -> dict[str, Any]:
         return await answer(answers, job)

@@ -1,23 +1,31 @@
 """Collections, documents and their revisions: which exist, which answer, which are hidden."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Collection as Several
 from contextlib import AbstractAsyncContextManager
-from dataclasses import fields, replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, select, update
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.core.chunk import revision
-from ragstone.core.records import Collection, Document, DocumentStatus
+from ragstone.core.errors import Conflict, UnknownCollection
+from ragstone.core.records import Collection, Document, DocumentStatus, new_collection_id
 from ragstone.ports import Edition
+from ragstone.settings.scope import of_collection
 from ragstone.store.sql import revising
 from ragstone.store.sql.database import Database
-from ragstone.store.sql.rows import batches, put, to_document
-from ragstone.store.sql.tables import collections, documents, revisions
+from ragstone.store.sql.rows import batches, insert, to_collection, to_document
+from ragstone.store.sql.settings import forget_scope
+from ragstone.store.sql.tables import awaited_collections, collections, documents, revisions
 from ragstone.store.sql.view import MemoryView, View
 from ragstone.store.sql.visibility import Change
+
+_DROPPED, _TAKEN = "(the collection was deleted)", "(another collection has the name now)"
+"""Who the settings' log says it was."""
 
 
 class SqlCatalog:
@@ -43,7 +51,50 @@ class SqlCatalog:
         return cls(database, MemoryView(database, hidden, known))
 
     async def collection(self, tenant: str, name: str) -> Collection | None:
-        return await self._view.collection((tenant, name))
+        return await self._view.named(tenant, name)
+
+    async def identified(self, tenant: str, id: str) -> Collection | None:
+        """`ports.Catalog`."""
+        return await self._view.collection((tenant, id))
+
+    async def identity(self, tenant: str, name: str, *, make: bool = True) -> str:
+        """`ports.CollectionNames`."""
+        known = await self._view.named(tenant, name)
+        if known is not None:
+            return known.id
+        there = select(collections.c.id).where(
+            collections.c.tenant == tenant, collections.c.name == name
+        )
+        to_come = select(awaited_collections.c.id).where(
+            awaited_collections.c.tenant == tenant, awaited_collections.c.name == name
+        )
+        async with self._database.reading() as connection:
+            id: str | None = await connection.scalar(to_come)
+        if id is not None or not make:
+            return id or ""
+
+        async def work(connection: AsyncConnection) -> str:
+            for wanted in (there, to_come):
+                found: str | None = await connection.scalar(wanted)
+                if found is not None:
+                    return found
+            row = {"tenant": tenant, "name": name, "id": new_collection_id()}
+            await connection.execute(insert(connection, awaited_collections), row)
+            return row["id"]
+
+        return await self._database.write(work)
+
+    async def names(self, tenant: str, ids: Several[str]) -> Mapping[str, str]:
+        """`ports.CollectionNames`."""
+        names = {one.id: one.name for one in await self._view.some(tenant, ids)}
+        missing = sorted(set(ids) - names.keys())
+        for some in batches(missing):
+            to_come = select(awaited_collections.c.id, awaited_collections.c.name).where(
+                awaited_collections.c.tenant == tenant, awaited_collections.c.id.in_(some)
+            )
+            async with self._database.reading() as connection:
+                names.update((id, name) for id, name in await connection.execute(to_come))
+        return names
 
     async def collections(self, tenant: str | None = None) -> list[Collection]:
         """By tenant and name."""
@@ -51,29 +102,59 @@ class SqlCatalog:
         return [known[key] for key in sorted(known) if tenant in (None, key[0])]
 
     async def put_collection(self, collection: Collection) -> None:
-        row = {field.name: getattr(collection, field.name) for field in fields(collection)}
+        row = asdict(collection)
+        place = ("tenant", "id")
+        kept = {name: value for name, value in row.items() if name not in (*place, "name")}
 
-        async def work(connection: AsyncConnection) -> None:
-            await put(connection, collections, row)
-            await self._view.putting(connection, collection)
+        async def work(connection: AsyncConnection) -> Collection:
+            new = insert(connection, collections).values(row)
+            new = new.on_conflict_do_update(index_elements=place, set_=kept)
+            try:
+                put = await connection.execute(new.returning(*collections.c))
+            except IntegrityError as error:
+                raise _taken(collection.name) from error
+            stored = to_collection(dict(put.mappings().one()))
+            if stored.name == collection.name:
+                await _end_waiting(connection, stored)
+            await self._view.putting(connection, stored)
+            return stored
 
-        await self._database.write(work, lambda _: self._view.put(collection))
+        await self._database.write(work, self._view.put)
 
-    async def drop_collection(self, tenant: str, name: str) -> None:
+    async def rename_collection(self, collection: Collection, name: str) -> Collection:
+        """`ports.Catalog`."""
+        tenant, old = collection.tenant, collection.name
+        mine = (collections.c.tenant == tenant) & (collections.c.id == collection.id)
+
+        async def work(connection: AsyncConnection) -> Collection:
+            renamed = update(collections).where(mine, collections.c.name == old).values(name=name)
+            try:
+                rows = await connection.execute(renamed.returning(*collections.c))
+            except IntegrityError as error:
+                raise _taken(name) from error
+            row = rows.mappings().first()
+            if row is None:
+                raise UnknownCollection(old)
+            stored = to_collection(dict(row))
+            await _end_waiting(connection, stored)
+            return stored
+
+        return await self._database.write(work, self._view.put)
+
+    async def drop_collection(self, tenant: str, id: str) -> None:
         async def work(connection: AsyncConnection) -> Change:
             names = select(revisions.c.name).where(
-                revisions.c.tenant == tenant, revisions.c.collection == name
+                revisions.c.tenant == tenant, revisions.c.collection == id
             )
             gone = (await connection.execute(names)).scalars().all()
+            await forget_scope(connection, of_collection(tenant, id), _DROPPED)
             # Documents and revisions go with it, by their foreign keys.
             await connection.execute(
-                delete(collections).where(
-                    collections.c.tenant == tenant, collections.c.name == name
-                )
+                delete(collections).where(collections.c.tenant == tenant, collections.c.id == id)
             )
             return Change(show=tuple(gone))
 
-        await self._database.write(work, lambda gone: self._view.dropped((tenant, name), gone))
+        await self._database.write(work, lambda gone: self._view.dropped((tenant, id), gone))
 
     async def document(self, document_id: str) -> Document | None:
         one = select(documents).where(documents.c.id == document_id)
@@ -162,7 +243,7 @@ class SqlCatalog:
     async def revisions(self, collection: Collection) -> frozenset[str]:
         """`ports.Catalog`."""
         mine = select(revisions.c.name).where(
-            revisions.c.tenant == collection.tenant, revisions.c.collection == collection.name
+            revisions.c.tenant == collection.tenant, revisions.c.collection == collection.id
         )
         async with self._database.reading() as connection:
             return frozenset((await connection.execute(mine)).scalars())
@@ -195,3 +276,18 @@ class SqlCatalog:
 
     async def ready(self) -> None:
         await self._database.ready()
+
+
+async def _end_waiting(connection: AsyncConnection, collection: Collection) -> None:
+    """A collection has taken this name. What waited for another one of it ends."""
+    mine = (awaited_collections.c.tenant == collection.tenant) & (
+        awaited_collections.c.name == collection.name
+    )
+    gone = delete(awaited_collections).where(mine).returning(awaited_collections.c.id)
+    for id in (await connection.execute(gone)).scalars().all():
+        if id != collection.id:
+            await forget_scope(connection, of_collection(collection.tenant, id), _TAKEN)
+
+
+def _taken(name: str) -> Conflict:
+    return Conflict(f"There is a collection named {name!r} already. Choose another name.")

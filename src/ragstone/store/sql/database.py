@@ -58,6 +58,11 @@ class Backend(Protocol):
         """Close what the backend itself has opened."""
         ...
 
+    def keep(self, connection: Connection, schema: str) -> str:
+        """Keep what there is, which has this schema, before it is migrated in the transaction of
+        `connection`; what it is kept in. Raises StateUnavailable if it cannot be kept."""
+        ...
+
     async def check(self, connection: AsyncConnection) -> None:
         """Raise StateUnavailable unless the database is there."""
         ...
@@ -181,8 +186,9 @@ def open_database(path: Path) -> AbstractAsyncContextManager[Database]:
 async def open_backend(backend: Backend) -> AsyncIterator[Database]:
     """Open a database, made and migrated as needed, and close it at the end.
 
-    Raises ConfigError if a newer Ragstone wrote it or its address is wrong, StateUnavailable if it
-    cannot be opened, and StorageFull if there is no room for it.
+    What has an older schema is kept beside it first. Raises ConfigError if a newer Ragstone wrote
+    it or its address is wrong, StateUnavailable if it cannot be opened or kept, and StorageFull if
+    there is no room for it.
     """
     database = Database(backend)
     try:
@@ -199,7 +205,7 @@ def _upgrade(backend: Backend) -> None:
     engine = backend.migrating()
     try:
         with translated(backend):
-            upgrade(engine)
+            upgrade(engine, keep=backend.keep)
     finally:
         engine.dispose()
 

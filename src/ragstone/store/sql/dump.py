@@ -103,10 +103,10 @@ def _put(connection: Connection, tables: MetaData, rows: Iterable[Rows]) -> None
 
 def _settle(connection: Connection, those: Sequence[Collection]) -> None:
     """What was going on when the backup was made is over."""
-    kept = {(one.tenant, one.name): one for one in those}
-    for tenant, name in connection.execute(select(collections.c.tenant, collections.c.name)).all():
-        here = (collections.c.tenant == tenant) & (collections.c.name == name)
-        one = kept.get((tenant, name))
+    kept = {(one.tenant, one.id): one for one in those}
+    for tenant, id in connection.execute(select(collections.c.tenant, collections.c.id)).all():
+        here = (collections.c.tenant == tenant) & (collections.c.id == id)
+        one = kept.get((tenant, id))
         changed = (
             collections.delete() if one is None else collections.update().values(**asdict(one))
         )

@@ -20,6 +20,7 @@ from ragstone.store.sql.tables import documents
 
 T = TypeVar("T")
 Key = tuple[str, str]
+"""A collection's tenant and id."""
 
 _COLUMNS = (
     documents.c.id,

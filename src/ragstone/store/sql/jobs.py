@@ -268,6 +268,7 @@ async def _twin(connection: AsyncConnection, new: NewJob) -> Job | None:
         jobs.c.state.not_in(ENDED),
         jobs.c.tenant == new.tenant,
         jobs.c.user == new.user,
+        jobs.c.collection == new.collection,
     )
     for row in (await connection.execute(like)).mappings():
         if row["request"] == new.request and list(row["groups"]) == sorted(new.groups):

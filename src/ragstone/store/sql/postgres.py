@@ -36,6 +36,12 @@ _WRITING = text(
     f"pg_advisory_xact_lock({WRITERS})"
 )
 
+_KEPT = text(
+    "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema() "
+    "AND table_type = 'BASE TABLE' AND table_name !~ '^ragstone_|_[0-9]{4}$' ORDER BY table_name"
+)
+"""Tables of the state: an index's begin with ragstone_, kept ones end in their schema."""
+
 _DRIVER = "postgresql+psycopg://"
 
 
@@ -100,6 +106,22 @@ class Postgres:
 
     async def aclose(self) -> None:
         """Nothing but the engine was opened."""
+
+    def keep(self, connection: Connection, schema: str) -> str:
+        """Copy every table beside it, but those of an index. Raises StateUnavailable if that cannot
+        be."""
+        try:
+            for table in connection.execute(_KEPT).scalars().all():
+                copy = f'"{table}_{schema}"'
+                connection.exec_driver_sql(f"DROP TABLE IF EXISTS {copy}")
+                connection.exec_driver_sql(f'CREATE TABLE {copy} AS TABLE "{table}"')
+        except DBAPIError as error:
+            raise StateUnavailable(
+                f"The database {self.name} must be migrated, and the backup that is made of it "
+                f"before, tables whose names end in _{schema}, cannot be written "
+                f"({str(error.orig).splitlines()[0]}). Nothing has changed."
+            ) from error
+        return f"the tables of {self.name} whose names end in _{schema}"
 
     async def check(self, connection: AsyncConnection) -> None:
         await connection.execute(text("SELECT version_num FROM alembic_version"))

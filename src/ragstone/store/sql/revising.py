@@ -138,7 +138,7 @@ async def retired(connection: AsyncConnection) -> list[tuple[Collection, str]]:
     has stopped.
     """
     same = (revisions.c.tenant == collections.c.tenant) & (
-        revisions.c.collection == collections.c.name
+        revisions.c.collection == collections.c.id
     )
     rows = await connection.execute(
         select(revisions.c.name.label("revision"), collections)

@@ -51,6 +51,18 @@ class SqlSettings:
         return [SettingChange(**row) for row in rows]
 
 
+async def forget_scope(connection: AsyncConnection, scope: str, who: str) -> None:
+    """Take everything out of a scope that ends."""
+    keys = select(settings.c.key).where(settings.c.scope == scope)
+    held = (await connection.execute(keys)).scalars().all()
+    if held:
+        await mark(connection, SETTINGS)
+        now = time.time()
+        edits = [SettingEdit(scope, key, removes=True) for key in held]
+        lines = [line for one in edits if (line := await _edited(connection, one, now, who))]
+        await connection.execute(insert(settings_log), lines)
+
+
 async def _edited(
     connection: AsyncConnection, edit: SettingEdit, now: float, who: str
 ) -> dict[str, Any] | None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Collection as Several
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
@@ -48,8 +49,24 @@ class SharedView:
         return cls(database, leases)
 
     async def collection(self, key: Key) -> Collection | None:
+        return await self._one(_of(key))
+
+    async def named(self, tenant: str, name: str) -> Collection | None:
+        mine = (collections.c.tenant == tenant) & (collections.c.name == name)
+        return await self._one(select(collections).where(mine))
+
+    async def some(self, tenant: str, ids: Several[str]) -> list[Collection]:
+        found: list[Collection] = []
         async with self._database.reading() as connection:
-            row = (await connection.execute(_named(key))).mappings().first()
+            for some in batches(sorted(ids)):
+                mine = (collections.c.tenant == tenant) & collections.c.id.in_(some)
+                rows = (await connection.execute(select(collections).where(mine))).mappings()
+                found += [to_collection(dict(row)) for row in rows]
+        return found
+
+    async def _one(self, wanted: Any) -> Collection | None:
+        async with self._database.reading() as connection:
+            row = (await connection.execute(wanted)).mappings().first()
         return None if row is None else to_collection(dict(row))
 
     async def collections(self) -> list[Collection]:
@@ -59,7 +76,7 @@ class SharedView:
 
     async def edition(self, key: Key) -> Edition | None:
         """Names of readers are only added, so those that are new since the last time are read."""
-        numbered = _named(key).add_columns(editions.c.number).join(editions, _same(editions))
+        numbered = _of(key).add_columns(editions.c.number).join(editions, _same(editions))
         async with self._database.reading() as connection:
             row = (await connection.execute(numbered)).mappings().first()
             if row is None:
@@ -101,7 +118,7 @@ class SharedView:
 
     async def putting(self, connection: AsyncConnection, collection: Collection) -> None:
         first = insert(connection, editions).values(
-            tenant=collection.tenant, collection=collection.name, number=_NOW
+            tenant=collection.tenant, collection=collection.id, number=_NOW
         )
         await connection.execute(first.on_conflict_do_nothing())
 
@@ -130,13 +147,13 @@ def leases_of(database: Database) -> Leases:
     return leases
 
 
-def _named(key: Key) -> Any:
-    return select(collections).where(collections.c.tenant == key[0], collections.c.name == key[1])
+def _of(key: Key) -> Any:
+    return select(collections).where(collections.c.tenant == key[0], collections.c.id == key[1])
 
 
 def _same(table: Any) -> Any:
     """The condition that a row belongs to a collection."""
-    return (table.c.tenant == collections.c.tenant) & (table.c.collection == collections.c.name)
+    return (table.c.tenant == collections.c.tenant) & (table.c.collection == collections.c.id)
 
 
 async def _shown(
@@ -170,7 +187,7 @@ async def _renumber(connection: AsyncConnection, key: Key, names: set[str]) -> N
 
 async def _complete(connection: AsyncConnection) -> None:
     """Number collections that came from elsewhere, and forget readers of documents long gone."""
-    some = select(collections.c.tenant, collections.c.name, _NOW)
+    some = select(collections.c.tenant, collections.c.id, _NOW)
     numbers = insert(connection, editions).from_select(["tenant", "collection", "number"], some)
     await connection.execute(numbers.on_conflict_do_nothing())
     allowed = cast(documents.c.allowed, Text)

@@ -1,8 +1,11 @@
 """The state store in a SQLite file."""
 
 import asyncio
+import os
+import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -94,6 +97,29 @@ class Sqlite:
         await asyncio.to_thread(self._threads.shutdown)
         if "_reader" in vars(self):
             self._reader.dispose()
+
+    def keep(self, connection: Connection, schema: str) -> str:
+        """Copy the file beside it. Raises StateUnavailable if that cannot be."""
+        kept = self.path.with_name(f"{self.path.stem}-{schema}{self.path.suffix}")
+        draft = kept.with_name(f".{kept.name}.{os.getpid()}")
+        try:
+            draft.unlink(missing_ok=True)
+            with (
+                closing(sqlite3.connect(self.path)) as source,
+                closing(sqlite3.connect(draft)) as target,
+            ):
+                source.backup(target)
+            with draft.open("rb") as written:
+                os.fsync(written.fileno())
+            draft.replace(kept)
+        except (OSError, sqlite3.Error) as error:
+            draft.unlink(missing_ok=True)
+            raise StateUnavailable(
+                f"{self.path} must be migrated, and the backup that is made of it before, {kept}, "
+                f"cannot be written ({error}). Nothing has changed; make room for it and start "
+                "again."
+            ) from error
+        return str(kept)
 
     async def check(self, connection: AsyncConnection) -> None:
         if not await asyncio.to_thread(self.path.exists):

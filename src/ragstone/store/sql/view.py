@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection as Several
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from typing import Any, Protocol
@@ -19,9 +20,14 @@ Work = Callable[[AsyncConnection], Awaitable[Change]]
 
 
 class View(Protocol):
-    """Collections, editions and hidden revisions, as of the last commit of any server."""
+    """Collections, editions and hidden revisions, as of the last commit of any server; keys are
+    tenant and id."""
 
     async def collection(self, key: Key) -> Collection | None: ...
+
+    async def named(self, tenant: str, name: str) -> Collection | None: ...
+
+    async def some(self, tenant: str, ids: Several[str]) -> list[Collection]: ...
 
     async def collections(self) -> list[Collection]: ...
 
@@ -79,12 +85,23 @@ class MemoryView:
         self._database = database
         self._visibility = Visibility(hidden)
         # Every question asks for its collection, and nobody else can change them.
-        self._known = {(one.tenant, one.name): one for one in known}
+        self._know(known)
         self._editions = Editions()
         self._turns = ViewWriters()
 
+    def _know(self, known: Iterable[Collection]) -> None:
+        self._known = {(one.tenant, one.id): one for one in known}
+        self._named = {(one.tenant, one.name): one.id for one in self._known.values()}
+
     async def collection(self, key: Key) -> Collection | None:
         return self._known.get(key)
+
+    async def named(self, tenant: str, name: str) -> Collection | None:
+        id = self._named.get((tenant, name))
+        return None if id is None else self._known[tenant, id]
+
+    async def some(self, tenant: str, ids: Several[str]) -> list[Collection]:
+        return [self._known[tenant, id] for id in ids if (tenant, id) in self._known]
 
     async def collections(self) -> list[Collection]:
         return list(self._known.values())
@@ -129,11 +146,18 @@ class MemoryView:
         pass
 
     def put(self, collection: Collection) -> None:
-        self._known[collection.tenant, collection.name] = collection
+        tenant, id = collection.tenant, collection.id
+        old = self._known.get((tenant, id))
+        if old is not None:
+            del self._named[tenant, old.name]
+        self._known[tenant, id] = collection
+        self._named[tenant, collection.name] = id
 
     def dropped(self, key: Key, change: Change) -> None:
         self._visibility.apply(change)
-        self._known.pop(key, None)
+        old = self._known.pop(key, None)
+        if old is not None:
+            del self._named[old.tenant, old.name]
         self._editions.forget(key)
 
     async def replacing(self, connection: AsyncConnection) -> revising.Read:
@@ -142,5 +166,5 @@ class MemoryView:
     def replaced(self, done: revising.Read) -> None:
         hidden, known = done
         self._visibility.replace(hidden)
-        self._known = {(one.tenant, one.name): one for one in known}
+        self._know(known)
         self._editions = Editions()

@@ -32,7 +32,7 @@ class SqlVocabulary:
     async def add(
         self, collection: Collection, words: Words[str], read: Sequence[str] = ()
     ) -> None:
-        place = {"tenant": collection.tenant, "collection": collection.name}
+        place = {"tenant": collection.tenant, "collection": collection.id}
 
         async def work(connection: AsyncConnection) -> None:
             if not await _exists(connection, collection):
@@ -76,11 +76,11 @@ class SqlVocabulary:
 
 async def _exists(connection: AsyncConnection, collection: Collection) -> bool:
     """Whether the collection was not dropped meanwhile."""
-    one = select(collections.c.name).where(
-        collections.c.tenant == collection.tenant, collections.c.name == collection.name
+    one = select(collections.c.id).where(
+        collections.c.tenant == collection.tenant, collections.c.id == collection.id
     )
     return (await connection.execute(one)).first() is not None
 
 
 def _of(table: Table, collection: Collection) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    return table.c.tenant == collection.tenant, table.c.collection == collection.name
+    return table.c.tenant == collection.tenant, table.c.collection == collection.id

@@ -4,6 +4,8 @@ Importing Alembic takes 0.4 s, so `behind` needs only SQLAlchemy, an empty file 
 schema as it is kept (`newest.py`), and only `migrate` imports Alembic.
 """
 
+import logging
+from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
 
@@ -13,7 +15,22 @@ from ragstone.core.errors import ConfigError
 from ragstone.store.sql.migrations import newest
 from ragstone.store.sql.tables import metadata
 
-REVISIONS = ("0001", "0002", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011", "0012")
+log = logging.getLogger(__name__)
+
+REVISIONS = (
+    "0001",
+    "0002",
+    "0004",
+    "0005",
+    "0006",
+    "0007",
+    "0008",
+    "0009",
+    "0010",
+    "0011",
+    "0012",
+    "0013",
+)
 """Every migration, oldest first; a test compares this with the files in `versions`."""
 
 MIGRATING = 1_918_989_425
@@ -37,11 +54,16 @@ def behind(connection: Connection) -> bool:
     return bool(stored != REVISIONS[-1])
 
 
-def upgrade(engine: Engine, schema: str = "head") -> None:
+Keep = Callable[[Connection, str], str]
+"""Keeps a database of a schema as it is, in the transaction that will migrate it; says where."""
+
+
+def upgrade(engine: Engine, schema: str = "head", keep: Keep | None = None) -> None:
     """Run the missing migrations up to `schema` in one transaction; it blocks, so call it in a
     thread.
 
-    Raises ConfigError, with nothing changed, if the database is newer than this program.
+    What is there is kept by `keep` first. Raises ConfigError if the database is newer than this
+    program, and what `keep` raises, with nothing changed.
     """
     with engine.begin() as connection:
         if schema in ("head", REVISIONS[-1]) and newest.fits(connection):
@@ -51,6 +73,8 @@ def upgrade(engine: Engine, schema: str = "head") -> None:
         if shared:
             connection.execute(text(f"SELECT pg_advisory_xact_lock({MIGRATING})"))
         if behind(connection):
+            if keep:
+                _keep(connection, keep)
             migrate(connection, schema)
             if shared:
                 _order_by_code_points(connection)
@@ -66,6 +90,19 @@ def migrate(connection: Connection, schema: str = "head") -> None:
     with _ONE_AT_A_TIME:
         config.attributes["connection"] = connection
         command.upgrade(config, schema)
+
+
+def _keep(connection: Connection, keep: Keep) -> None:
+    if inspect(connection).has_table("alembic_version"):
+        stored = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+        if stored:
+            kept = keep(connection, str(stored))
+            log.warning(
+                "The state is migrated from schema %s to %s. As it was, it is kept in %s.",
+                stored,
+                REVISIONS[-1],
+                kept,
+            )
 
 
 def _order_by_code_points(connection: Connection) -> None:

@@ -4,13 +4,13 @@ CREATE TABLE alembic_version (
 );
 CREATE TABLE collections (
 	tenant TEXT NOT NULL, 
-	name TEXT NOT NULL, 
+	id TEXT NOT NULL, 
 	model TEXT NOT NULL, 
 	fingerprint TEXT NOT NULL, 
 	dimensions INTEGER NOT NULL, 
 	language TEXT NOT NULL, 
-	build INTEGER NOT NULL, 
-	CONSTRAINT pk_collections PRIMARY KEY (tenant, name)
+	build INTEGER NOT NULL, name TEXT DEFAULT '' NOT NULL, 
+	CONSTRAINT pk_collections PRIMARY KEY (tenant, id)
 );
 CREATE TABLE documents (
 	id TEXT NOT NULL, 
@@ -31,7 +31,7 @@ CREATE TABLE documents (
 	chunks INTEGER NOT NULL, 
 	pages INTEGER NOT NULL, 
 	CONSTRAINT pk_documents PRIMARY KEY (id), 
-	CONSTRAINT fk_documents_collections FOREIGN KEY(tenant, collection) REFERENCES collections (tenant, name) ON DELETE CASCADE
+	CONSTRAINT fk_documents_collections FOREIGN KEY(tenant, collection) REFERENCES collections (tenant, id) ON DELETE CASCADE
 );
 CREATE INDEX ix_documents_tenant_collection_path ON documents (tenant, collection, path);
 CREATE TABLE revisions (
@@ -42,7 +42,7 @@ CREATE TABLE revisions (
 	collection TEXT NOT NULL, 
 	state TEXT NOT NULL, 
 	CONSTRAINT pk_revisions PRIMARY KEY (name), 
-	CONSTRAINT fk_revisions_collections FOREIGN KEY(tenant, collection) REFERENCES collections (tenant, name) ON DELETE CASCADE
+	CONSTRAINT fk_revisions_collections FOREIGN KEY(tenant, collection) REFERENCES collections (tenant, id) ON DELETE CASCADE
 );
 CREATE INDEX ix_revisions_document_id ON revisions (document_id);
 CREATE INDEX ix_revisions_state ON revisions (state);
@@ -76,7 +76,7 @@ CREATE TABLE vocabulary (
 	collection TEXT NOT NULL, 
 	word TEXT NOT NULL, 
 	CONSTRAINT pk_vocabulary PRIMARY KEY (tenant, collection, word), 
-	CONSTRAINT fk_vocabulary_collections FOREIGN KEY(tenant, collection) REFERENCES collections (tenant, name) ON DELETE CASCADE
+	CONSTRAINT fk_vocabulary_collections FOREIGN KEY(tenant, collection) REFERENCES collections (tenant, id) ON DELETE CASCADE
 )
  WITHOUT ROWID
 
@@ -86,7 +86,7 @@ CREATE TABLE vocabulary_read (
 	collection TEXT NOT NULL, 
 	revision TEXT NOT NULL, 
 	CONSTRAINT pk_vocabulary_read PRIMARY KEY (tenant, collection, revision), 
-	CONSTRAINT fk_vocabulary_read_collections FOREIGN KEY(tenant, collection) REFERENCES collections (tenant, name) ON DELETE CASCADE
+	CONSTRAINT fk_vocabulary_read_collections FOREIGN KEY(tenant, collection) REFERENCES collections (tenant, id) ON DELETE CASCADE
 )
  WITHOUT ROWID
 
@@ -253,7 +253,7 @@ CREATE TABLE editions (
 	collection TEXT NOT NULL, 
 	number BIGINT NOT NULL, 
 	CONSTRAINT pk_editions PRIMARY KEY (tenant, collection), 
-	CONSTRAINT fk_editions_collections FOREIGN KEY(tenant, collection) REFERENCES collections (tenant, name) ON DELETE CASCADE
+	CONSTRAINT fk_editions_collections FOREIGN KEY(tenant, collection) REFERENCES collections (tenant, id) ON DELETE CASCADE
 );
 CREATE TABLE readers (
 	tenant TEXT NOT NULL, 
@@ -261,7 +261,7 @@ CREATE TABLE readers (
 	name TEXT NOT NULL, 
 	since BIGINT NOT NULL, 
 	CONSTRAINT pk_readers PRIMARY KEY (tenant, collection, name), 
-	CONSTRAINT fk_readers_collections FOREIGN KEY(tenant, collection) REFERENCES collections (tenant, name) ON DELETE CASCADE
+	CONSTRAINT fk_readers_collections FOREIGN KEY(tenant, collection) REFERENCES collections (tenant, id) ON DELETE CASCADE
 );
 CREATE TABLE counters (
 	name TEXT NOT NULL, 
@@ -320,3 +320,10 @@ CREATE TABLE done_once (
 	CONSTRAINT pk_done_once PRIMARY KEY ("key")
 );
 CREATE INDEX ix_done_once_at ON done_once (at);
+CREATE UNIQUE INDEX ix_collections_tenant_name ON collections (tenant, name);
+CREATE TABLE awaited_collections (
+	tenant TEXT NOT NULL, 
+	name TEXT NOT NULL, 
+	id TEXT NOT NULL, 
+	CONSTRAINT pk_awaited_collections PRIMARY KEY (tenant, name)
+);

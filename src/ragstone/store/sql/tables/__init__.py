@@ -15,6 +15,7 @@ from ragstone.store.sql.tables.conversations import (
     turns,
 )
 from ragstone.store.sql.tables.documents import (
+    awaited_collections,
     collections,
     documents,
     editions,
@@ -42,6 +43,7 @@ from ragstone.store.sql.tables.operation import (
 
 __all__ = [
     "api_keys",
+    "awaited_collections",
     "blocked_questions",
     "collections",
     "counters",

@@ -18,13 +18,27 @@ collections = Table(
     "collections",
     metadata,
     Column("tenant", Text, primary_key=True),
-    Column("name", Text, primary_key=True),
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False, server_default=""),
     Column("model", Text, nullable=False),
     Column("fingerprint", Text, nullable=False),
     Column("dimensions", Integer, nullable=False),
     Column("language", Text, nullable=False),
     Column("build", Integer, nullable=False),
+    Index(None, "tenant", "name", unique=True),
 )
+"""`id` is what every other table calls `collection`. One that was there before collections had ids
+has the name that it had then."""
+
+awaited_collections = Table(
+    "awaited_collections",
+    metadata,
+    Column("tenant", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("id", Text, nullable=False),
+)
+"""The ids of collections to come: what was granted, set or begun for a name is theirs. A row goes
+when a collection takes the name, with its id or with another one."""
 
 documents = Table(
     "documents",
@@ -47,7 +61,7 @@ documents = Table(
     Column("chunks", Integer, nullable=False),
     Column("pages", Integer, nullable=False),
     ForeignKeyConstraint(
-        ["tenant", "collection"], ["collections.tenant", "collections.name"], ondelete="CASCADE"
+        ["tenant", "collection"], ["collections.tenant", "collections.id"], ondelete="CASCADE"
     ),
     Index(None, "tenant", "collection", "path"),
 )
@@ -62,7 +76,7 @@ revisions = Table(
     Column("collection", Text, nullable=False),
     Column("state", Text, nullable=False),
     ForeignKeyConstraint(
-        ["tenant", "collection"], ["collections.tenant", "collections.name"], ondelete="CASCADE"
+        ["tenant", "collection"], ["collections.tenant", "collections.id"], ondelete="CASCADE"
     ),
     Index(None, "document_id"),
     Index(None, "tenant", "collection"),
@@ -87,7 +101,7 @@ editions = Table(
     Column("collection", Text, primary_key=True),
     Column("number", BigInteger, nullable=False),
     ForeignKeyConstraint(
-        ["tenant", "collection"], ["collections.tenant", "collections.name"], ondelete="CASCADE"
+        ["tenant", "collection"], ["collections.tenant", "collections.id"], ondelete="CASCADE"
     ),
 )
 """A number that grows whenever a collection shows other documents; kept on PostgreSQL only, where
@@ -101,7 +115,7 @@ readers = Table(
     Column("name", Text, primary_key=True),
     Column("since", BigInteger, nullable=False),
     ForeignKeyConstraint(
-        ["tenant", "collection"], ["collections.tenant", "collections.name"], ondelete="CASCADE"
+        ["tenant", "collection"], ["collections.tenant", "collections.id"], ondelete="CASCADE"
     ),
 )
 """Names that documents of a collection were allowed to, since which edition. As `editions`."""
@@ -113,7 +127,7 @@ vocabulary = Table(
     Column("collection", Text, primary_key=True),
     Column("word", Text, primary_key=True),
     ForeignKeyConstraint(
-        ["tenant", "collection"], ["collections.tenant", "collections.name"], ondelete="CASCADE"
+        ["tenant", "collection"], ["collections.tenant", "collections.id"], ondelete="CASCADE"
     ),
     sqlite_with_rowid=False,
 )
@@ -126,7 +140,7 @@ vocabulary_read = Table(
     Column("collection", Text, primary_key=True),
     Column("revision", Text, primary_key=True),
     ForeignKeyConstraint(
-        ["tenant", "collection"], ["collections.tenant", "collections.name"], ondelete="CASCADE"
+        ["tenant", "collection"], ["collections.tenant", "collections.id"], ondelete="CASCADE"
     ),
     sqlite_with_rowid=False,
 )

@@ -1,0 +1,56 @@
+"""Collections over HTTP: what there is, and giving one another name."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from ragstone.http.identity import Who, at_least, narrowed
+from ragstone.http.responses import Json, well_formed
+from ragstone.service import CollectionSummary, Service
+
+Name = Annotated[str, AfterValidator(well_formed)]
+
+
+class Rename(BaseModel):
+    """The body of PATCH /api/v1/collections/{name}."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Name = Field(min_length=1, max_length=255, description="The new name.")
+
+
+def router(service: Service) -> APIRouter:
+    """The routes below /api/v1/collections. A name with a slash in it works as it is."""
+    routes = APIRouter(prefix="/api/v1/collections", tags=["Collections"])
+
+    @routes.get("", response_model=None, dependencies=[Depends(at_least("reader"))])
+    async def listed(caller: Who) -> Response:
+        """The collections that the credential reaches, with what the caller may read of them."""
+        found = await service.collections(caller.principal)
+        shown = [_shown(one) for one in found if caller.reaches(one.collection.name)]
+        return Json({"collections": shown})
+
+    @routes.patch("/{name:path}", response_model=None, dependencies=[Depends(at_least("admin"))])
+    async def rename(name: Name, body: Rename, caller: Who) -> Response:
+        """Give a collection another name, at once and without indexing anything anew. Its
+        documents, settings, jobs and keys go with it; 409 if another one has the name."""
+        principal = narrowed(caller, name)
+        renamed = await service.rename_collection(principal, name, body.name)
+        return Json({"name": renamed.name})
+
+    return routes
+
+
+def _shown(summary: CollectionSummary) -> dict[str, Any]:
+    collection = summary.collection
+    return {
+        "name": collection.name,
+        "documents": summary.documents,
+        "chunks": summary.chunks,
+        "failed": summary.failed,
+        "pending": summary.pending,
+        "language": collection.language,
+        "model": collection.model,
+    }

@@ -1,0 +1,41 @@
+"""Collections by their names: which one a question means, and giving one another name."""
+
+from contextlib import suppress
+from dataclasses import replace
+
+from ragstone.core.errors import InputError, StateUnavailable
+from ragstone.core.filters import where_known
+from ragstone.core.records import Collection
+from ragstone.core.turn import Ask
+from ragstone.ports import Catalog, CollectionNames
+
+MOST_CHARACTERS = 255
+
+
+async def identified(names: CollectionNames, ask: Ask) -> Ask:
+    """The question with the id of the collection that has the name now, and a filter that does not
+    ask for the name. Where the store does not answer it stays as it is, and fails with that."""
+    if ask.collection_id:
+        return ask
+    with suppress(StateUnavailable):
+        id = await names.identity(ask.principal.tenant, ask.collection, make=False)
+        where = ask.where and where_known(ask.where, "collection", ask.collection)
+        return replace(ask, collection_id=id, where=where)
+    return ask
+
+
+async def rename(catalog: Catalog, known: Collection, name: str) -> Collection:
+    """Call a collection otherwise. Raises InputError for what is no name, Conflict for one that is
+    taken, UnknownCollection."""
+    _check(name)
+    return known if name == known.name else await catalog.rename_collection(known, name)
+
+
+def _check(name: str) -> None:
+    if not 0 < len(name) <= MOST_CHARACTERS or name != name.strip():
+        raise InputError(
+            f"The name of a collection has 1 to {MOST_CHARACTERS} characters, and no space at "
+            "either end."
+        )
+    if not name.isprintable():
+        raise InputError("The name of a collection holds characters that cannot be shown.")

@@ -1,0 +1,96 @@
+"""Collections over HTTP: who sees which, and who may give one another name."""
+
+from collections.abc import AsyncIterator
+
+import httpx2
+import pytest
+
+from ragstone.http.app import create_app
+from ragstone.settings import Settings
+from tests.credentials import a_key, bearer
+from tests.fake_service import FakeService
+
+PATH = "/api/v1/collections"
+
+
+@pytest.fixture
+def service() -> FakeService:
+    return FakeService(has_site=True)
+
+
+@pytest.fixture
+async def http(service: FakeService) -> AsyncIterator[httpx2.AsyncClient]:
+    transport = httpx2.ASGITransport(create_app(service, Settings(), "token"))
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        yield client
+
+
+async def test_given_collections_then_those_in_reach_are_listed(
+    http: httpx2.AsyncClient, service: FakeService
+) -> None:
+    every = (await http.get(PATH)).json()["collections"]
+    assert [one["name"] for one in every] == ["default", "plone"]
+    assert every[0] | {"model": ""} == {
+        "name": "default",
+        "documents": 2,
+        "chunks": 20,
+        "failed": 0,
+        "pending": 0,
+        "language": "en",
+        "model": "",
+    }
+    headers = bearer(await a_key(service, "reader", "acme", collections=("plone",)))
+    some = (await http.get(PATH, headers=headers)).json()["collections"]
+    assert [one["name"] for one in some] == ["plone"]
+
+
+async def test_given_an_admin_then_a_collection_gets_another_name(
+    http: httpx2.AsyncClient, service: FakeService
+) -> None:
+    headers = bearer(await a_key(service, "admin", "acme"))
+    response = await http.patch(f"{PATH}/default", json={"name": "a/b c"}, headers=headers)
+    assert (response.status_code, response.json()) == (200, {"name": "a/b c"})
+    assert service.renamed == [("acme", "default", "a/b c")]
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "status", "code"),
+    [
+        ("no/where", {"name": "x"}, 404, "unknown_collection"),
+        ("default", {"name": "default"}, 409, "conflict"),
+        ("default", {"name": ""}, 422, "invalid_request"),
+        ("default", {"name": "x" * 256}, 422, "invalid_request"),
+        ("default", {"name": 5}, 422, "invalid_request"),
+        ("default", {"title": "x"}, 422, "invalid_request"),
+        ("default", [], 422, "invalid_request"),
+    ],
+)
+async def test_given_what_cannot_be_then_an_error_says_why(
+    http: httpx2.AsyncClient,
+    service: FakeService,
+    name: str,
+    body: object,
+    status: int,
+    code: str,
+) -> None:
+    response = await http.patch(f"{PATH}/{name}", json=body)
+    assert (response.status_code, response.json()["error"]["code"]) == (status, code)
+    assert service.renamed == []
+
+
+@pytest.mark.parametrize(
+    ("role", "collections", "status"),
+    [("editor", None, 403), ("reader", None, 403), ("admin", ("plone",), 404)],
+)
+async def test_given_a_credential_that_does_not_allow_it_then_nothing_changes(
+    http: httpx2.AsyncClient,
+    service: FakeService,
+    role: str,
+    collections: tuple[str, ...] | None,
+    status: int,
+) -> None:
+    headers = bearer(await a_key(service, role, "acme", collections=collections))
+    response = await http.patch(f"{PATH}/default", json={"name": "x"}, headers=headers)
+    assert response.status_code == status
+    assert service.renamed == []
+    assert (await http.patch(f"{PATH}/default", json={"name": "x"})).status_code == 401

@@ -1,0 +1,146 @@
+"""A data directory as the release before wrote it: documents, a conversation, a topic, a key and
+settings, of a collection that is there and of one to come."""
+
+import sqlite3
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection
+
+from ragstone import build
+from ragstone.core.errors import StateUnavailable
+from ragstone.core.turn import Ask, Principal
+from ragstone.ingest.write import document_id
+from ragstone.settings import CacheSettings, Settings
+from ragstone.store.sql import migrations
+
+PACKED = Path(__file__).parent.parent / "released" / "data-0012.tar.xz"
+ASK = Ask("How long does the battery of the Lantern 3 last?", cache=False)
+ME = Principal()
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    with tarfile.open(PACKED) as packed:
+        packed.extractall(tmp_path, filter="data")
+    return tmp_path / "data"
+
+
+def settings(data: Path) -> Settings:
+    return Settings(ragstone_data=data, cache=CacheSettings(enabled=True))
+
+
+def dump(file: Path) -> list[str]:
+    connection = sqlite3.connect(file)
+    lines = list(connection.iterdump())
+    connection.close()
+    return lines
+
+
+def shards(data: Path) -> set[str]:
+    return {str(file.relative_to(data)) for file in data.glob("index/*/*/*")}
+
+
+async def test_it_is_opened_with_a_backup_and_answers_as_before(
+    data: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    before, places = dump(data / "state.sqlite"), shards(data)
+    async with build.open(settings(data)) as ragstone:
+        turn = [event async for event in ragstone.ask(ASK)][-1].turn  # type: ignore[union-attr]
+        assert turn.answer is not None
+        assert "31 days without sun" in turn.answer.text
+        assert turn.passages[0].hit.chunk.path == "/documents/lantern-3-manual.md"
+        known = await ragstone.collections(ME)
+        assert [(one.collection.name, one.documents, one.chunks) for one in known] == [
+            ("default", 5, 13),
+            ("minutes", 1, 1),
+        ]
+        assert [topic.term for topic in await ragstone.topics("default")] == ["merger"]
+        [room] = (await ragstone.conversations.rooms(ME, None, 10)).rooms
+        assert room.room == "kitchen"
+        [key] = await ragstone.keys.listed("default")
+        assert key.collections == ("default", "reports")
+        for name, value in (("default", 4), ("reports", 3), ("minutes", 10)):
+            assert (await ragstone.settings.get("rag.top_k", "default", name)).value == value
+        assert [note async for note in ragstone.maintenance.examine(False)][-1].notes == ()
+        # What it has goes with it to another name, and nothing of it is moved.
+        await ragstone.rename_collection(ME, "default", "handbook")
+        assert (await ragstone.settings.get("rag.top_k", "default", "handbook")).value == 4
+        assert (await ragstone.settings.get("rag.top_k", "default", "default")).value == 10
+        assert (await ragstone.keys.listed("default"))[0].collections == ("handbook", "reports")
+        # Ids of documents follow from the name of their time, so an ingest finds them again.
+        for one in await ragstone.documents(ME, "handbook"):
+            assert one.id == document_id("default", "default", one.path)
+    kept = data / "state-0012.sqlite"
+    assert dump(kept) == before
+    assert f"from schema 0012 to {migrations.REVISIONS[-1]}" in caplog.text
+    assert str(kept) in caplog.text
+    assert shards(data) == places
+    kept.unlink()
+    async with build.open(settings(data)) as ragstone:
+        names = [one.collection.name for one in await ragstone.collections(ME)]
+        assert names == ["handbook", "minutes"]
+    assert not kept.exists()
+
+
+def refused(data: Path) -> list[str]:
+    """The lines of a command that fails."""
+    command = [sys.executable, "-c", "from ragstone.cli import main; main()", "--data", str(data)]
+    run = subprocess.run([*command, "collections"], capture_output=True, text=True, check=False)
+    assert run.returncode
+    assert not run.stdout
+    return run.stderr.splitlines()
+
+
+def test_a_backup_that_cannot_be_written_stops_it_and_nothing_has_changed(
+    data: Path,
+) -> None:
+    before = dump(data / "state.sqlite")
+    (data / "state-0012.sqlite").mkdir()
+    [line] = refused(data)
+    assert "state-0012.sqlite, cannot be written" in line
+    assert "Nothing has changed" in line
+    assert dump(data / "state.sqlite") == before
+    assert not list(data.glob(".state*"))
+
+
+async def test_a_full_disk_stops_it_too(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Path, target: Path) -> Path:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", full)
+        with pytest.raises(StateUnavailable, match="No space left on device"):
+            async with build.open(settings(data)):
+                pass
+    async with build.open(settings(data)) as ragstone:
+        assert len(await ragstone.collections(ME)) == 2
+
+
+async def test_a_migration_that_breaks_leaves_both(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = dump(data / "state.sqlite")
+
+    def broken(connection: Connection, schema: str = "head") -> None:
+        connection.exec_driver_sql("DROP TABLE traces")
+        raise RuntimeError("power cut")
+
+    monkeypatch.setattr(migrations, "migrate", broken)
+    with pytest.raises(RuntimeError, match="power cut"):
+        async with build.open(settings(data)):
+            pass
+    assert dump(data / "state.sqlite") == before == dump(data / "state-0012.sqlite")
+
+
+def test_a_newer_one_is_refused_in_one_line(data: Path) -> None:
+    connection = sqlite3.connect(data / "state.sqlite")
+    connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    connection.commit()
+    connection.close()
+    [line] = refused(data)
+    assert line.startswith("ragstone: The data was written by a newer Ragstone (schema 9999")
+    assert not list(data.glob("state-*"))
