@@ -38,7 +38,7 @@ from ragstone.evaluation import dataset
 from ragstone.evaluation.answers import auroc, normalised
 from ragstone.evaluation.indexed import NAME, indexed
 from ragstone.ports import Vectors
-from ragstone.recipes.recipe import Recipe, recipes
+from ragstone.recipes.recipe import Recipe, Recipes
 from ragstone.retrieve.held_tokens import HeldTokens
 from ragstone.retrieve.sampled_rarity import SampledRarity
 from ragstone.settings import load
@@ -176,7 +176,7 @@ async def examples(name: str, asked: Sequence[tuple[dataset.Question, bool]]) ->
     """What the recipe finds for each question, up to the numbered passages, as features."""
     settings = load()
     async with indexed(dataset.corpus(eval_data() / name), settings) as index:
-        stages = recipes(settings)["standard"].stages
+        stages = Recipes(settings).of("plain", "standard").stages
         upto = [stage.name for stage in stages].index("assemble") + 1
         adapters = index.adapters
         engine = Engine(adapters, {"standard": Recipe(stages[:upto])})

@@ -21,18 +21,19 @@ LAYERS = (
     {"ports"},
     {"settings"},
     {"stage", "room_queue"},
+    {"runner"},
     {"stages"},
     {"options", "plans"},
     {"recipe"},
     {"registry"},
     {"engine"},
     {"service"},
+    {"telemetry"},
+    {"metrics"},
     {"index", "models", "state", "ingest", "jobs", "access"},
     {"tools", "backup"},
     {"library"},
     {"build"},
-    {"telemetry"},
-    {"metrics"},
     {"dialects", "remote"},
     {"app"},
     {"evaluation"},
@@ -91,18 +92,3 @@ def test_only_build_constructs_adapters() -> None:
         if top(path) in ADAPTERS | allowed:
             continue
         assert not imported(path) & ADAPTERS, path
-
-
-MOST_LINES = 300
-LONGER = {"recipe.py": 316}
-"""Files that hold one idea, at most so long."""
-
-
-def test_files_are_short_enough_to_hold_one_idea() -> None:
-    lines = {
-        str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines())
-        for path in modules()
-    }
-    assert not {
-        name: length for name, length in lines.items() if length > LONGER.get(name, MOST_LINES)
-    }

@@ -1,22 +1,21 @@
-"""Runs a recipe over a question: events, times, timeouts, cancellation. Nothing about retrieval."""
+"""Runs a recipe over a question: its events, its room, cancellation and the tail."""
 
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, nullcontext
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
-from itertools import groupby
 
-from ragstone.core.answer import Answer, Finish
 from ragstone.core.conversation import conversation_key
 from ragstone.core.errors import RagstoneError
-from ragstone.core.events import Done, Event, Failed, StageEnded, StageStarted, Token
+from ragstone.core.events import Done, Event, Failed
 from ragstone.core.turn import Ask, Level, StageTrace, Turn
 from ragstone.engine.room_queue import RoomQueue
 from ragstone.engine.stage import Emit, Stage, attempt, nowhere
 from ragstone.ports import Adapters
 from ragstone.recipes.recipe import Recipe
+from ragstone.runner import Run
 
 log = logging.getLogger(__name__)
 
@@ -28,20 +27,20 @@ otherwise come before it."""
 WORTH_TELLING = 0.001
 """Seconds of waiting for a room from which the trace has them."""
 
-Turnstile = AbstractAsyncContextManager[None]
-
 Chosen = Callable[[Ask], Recipe]
 """Which recipe a question takes."""
+
+Around = Callable[[Ask, AsyncGenerator[Event, None]], AsyncGenerator[Event, None]]
+"""What stands round every question: it passes on the events of one that it lets in."""
 
 
 class Engine:
     """Answers questions with one recipe per level, or with the one that is chosen for each.
 
     At most `buffer` events wait for a slow reader; then the stages wait. A reader who closes the
-    stream cancels the running stage; the recipe's tail still runs. `searching` lets so many
-    questions search at a time and the others wait in turn, so that a search that has begun is not
-    slowed down, and documents can be ingested meanwhile; None lets all. `rooms` lets one question
-    of a conversation at a time, until its tail has ended.
+    stream cancels the running stage; the recipe's tail still runs. `rooms` lets one question of a
+    conversation at a time, until its tail has ended. `asked` is what becomes of a question
+    before anything else, and `around` stands round all that is done for it.
     """
 
     def __init__(
@@ -49,28 +48,30 @@ class Engine:
         adapters: Adapters,
         recipes: Mapping[Level, Recipe] | Chosen,
         buffer: int = 64,
-        searching: asyncio.Semaphore | None = None,
         rooms: RoomQueue | None = None,
+        asked: Callable[[Ask], Ask] | None = None,
+        around: Around | None = None,
     ) -> None:
         self._adapters = adapters
-        self._searching = searching or nullcontext()
+        self._asked = asked
+        self._around = around
         self._rooms = rooms
-        self._chosen: Chosen = (
-            recipes if callable(recipes) else lambda ask: recipes[ask.level].of(ask)
-        )
+        self._chosen: Chosen = recipes if callable(recipes) else lambda ask: recipes[ask.level]
         self._buffer = buffer
         self._tails: set[asyncio.Task[None]] = set()
 
-    async def events(self, ask: Ask) -> AsyncGenerator[Event, None]:
+    def events(self, ask: Ask) -> AsyncGenerator[Event, None]:
         """Answer `ask`. Close the iterator (`contextlib.aclosing`) to cancel.
 
         A question that is kept `once` has been kept when the iterator is closed.
         """
+        ask = self._asked(ask) if self._asked else ask
+        return self._around(ask, self._run(ask)) if self._around else self._run(ask)
+
+    async def _run(self, ask: Ask) -> AsyncGenerator[Event, None]:
         events: asyncio.Queue[Event] = asyncio.Queue(self._buffer)
-        run = _Run(
-            self._adapters, self._chosen(ask), Turn(ask), events.put, self._searching, self._rooms
-        )
-        worker = asyncio.create_task(run.stages())
+        question = _Question(self._adapters, self._chosen(ask), Turn(ask), events.put, self._rooms)
+        worker = asyncio.create_task(question.stages())
         ended = False
         try:
             while not ended:
@@ -83,8 +84,8 @@ class Engine:
                 await asyncio.wait([worker])
             finally:
                 if ask.idempotent and not ended:
-                    run.turn = replace(run.turn, ask=replace(run.turn.ask, keeps=False))
-                tail = self._spawn_tail(run)
+                    question.keep_nothing()
+                tail = self._spawn_tail(question)
             if ask.idempotent:
                 await asyncio.wait([tail])
 
@@ -98,8 +99,8 @@ class Engine:
                     return event.turn
         raise AssertionError("a stream of events ends with Done or Failed")
 
-    def _spawn_tail(self, run: "_Run") -> "asyncio.Task[None]":
-        task = asyncio.create_task(run.tail())
+    def _spawn_tail(self, question: "_Question") -> "asyncio.Task[None]":
+        task = asyncio.create_task(question.tail())
         self._tails.add(task)
         task.add_done_callback(self._tails.discard)
         return task
@@ -110,67 +111,53 @@ class Engine:
             await asyncio.wait(self._tails, timeout=TAIL_SECONDS)
 
 
-class _Run:
-    """One question's way through its recipe."""
+class _Question:
+    """One question's way through its recipe: its room, its stages, its tail."""
 
     def __init__(
-        self,
-        adapters: Adapters,
-        recipe: Recipe,
-        turn: Turn,
-        emit: Emit,
-        searching: Turnstile,
-        rooms: RoomQueue | None,
+        self, adapters: Adapters, recipe: Recipe, turn: Turn, emit: Emit, rooms: RoomQueue | None
     ) -> None:
         self._adapters = adapters
         self._rooms = rooms
         self._held = AsyncExitStack()
         self._began = False
-        self._searching = searching
         self._recipe = recipe
         self._emit = emit
-        self.turn = turn
-        self._said: list[str] = []
+        self.run = Run(turn, adapters, emit)
 
     async def stages(self) -> None:
+        """Run the stages of the recipe; the last event is Done or Failed."""
         try:
             await self._enter()
-            for searches, stages in groupby(self._recipe.stages, lambda one: one.searches):
-                if searches and self._found:
-                    continue
-                async with self._searching if searches else nullcontext():
-                    for stage in stages:
-                        if await self._stage(stage, self._report):
-                            return await self._emit(Done(self.turn))
+            await self.run.through(self._recipe.stages)
         except RagstoneError as error:
-            self._finish("error")
-            await self._emit(Failed(error, self.turn))
+            self.run.finish("error")
+            await self._emit(Failed(error, self.run.turn))
         except asyncio.CancelledError:
-            self._finish("cancelled")
+            self.run.finish("cancelled")
             raise
         except Exception:
             log.exception("A stage broke")
-            self._finish("error")
+            self.run.finish("error")
             broken = RagstoneError("Something broke inside Ragstone; the log says what.")
-            await self._emit(Failed(broken, self.turn))
+            await self._emit(Failed(broken, self.run.turn))
         else:
-            await self._emit(Done(self.turn))
+            await self._emit(Done(self.run.turn))
 
-    @property
-    def _found(self) -> bool:
-        """Whether the cache had what a search would find."""
-        recalled = self.turn.recalled
-        return recalled is not None and recalled.content == "search"
+    def keep_nothing(self) -> None:
+        """Let the tail keep nothing of it."""
+        turn = self.run.turn
+        self.run.turn = replace(turn, ask=replace(turn.ask, keeps=False))
 
     async def _enter(self) -> None:
         """Wait until the room of the question is free; raises Busy, InvalidRoom."""
-        ask, started = self.turn.ask, time.perf_counter()
+        ask, started = self.run.turn.ask, time.perf_counter()
         if self._rooms is not None and ask.room is not None:
             here = conversation_key(ask.principal, ask.room, ask.user_id)
             await self._held.enter_async_context(self._rooms.turn(here))
             if (seconds := time.perf_counter() - started) > WORTH_TELLING:
                 waited = StageTrace("room", seconds, "done", "waited", "a turn of it was going on")
-                self.turn = replace(self.turn, trace=(waited,))
+                self.run.turn = replace(self.run.turn, trace=(waited,))
         self._began = True
 
     async def tail(self) -> None:
@@ -181,49 +168,16 @@ class _Run:
         """
         async with self._held:
             stages = self._recipe.tail if self._began else ()
-            if stages and not self.turn.ask.idempotent:
+            if stages and not self.run.turn.ask.idempotent:
                 await asyncio.sleep(AFTERWARDS)
             await asyncio.gather(*(self._after(stage) for stage in stages))
 
     async def _after(self, stage: Stage) -> None:
         """Run one stage of the tail on the turn as it ended."""
         try:
-            ended = await attempt(stage, self.turn, self._adapters, nowhere)
+            ended = await attempt(stage, self.run.turn, self._adapters, nowhere)
         except Exception:
             log.exception("The %s stage broke after the answer", stage.name)
             return
         if ended.failure:
             log.warning("The %s stage failed after the answer: %s", stage.name, ended.failure)
-
-    async def _stage(self, stage: Stage, emit: Emit) -> bool:
-        """Run one stage; whether it was the last one."""
-        await emit(StageStarted(stage.name))
-        ended = await attempt(stage, self.turn, self._adapters, emit)
-        turn = ended.step.turn if ended.step else heard(self.turn, self._said)
-        self._said.clear()
-        self.turn = replace(turn, trace=(*turn.trace, ended.traced))
-        await emit(StageEnded(ended.traced))
-        if ended.failure and stage.fails == "closed":
-            raise ended.failure
-        return ended.step is not None and ended.step.leaves
-
-    async def _report(self, event: Event) -> None:
-        """Send an event on, and keep what has been said in case the stage does not return."""
-        if isinstance(event, Token):
-            self._said.append(event.text)
-        await self._emit(event)
-
-    def _finish(self, finish: Finish) -> None:
-        turn = heard(self.turn, self._said)
-        answer = turn.answer or Answer()
-        answer = Answer() if answer.held else answer
-        self.turn = replace(turn, answer=replace(answer, finish=finish))
-
-
-def heard(turn: Turn, said: Sequence[str]) -> Turn:
-    """The turn with what was said added to its answer, so that a partial answer is kept."""
-    if not said:
-        return turn
-    answer = turn.answer or Answer()
-    text = "" if answer.held else answer.text
-    return replace(turn, answer=replace(answer, text=text + "".join(said), held=False))

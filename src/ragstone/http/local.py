@@ -19,14 +19,13 @@ from ragstone.http import sse
 from ragstone.http.middleware import operator_only
 from ragstone.http.responses import Json, unless_left
 from ragstone.service import IngestRequest, Service, wire
-from ragstone.telemetry.metrics import Metrics
 
 T = TypeVar("T")
 JsonBody = Annotated[dict[str, Any], Body()]
 _MAX_SQL_INT = 2**63 - 1
 
 
-def router(service: Service, metrics: Metrics) -> APIRouter:
+def router(service: Service) -> APIRouter:
     """The routes below /local."""
     routes = APIRouter(
         prefix="/local", include_in_schema=False, dependencies=[Depends(operator_only)]
@@ -36,7 +35,7 @@ def router(service: Service, metrics: Metrics) -> APIRouter:
     async def ask(body: JsonBody) -> Response:
         """Answer a question as a stream of events."""
         question = wire.load(Ask, body)
-        events = metrics.observe(question, service.ask(question))
+        events = service.ask(question)
         return sse.EventStream(stream(events, wire.dump_event))
 
     @routes.post("/search", response_model=None)

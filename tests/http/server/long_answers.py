@@ -76,7 +76,7 @@ class LongService(FakeService):
         recipe = Recipe((Recite(made=self.made),))
         self._engine = Engine(cast(Adapters, None), lambda ask: recipe)
 
-    async def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
+    async def _asked(self, ask: Ask) -> AsyncGenerator[Event, None]:
         try:
             async with aclosing(self._engine.events(ask)) as events:
                 async for event in events:

@@ -26,7 +26,6 @@ from ragstone.language.no_answer import no_answer
 from ragstone.service import Service
 from ragstone.service.jobs import JobsService
 from ragstone.settings import Settings
-from ragstone.telemetry.metrics import Metrics
 
 Object = dict[str, Any]
 Text = Annotated[str, AfterValidator(well_formed)]
@@ -71,9 +70,8 @@ class IndexRequest(_Request):
 class Questions:
     """Asks the service in Plone's terms."""
 
-    def __init__(self, service: Service, metrics: Metrics, settings: Settings) -> None:
+    def __init__(self, service: Service, settings: Settings) -> None:
         self._service = service
-        self._metrics = metrics
         self._settings = settings
 
     def ask(self, body: AskRequest, asked_at: str, caller: Caller) -> Ask:
@@ -96,7 +94,7 @@ class Questions:
 
     async def answer(self, ask: Ask) -> Object:
         """What a synchronous question gets."""
-        events = self._metrics.observe(ask, self._service.ask(ask))
+        events = self._service.ask(ask)
         turn = await finished(or_refusal(ask, events, self._refusal(ask.question)))
         answer = turn.answer or Answer()
         shown = [] if answer.refused else [answers.source(one) for one in turn.passages]
@@ -131,10 +129,10 @@ class UnknownQuestion(InputError):
         super().__init__(f"There is no question {id[:100]!r}, or its answer is forgotten.")
 
 
-def router(service: Service, metrics: Metrics, settings: Settings) -> APIRouter:
+def router(service: Service, settings: Settings) -> APIRouter:
     """The services, and the webhook of content events."""
     routes = APIRouter(tags=["Plone"], route_class=PloneRoute)
-    questions = Questions(service, metrics, settings)
+    questions = Questions(service, settings)
     site = PloneSite(service, settings)
     _add_asking(routes, questions)
     _add_status(routes, service, settings)
