@@ -18,13 +18,13 @@ from benchmarks.common import RAGSTONE, eval_data
 from benchmarks.row import Row
 from ragstone import build
 from ragstone.core.turn import Ask
-from ragstone.engine.runner import Engine
+from ragstone.engine.engine import Engine
 from ragstone.evaluation.cache import QuestionPair, decided, measured, pairs
 from ragstone.evaluation.measures import percentile
 from ragstone.models.minilm import MiniLm
 from ragstone.models.multilingual import MultilingualE5
 from ragstone.ports import Embedder, Kept
-from ragstone.recipes.recipe import recipes
+from ragstone.recipes.recipe import Recipes
 from ragstone.settings import CacheSettings, Settings
 from tests.e2e.processes import serving
 
@@ -95,8 +95,7 @@ async def filled(data: Path) -> None:
     cache = CacheSettings(max_entries=2 * ENTRIES, default_ttl_seconds=3600)
     settings = Settings(ragstone_data=data / "d", cache=cache)
     async with build.open_adapters(settings) as (adapters, _, _):
-        assert adapters.cache is not None
-        engine = Engine(adapters, recipes(settings))
+        engine = Engine(adapters, Recipes(settings).answering)
         turn = await engine.answered(Ask(QUESTION))
         await engine.aclose()
         assert turn.recalled is not None

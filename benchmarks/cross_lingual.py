@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 from benchmarks.common import eval_data
 from benchmarks.row import Row
-from ragstone.engine.runner import Engine
+from ragstone.engine.engine import Engine
 from ragstone.evaluation import dataset
 from ragstone.evaluation.indexed import indexed
 from ragstone.evaluation.retrieval import measured
-from ragstone.recipes.recipe import search_recipes
+from ragstone.recipes.recipe import Recipes
 from ragstone.settings import EmbeddingSettings, load
 
 LANGUAGES = ("de", "es", "ru", "zh")
@@ -25,7 +25,7 @@ async def recalls() -> dict[str, float]:
     sets = eval_data() / "xquad"
     found = {}
     async with indexed(dataset.corpus(sets / "en"), settings) as index:
-        engine = Engine(index.adapters, search_recipes(settings))
+        engine = Engine(index.adapters, Recipes(settings).searching)
         for language in LANGUAGES:
             asked = [over_english(q) for q in dataset.questions(sets / language, "dev")]
             found[language] = (await measured(engine, asked))["recall@5"]

@@ -22,11 +22,12 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.filters import readable
 from ragstone.core.records import Collection
 from ragstone.core.turn import Ask, Principal
-from ragstone.engine.runner import Engine
+from ragstone.engine.engine import Engine
+from ragstone.engine.recipe import Recipe
 from ragstone.evaluation import dataset
 from ragstone.evaluation.measures import percentile
 from ragstone.ports import Adapters, LateEmbedder, Search
-from ragstone.recipes.recipe import Recipe, recipes, search_recipes
+from ragstone.recipes.recipe import Recipes
 from ragstone.settings import CacheSettings, Settings
 from ragstone.understand.route import Route
 
@@ -54,7 +55,7 @@ async def measure(data: Path) -> list[Row]:
     async with open_adapters(settings) as (adapters, _, _):
         questions = [q.text for q in dataset.questions(eval_data() / "squad2_dev", "dev")]
         [collection] = await adapters.catalog.collections()
-        stages = recipes(Settings())["standard"].stages
+        stages = Recipes(Settings()).of("plain", "standard").stages
         before = stages[: [stage.name for stage in stages].index(Generate.name)]
         works = {
             "embed": partial(embed, adapters, collection),
@@ -104,7 +105,7 @@ async def measure(data: Path) -> list[Row]:
 
 def a_search(adapters: Adapters, plan: dict[str, Any]) -> Engine:
     """A search by the standard recipe with another plan."""
-    recipe = search_recipes(Settings())["standard"]
+    recipe = Recipes(Settings()).of("search", "standard")
     stages = tuple(
         Route(plan=replace(stage.plan, **plan)) if isinstance(stage, Route) else stage
         for stage in recipe.stages

@@ -5,15 +5,17 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, cast
 
 from benchmarks.row import Row
 from ragstone.core.records import StoredSetting
 from ragstone.core.turn import Ask, Principal
-from ragstone.engine.runner import Engine
+from ragstone.engine.engine import Engine
+from ragstone.engine.recipe import Recipe
 from ragstone.ports import Adapters
-from ragstone.recipes.recipe import Recipe, recipes
+from ragstone.recipes.recipe import Recipes
 from ragstone.service.local.configured import Configured
 from ragstone.service.local.settings import LocalSettings
 from ragstone.service.local.watching import Watch
@@ -37,10 +39,10 @@ def run() -> Iterator[Row]:
     for ask in asks:
         configured.answering(ask)
     made = (time.perf_counter() - started) / TENANTS
-    plain = recipes(Settings())
+    plain = Recipes(Settings())
 
     def fixed(ask: Ask) -> Recipe:
-        return plain[ask.level]
+        return plain.of("plain", ask.level)
 
     def looked_up(ask: Ask) -> Recipe:
         return configured.answering(configured.asked(ask))
@@ -72,7 +74,7 @@ def _seconds(choose: Callable[[Ask], Recipe], asks: list[Ask]) -> float:
 
 async def _question(asks: list[Ask]) -> float:
     """Seconds for a question of one stage, which only reads it: less than any real one takes."""
-    needed = ("index", "catalog", "embedders", "answerer", "history", "reranker", "statistics")
+    needed = (one.name for one in fields(Adapters) if one.default is one.default_factory is MISSING)
     adapters = Adapters(**cast(Any, dict.fromkeys(needed)))
     engine = Engine(adapters, {"standard": Recipe((Contextualize(),))})
     rounds = []

@@ -22,6 +22,7 @@ from typing import Any
 from benchmarks.common import resident_mb
 from benchmarks.row import Row
 from ragstone import build
+from ragstone.access.setup import interceptor
 from ragstone.core.turn import Ask
 from ragstone.evaluation.measures import percentile
 from ragstone.http.app import create_app
@@ -188,7 +189,8 @@ async def _serve(data: Path, port: int, pause: float) -> None:
 
     server = ServerSettings(max_concurrent_queries=2 * STREAMS)
     settings = Settings(ragstone_data=data, server=server)
-    async with build.open(settings) as service:
+    around = interceptor(settings)
+    async with build.open(settings, {}, around) as service:
         await service.start_jobs()
         async for _ in service.ingest(IngestRequest((str(DOCUMENTS),))):
             pass
@@ -196,7 +198,7 @@ async def _serve(data: Path, port: int, pause: float) -> None:
         scripted = Scripted(words, pause=pause)
         engine: Any = service._answers
         object.__setattr__(engine._adapters, "answerer", scripted)
-        app = create_app(service, settings, "token")
+        app = create_app(service, settings, "token", around)
 
         async def bench(_: Any) -> PlainTextResponse:
             scripted.asked.clear()

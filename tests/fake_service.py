@@ -6,7 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from fastapi import FastAPI
 
+from ragstone.access.interceptor import Interceptor
+from ragstone.access.setup import interceptor
 from ragstone.core.answer import Answer, Citation, Usage
 from ragstone.core.chunk import Chunk
 from ragstone.core.conversation import ConversationKey
@@ -56,6 +59,7 @@ from ragstone.core.records import (
 )
 from ragstone.core.tool import ToolCall
 from ragstone.core.turn import Ask, Hit, Passage, Principal, SearchType, StageTrace, Turn
+from ragstone.http.app import create_app
 from ragstone.ports import CacheFigures, Vectors
 from ragstone.service import (
     CollectionSummary,
@@ -73,6 +77,7 @@ from ragstone.service.maintenance import MaintenanceService
 from ragstone.service.reading import DocumentText
 from ragstone.service.statistics import StatisticsService
 from ragstone.settings import Settings
+from ragstone.telemetry.spans import Telemetry
 from tests.credentials import MemoryKeys
 from tests.fake_jobs import FakeJobs
 from tests.memory_store import MemoryNames, MemorySettings, MemoryTemplates
@@ -191,6 +196,7 @@ class FakeService:
     )
     prompts: LocalPrompts = field(default_factory=lambda: LocalPrompts(MemoryTemplates(), {}))
     keys: LocalKeys = field(default_factory=lambda: LocalKeys(MemoryKeys(), MemoryNames()))
+    interceptor: Interceptor = field(default_factory=Interceptor)
     has_site: bool = False
     health: dict[str, str] = field(
         default_factory=lambda: {"index": "ok", "state": "ok", "models": "ok"}
@@ -214,7 +220,10 @@ class FakeService:
         call = ToolCall("c1", ask.tools[0].name, '{"city":"Ost"}')
         return replace(turn, answer=Answer(model="fake", calls=(call,)))
 
-    async def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
+    def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
+        return self.interceptor.question(ask, self._asked(ask))
+
+    async def _asked(self, ask: Ask) -> AsyncGenerator[Event, None]:
         self.asked.append(ask)
         try:
             async for event in self._events(ask):
@@ -395,6 +404,14 @@ class FakeService:
     async def start_jobs(self) -> None: ...
 
     async def aclose(self) -> None: ...
+
+
+def limited_app(
+    service: FakeService, settings: Settings, telemetry: Telemetry | None = None
+) -> FastAPI:
+    """The application on a fake whose questions have the limits of the settings."""
+    service.interceptor = interceptor(settings, telemetry)
+    return create_app(service, settings, "token", service.interceptor)
 
 
 def check(ask: Ask) -> None:

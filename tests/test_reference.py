@@ -9,7 +9,7 @@ import typer.main
 from pydantic import BaseModel
 
 from ragstone.cli import app
-from ragstone.recipes.recipe import recipes
+from ragstone.recipes.recipe import Recipes
 from ragstone.reference import FILE, reference
 from ragstone.settings import Settings
 
@@ -38,10 +38,10 @@ def test_every_setting_says_what_it_is(section: type[BaseModel]) -> None:
 
 
 def test_every_stage_says_what_it_does() -> None:
-    for recipe in recipes(Settings()).values():
+    for recipe in Recipes(Settings()).every():
         for stage in (*recipe.stages, *recipe.tail):
             assert type(stage).__doc__
-            assert stage.name == type(stage).__name__.lower()
+            assert type(stage).__name__.lower().startswith(stage.name)
 
 
 def commands(command: Any) -> list[Any]:

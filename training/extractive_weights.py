@@ -33,12 +33,13 @@ from ragstone.answer.extractive.unit_ranking import KINDS, kind_features, surene
 from ragstone.answer.extractive.unit_words import read
 from ragstone.answer.extractive.units import units
 from ragstone.core.turn import Ask, Passage
-from ragstone.engine.runner import Engine
+from ragstone.engine.engine import Engine
+from ragstone.engine.recipe import Recipe
 from ragstone.evaluation import dataset
 from ragstone.evaluation.answers import auroc, normalised
 from ragstone.evaluation.indexed import NAME, indexed
 from ragstone.ports import Vectors
-from ragstone.recipes.recipe import Recipe, recipes
+from ragstone.recipes.recipe import Recipes
 from ragstone.retrieve.held_tokens import HeldTokens
 from ragstone.retrieve.sampled_rarity import SampledRarity
 from ragstone.settings import load
@@ -176,7 +177,7 @@ async def examples(name: str, asked: Sequence[tuple[dataset.Question, bool]]) ->
     """What the recipe finds for each question, up to the numbered passages, as features."""
     settings = load()
     async with indexed(dataset.corpus(eval_data() / name), settings) as index:
-        stages = recipes(settings)["standard"].stages
+        stages = Recipes(settings).of("plain", "standard").stages
         upto = [stage.name for stage in stages].index("assemble") + 1
         adapters = index.adapters
         engine = Engine(adapters, {"standard": Recipe(stages[:upto])})

@@ -20,13 +20,13 @@ from ragstone.build import open_adapters
 from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
 from ragstone.core.turn import Ask
-from ragstone.engine.runner import Engine
+from ragstone.engine.engine import Engine
 from ragstone.evaluation.indexed import NAME
 from ragstone.language.late_interaction import EncodedQuestion
 from ragstone.models.minilm import MiniLm
 from ragstone.models.multilingual import MultilingualE5
 from ragstone.ports import Adapters, Embedder, Vectors
-from ragstone.recipes.recipe import search_recipes
+from ragstone.recipes.recipe import Recipes
 from ragstone.settings import RagSettings, Settings, SpellingSettings
 
 BATCH = 500
@@ -84,7 +84,7 @@ def opened(data: Exported) -> Iterator[Mapping[str, Search]]:
         try:
             adapters = runner.run(_filled(stack, Path(directory), data))
             yield {
-                name: _search(runner, Engine(adapters, search_recipes(settings)))
+                name: _search(runner, Engine(adapters, Recipes(settings).searching))
                 for name, settings in RECIPES.items()
             }
         finally:

@@ -5,6 +5,9 @@ import logging
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
@@ -13,8 +16,9 @@ from ragstone.answer.extractive.extractive import Extractive
 from ragstone.answer.extractive.token_closeness import TokenCloseness
 from ragstone.core.errors import ConfigError
 from ragstone.core.records import Collection
+from ragstone.core.turn import Ask
+from ragstone.engine.engine import Engine
 from ragstone.engine.room_queue import RoomQueue
-from ragstone.engine.runner import Engine
 from ragstone.guard.topic_index import TopicCollection
 from ragstone.index.connect import ELSEWHERE, connect
 from ragstone.ingest.handed import Spool
@@ -40,7 +44,8 @@ from ragstone.retrieve.rerankers.late_interaction import LateInteraction
 from ragstone.retrieve.rerankers.listwise import ListwiseReranker
 from ragstone.retrieve.sampled_rarity import SampledRarity
 from ragstone.service.local import Ragstone
-from ragstone.service.local.configured import Configured, ConfiguredAnswers
+from ragstone.service.local.collections import identified
+from ragstone.service.local.configured import Configured
 from ragstone.service.local.jobs import LocalJobs
 from ragstone.service.local.maintenance import LocalMaintenance
 from ragstone.service.local.opening import open_cache, open_templates
@@ -63,6 +68,9 @@ from ragstone.store.sql.vocabulary import SqlVocabulary
 from ragstone.store.sql.workers import SqlWorkers
 from ragstone.understand.intent_examples import IntentClassifier
 from ragstone.verify.verdict import LocalChecker
+
+if TYPE_CHECKING:
+    from ragstone.access.interceptor import Interceptor
 
 log = logging.getLogger(__name__)
 
@@ -116,24 +124,24 @@ async def open_adapters(
             history,
             reranker,
             rarity,
-            chat,
-            elsewhere,
-            IntentClassifier(embedders.english()),
-            topics,
-            SqlVocabulary(database),
-            await stack.enter_async_context(open_cache(settings.cache, data)),
-            profile=profile,
+            intents=IntentClassifier(embedders.english()),
+            topics=topics,
+            vocabulary=SqlVocabulary(database),
+            cache=await stack.enter_async_context(open_cache(settings.cache, data)),
             templates=templates,
             settings=SqlSettings(database),
-            count=token_counter(profile.tokenizer),
             checker=checker(),
             dump=SqlDump(database, catalog),
             traces=SqlTraces(database),
             conversations=conversations,
             keys=SqlKeys(database),
+            completer=chat,
             chat=chat,
-            toolbox=toolbox(settings.mcp),
             answerable=extractive if chat else None,
+            external_retriever=elsewhere,
+            toolbox=toolbox(settings.mcp),
+            profile=profile,
+            count=token_counter(profile.tokenizer),
             ensemble=members,
         )
         for collection in await catalog.collections():
@@ -194,9 +202,14 @@ async def move_state(
 
 
 @asynccontextmanager
-async def open(settings: Settings, work: Mapping[str, Work] = {}) -> AsyncIterator[Ragstone]:
+async def open(
+    settings: Settings,
+    work: Mapping[str, Work] = {},
+    interceptor: "Interceptor | None" = None,
+) -> AsyncIterator[Ragstone]:
     """A Ragstone on the data directory of `settings`, closed at the end. `work` are kinds of jobs
-    that it does besides its own."""
+    that it does besides its own; `interceptor` stands round all that answers or searches, and
+    where there is none, as in a command of its own, nothing is limited or measured."""
     async with open_adapters(settings) as (adapters, embedders, database):
         reader = await _reader(settings, adapters)
         pipeline = Pipeline(
@@ -204,21 +217,23 @@ async def open(settings: Settings, work: Mapping[str, Work] = {}) -> AsyncIterat
         )
         data = settings.ragstone_data.expanduser().absolute()
         await asyncio.to_thread(Spool(data).sweep)
-        searching = asyncio.Semaphore(settings.rag.parallel or (os.cpu_count() or 1) + 1)
+        most = settings.rag.parallel or (os.cpu_count() or 1) + 1
+        adapters = replace(adapters, searching=asyncio.Semaphore(most))
         waits = settings.conversation
         rooms = RoomQueue(adapters.conversations, waits.wait_seconds, waits.max_waiting)
         configured = Configured(settings)
-        answers = Engine(adapters, configured.answering, searching=searching, rooms=rooms)
+        answering = interceptor.question if interceptor else None
+
+        async def asked(ask: Ask) -> Ask:
+            return configured.asked(await identified(adapters.catalog, ask))
+
+        engine = partial(Engine, adapters, asked=asked)
+        answers = engine(configured.answering, rooms=rooms, around=answering)
         removal, store = Removal(adapters, pipeline), SqlJobs(database)
         runner = Runner(
             store,
             SqlWorkers(database),
-            {
-                **works(
-                    adapters.catalog, pipeline, ConfiguredAnswers(answers, configured), removal
-                ),
-                **work,
-            },
+            {**works(adapters.catalog, pipeline, answers, removal), **work},
             settings.jobs,
             queue_url(settings) or f"sqlite:///{data / 'jobs.sqlite'}",
             shared=bool(queue_url(settings)),
@@ -226,10 +241,17 @@ async def open(settings: Settings, work: Mapping[str, Work] = {}) -> AsyncIterat
         ragstone = Ragstone(
             adapters,
             answers,
-            Engine(adapters, configured.searching, searching=searching),
+            engine(configured.searching, around=interceptor.search if interceptor else None),
+            engine(configured.calling, rooms=rooms, around=answering),
             pipeline,
             removal,
-            LocalJobs(store, adapters.catalog, runner, settings.jobs),
+            LocalJobs(
+                store,
+                adapters.catalog,
+                runner,
+                settings.jobs,
+                interceptor.admit if interceptor else None,
+            ),
             runner,
             embedders.usable,
             data,
@@ -253,7 +275,7 @@ def queue_url(settings: Settings) -> str:
 
 async def _reader(settings: Settings, adapters: Adapters) -> VocabularyReader | None:
     """Who keeps the vocabularies; it begins with what an earlier process left unread."""
-    if not settings.spelling.enabled or adapters.vocabulary is None:
+    if not settings.spelling.enabled:
         return None
     reader = VocabularyReader(adapters.index, adapters.vocabulary)
     for collection in await adapters.catalog.collections():

@@ -11,16 +11,12 @@ from typing import Any, get_args
 
 import typer.main
 
-from ragstone.agent.tool_agent import ToolAgent
-from ragstone.answer.rounds import Rounds
 from ragstone.cli import app
-from ragstone.conversation.converse import Converse
 from ragstone.core import errors, events
 from ragstone.engine.stage import Stage
 from ragstone.language.templates import PROMPTS
 from ragstone.recipes import setting_table
-from ragstone.recipes.recipe import other_recipes, recipes
-from ragstone.retrieve.grade_passages import GradePassages
+from ragstone.recipes.recipe import stages
 from ragstone.settings import Settings, aliases
 
 FILE = "reference.md"
@@ -75,13 +71,7 @@ def _prompts() -> Iterator[str]:
 
 
 def _stages() -> Iterator[str]:
-    known = recipes(Settings())
-    standard, maximum = known["standard"], known["maximum"]
-    rounds = [stage for stage in maximum.stages if isinstance(stage, Rounds)]
-    inside = [stage for one in rounds for stage in one.stages if isinstance(stage, GradePassages)]
-    others = [one["standard"].stages for one in other_recipes(Settings()).values()]
-    apart = [stage for one in others for stage in one if isinstance(stage, ToolAgent | Converse)]
-    for stage in (*standard.stages, *rounds, *inside, *apart, *standard.tail):
+    for stage in stages(Settings(), "standard").values():
         yield f"\n### {stage.name}\n\n{_doc(type(stage))}\n\nFails {stage.fails}."
         yield "\n\n| option | default | what it is |\n| --- | --- | --- |\n"
         yield from _options(stage)

@@ -5,6 +5,7 @@ import signal
 from collections.abc import Callable
 
 from ragstone import build
+from ragstone.access import setup
 from ragstone.core.errors import ConfigError
 from ragstone.evaluation.job import evaluations
 from ragstone.settings import Settings
@@ -21,7 +22,10 @@ async def _work(settings: Settings, say: Callable[[str], None]) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    async with build.open(settings, evaluations(settings)) as service:
+    async with (
+        setup.intercepting(settings) as interceptor,
+        build.open(settings, evaluations(settings), interceptor) as service,
+    ):
         await service.start_jobs()
         kinds = ", ".join(one.kind for one in await service.jobs.kinds())
         say(f"Ragstone runs jobs ({kinds}) until it is stopped.")

@@ -98,7 +98,7 @@ def a_turn(where: Filter | None = None, **changes: Any) -> Turn:
 
 
 async def acted(chat: ScriptedChat | None, box: Box | None, turn: Turn, **options: Any) -> Step:
-    stage = ToolAgent(stages=(Finds(missing=options.pop("missing", False)),), **options)
+    stage = ToolAgent(inner=(Finds(missing=options.pop("missing", False)),), **options)
     step, _ = await ran(stage, turn, chat=chat, toolbox=box, count=len)
     return step
 
@@ -116,7 +116,7 @@ class Told:
 
 async def test_given_an_own_prompt_then_the_agent_is_told_it() -> None:
     chat = ScriptedChat([["DONE"]])
-    await ran(ToolAgent(stages=(Finds(),)), a_turn(), chat=chat, count=len, templates=Told())
+    await ran(ToolAgent(inner=(Finds(),)), a_turn(), chat=chat, count=len, templates=Told())
     assert [rules for _, rules in chat.asked] == ["Gather."]
 
 
@@ -286,7 +286,7 @@ async def test_given_a_small_window_then_results_do_not_overflow_it() -> None:
     box = Box(returns={"add": Returned("x" * 100_000)})
     replies = [calling(("add", {"a": i})) for i in range(20)]
     chat = ScriptedChat(replies, profile=Profile(context_window=800))
-    stage = ToolAgent(stages=(Finds(),), rounds=20)
+    stage = ToolAgent(inner=(Finds(),), rounds=20)
     await ran(stage, a_turn(), chat=chat, toolbox=box, count=len, profile=chat.profile)
     shown = [len(r.text) for step in chat.asked[-1][0].steps for r in step.results]
     assert sum(shown) < 800

@@ -66,7 +66,7 @@ async def rounds(
     turn: Turn | None = None, stage: Answers | None = None, completer: Any = None, **options: Any
 ) -> tuple[Step, list[Event]]:
     start = Turn(Ask("How high?"), question="How high?", queries=("How high?",))
-    made = Rounds(stages=(stage or Answers(),), **options)
+    made = Rounds(inner=(stage or Answers(),), **options)
     return await ran(made, turn or start, completer=completer)
 
 

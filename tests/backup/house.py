@@ -10,6 +10,7 @@ from sqlalchemy import Table, select
 from ragstone.backup.back_up import back_up
 from ragstone.backup.doctor import Doctor
 from ragstone.backup.restore import restore
+from ragstone.cache.local import LocalCache
 from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
 from ragstone.index.edge.index import EdgeIndex
@@ -72,7 +73,7 @@ class House:
             self.index,
             self.catalog,
             self.dump,
-            None,
+            LocalCache(None, 10, 60),
             pipeline.purge,
             pipeline.embed,
             pipeline.reread,

@@ -46,8 +46,14 @@ def test_given_that_wish_then_question_and_reasons_are_kept() -> None:
 
 def test_given_a_failure_then_the_stage_is_named() -> None:
     failed = StageTrace("retrieve", 0.1, "failed", "", "The index is gone.")
-    kept = trace(replace(TURN, answer=None, trace=(failed,)), questions=False)
+    kept = trace(replace(TURN, answer=Answer(finish="error"), trace=(failed,)), questions=False)
     assert (kept.finish, kept.error, kept.model) == ("error", "retrieve", "")
+
+
+def test_given_a_search_then_it_is_no_failure() -> None:
+    late = StageTrace("rerank", 0.1, "timeout", "", "Too slow.")
+    kept = trace(replace(TURN, answer=None, trace=(late,)), questions=False)
+    assert (kept.finish, kept.error, kept.model) == ("search", "", "")
 
 
 def test_given_a_question_without_an_id_then_it_gets_one_of_its_own() -> None:

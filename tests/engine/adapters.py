@@ -1,18 +1,43 @@
-"""A Kit for tests of one stage: only what that stage uses."""
+"""A Kit for tests of one stage: what that stage uses, and adapters that hold nothing."""
 
-from dataclasses import MISSING
+from dataclasses import MISSING, fields
 from typing import Any, cast
 
 from ragstone.core.events import Event
-from ragstone.core.turn import Turn
+from ragstone.core.turn import Principal, Turn
 from ragstone.engine.stage import Stage, Step
 from ragstone.ports import Adapters
+from ragstone.verify.verdict import LocalChecker
+from tests.memory_store import MemoryTemplates
+
+
+class NoIntents:
+    """`ports.IntentExamples` without examples."""
+
+    def knows(self, language: str) -> bool:
+        return False
+
+
+class NoTopics:
+    """`ports.Topics` without any."""
+
+    async def listed(self, tenant: str) -> list[Any]:
+        return []
+
+    async def forget(self, principal: Principal, user_id: str | None) -> int:
+        return 0
 
 
 def a_kit(**parts: Any) -> Adapters:
-    fields = Adapters.__dataclass_fields__.values()
-    empty = dict.fromkeys(field.name for field in fields if field.default is MISSING)
-    return Adapters(**cast(Any, {**empty, **parts}))
+    needed = (one for one in fields(Adapters) if one.default is one.default_factory is MISSING)
+    empty: dict[str, Any] = dict.fromkeys(one.name for one in needed)
+    held = {
+        "templates": MemoryTemplates(),
+        "checker": LocalChecker(),
+        "intents": NoIntents(),
+        "topics": NoTopics(),
+    }
+    return Adapters(**cast(Any, {**empty, **held, **parts}))
 
 
 async def ran(stage: Stage, turn: Turn, **parts: Any) -> tuple[Step, list[Event]]:

@@ -12,11 +12,11 @@ from ragstone.core.conversation import ConversationKey
 from ragstone.core.errors import Busy, InvalidRoom, StateUnavailable
 from ragstone.core.events import Done, Failed
 from ragstone.core.turn import Ask, Turn
+from ragstone.engine.engine import Engine
+from ragstone.engine.recipe import Recipe
 from ragstone.engine.room_queue import RoomQueue
-from ragstone.engine.runner import Engine
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.ports import Adapters, Conversations, Lease
-from ragstone.recipes.recipe import Recipe
 
 HERE = ConversationKey("t", "u", "r")
 THERE = replace(HERE, room="other")

@@ -9,6 +9,7 @@ import httpx2
 import pytest
 
 from ragstone import build
+from ragstone.access.setup import interceptor
 from ragstone.http.app import create_app
 from ragstone.service import IngestRequest
 from ragstone.settings import LlmSettings, Settings
@@ -33,10 +34,11 @@ class Server:
         if self.model:
             llm = LlmSettings(model="some", base_url=self.model.url, retries=0, vision=vision)
         settings = Settings(ragstone_data=self._data, llm=llm, **sections)
-        service = await self._stack.enter_async_context(build.open(settings))
+        around = interceptor(settings)
+        service = await self._stack.enter_async_context(build.open(settings, {}, around))
         async for _ in service.ingest(IngestRequest((str(DOCUMENTS),))):
             pass
-        self.transport = httpx2.ASGITransport(create_app(service, settings, "token"))
+        self.transport = httpx2.ASGITransport(create_app(service, settings, "token", around))
         client = httpx2.AsyncClient(
             transport=self.transport, base_url="http://127.0.0.1", timeout=60
         )

@@ -17,7 +17,7 @@ from ragstone.service.contract import operations
 from ragstone.service.wire import OPERATION_HEADER
 from ragstone.settings import AuthSettings, LimitSettings, ServerSettings, Settings
 from tests.credentials import a_key, bearer
-from tests.fake_service import FakeService
+from tests.fake_service import FakeService, limited_app
 from tests.http_server import running
 
 CHAT = "/v1/chat/completions"
@@ -41,7 +41,7 @@ async def serving(service: FakeService, **settings: Any) -> AsyncIterator[httpx2
         "auth": AuthSettings(**settings.pop("auth", {})),
         "limits": LimitSettings(**settings.pop("limits", {})),
     }
-    transport = httpx2.ASGITransport(create_app(service, Settings(**given), "token"))
+    transport = httpx2.ASGITransport(limited_app(service, Settings(**given)))
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         yield client
 
@@ -179,7 +179,7 @@ async def test_given_no_place_for_a_question_then_429_before_anything_is_sent(
     settings = Settings(
         server=ServerSettings(max_concurrent_queries=1, max_queued_queries=0, queue_seconds=1)
     )
-    with running(create_app(service, settings, "token")) as url:
+    with running(limited_app(service, settings)) as url:
         async with httpx2.AsyncClient(base_url=url) as http:
             async with http.stream("POST", CHAT, json=body("endless", stream=True)) as first:
                 pieces = first.aiter_raw()
@@ -198,7 +198,7 @@ async def test_given_an_answer_that_takes_too_long_then_504_and_all_it_called_is
     service: FakeService,
 ) -> None:
     settings = Settings(server=ServerSettings(request_seconds=0.3, stream_seconds=0.5))
-    with running(create_app(service, settings, "token")) as url:
+    with running(limited_app(service, settings)) as url:
         async with httpx2.AsyncClient(base_url=url) as http:
             late = await http.post(CHAT, json=body("silent"))
             assert (late.status_code, late.json()["error"]["code"]) == (504, "timeout")
@@ -219,7 +219,7 @@ async def test_given_a_body_that_trickles_then_504(service: FakeService) -> None
             yield b" "
             await asyncio.sleep(0.05)
 
-    with running(create_app(service, settings, "token")) as url:
+    with running(limited_app(service, settings)) as url:
         async with httpx2.AsyncClient(base_url=url) as http:
             headers = {"content-type": "application/json"}
             late = await http.post(CHAT, content=trickle(), headers=headers)

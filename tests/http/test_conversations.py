@@ -9,6 +9,7 @@ import httpx2
 import pytest
 from fastapi import Request
 
+from ragstone.cache.local import LocalCache
 from ragstone.core.caller import Caller
 from ragstone.core.conversation import conversation_key, entry
 from ragstone.core.turn import Principal
@@ -20,6 +21,7 @@ from ragstone.store.sql.conversations import SqlConversations
 from ragstone.store.sql.database import Database, open_database
 from ragstone.store.sql.history import SqlHistory
 from ragstone.store.sql.tables import turns
+from ragstone.store.sql.traces import SqlTraces
 from tests.conformance.test_conversations import a_turn
 from tests.engine.adapters import a_kit
 from tests.fake_service import FakeService
@@ -42,7 +44,12 @@ async def http(database: Database) -> AsyncIterator[Any]:
         for question in ("One?", "Two?"):
             kept = entry(a_turn(question, who=who, room="r1"), 100.0)
             await conversations.append(conversation_key(who, "r1"), kept)
-    adapters = a_kit(conversations=conversations, history=SqlHistory(database))
+    adapters = a_kit(
+        conversations=conversations,
+        history=SqlHistory(database),
+        traces=SqlTraces(database),
+        cache=LocalCache(None, 10, 60),
+    )
     service = FakeService(conversations=LocalConversations(adapters))
     app = create_app(service, Settings(), "secret")
 

@@ -13,10 +13,9 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from ragstone.cli.log import _Json
 from ragstone.core.correlation import correlation
-from ragstone.http.app import create_app
 from ragstone.settings import Settings
 from ragstone.telemetry.spans import Telemetry
-from tests.fake_service import FakeService
+from tests.fake_service import FakeService, limited_app
 
 TRACE, PARENT = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 
@@ -31,7 +30,7 @@ async def http(spans: InMemorySpanExporter) -> AsyncIterator[httpx2.AsyncClient]
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(spans))
     telemetry = Telemetry(provider.get_tracer("test"))
-    app = create_app(FakeService(), Settings(), "token", telemetry)
+    app = limited_app(FakeService(), Settings(), telemetry)
     transport = httpx2.ASGITransport(app)
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         yield client

@@ -8,7 +8,7 @@ import pytest
 from ragstone.http.app import create_app
 from ragstone.service.wire import INSTANCE_HEADER, instance
 from ragstone.settings import Settings
-from tests.fake_service import FakeService
+from tests.fake_service import FakeService, limited_app
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def service() -> FakeService:
 
 @pytest.fixture
 async def http(service: FakeService) -> AsyncIterator[httpx2.AsyncClient]:
-    transport = httpx2.ASGITransport(create_app(service, Settings(), "token"))
+    transport = httpx2.ASGITransport(limited_app(service, Settings()))
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         yield client
 

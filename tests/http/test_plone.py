@@ -21,7 +21,6 @@ from ragstone.http.dialects.plone.routes import AskRequest, Questions, as_plone
 from ragstone.http.dialects.plone.site import SIGNATURE, TIMESTAMP, SignedEvents, sign
 from ragstone.service.local import Ragstone
 from ragstone.settings import DialectSettings, PloneSettings, Settings
-from ragstone.telemetry.metrics import Metrics
 from tests.fake_service import FakeService
 from tests.http.transcripts import replayed, transcripts
 from tests.http_server import running
@@ -242,7 +241,7 @@ async def test_given_a_failed_job_then_why_and_a_site_that_is_not_indexed_refuse
 
 def questions(**plone: Any) -> Questions:
     settings = Settings(plone=PloneSettings(**plone))
-    return Questions(FakeService(jobs=PloneJobs()), Metrics(), settings)
+    return Questions(FakeService(jobs=PloneJobs()), settings)
 
 
 def test_given_a_path_then_only_below_it() -> None:

@@ -2,12 +2,13 @@
 
 import asyncio
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ragstone.core.errors import Conflict, EmptyQuestion, ModelUnavailable
+from ragstone.core.errors import Conflict, EmptyQuestion, ModelUnavailable, TooManyRequests
 from ragstone.jobs.runner import Report
 from ragstone.ports.jobs import Job, NewJob
 from ragstone.settings import JobSettings
@@ -101,6 +102,18 @@ async def test_an_error_that_may_pass_is_tried_again_later_and_later(tmp_path: P
     first, second = work.when[1] - work.when[0], work.when[2] - work.when[1]
     assert first >= 0.5 * FAST.retry_seconds
     assert second >= FAST.retry_seconds
+
+
+async def test_given_a_limit_then_the_job_waits_for_it_and_never_fails(tmp_path: Path) -> None:
+    work = Failing(TooManyRequests("Used up.", retry_after=0.1), times=FAST.retries + 3)
+    async with queue_in(tmp_path, {"ask": work}) as queue:
+        job = await queue.submit()
+        ended = await queue.ended(job.id)
+        known = await queue.store.get(job.id)
+    assert (ended.state, ended.attempts) == ("done", FAST.retries + 4)
+    assert known is not None
+    assert known.failures == 0
+    assert all(later - earlier > 0.09 for earlier, later in pairwise(work.when))
 
 
 @pytest.mark.parametrize(

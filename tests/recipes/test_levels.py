@@ -17,9 +17,9 @@ from ragstone.core.answer import Instructions, Usage
 from ragstone.core.events import Done, Event, Failed, Thinking, Token
 from ragstone.core.records import Collection
 from ragstone.core.turn import Ask, Passage, Turn
-from ragstone.engine.runner import Engine
+from ragstone.engine.engine import Engine
 from ragstone.ports import Adapters, Profile, Said
-from ragstone.recipes.recipe import recipes
+from ragstone.recipes.recipe import Recipes
 from ragstone.settings import CacheSettings, Settings
 from ragstone.settings.rag import EnsembleSettings
 from tests.retrieve.test_searching import the_chunks
@@ -87,7 +87,7 @@ async def asked(
     chat = Chat()
     assert isinstance(adapters.answerer, Extractive)
     with_chat = replace(adapters, answerer=chat, completer=chat, answerable=adapters.answerer)
-    engine = Engine(with_chat, recipes(settings or Settings()))
+    engine = Engine(with_chat, Recipes(settings or Settings()).answering)
     seen: list[Event] = []
     async with aclosing(engine.events(ask)) as events:
         async for event in events:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ragstone.core.errors import ConfigError, InvalidSetting, UnknownSetting
 from ragstone.core.turn import Ask, SearchOptions
 from ragstone.recipes import setting_table
-from ragstone.recipes.recipe import recipes
+from ragstone.recipes.recipe import Recipes
 from ragstone.settings import Settings
 from ragstone.understand.route import LIMITS, Route
 
@@ -50,7 +50,7 @@ def test_given_the_table_then_every_row_says_what_it_is_and_how_it_changes() -> 
 
 
 def test_given_a_stage_then_each_of_its_options_is_a_setting_or_decided_by_one() -> None:
-    for recipe in recipes(Settings()).values():
+    for recipe in Recipes(Settings()).every():
         for stage in recipe.stages:
             free = type(stage).model_fields.keys() - stage.model_fields_set
             shown = {name for name in free if not type(stage).model_fields[name].exclude}

@@ -14,11 +14,12 @@ from ragstone.core.answer import Answer
 from ragstone.core.errors import ConfigError, InputError
 from ragstone.core.intent import Intent
 from ragstone.core.turn import Ask, Level, Message, Plan, Principal, Turn
+from ragstone.engine.recipe import Recipe
 from ragstone.engine.stage import Stage
 from ragstone.language.templates import ROOM
 from ragstone.models.scripted import ScriptedChat
 from ragstone.ports import Said
-from ragstone.recipes.recipe import Recipe, recipes, search_recipes
+from ragstone.recipes.recipe import Recipes
 from ragstone.retrieve.grade_passages import GradePassages
 from ragstone.settings import CacheSettings, RagSettings, Settings
 from ragstone.understand.contextualize import Contextualize
@@ -63,7 +64,7 @@ def stage(recipe: Recipe, name: str) -> Stage:
 
 
 def plan(level: Level = "standard", **rag: object):  # type: ignore[no-untyped-def]
-    made = recipes(Settings(rag=RagSettings.model_validate(rag)))[level]
+    made = Recipes(Settings(rag=RagSettings.model_validate(rag))).of("plain", level)
     return stage(made, "route").plan  # type: ignore[attr-defined]
 
 
@@ -112,25 +113,25 @@ async def test_given_hyde_then_only_a_vague_question_gets_an_imagined_passage() 
 
 def test_given_the_cache_is_off_then_its_stages_are_gone() -> None:
     off = Settings(cache=CacheSettings(enabled=False))
-    for made in (*recipes(off).values(), *search_recipes(off).values()):
+    for made in Recipes(off).every():
         assert not {"recall", "remember"} & {one.name for one in (*made.stages, *made.tail)}
 
 
 def test_given_options_of_stages_then_they_hold_also_inside_rounds() -> None:
-    made = recipes(Settings(stages={"deduplicate": {"high": 0.9}, "rounds": {"timeout": 9}}))
-    assert stage(made["standard"], "deduplicate").high == 0.9  # type: ignore[attr-defined]
-    rounds = stage(made["maximum"], "rounds")
-    inside = {one.name: one for one in rounds.stages}  # type: ignore[attr-defined]
+    made = Recipes(Settings(stages={"deduplicate": {"high": 0.9}, "rounds": {"timeout": 9}}))
+    assert stage(made.of("plain", "standard"), "deduplicate").high == 0.9  # type: ignore[attr-defined]
+    rounds = stage(made.of("judged", "maximum"), "rounds")
+    inside = {one.name: one for one in rounds.inner}
     assert (rounds.timeout, inside["deduplicate"].high) == (9, 0.9)
 
 
 def test_given_an_option_out_of_range_then_an_error_names_it() -> None:
     with pytest.raises(ConfigError, match=r"stages\.deduplicate\.high is wrong"):
-        recipes(Settings(stages={"deduplicate": {"high": 2}}))
+        Recipes(Settings(stages={"deduplicate": {"high": 2}})).of("plain", "standard")
 
 
 def test_given_an_option_that_a_setting_decides_then_it_stays() -> None:
-    made = recipes(Settings(stages={"fuse": {"rrf_k": 99}}))["standard"]
+    made = Recipes(Settings(stages={"fuse": {"rrf_k": 99}})).of("plain", "standard")
     assert stage(made, "fuse").rrf_k == 30  # type: ignore[attr-defined]
 
 

@@ -44,7 +44,7 @@ async def appraised(
 ) -> tuple[Step, Replies]:
     start = Turn(Ask("Why?"), question="Why?", queries=("Why?",), hits=hits(*TEXTS))
     model = Replies(*replies)
-    stage = GradePassages(stages=(Searches(breaks=breaks),), **options)
+    stage = GradePassages(inner=(Searches(breaks=breaks),), **options)
     return (await ran(stage, turn or start, completer=model))[0], model
 
 

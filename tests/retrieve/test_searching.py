@@ -9,16 +9,15 @@ import numpy as np
 import pytest
 import pytest_asyncio
 
-from ragstone.answer.rounds import Rounds
 from ragstone.build import open_adapters
 from ragstone.core.chunk import Chunk
 from ragstone.core.errors import UnknownCollection
 from ragstone.core.filters import eq
 from ragstone.core.records import Collection
-from ragstone.core.turn import Ask, Hit, Principal, SearchOptions, Strategy, Turn
-from ragstone.engine.runner import Engine
+from ragstone.core.turn import LEVELS, Ask, Hit, Principal, SearchOptions, Strategy, Turn
+from ragstone.engine.engine import Engine
 from ragstone.ports import Adapters, Judgement
-from ragstone.recipes.recipe import Recipe, recipes, search_recipes
+from ragstone.recipes.recipe import Recipes
 from ragstone.retrieve.strategies import hop
 from ragstone.settings import CacheSettings, Settings
 from tests.engine.samples import a_chunk
@@ -93,7 +92,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 async def searched(
     adapters: Adapters, question: str, level: str = "standard", **changes: Any
 ) -> Turn:
-    engine = Engine(adapters, search_recipes(Settings()))
+    engine = Engine(adapters, Recipes(Settings()).searching)
     return await engine.answered(Ask(question, level=level, **changes))  # type: ignore[arg-type]
 
 
@@ -264,12 +263,11 @@ async def test_given_a_reranker_then_its_weight_decides_and_the_rest_stays_behin
 
 
 async def test_given_levels_then_every_recipe_can_run_and_search_is_its_beginning() -> None:
-    settings = Settings()
-    for level, recipe in recipes(settings).items():
-        inside = [one for one in recipe.stages if isinstance(one, Rounds)]
-        every = (*recipe.stages[:-1], *inside[0].stages) if inside else recipe.stages
-        names = [stage.name for stage in every]
-        found: Recipe = search_recipes(settings)[level]
+    recipes = Recipes(Settings())
+    for level in LEVELS:
+        recipe = recipes.answering(Ask("q", level=level))
+        names = [stage.name for one in recipe.stages for stage in (one.inner or (one,))]
+        found = recipes.of("search", level)
         assert [stage.name for stage in found.stages] == names[: len(found.stages)]
         assert "generate" not in [stage.name for stage in found.stages]
 
@@ -291,7 +289,7 @@ async def test_given_the_same_text_in_two_documents_then_a_search_shows_both_and
         found = [hit.chunk.document_id for hit in (await searched(adapters, question)).hits]
         assert {"cats", "copy"} <= set(found[:2])
         answered: list[Hit] = list(
-            (await Engine(adapters, recipes(Settings())).answered(Ask(question))).hits
+            (await Engine(adapters, Recipes(Settings()).answering).answered(Ask(question))).hits
         )
         assert sum(hit.chunk.text == copy.text for hit in answered) == 1
     finally:

@@ -11,12 +11,12 @@ from ragstone.conversation.persist import Persist
 from ragstone.core.answer import Answer
 from ragstone.core.conversation import conversation_key
 from ragstone.core.turn import Ask, Principal, Turn
-from ragstone.engine.runner import Engine
+from ragstone.engine.engine import Engine
+from ragstone.engine.recipe import Recipe
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.jobs.questions import answer, request_of
 from ragstone.ports import Adapters
 from ragstone.ports.jobs import RUNNING, Job
-from ragstone.recipes.recipe import Recipe
 from ragstone.store.sql.conversations import SqlConversations
 from ragstone.store.sql.database import open_database
 from ragstone.store.sql.history import SqlHistory

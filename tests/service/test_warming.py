@@ -1,13 +1,12 @@
 """What a first question needs is loaded before it comes, where there is something to ask."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
 
 from ragstone.core.errors import EmbeddingMismatch
 from ragstone.core.records import Collection
 from ragstone.language.dictionary import english
-from ragstone.ports import Adapters
 from ragstone.service.local.warming import MOST, warm
+from tests.engine.adapters import a_kit
 
 ONE = Collection("t", "one", "minilm", "f", 384)
 
@@ -33,9 +32,7 @@ class Recorded:
 
 
 async def warmed(recorded: Recorded) -> list[str]:
-    rest: Any = None
-    adapters = Adapters(rest, cast(Any, recorded), rest, rest, rest, rest, cast(Any, recorded))
-    await warm(replace(adapters, intents=cast(Any, recorded)))
+    await warm(a_kit(catalog=recorded, statistics=recorded, intents=recorded))
     return recorded.asked
 
 

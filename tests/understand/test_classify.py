@@ -13,10 +13,10 @@ from ragstone.core.events import Event, Token
 from ragstone.core.turn import Ask, Message, Turn
 from ragstone.engine.stage import Step
 from ragstone.ports import Likeness, Said
-from ragstone.recipes.recipe import search_recipes
+from ragstone.recipes.recipe import Recipes
 from ragstone.settings import AdaptiveSettings, load
 from ragstone.understand.classify import Classify
-from tests.engine.adapters import ran
+from tests.engine.adapters import NoIntents, ran
 
 
 @dataclass
@@ -68,7 +68,7 @@ async def classified(
     model: Model | None = None,
 ) -> tuple[Step, list[Event]]:
     turn = Turn(Ask(question, history=history), " ".join(question.split()))
-    return await ran(stage or Classify(), turn, intents=examples, completer=model)
+    return await ran(stage or Classify(), turn, intents=examples or NoIntents(), completer=model)
 
 
 async def intent_of(question: str, history: tuple[Message, ...] = ()) -> tuple[str, int]:
@@ -157,7 +157,7 @@ async def test_given_nothing_that_recognises_it_then_examples_say_the_kind() -> 
 
 async def test_given_a_search_then_small_talk_is_searched_and_no_model_is_asked() -> None:
     [stage] = [
-        one for one in search_recipes(load())["standard"].stages if isinstance(one, Classify)
+        one for one in Recipes(load()).of("search", "standard").stages if isinstance(one, Classify)
     ]
     model = Model('{"intent": "small_talk"}')
     sure = Examples(Likeness(0.9, "about", "factual", 0.3))

@@ -1,12 +1,18 @@
 """The parts of this package, made as the settings say."""
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 from ragstone.access.gate import Gate
+from ragstone.access.interceptor import Interceptor, Limits
 from ragstone.access.proxy import TrustedProxy
 from ragstone.access.rates import LocalRates, Rates
 from ragstone.access.slots import Slots
 from ragstone.core.errors import ConfigError
 from ragstone.service.keys import KeyService
 from ragstone.settings import AuthSettings, Settings
+from ragstone.telemetry.spans import Telemetry, tracer
 
 
 def gate(settings: AuthSettings, keys: KeyService, operator_token: str) -> Gate:
@@ -25,8 +31,35 @@ def gate(settings: AuthSettings, keys: KeyService, operator_token: str) -> Gate:
     return Gate(settings, keys, operator_token, tokens, proxy)
 
 
-def rates(settings: Settings) -> Rates:
-    """What counts requests: in Redis if the cache is there, else in this process."""
+@asynccontextmanager
+async def intercepting(settings: Settings) -> AsyncIterator[Interceptor]:
+    """What stands round the questions of a server or a worker; spans that wait are sent at the
+    end. Raises ConfigError for what is not installed."""
+    spans, provider = await asyncio.to_thread(tracer, settings.telemetry)
+    made = interceptor(settings, Telemetry(spans))
+    try:
+        yield made
+    finally:
+        await made.aclose()
+        if provider is not None:
+            await asyncio.to_thread(provider.shutdown)
+
+
+def interceptor(settings: Settings, telemetry: Telemetry | None = None) -> Interceptor:
+    """The limits of the settings, and what measures."""
+    server = settings.server
+    slots = Slots(
+        server.max_concurrent_queries,
+        server.max_queued_queries,
+        server.queue_seconds,
+        settings.limits.concurrent_queries,
+    )
+    limits = Limits(slots, settings.limits.tokens_per_minute, server.stream_seconds)
+    return Interceptor(limits, _rates(settings), telemetry)
+
+
+def _rates(settings: Settings) -> Rates:
+    """What counts requests and tokens: in Redis if the cache is there, else in this process."""
     if not settings.cache.url:
         return LocalRates()
     try:
@@ -36,14 +69,3 @@ def rates(settings: Settings) -> Rates:
             "CACHE__URL needs the Redis client: pip install 'ragstone[redis]'."
         ) from error
     return SharedRates(settings.cache.url, settings.cache.password.get_secret_value())
-
-
-def slots(settings: Settings) -> Slots:
-    """The places for questions."""
-    server = settings.server
-    return Slots(
-        server.max_concurrent_queries,
-        server.max_queued_queries,
-        server.queue_seconds,
-        settings.limits.concurrent_queries,
-    )

@@ -36,10 +36,9 @@ class ToolAgent(Stage):
     seconds: float = Field(60.0, gt=0, description="Seconds after which no further round begins.")
     tokens: int = Field(50_000, ge=1, description="Tokens after which no further round begins.")
     result_chars: int = Field(8000, ge=200, description="Longest text of one result.")
-    stages: tuple[Stage, ...] = Field((), description="How documents are searched.", exclude=True)
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
-        search = LocalSearch(self.stages, adapters, emit, self.name)
+        search = LocalSearch(self.inner, adapters, emit, self.name)
         if adapters.chat is None:
             calls = ToolCalls(turn, None, search, self.result_chars)
             await calls.search_here()

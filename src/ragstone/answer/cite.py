@@ -23,7 +23,7 @@ class Cite(Stage):
 
     name: ClassVar[str] = "cite"
     needs: ClassVar[frozenset[str]] = frozenset({"answer", "passages"})
-    gives: ClassVar[frozenset[str]] = frozenset({"citations"})
+    gives: ClassVar[frozenset[str]] = frozenset({"answer"})
     fails: ClassVar[Literal["open", "closed"]] = "open"
 
     confidence: float = Field(

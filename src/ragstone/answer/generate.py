@@ -13,7 +13,7 @@ from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Note, Token
 from ragstone.core.turn import Turn
 from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.ports import Adapters
+from ragstone.ports import Adapters, Answerer
 
 
 class Generate(Stage):
@@ -33,6 +33,9 @@ class Generate(Stage):
 
     holds: bool = Field(False, description="Whether the text waits until it is checked.")
     votes: bool = Field(False, description="Whether several answers vote unless the request says.")
+    stands_by: bool = Field(
+        True, description="Whether another answers where the chat model cannot.", exclude=True
+    )
     voting: Voting = Field(Voting(), description="How they do.", exclude=True)
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
@@ -41,10 +44,13 @@ class Generate(Stage):
         wanted = self.votes if turn.ask.votes is None else turn.ask.votes
         if wanted and adapters.completer and turn.passages:
             return await self._chosen(turn, adapters, emit)
-        reply = Reply(turn, adapters.answerer.name, self.holds, emit)
+        answerer = adapters.answerer
+        if not self.stands_by and isinstance(adapters.chat, Answerer):
+            answerer = adapters.chat
+        reply = Reply(turn, answerer.name, self.holds, emit)
         asked = replace(turn.ask, question=turn.question)
         try:
-            answers = adapters.answerer.answer(asked, turn.passages, turn.instructions)
+            answers = answerer.answer(asked, turn.passages, turn.instructions)
             async with aclosing(answers) as stream:
                 async for said in stream:
                     await reply.add(said)

@@ -10,8 +10,9 @@ from ragstone.answer.judgement import AnswerJudgement, judgement
 from ragstone.core.answer import Answer
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Checked, Event, Sources, Token
-from ragstone.core.turn import StageTrace, Turn
-from ragstone.engine.stage import Emit, Stage, Step, attempt
+from ragstone.core.turn import Turn
+from ragstone.engine.runner import run_stages
+from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.ports import Adapters
 
 HELD = (Sources, Token, Checked)
@@ -36,7 +37,7 @@ class Rounds(Stage):
 
     name: ClassVar[str] = "rounds"
     needs: ClassVar[frozenset[str]] = frozenset({"question", "plan", "queries"})
-    gives: ClassVar[frozenset[str]] = frozenset({"passages", "answer", "citations", "verdicts"})
+    gives: ClassVar[frozenset[str]] = frozenset({"passages", "answer", "verdicts"})
     fails: ClassVar[Literal["open", "closed"]] = "closed"
 
     timeout: float = Field(600.0, gt=0, description="Seconds that all rounds may take.")
@@ -44,7 +45,6 @@ class Rounds(Stage):
     enough: float = Field(0.7, ge=0, le=1, description="Score from which no further round follows.")
     seconds: float = Field(60.0, gt=0, description="Seconds after which no further round begins.")
     tokens: int = Field(50_000, ge=1, description="Tokens after which no further round begins.")
-    stages: tuple[Stage, ...] = Field((), description="What a round does.", exclude=True)
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         started = time.monotonic()
@@ -77,16 +77,8 @@ class Rounds(Stage):
             if not isinstance(event, HELD):
                 await emit(event)
 
-        recalled = number == 1 and turn.recalled is not None and turn.recalled.content == "search"
-        for stage in self.stages:
-            if recalled and stage.searches:
-                continue
-            ended = await attempt(stage, turn, adapters, quiet)
-            if ended.step:
-                turn = ended.step.turn
-            turn = replace(turn, trace=(*turn.trace, _numbered(ended.traced, number)))
-            if ended.failure and stage.fails == "closed":
-                raise ended.failure
+        label = str if number == 1 else f"{{}} {number}".format
+        turn = await run_stages(self.inner, turn, adapters, quiet, self.name, label)
         said, by, usage = await judgement(turn, adapters)
         return _Tried(replace(turn, usage=turn.usage + usage), said, by)
 
@@ -122,8 +114,3 @@ async def _sent(turn: Turn, best: _Tried, rounds: int, emit: Emit) -> Step:
     return Step(
         replace(turn, answer=answer), f"{rounds} rounds, score {best.said.score:.2f}", reason
     )
-
-
-def _numbered(traced: StageTrace, number: int) -> StageTrace:
-    stage = f"{traced.stage} {number}" if number > 1 else traced.stage
-    return replace(traced, stage=stage, inside=Rounds.name)

@@ -138,10 +138,10 @@ async def _answer(
     return _Member(answer.model, reply.usage, answer, reply.stream.dropped)
 
 
-async def _scores(turn: Turn, answers: Sequence[Answer], checker: Checker | None) -> list[_Scored]:
+async def _scores(turn: Turn, answers: Sequence[Answer], checker: Checker) -> list[_Scored]:
     """How well each answer is supported. A refusal is as right as the other answers are badly
     grounded, and agrees with other refusals alone."""
-    if checker is None or len(answers) == 1:
+    if len(answers) == 1:
         return [_Scored(UNKNOWN, UNKNOWN) for _ in answers]
     claims = [_claims(one) for one in answers]
     passages = [Source(p.text, p.hit.chunk.heading) for p in turn.passages]

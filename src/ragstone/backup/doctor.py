@@ -38,7 +38,7 @@ class Doctor:
         index: ChunkIndex,
         catalog: Catalog,
         state: StateDump,
-        cache: Cache | None,
+        cache: Cache,
         purge: Mending,
         embed: Callable[[Collection], Coroutine[Any, Any, object]],
         reread: Callable[[Document], Coroutine[Any, Any, bool]],
@@ -81,8 +81,6 @@ class Doctor:
 
     async def _cached(self) -> list[Finding]:
         """Entries of the cache that have ended."""
-        if self._cache is None:
-            return []
         before = (await self._cache.figures()).entries
         after = await self._cache.rebuild()
         if after >= before:

@@ -36,9 +36,9 @@ class Recall(Stage):
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         ask = turn.ask
-        cache, why_not = adapters.cache, _why_not(turn, adapters)
-        if cache is None or why_not:
-            return Step(turn, "skipped", why_not or "the cache is off")
+        cache = adapters.cache
+        if why_not := _why_not(turn, adapters):
+            return Step(turn, "skipped", why_not)
         collection = await collection_of(adapters.catalog, ask)
         if collection is None:
             return Step(turn, "skipped", _NO_COLLECTION)
@@ -47,7 +47,7 @@ class Recall(Stage):
             return Step(turn, "skipped", _NO_COLLECTION)
         embedder = adapters.embedders.of(collection)
         told = sorted((await own_texts(turn, adapters)).items())
-        recipe = f"{self.recipe} {adapters.reranker.name} {told}"
+        recipe = f"{self.recipe} {self.answers} {adapters.reranker.name} {told}"
         answer, search = scopes(turn, collection, edition, recipe, adapters.answerer.name)
         if not self.answers or depends_on_history(turn):
             answer = ""

@@ -24,7 +24,7 @@ class Remember(Stage):
         recalled, cache = turn.recalled, adapters.cache
         if not turn.ask.keeps:
             return Step(turn, "skipped", "the request wants nothing kept")
-        if recalled is None or cache is None or recalled.encoded is None:
+        if recalled is None or recalled.encoded is None:
             return Step(turn, "skipped", "the cache was not asked")
         if any(traced.status in ("failed", "timeout") for traced in turn.trace):
             return Step(turn, "skipped", "a stage failed")

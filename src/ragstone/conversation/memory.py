@@ -34,8 +34,6 @@ class Memory(Stage):
             return Step(turn, "skipped", "the question names no room")
         if ask.history:
             return Step(turn, "as given", "the request brings what was said before")
-        if adapters.conversations is None:
-            return Step(turn, "skipped", "conversations are not kept")
         share = budget(adapters.profile.context_window, adapters.profile.tier)
         most = min(share.turns, self.turns or share.turns)
         here = conversation_key(ask.principal, ask.room, ask.user_id)

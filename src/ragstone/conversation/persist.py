@@ -44,7 +44,7 @@ class Persist(Stage):
     async def _converse(self, turn: Turn, adapters: Adapters) -> None:
         """Keep the turn, if it names a room and what it asks could be read."""
         ask = turn.ask
-        if not ask.room or not turn.question or adapters.conversations is None:
+        if not ask.room or not turn.question:
             return
         named = turn if ask.id else replace(turn, ask=replace(ask, id=uuid.uuid4().hex))
         here = conversation_key(ask.principal, ask.room, ask.user_id)

@@ -22,12 +22,12 @@ class Record(Stage):
     fails: ClassVar[Literal["open", "closed"]] = "open"
 
     timeout: float = 60.0
-    days: int = Field(7, ge=0, description="Days that traces are kept; 0 keeps none.")
+    days: int = Field(7, ge=1, description="Days that traces are kept.")
     questions: bool = Field(False, description="Whether the question is kept in its trace.")
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
-        if adapters.traces is None or not self.days or not turn.ask.keeps:
-            return Step(turn, "skipped", "traces are not kept")
+        if not turn.ask.keeps:
+            return Step(turn, "skipped", "the request wants nothing kept")
         await adapters.traces.keep(trace(turn, self.questions), self.days)
         return Step(turn)
 
@@ -35,7 +35,6 @@ class Record(Stage):
 def trace(turn: Turn, questions: bool) -> QuestionTrace:
     """What is kept of a turn; without a question where `questions` is false."""
     ask, answer, usage, names = turn.ask, turn.answer, turn.usage, CURRENT.get()
-    failed = next((one for one in turn.trace if _ended(one, turn)), None)
     return QuestionTrace(
         id=ask.id or uuid.uuid4().hex,
         at=time.time(),
@@ -51,8 +50,8 @@ def trace(turn: Turn, questions: bool) -> QuestionTrace:
         intent=turn.intent.name if turn.intent else "",
         question=(turn.question or ask.question) if questions else "",
         model=answer.model if answer else "",
-        finish=answer.finish if answer else "error",
-        error=failed.stage if failed else "",
+        finish=answer.finish if answer else "search",
+        error=_ended_by(turn),
         cached=turn.recalled.content if turn.recalled else "",
         seconds=turn.seconds,
         prompt_tokens=usage.prompt_tokens,
@@ -63,9 +62,13 @@ def trace(turn: Turn, questions: bool) -> QuestionTrace:
     )
 
 
-def _ended(traced: StageTrace, turn: Turn) -> bool:
-    """Whether this stage's failure is what ended a question without an answer."""
-    return turn.answer is None and traced.status in ("failed", "timeout")
+def _ended_by(turn: Turn) -> str:
+    """The stage whose failure ended the question, which is the last one that ran; empty where none
+    did."""
+    if turn.answer is None or turn.answer.finish != "error" or not turn.trace:
+        return ""
+    last = turn.trace[-1]
+    return last.stage if last.status in ("failed", "timeout") else ""
 
 
 def _stage(traced: StageTrace, questions: bool) -> RecordedStage:

@@ -58,7 +58,7 @@ class RetrievalGate(Stage):
         said = [one for one in turn.ask.history if one.role != "system"][-MESSAGES:]
         if not self.answers or not said:
             return Step(turn, "documents", "nothing was said before" if self.answers else "")
-        if model is None or checker is None:
+        if model is None:
             return Step(turn, "documents", "there is no chat model")
         why = "a phrase" if about_conversation(turn.ask.question) else ""
         try:

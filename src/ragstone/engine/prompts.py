@@ -23,10 +23,10 @@ async def own_text(turn: Turn, adapters: Adapters, name: str) -> str:
 
 async def own_texts(turn: Turn, adapters: Adapters) -> Mapping[str, str]:
     """All prompts that replace shipped ones for this question's tenant."""
-    return await adapters.templates.texts(turn.ask.principal.tenant) if adapters.templates else {}
+    return await adapters.templates.texts(turn.ask.principal.tenant)
 
 
 async def text_of(adapters: Adapters, tenant: str, name: str) -> str:
     """The prompt `name` of a tenant, in no language in particular."""
-    own = await adapters.templates.texts(tenant) if adapters.templates else {}
+    own = await adapters.templates.texts(tenant)
     return (own.get(name) or shipped(name) or "").strip()

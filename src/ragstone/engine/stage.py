@@ -4,8 +4,8 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -17,6 +17,8 @@ from ragstone.ports import Adapters
 log = logging.getLogger(__name__)
 
 Emit = Callable[[Event], Awaitable[None]]
+
+TURN = frozenset(field.name for field in fields(Turn))
 
 
 async def nowhere(event: Event) -> None:
@@ -43,7 +45,8 @@ class Stage(BaseModel):
     it gives is refused at start-up. When `run` raises or exceeds `timeout` seconds, a stage that
     fails `open` leaves the turn as it was, and one that fails `closed` ends the question. Stages
     that follow each other and have `searches` are what only so many questions do at a time, and
-    what is left out when the cache knows what they would find.
+    what is left out when the cache knows what they would find. `inner` are stages that this one
+    runs itself, by `runner.run_stages`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -55,6 +58,22 @@ class Stage(BaseModel):
     searches: ClassVar[bool] = False
 
     timeout: float = Field(30.0, gt=0, description="Seconds that the stage may take.")
+    inner: tuple["Stage", ...] = Field((), description="What runs inside it.", exclude=True)
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Refuse at import what is no field of a Turn."""
+        if wrong := (cls.needs | cls.gives) - TURN:
+            raise TypeError(
+                f"The stage {cls.__name__} names {', '.join(sorted(wrong))}, which a Turn has not."
+            )
+
+    def but(self, **changes: Any) -> Self:
+        """The stage with other options; raises pydantic's ValidationError."""
+        if not changes:
+            return self
+        decided = {name: getattr(self, name) for name in self.model_fields_set}
+        return type(self)(**{**decided, **changes})
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         """Do the stage's work on `turn`. Events go to `emit`, which may wait for the client."""

@@ -8,12 +8,13 @@ from pathlib import Path
 from ragstone.core.answer import Answer
 from ragstone.core.errors import InputError
 from ragstone.core.turn import Ask, Strategy
-from ragstone.engine.runner import Engine
+from ragstone.engine.engine import Engine
+from ragstone.engine.recipe import Recipe
 from ragstone.evaluation import dataset
 from ragstone.evaluation.answers import AnswerRecord, measure
 from ragstone.evaluation.indexed import NAME, indexed
 from ragstone.language.sentences import sentences
-from ragstone.recipes.recipe import Recipe, recipes
+from ragstone.recipes.recipe import Recipes
 from ragstone.settings import Settings
 
 MARKER = re.compile(r"\s*\[\d+\]")
@@ -38,7 +39,7 @@ async def evaluate(
     strangers = dataset.questions(off_corpus, split, limit) if off_corpus else []
     if not asked and not strangers:
         raise InputError(f"No question of {directory}/{split} has an accepted answer.")
-    tailless = Recipe(recipes(settings)["standard"].stages)
+    tailless = Recipe(Recipes(settings).of("plain", "standard").stages)
     async with (
         indexed(dataset.corpus(directory), settings) as index,
         aclosing(Engine(index.adapters, {"standard": tailless})) as engine,

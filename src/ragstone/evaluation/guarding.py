@@ -52,7 +52,6 @@ async def evaluate(
     with tempfile.TemporaryDirectory(prefix="ragstone-eval-") as directory:
         chosen = apart(settings, Path(directory))
         async with open_adapters(chosen) as (adapters, _, _):
-            assert adapters.topics is not None  # noqa: S101  open_kit always makes them
             await adapters.topics.put(TENANT, listed)
             stage = guard(settings)
             await stage.ruling(["warm", "预热"], TENANT, adapters)

@@ -9,10 +9,10 @@ from statistics import fmean
 
 from ragstone.core.errors import InputError
 from ragstone.core.turn import Ask, SearchOptions, Strategy, Turn
-from ragstone.engine.runner import Engine
+from ragstone.engine.engine import Engine
 from ragstone.evaluation import dataset, measures
 from ragstone.evaluation.indexed import NAME, indexed
-from ragstone.recipes.recipe import search_recipes
+from ragstone.recipes.recipe import Recipes
 from ragstone.settings import Settings
 
 DEPTH = 50
@@ -52,7 +52,7 @@ async def compare(
         raise InputError(f"No question of {directory}/{split} has a relevant document.")
     async with (
         indexed(dataset.corpus(directory), settings) as index,
-        aclosing(Engine(index.adapters, search_recipes(settings))) as engine,
+        aclosing(Engine(index.adapters, Recipes(settings).searching)) as engine,
     ):
         speed = {"passages_per_second": index.chunks / index.seconds}
         return [{**await measured(engine, asked, one), **speed} for one in strategies]

@@ -8,14 +8,14 @@ from random import Random
 from string import ascii_lowercase
 
 from ragstone.core.errors import InputError
-from ragstone.engine.runner import Engine
+from ragstone.engine.engine import Engine
 from ragstone.evaluation import dataset
 from ragstone.evaluation.dataset import Question
 from ragstone.evaluation.indexed import indexed
 from ragstone.evaluation.retrieval import measured
 from ragstone.language.letters import plain_words
 from ragstone.language.words import STOPWORDS
-from ragstone.recipes.recipe import search_recipes
+from ragstone.recipes.recipe import Recipes
 from ragstone.settings import Settings, SpellingSettings
 
 LEAST = 5
@@ -37,14 +37,13 @@ async def evaluate(
     wrong = [replace(one, text=misspelt(one.text)) for one in asked]
     entries = dataset.corpus(directory)
     async with indexed(entries, settings) as index:
-        if index.adapters.vocabulary:
-            words = set().union(*(plain_words(f"{one.title} {one.text}") for one in entries))
-            await index.adapters.vocabulary.add(index.collection, words)
+        words = set().union(*(plain_words(f"{one.title} {one.text}") for one in entries))
+        await index.adapters.vocabulary.add(index.collection, words)
 
         async def recall(questions: Sequence[Question], corrected: bool) -> dict[str, float]:
             spelling = SpellingSettings(enabled=corrected)
-            recipes = search_recipes(settings.model_copy(update={"spelling": spelling}))
-            async with aclosing(Engine(index.adapters, recipes)) as engine:
+            recipes = Recipes(settings.model_copy(update={"spelling": spelling}))
+            async with aclosing(Engine(index.adapters, recipes.searching)) as engine:
                 return await measured(engine, questions)
 
         clean, kept = await recall(asked, False), await recall(asked, True)

@@ -42,7 +42,7 @@ class Guard(Stage):
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         topics, tenant = adapters.topics, turn.ask.principal.tenant
-        if topics is None or not await topics.listed(tenant):
+        if not await topics.listed(tenant):
             return Step(turn, "skipped", "no topics")
         every = (turn.question, turn.ask.question, *turn.queries)
         texts = list(dict.fromkeys(" ".join(text.split()) for text in every))

@@ -7,9 +7,8 @@ from collections.abc import Collection
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ragstone.access.asking import ASKING
+from ragstone.access.asking import ASKING, limited_key
 from ragstone.access.gate import Gate
-from ragstone.access.limited import limited_key
 from ragstone.access.rates import Allowance, Rates
 from ragstone.core.caller import NOBODY
 from ragstone.core.errors import RagstoneError, TooManyRequests

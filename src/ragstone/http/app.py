@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from typing import cast
 
 from fastapi import APIRouter, FastAPI
 from starlette.middleware.cors import CORSMiddleware
@@ -10,7 +9,7 @@ from starlette.middleware.cors import CORSMiddleware
 from ragstone import __version__
 from ragstone.access import setup
 from ragstone.access.gate import Gate
-from ragstone.access.limited import Limited
+from ragstone.access.interceptor import Interceptor
 from ragstone.access.rates import Rates
 from ragstone.http import collections, docs, local, ops
 from ragstone.http.admin import conversations, jobs, keys, prompts, statistics, topics
@@ -33,7 +32,6 @@ from ragstone.http.uploads import Uploads
 from ragstone.service import Service
 from ragstone.settings import Settings
 from ragstone.telemetry.metrics import Metrics
-from ragstone.telemetry.spans import Telemetry
 
 MEGABYTE = 1_000_000
 READABLE = ("ratelimit-limit", "ratelimit-remaining", "ratelimit-reset", "retry-after", REQUEST_ID)
@@ -41,24 +39,22 @@ READABLE = ("ratelimit-limit", "ratelimit-remaining", "ratelimit-reset", "retry-
 
 
 def create_app(
-    service: Service, settings: Settings, token: str, telemetry: Telemetry | None = None
+    service: Service, settings: Settings, token: str, interceptor: Interceptor | None = None
 ) -> FastAPI:
-    """The application. It does not own `service`: who opened it closes it.
+    """The application. It owns neither `service` nor the interceptor that stands round it, whose
+    figures are at /metrics and whose rates count requests too: who made them closes them.
 
     `token` opens the routes below /local. Raises ConfigError for settings that need what is not
     installed.
     """
     gate = setup.gate(settings.auth, service.keys, token)
-    rates = setup.rates(settings)
-    limits, seconds = settings.limits, settings.server.stream_seconds
-    limited = Limited(service, setup.slots(settings), rates, limits.tokens_per_minute, seconds)
-    service = cast(Service, limited)
+    interceptor = interceptor or Interceptor()
+    metrics, rates = interceptor.metrics, interceptor.rates
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
         await gate.aclose()
-        await rates.aclose()
 
     app = FastAPI(
         title="Ragstone",
@@ -68,14 +64,12 @@ def create_app(
         redoc_url=None,
         lifespan=lifespan,
     )
-    telemetry = telemetry or Telemetry()
-    metrics = Metrics(telemetry)
     uploads = Uploads(settings.ragstone_data, settings.server.upload_types)
     for routes in (
-        *_dialects(service, settings, metrics),
+        *_dialects(service, settings),
         collections.router(service),
         conversations.router(service),
-        local.router(service, metrics, uploads),
+        local.router(service, uploads),
         topics.router(service, token),
         statistics.router(service, token),
         runtime.router(service),
@@ -90,29 +84,29 @@ def create_app(
     describe(app)
     _guard(app, settings, gate, rates, metrics)
     # The one added last runs first.
-    app.add_middleware(Correlate, telemetry=telemetry, logs=settings.log.requests)
+    app.add_middleware(Correlate, telemetry=interceptor.telemetry, logs=settings.log.requests)
     return app
 
 
-def _dialects(service: Service, settings: Settings, metrics: Metrics) -> Iterator[APIRouter]:
+def _dialects(service: Service, settings: Settings) -> Iterator[APIRouter]:
     """The routes of the dialects that are switched on."""
     on = settings.dialects
     if on.openai:
-        yield openai.router(service, metrics)
+        yield openai.router(service)
     if on.retrieval:
         yield retrieval.router(service)
     if on.chat_core:
-        yield chat_core.router(service, metrics)
+        yield chat_core.router(service)
     if on.mcp and mcp.installed():
         yield mcp.router(service)
     if on.pipeline:
-        yield pipeline.router(service, metrics)
+        yield pipeline.router(service)
     if on.rag_v1:
-        yield rag_v1.router(service, metrics)
+        yield rag_v1.router(service)
     if on.chats:
-        yield chats.router(service, metrics, settings)
+        yield chats.router(service, settings)
     if on.plone:
-        yield plone.router(service, metrics, settings)
+        yield plone.router(service, settings)
 
 
 def _guard(app: FastAPI, settings: Settings, gate: Gate, rates: Rates, metrics: Metrics) -> None:

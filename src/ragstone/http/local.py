@@ -26,7 +26,6 @@ from ragstone.http.uploads import Uploads
 from ragstone.service import Service, wire
 from ragstone.service.contract import Operation, operations
 from ragstone.service.wire import OPERATION_HEADER, VERSION_HEADER
-from ragstone.telemetry.metrics import Metrics
 
 PREFIX = "/local"
 LARGEST = 2**63 - 1
@@ -36,7 +35,7 @@ Version = Annotated[str, Header(alias=VERSION_HEADER, max_length=50)]
 Fingerprint = Annotated[str, Header(alias=OPERATION_HEADER, max_length=50)]
 
 
-def router(service: Service, metrics: Metrics, uploads: Uploads) -> APIRouter:
+def router(service: Service, uploads: Uploads) -> APIRouter:
     """The routes below /local."""
     routes = APIRouter(prefix=PREFIX, include_in_schema=False)
 
@@ -61,8 +60,6 @@ def router(service: Service, metrics: Metrics, uploads: Uploads) -> APIRouter:
         result = operation.of(service)(**arguments)
         if not operation.streams:
             return await unless_left(request, _answered(operation, result, permitted))
-        if operation.name == "ask":
-            result = metrics.observe(arguments["ask"], result)
         return sse.EventStream(_streamed(operation, result, permitted))
 
     @routes.post("/upload", response_model=None)

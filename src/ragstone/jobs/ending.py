@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from ragstone.core.errors import RagstoneError, Unavailable
+from ragstone.core.errors import RagstoneError, TooManyRequests, Unavailable
 from ragstone.ports.jobs import DONE, FAILED, Job, JobStore, State
 from ragstone.settings import JobSettings
 
@@ -41,7 +41,11 @@ class Ending:
         if known is None:
             log.error("Job %s (%s) broke", job.id, job.kind, exc_info=error)
         message, code = (known.message, known.code) if known else (BROKE, "error")
-        if known and known.retry and job.failures < self._settings.retries:
+        if isinstance(known, TooManyRequests):
+            # A limit is no failure: the job waits in the queue until it lets more through.
+            due = time.time() + self._backoff(0, known)
+            await self._insist(lambda: self._store.again(job, due, message, code, failed=False))
+        elif known and known.retry and job.failures < self._settings.retries:
             due = time.time() + self._backoff(job.failures, known)
             await self._insist(lambda: self._store.again(job, due, message, code))
         else:
@@ -61,7 +65,8 @@ class Ending:
         settings = self._settings
         # The exponent is bounded because 2.0 ** 1024 is no number any more.
         pause = min(settings.retry_most_seconds, settings.retry_seconds * 2.0 ** min(failures, 30))
-        wanted = (error.retry_after or 0.0) if isinstance(error, Unavailable) else 0.0
+        waits = (Unavailable, TooManyRequests)
+        wanted = (error.retry_after or 0.0) if isinstance(error, waits) else 0.0
         return max(wanted, pause * random.uniform(0.5, 1.5))  # noqa: S311
 
     async def _insist(self, record: Callable[[], Awaitable[bool]]) -> None:

@@ -13,6 +13,8 @@ from ragstone.service import wire
 from ragstone.service.jobs import ASK
 
 PREFIX = "ragask_"
+CREDENTIAL = "credential"
+"""Where a job's request names the credential that its question counts for."""
 ID_DIGITS = 32
 
 

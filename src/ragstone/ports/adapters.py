@@ -1,6 +1,8 @@
 """One adapter of each port, for the stages."""
 
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
 
 from ragstone.language.tokens import Count, count
 from ragstone.ports.answering import (
@@ -31,9 +33,16 @@ from ragstone.ports.vocabulary import Vocabulary
 
 @dataclass(frozen=True, slots=True)
 class Adapters:
-    """One adapter of each port, for the stages. `profile` is the chat model's, `count`
-    counts tokens as it does. `answerable` is there where a chat model answers, and `ensemble` are
-    the models that vote. `dump` is for backups."""
+    """One adapter of each port, for the stages.
+
+    What may be absent is what a deployment may not have, and None says so: a chat model (as
+    `completer`, which does the work around an answer, and as `chat`, which converses), what tells
+    whether passages hold an answer before it is asked (`answerable`), a retrieval service in place
+    of the index (`elsewhere`), and a gateway of tools (`toolbox`). `profile` is the chat model's,
+    `count` counts tokens as it does, `ensemble` are the models that vote. `dump` is for backups.
+    `searching` lets so many questions search at a time while the others wait in turn, so that a
+    search that has begun is not slowed down, and documents can be ingested meanwhile.
+    """
 
     index: ChunkIndex
     catalog: Catalog
@@ -42,22 +51,23 @@ class Adapters:
     history: History
     reranker: Reranker
     statistics: TermStatistics
+    intents: IntentExamples
+    topics: Topics
+    vocabulary: Vocabulary
+    cache: Cache
+    templates: Templates
+    settings: SettingsStore
+    checker: Checker
+    dump: StateDump
+    traces: Traces
+    conversations: Conversations
+    keys: KeyStore
     completer: Completer | None = None
-    external_retriever: Retriever | None = None
-    intents: IntentExamples | None = None
-    topics: Topics | None = None
-    vocabulary: Vocabulary | None = None
-    cache: Cache | None = None
-    profile: Profile = Profile()
-    templates: Templates | None = None
-    settings: SettingsStore | None = None
-    count: Count = count
-    checker: Checker | None = None
-    dump: StateDump | None = None
-    traces: Traces | None = None
-    conversations: Conversations | None = None
-    keys: KeyStore | None = None
     chat: Conversing | None = None
-    toolbox: Toolbox | None = None
     answerable: Answerability | None = None
+    external_retriever: Retriever | None = None
+    toolbox: Toolbox | None = None
+    profile: Profile = Profile()
+    count: Count = count
     ensemble: tuple[Answerer, ...] = ()
+    searching: AbstractAsyncContextManager[Any] = field(default_factory=nullcontext)

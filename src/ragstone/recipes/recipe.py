@@ -1,14 +1,17 @@
-"""Which stages, in which order: the algorithm of each level.
+"""Which stages, in which order: the algorithm of each variant and level, as tables.
 
-`basic` searches by meaning only; `standard` by meaning and words, refines topical questions and
-reranks; `enhanced` takes twice the passages with their neighbours, judges its answer and tries
-again; `maximum` takes more and searches in rounds too.
+A variant is a row of `FORMS`: the names of its stages, of those that run inside another one, and
+of its tail. `stages` makes every stage as the settings want it at a level: `basic` searches by
+meaning only; `standard` by meaning and words, refines topical questions and reranks; `enhanced`
+takes twice the passages with their neighbours, judges its answer and tries again; `maximum` takes
+more and searches in rounds too.
 """
 
 import hashlib
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from ragstone.agent.tool_agent import ToolAgent
 from ragstone.answer.assemble import Assemble
@@ -26,8 +29,8 @@ from ragstone.conversation.memory import Memory
 from ragstone.conversation.persist import Persist
 from ragstone.conversation.record_trace import Record
 from ragstone.conversation.retrieval_gate import RetrievalGate
-from ragstone.core.errors import ConfigError
-from ragstone.core.turn import Ask, Level, Plan, SearchType
+from ragstone.core.turn import LEVELS, Ask, Level, Plan
+from ragstone.engine.recipe import Recipe
 from ragstone.engine.stage import Stage
 from ragstone.guard.guard import Guard
 from ragstone.recipes.plans import plans
@@ -50,114 +53,264 @@ from ragstone.verify.score import Score
 ROUNDS: tuple[Level, ...] = ("enhanced", "maximum")
 """Levels whose answers are judged and tried again."""
 
+Variant = Literal["plain", "judged", "search", "functions", "tools", "conversation"]
+"""plain answers once, judged tries again until the answer is good enough; search ends with the
+ranked passages; functions is a search and one reply that may call the request's functions; tools
+lets the chat model gather what it answers from; conversation answers from what was said."""
+
+
+Names = tuple[str, ...]
+
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
-    """Stages that a client waits for, and a tail that runs after the last event, all at once.
+class Form:
+    """A variant, by the names of stages: a stage that is switched off is left out. `inner` is what
+    runs inside a stage, `options` are those in which stages differ from the other variants'."""
 
-    `judges` says whether the answer is judged and tried again; `other` is the recipe of the same
-    level that does the opposite, for requests that want it.
+    stages: Names
+    tail: Names
+    inner: Mapping[str, Names] = field(default_factory=dict)
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+ASKED: Names = ("memory", "contextualize", "guard")
+UNDERSTOOD: Names = ("classify", "retrieval_gate", "correct", "recall", "route", "rewrite")
+FOUND: Names = ("retrieve", "fuse", "rerank", "deduplicate", "expand")
+ANSWERED: Names = (
+    "assemble",
+    "build_prompt",
+    "pre_answer_gate",
+    "reason",
+    "generate",
+    "cite",
+    "check",
+    "score",
+)
+KEPT: Names = ("persist", "remember", "record")
+
+SEARCHED: Mapping[str, Mapping[str, Any]] = {
+    "guard": {"answers": False},
+    "classify": {"answers": False, "asks_model": False},
+    "retrieval_gate": {"answers": False, "asks_model": False},
+    "recall": {"answers": False},
+    "deduplicate": {"near_duplicate": 1},
+}
+"""What is typed into a search box is searched, not answered: a forbidden search is an error, as
+guidance is no passage, and equal passages of two documents are two finds."""
+
+FORMS: Mapping[Variant, Form] = {
+    "plain": Form((*ASKED, *UNDERSTOOD, *FOUND, *ANSWERED), KEPT),
+    "judged": Form(
+        (*ASKED, *UNDERSTOOD, "rounds"),
+        KEPT,
+        inner={"rounds": (*FOUND, "grade_passages", *ANSWERED), "grade_passages": FOUND},
+        # Nothing leaves before the best answer is known.
+        options={"pre_answer_gate": {"holds": True}, "generate": {"holds": True}},
+    ),
+    "search": Form((*ASKED, *UNDERSTOOD, *FOUND), ("remember", "record"), options=SEARCHED),
+    "functions": Form(
+        (*ASKED, *UNDERSTOOD, *FOUND, "assemble", "build_prompt", "generate", "cite"),
+        KEPT,
+        options={
+            **SEARCHED,
+            "build_prompt": {"reasons": False, "suggests": False},
+            "generate": {"holds": False, "votes": False, "stands_by": False},
+        },
+    ),
+    # Nothing of the next two is recalled, as it depends on more than question and documents; and
+    # what tools give is no document's text, by which it could be foreseen that there is no answer.
+    "tools": Form(
+        (
+            *ASKED,
+            *(name for name in UNDERSTOOD if name != "recall"),
+            "tool_agent",
+            *(name for name in ANSWERED if name != "pre_answer_gate"),
+        ),
+        ("persist", "record"),
+        inner={"tool_agent": FOUND},
+    ),
+    "conversation": Form((*ASKED, "converse"), ("persist", "record")),
+}
+
+
+class Recipes:
+    """The recipes that the settings make, each when it is first asked for.
+
+    Raises ConfigError for an option that a stage cannot have.
     """
 
-    stages: tuple[Stage, ...]
-    tail: tuple[Stage, ...] = ()
-    judges: bool = False
-    other: "Recipe | None" = None
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._made: dict[tuple[Variant, Level], Recipe] = {}
+        self._stages: dict[Level, Mapping[str, Stage]] = {}
 
-    def of(self, ask: Ask) -> "Recipe":
-        """The recipe for a request."""
-        wants = self.judges if ask.verifies is None else ask.verifies
-        return self if self.other is None or wants == self.judges else self.other
+    def of(self, variant: Variant, level: Level) -> Recipe:
+        """The recipe of a variant at a level."""
+        known = self._made.get((variant, level))
+        if known is None:
+            known = self._made[variant, level] = self._recipe(FORMS[variant], level)
+        return known
 
-    def __post_init__(self) -> None:
-        given = {"ask"}
-        for stage in (*self.stages, *self.tail):
-            missing = stage.needs - given
-            if missing:
-                raise ConfigError(
-                    f"The stage {stage.name!r} needs {', '.join(sorted(missing))}, "
-                    "which no stage before it gives. Change the order of the recipe."
-                )
-            given |= stage.gives
+    def answering(self, ask: Ask) -> Recipe:
+        """The recipe that answers this question."""
+        if ask.search_type == "gpt":
+            return self.of("conversation", ask.level)
+        if ask.search_type == "pa":
+            return self.of("tools", ask.level)
+        judges = self.judges(ask.level) if ask.verifies is None else ask.verifies
+        return self.of("judged" if judges else "plain", ask.level)
+
+    def searching(self, ask: Ask) -> Recipe:
+        """The recipe that finds this question's passages."""
+        return self.of("search", ask.level)
+
+    def calling(self, ask: Ask) -> Recipe:
+        """The recipe that lets the chat model call this question's functions."""
+        return self.of("functions", ask.level)
+
+    def judges(self, level: Level) -> bool:
+        """Whether answers of this level are judged unless the request says otherwise."""
+        return self._settings.self_rag.enabled and level in ROUNDS
+
+    def every(self) -> Iterator[Recipe]:
+        """All of them."""
+        for variant in FORMS:
+            for level in LEVELS:
+                yield self.of(variant, level)
+
+    def _recipe(self, form: Form, level: Level) -> Recipe:
+        known = self._stages.get(level)
+        if known is None:
+            known = self._stages[level] = stages(self._settings, level)
+        options = self._settings.stages
+        return Recipe(
+            with_options(_formed(form.stages, form, known), options),
+            with_options(_formed(form.tail, form, known), options),
+        )
 
 
-def recipes(settings: Settings) -> Mapping[Level, Recipe]:
-    """The recipe of every level. Raises ConfigError for an option that a stage cannot have."""
-    made = {level: _recipe(settings, level, plan) for level, plan in plans(settings).items()}
-    return {level: _with_options(recipe, settings) for level, recipe in made.items()}
+def _formed(names: Names, form: Form, known: Mapping[str, Stage]) -> tuple[Stage, ...]:
+    """The stages of these names as a form has them."""
+    made = []
+    for stage in (known[name] for name in names if name in known):
+        changes = dict(form.options.get(stage.name, {}))
+        if stage.name in form.inner:
+            changes["inner"] = _formed(form.inner[stage.name], form, known)
+        made.append(stage.but(**changes))
+    return tuple(made)
 
 
-def _with_options(recipe: Recipe, settings: Settings) -> Recipe:
-    """The recipe with the options of stages that the settings name."""
-    options = settings.stages
-    return replace(
-        recipe,
-        stages=with_options(recipe.stages, options),
-        tail=with_options(recipe.tail, options),
-        other=_with_options(recipe.other, settings) if recipe.other else None,
+def stages(settings: Settings, level: Level) -> Mapping[str, Stage]:
+    """Every stage that is switched on, by its name."""
+    parts = (
+        _understanding(settings, level, plans(settings)[level]),
+        _searching(settings),
+        _answering(settings, level),
+        _keeping(settings),
     )
+    return {stage.name: stage for part in parts for stage in part}
 
 
-def other_recipes(settings: Settings) -> Mapping[SearchType, Mapping[Level, Recipe]]:
-    """What is not answered from documents alone: conversations (gpt), and documents with tools
-    (pa). Nothing of them is recalled: it depends on more than the question and the documents."""
-    talk = Converse(timeout=settings.rag.answer_timeout)
-    tail = (Persist(), _record(settings))
-    conversation = _with_options(Recipe((*_asked(settings), talk), tail), settings)
-    planned = {
-        level: _with_options(Recipe(_planned(settings, level, plan), tail), settings)
-        for level, plan in plans(settings).items()
-    }
-    return {"gpt": dict.fromkeys(planned, conversation), "pa": planned}
+def _understanding(settings: Settings, level: Level, plan: Plan) -> Iterator[Stage]:
+    """What is asked, whether it may be, and how it is to be answered."""
+    rag, adaptive, conversation = settings.rag, settings.adaptive, settings.conversation
+    yield Memory(
+        turns=conversation.max_history_turns,
+        since=0.0 if conversation.db_rehydration_enabled else time.time(),
+    )
+    yield Contextualize(
+        max_question_chars=rag.max_question_chars,
+        rewriting=conversation.query_rewriting_enabled,
+        rewriting_by=conversation.rewriting_by,
+        turns=conversation.rewriting_turns,
+    )
+    if rag.forbidden_check_enabled:
+        yield guard(settings)
+    yield Classify(asks_model=adaptive.intents == "llm", threshold=adaptive.intent_threshold)
+    yield RetrievalGate(asks_model=level in ROUNDS and settings.self_rag.need == "llm")
+    if settings.spelling.enabled:
+        yield Correct()
+    if settings.cache.enabled:
+        yield _recall(settings, level)
+    yield Route(plan=plan, analyzer=adaptive.analyzer, mode=rag.mode, max_top_k=rag.max_top_k)
+    yield Rewrite(expands=rag.query_expansion_enabled, imagines=rag.hyde_enabled)
 
 
-def _planned(settings: Settings, level: Level, plan: Plan) -> tuple[Stage, ...]:
-    """The stages of a question that is answered with tools."""
-    before = _understanding(settings, level, plan)
-    answering, mcp = _answering(settings, level), settings.mcp
-    searching = [stage.name for stage in answering].index(Expand.name) + 1
-    act = ToolAgent(
+def _searching(settings: Settings) -> Iterator[Stage]:
+    """Searching, alone or inside what searches several times."""
+    rag, loop, mcp = settings.rag, settings.self_rag, settings.mcp
+    yield Retrieve()
+    yield Fuse(rrf_k=rag.rrf_k, title_boost=rag.title_boost)
+    yield Rerank()
+    yield Deduplicate()
+    yield Expand()
+    if rag.verification_enabled:
+        yield GradePassages(
+            most=loop.graded_passages, enough=loop.retrieval_threshold, least=loop.passage_threshold
+        )
+    yield Rounds(
+        most=loop.max_iterations,
+        enough=loop.score_threshold / 100,
+        seconds=loop.max_seconds,
+        tokens=loop.max_tokens,
+    )
+    yield ToolAgent(
         rounds=mcp.max_rounds,
         calls=mcp.max_calls,
         seconds=mcp.max_seconds,
         tokens=mcp.max_tokens,
         result_chars=mcp.max_result_chars,
-        stages=answering[:searching],
     )
-    known = tuple(stage for stage in before if not isinstance(stage, Recall))
-    # What tools give is no document's text, by which it could be foreseen that there is no answer.
-    rest = tuple(stage for stage in answering[searching:] if not isinstance(stage, PreAnswerGate))
-    return (*known, act, *rest)
 
 
-def search_recipes(settings: Settings) -> Mapping[Level, Recipe]:
-    """The same levels, up to the ranked passages: equal passages of two documents are two finds.
+def _answering(settings: Settings, level: Level) -> Iterator[Stage]:
+    """Answering and checking."""
+    rag, ensemble = settings.rag, settings.ensemble
+    holds = rag.checking in ("hold", "strict")
+    yield Assemble(
+        context_tokens=rag.context_tokens,
+        context_chars=rag.context_chars,
+        compression=rag.compression,
+    )
+    yield BuildPrompt(
+        no_answer=rag.no_answer,
+        mode=rag.mode,
+        reasons=level in ROUNDS,
+        suggests=rag.suggestions,
+        refuse_below=rag.refuse_below,
+    )
+    yield PreAnswerGate(faq=rag.faq_direct, refuse_below=rag.refuse_before_model, holds=holds)
+    yield Reason(
+        reasons=level in ROUNDS,
+        extended=level == "maximum",
+        tokens=settings.self_rag.reasoning_tokens,
+        holds=holds,
+    )
+    yield Generate(
+        timeout=rag.answer_timeout,
+        holds=holds,
+        votes=level == "maximum" and ensemble.configured,
+        voting=Voting(
+            ensemble.samples, ensemble.temperature, ensemble.concurrency, ensemble.seconds
+        ),
+    )
+    yield Cite()
+    asks = rag.checking_judge == "llm"
+    if rag.checking == "report":
+        yield Check(asks_model=asks)
+    elif rag.checking != "off":
+        yield CheckHeld(asks_model=asks, strict=rag.checking == "strict")
+    yield Score()
+    yield Converse(timeout=rag.answer_timeout)
 
-    A forbidden search is an error, as guidance is no passage.
-    """
-    searches = {}
-    for level, plan in plans(settings).items():
-        stages = (*_understanding(settings, level, plan), *_answering(settings, level))
-        names = [stage.name for stage in stages]
-        ranked = stages[: names.index(Expand.name) + 1]
-        searching = Recipe(
-            tuple(_searching(stage, settings, level) for stage in ranked), _remember(settings)
-        )
-        searches[level] = _with_options(searching, settings)
-    return searches
 
-
-def _searching(stage: Stage, settings: Settings, level: Level) -> Stage:
-    """The stage as a search needs it: what is typed into a search box is searched, not answered."""
-    if isinstance(stage, Deduplicate):
-        return Deduplicate(near_duplicate=1)
-    if isinstance(stage, Classify):
-        return Classify(answers=False, asks_model=False, threshold=stage.threshold)
-    if isinstance(stage, RetrievalGate):
-        return RetrievalGate(answers=False)
-    if isinstance(stage, Recall):
-        return _recall(settings, level, answers=False)
-    return stage.model_copy(update={"answers": False}) if isinstance(stage, Guard) else stage
+def _keeping(settings: Settings) -> Iterator[Stage]:
+    """What the tail keeps."""
+    yield Persist()
+    if settings.cache.enabled:
+        yield Remember()
+    if settings.statistics.trace_days:
+        yield Record(days=settings.statistics.trace_days, questions=settings.statistics.questions)
 
 
 def guard(settings: Settings) -> Guard:
@@ -170,149 +323,10 @@ def guard(settings: Settings) -> Guard:
     )
 
 
-def _recall(settings: Settings, level: Level, answers: bool) -> Recall:
+def _recall(settings: Settings, level: Level) -> Recall:
     """The cache's stage; results of other settings are none of this recipe's."""
     behind = {"server", "cache", "log_level", "ragstone_data", "db", "service"}
     behind |= {"statistics", "log", "telemetry", "dialects", "plone", "auth", "limits", "jobs"}
-    said = (level, answers, settings.model_dump_json(exclude=behind))
+    said = (level, settings.model_dump_json(exclude=behind))
     recipe = hashlib.blake2b(repr(said).encode(), digest_size=16).hexdigest()
-    return Recall(recipe=recipe, answers=answers, mode=settings.cache.threshold_mode)
-
-
-def _remember(settings: Settings) -> tuple[Stage, ...]:
-    return (Remember(),) if settings.cache.enabled else ()
-
-
-def _check(settings: Settings) -> tuple[Stage, ...]:
-    """The verdicts on the answer, if they are wanted."""
-    rag = settings.rag
-    asks = rag.checking_judge == "llm"
-    match rag.checking:
-        case "off":
-            return ()
-        case "report":
-            return (Check(asks_model=asks),)
-        case mode:
-            return (CheckHeld(asks_model=asks, strict=mode == "strict"),)
-
-
-def _recipe(settings: Settings, level: Level, plan: Plan) -> Recipe:
-    before, answering = _understanding(settings, level, plan), _answering(settings, level)
-    tail = (Persist(), *_remember(settings), _record(settings))
-    plain = Recipe((*before, *answering), tail)
-    judged = Recipe((*before, _rounds(settings, answering)), tail, judges=True)
-    if settings.self_rag.enabled and level in ROUNDS:
-        return replace(judged, other=plain)
-    return replace(plain, other=judged)
-
-
-def _record(settings: Settings) -> Record:
-    """The stage that keeps traces."""
-    kept = settings.statistics
-    return Record(days=kept.trace_days, questions=kept.questions)
-
-
-def _understanding(settings: Settings, level: Level, plan: Plan) -> tuple[Stage, ...]:
-    """What happens to the question before anything is searched."""
-    rag, adaptive = settings.rag, settings.adaptive
-    return (
-        *_asked(settings),
-        Classify(asks_model=adaptive.intents == "llm", threshold=adaptive.intent_threshold),
-        RetrievalGate(asks_model=level in ROUNDS and settings.self_rag.need == "llm"),
-        *([Correct()] if settings.spelling.enabled else []),
-        *([_recall(settings, level, answers=True)] if settings.cache.enabled else []),
-        Route(plan=plan, analyzer=adaptive.analyzer, mode=rag.mode, max_top_k=rag.max_top_k),
-        Rewrite(expands=rag.query_expansion_enabled, imagines=rag.hyde_enabled),
-    )
-
-
-def _asked(settings: Settings) -> tuple[Stage, ...]:
-    """What is asked, and whether it may be."""
-    rag, conversation = settings.rag, settings.conversation
-    return (
-        Memory(
-            turns=conversation.max_history_turns,
-            since=0.0 if conversation.db_rehydration_enabled else time.time(),
-        ),
-        Contextualize(
-            max_question_chars=rag.max_question_chars,
-            rewriting=conversation.query_rewriting_enabled,
-            rewriting_by=conversation.rewriting_by,
-            turns=conversation.rewriting_turns,
-        ),
-        *([guard(settings)] if rag.forbidden_check_enabled else []),
-    )
-
-
-def _answering(settings: Settings, level: Level) -> tuple[Stage, ...]:
-    """Searching, answering and checking."""
-    rag, ensemble = settings.rag, settings.ensemble
-    holds = rag.checking in ("hold", "strict")
-    voting = Voting(ensemble.samples, ensemble.temperature, ensemble.concurrency, ensemble.seconds)
-    return (
-        Retrieve(),
-        Fuse(rrf_k=rag.rrf_k, title_boost=rag.title_boost),
-        Rerank(),
-        Deduplicate(),
-        Expand(),
-        Assemble(
-            context_tokens=rag.context_tokens,
-            context_chars=rag.context_chars,
-            compression=rag.compression,
-        ),
-        BuildPrompt(
-            no_answer=rag.no_answer,
-            mode=rag.mode,
-            reasons=level in ROUNDS,
-            suggests=rag.suggestions,
-            refuse_below=rag.refuse_below,
-        ),
-        PreAnswerGate(faq=rag.faq_direct, refuse_below=rag.refuse_before_model, holds=holds),
-        Reason(
-            reasons=level in ROUNDS,
-            extended=level == "maximum",
-            tokens=settings.self_rag.reasoning_tokens,
-            holds=holds,
-        ),
-        Generate(
-            timeout=rag.answer_timeout,
-            holds=holds,
-            votes=level == "maximum" and ensemble.configured,
-            voting=voting,
-        ),
-        Cite(),
-        *_check(settings),
-        Score(),
-    )
-
-
-def _rounds(settings: Settings, stages: tuple[Stage, ...]) -> Rounds:
-    """Answering in rounds; nothing leaves before the best answer is known."""
-    loop = settings.self_rag
-    held = [
-        stage.model_copy(update={"holds": True})
-        if isinstance(stage, PreAnswerGate | Generate)
-        else stage
-        for stage in stages
-    ]
-    if settings.rag.verification_enabled:
-        place = [stage.name for stage in held].index(Expand.name) + 1
-        held.insert(place, _appraise(settings, held[:place]))
-    return Rounds(
-        stages=tuple(held),
-        most=loop.max_iterations,
-        enough=loop.score_threshold / 100,
-        seconds=loop.max_seconds,
-        tokens=loop.max_tokens,
-    )
-
-
-def _appraise(settings: Settings, searching: Sequence[Stage]) -> GradePassages:
-    """The chat model's look at what `searching` found."""
-    loop = settings.self_rag
-    return GradePassages(
-        most=loop.graded_passages,
-        enough=loop.retrieval_threshold,
-        least=loop.passage_threshold,
-        stages=tuple(searching),
-    )
+    return Recall(recipe=recipe, answers=True, mode=settings.cache.threshold_mode)

@@ -18,8 +18,9 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined, to_jsonable_python
 
 from ragstone.core.errors import ConfigError, InvalidSetting, UnknownSetting
+from ragstone.core.turn import LEVELS
 from ragstone.engine.stage import Stage
-from ragstone.recipes.recipe import recipes
+from ragstone.recipes.recipe import stages
 from ragstone.recipes.stage_options import PREFIX, Options, free
 from ragstone.settings import Settings
 from ragstone.settings.aliases import ALIASES, BY_NAME, current_key
@@ -207,9 +208,8 @@ def _fields() -> Mapping[str, FieldInfo]:
 
 
 def _options() -> Iterator[tuple[str, str, FieldInfo]]:
-    known = recipes(Settings())
-    for recipe in known.values():
-        yield from free((*recipe.stages, *recipe.tail))
+    for level in LEVELS:
+        yield from free(stages(Settings(), level).values())
 
 
 def _row(key: str, field: FieldInfo) -> Setting:

@@ -4,13 +4,12 @@ The recipes decide the options that settings are for; every other field of a sta
 default unless it is named here, so that nothing in the pipeline is out of an operator's reach.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from ragstone.answer.rounds import Rounds
 from ragstone.core.errors import ConfigError
 from ragstone.engine.stage import Stage
 
@@ -24,32 +23,23 @@ def with_options(stages: Sequence[Stage], options: Options) -> tuple[Stage, ...]
     return tuple(_changed(stage, options) for stage in stages) if options else tuple(stages)
 
 
-def free(stages: Sequence[Stage]) -> Iterator[tuple[str, str, FieldInfo]]:
+def free(stages: Iterable[Stage]) -> Iterator[tuple[str, str, FieldInfo]]:
     """Stage, option and field of every option that no setting decides."""
-    for stage in every(stages):
+    for stage in stages:
         for name, field in type(stage).model_fields.items():
             if name not in stage.model_fields_set and not field.exclude:
                 yield stage.name, name, field
 
 
-def every(stages: Sequence[Stage]) -> Iterator[Stage]:
-    """The stages with those that stand inside others."""
-    for stage in stages:
-        yield stage
-        if isinstance(stage, Rounds):
-            yield from every(stage.stages)
-
-
 def _changed(stage: Stage, options: Options) -> Stage:
-    if isinstance(stage, Rounds):
-        stage = stage.model_copy(update={"stages": with_options(stage.stages, options)})
+    if stage.inner:
+        stage = stage.model_copy(update={"inner": with_options(stage.inner, options)})
     known = type(stage).model_fields.keys() - stage.model_fields_set
     changes = {name: v for name, v in options.get(stage.name, {}).items() if name in known}
     if not changes:
         return stage
-    decided = {name: getattr(stage, name) for name in stage.model_fields_set}
     try:
-        return type(stage)(**decided, **changes)
+        return stage.but(**changes)
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join((PREFIX, stage.name, *map(str, first["loc"])))

@@ -10,7 +10,8 @@ from ragstone.core.answer import Usage
 from ragstone.core.errors import RagstoneError
 from ragstone.core.turn import Hit, Turn
 from ragstone.engine.prompts import prompt
-from ragstone.engine.stage import Emit, Stage, Step, attempt
+from ragstone.engine.runner import run_stages
+from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.fences import fenced
 from ragstone.ports import Adapters, Completer
 from ragstone.retrieve.appraisal import Appraisal, appraisal
@@ -53,7 +54,6 @@ class GradePassages(Stage):
     )
     least: float = Field(3.0, ge=0, le=10, description="Grade under which a passage is dropped.")
     model_timeout: float = Field(20.0, gt=0, description="Seconds that one grading may take.")
-    stages: tuple[Stage, ...] = Field((), description="What searches.", exclude=True)
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         model = adapters.completer
@@ -102,15 +102,14 @@ class GradePassages(Stage):
         self, turn: Turn, query: str, adapters: Adapters, emit: Emit
     ) -> Turn | None:
         """The turn with what this query finds too; None if that search fails."""
-        found = replace(turn, queries=(*turn.queries, query))
-        for stage in self.stages:
-            ended = await attempt(stage, found, adapters, emit)
-            if ended.failure and stage.fails == "closed":
-                return None
-            found = ended.step.turn if ended.step else found
-            traced = replace(ended.traced, stage=f"{stage.name} again", inside=self.name)
-            found = replace(found, trace=(*found.trace, traced))
-        return found
+        asked = replace(turn, queries=(*turn.queries, query), recalled=None)
+        try:
+            found = await run_stages(
+                self.inner, asked, adapters, emit, self.name, "{} again".format
+            )
+        except RagstoneError:
+            return None
+        return replace(found, recalled=turn.recalled)
 
     def _kept(self, turn: Turn, searched: bool) -> tuple[Hit, ...]:
         """The passages worth keeping, best grade first; those without one keep their order behind

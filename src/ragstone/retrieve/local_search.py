@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from ragstone.core.answer import Usage
 from ragstone.core.turn import Turn
-from ragstone.engine.stage import Emit, Stage, attempt
+from ragstone.engine.runner import run_stages
+from ragstone.engine.stage import Emit, Stage
 from ragstone.ports import Adapters
 
 
@@ -28,11 +29,4 @@ class LocalSearch:
             turn = replace(
                 turn, question=query, queries=(query,), parts=False, imagined=(), recalled=None
             )
-        for stage in self._stages:
-            ended = await attempt(stage, turn, self._adapters, self._emit)
-            turn = ended.step.turn if ended.step else turn
-            traced = replace(ended.traced, inside=self._inside)
-            turn = replace(turn, trace=(*turn.trace, traced))
-            if ended.failure and stage.fails == "closed":
-                raise ended.failure
-        return turn
+        return await run_stages(self._stages, turn, self._adapters, self._emit, self._inside)

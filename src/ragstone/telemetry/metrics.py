@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from ragstone.core.events import Done, Event, Failed, StageEnded, Token
 from ragstone.core.turn import Ask, Turn
 from ragstone.ports import CacheFigures
-from ragstone.telemetry.spans import Telemetry
+from ragstone.telemetry.spans import Kind, Telemetry
 
 _REQUEST_BUCKETS = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 _STAGE_BUCKETS = (0.0005, 0.002, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
@@ -27,7 +27,10 @@ class Metrics:
         self._request_seconds = self._histogram(
             "request_seconds", "Time to the end of the response", _REQUEST_BUCKETS, "route"
         )
-        self._questions = self._counter("questions", "Questions by outcome", "level", "finish")
+        self._ended = {
+            "question": self._counter("questions", "Questions by outcome", "level", "finish"),
+            "search": self._counter("searches", "Searches by outcome", "level", "finish"),
+        }
         self._stage_seconds = self._histogram(
             "stage_seconds", "Time in each stage", _STAGE_BUCKETS, "stage", "status"
         )
@@ -41,7 +44,9 @@ class Metrics:
         self._recalled = self._counter("recalled", "What the cache had of a question", "content")
         self._checked = self._counter("claims", "Sentences of answers by verdict", "verdict")
         self._running = Gauge(
-            "ragstone_questions_running", "Questions being answered", registry=self.registry
+            "ragstone_questions_running",
+            "Questions and searches under way",
+            registry=self.registry,
         )
         self._cache = Gauge(
             "ragstone_cache", "The semantic cache's figures", ["what"], registry=self.registry
@@ -58,13 +63,14 @@ class Metrics:
         self._request_seconds.labels(route).observe(seconds)
 
     async def observe(
-        self, ask: Ask, events: AsyncGenerator[Event, None]
+        self, kind: Kind, ask: Ask, events: AsyncGenerator[Event, None]
     ) -> AsyncGenerator[Event, None]:
-        """Pass the events of one question on, and record them; closes `events` at the end."""
+        """Pass the events of one question or search on, and record them; closes `events` at the
+        end."""
         finish, started, spoken = "cancelled", time.perf_counter(), False
         self._running.inc()
         try:
-            async with aclosing(self._telemetry.observe(ask, events)) as stream:
+            async with aclosing(self._telemetry.observe(kind, ask, events)) as stream:
                 async for event in stream:
                     if not isinstance(event, Token):
                         finish = self._event(ask, event) or finish
@@ -77,7 +83,7 @@ class Metrics:
             raise
         finally:
             self._running.dec()
-            self._questions.labels(ask.level, finish).inc()
+            self._ended[kind].labels(ask.level, finish).inc()
 
     def render(self) -> bytes:
         """Everything in Prometheus' text format."""

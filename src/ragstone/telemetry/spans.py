@@ -7,7 +7,7 @@ Names and attributes are those of the semantic conventions for HTTP and for gene
 import time
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing, contextmanager
-from typing import Any
+from typing import Any, Literal
 
 from opentelemetry import trace
 from opentelemetry.context import Context
@@ -30,6 +30,7 @@ from ragstone.settings import TelemetrySettings
 
 NANOSECONDS = 1_000_000_000
 GENERATE = "generate"
+Kind = Literal["question", "search"]
 
 
 class Telemetry:
@@ -49,39 +50,39 @@ class Telemetry:
         ) as span:
             yield span
 
-    def observe(self, ask: Ask, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
-        """Pass the events of one question on, as a span with one for each stage."""
-        return events if self._tracer is None else self._observed(self._tracer, ask, events)
+    def observe(
+        self, kind: Kind, ask: Ask, events: AsyncGenerator[Event, None]
+    ) -> AsyncGenerator[Event, None]:
+        """Pass the events of one question or search on, as a span with one for each stage."""
+        return events if self._tracer is None else self._observed(self._tracer, kind, ask, events)
 
     async def _observed(
-        self, tracer: Tracer, ask: Ask, events: AsyncGenerator[Event, None]
+        self, tracer: Tracer, kind: Kind, ask: Ask, events: AsyncGenerator[Event, None]
     ) -> AsyncGenerator[Event, None]:
-        span = tracer.start_span("ragstone.question", attributes=_asked(ask))
+        span = tracer.start_span(f"ragstone.{kind}", attributes=_asked(ask))
         inside = trace.set_span_in_context(span)
         try:
             async with aclosing(events) as stream:
                 async for event in stream:
-                    self._event(event, inside, span)
+                    self._event(tracer, event, inside, span)
                     yield event
         finally:
             span.end()
 
-    def _event(self, event: Event, inside: Context, span: Span) -> None:
+    def _event(self, tracer: Tracer, event: Event, inside: Context, span: Span) -> None:
         match event:
             case StageEnded(traced):
-                self._stage(traced, inside)
+                self._stage(tracer, traced, inside)
             case Done(turn):
-                self._chat(turn, inside)
+                self._chat(tracer, turn, inside)
                 span.set_attributes(_ended(turn))
             case Failed(error, turn):
                 span.set_attributes({**_ended(turn), "error.type": error.code})
                 span.set_status(Status(StatusCode.ERROR, error.code))
 
-    def _stage(self, traced: StageTrace, inside: Context) -> None:
+    def _stage(self, tracer: Tracer, traced: StageTrace, inside: Context) -> None:
         """A stage's span, which is known when it has ended."""
         end = time.time_ns()
-        tracer = self._tracer
-        assert tracer is not None  # noqa: S101  without one there are no events here
         span = tracer.start_span(
             f"ragstone.engine.stage {traced.stage}",
             inside,
@@ -92,12 +93,12 @@ class Telemetry:
             span.set_status(Status(StatusCode.ERROR, traced.status))
         span.end(end)
 
-    def _chat(self, turn: Turn, inside: Context) -> None:
+    def _chat(self, tracer: Tracer, turn: Turn, inside: Context) -> None:
         """The chat model's part: the usage of every call of the question, in the time of its
         answer."""
-        tracer, answer, usage = self._tracer, turn.answer, turn.usage
+        answer, usage = turn.answer, turn.usage
         seconds = next((one.seconds for one in turn.trace if one.stage == GENERATE), 0.0)
-        if tracer is None or answer is None or not usage.calls:
+        if answer is None or not usage.calls:
             return
         end = time.time_ns()
         provider, _, model = answer.model.rpartition(":")

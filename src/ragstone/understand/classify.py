@@ -93,7 +93,7 @@ class Classify(Stage):
         intent = by_rules(question, language, continues=_continues(turn))
         talks = self.answers and not _leans(intent) and small_talk.possible(question)
         like: Likeness | None = None
-        if adapters.intents and adapters.intents.knows(language) and (talks or intent is None):
+        if adapters.intents.knows(language) and (talks or intent is None):
             like = await adapters.intents.likeness(question)
         talk = SmallTalk(like.kind if like else "help", language or small_talk.FALLBACK)
         share = like.small_talk if like and talks else 0.0

@@ -76,7 +76,7 @@ async def _corpus(ask: Ask, typed: set[str], meant: set[str], adapters: Adapters
     the caller cannot find, so every word of the vocabulary is looked up, not the best of them.
     """
     collection = await collection_of(adapters.catalog, ask)
-    if collection is None or adapters.vocabulary is None or adapters.external_retriever is not None:
+    if collection is None or adapters.external_retriever is not None:
         return None
     near = {word: one_edit(word) if len(word) >= LONG else frozenset[str]() for word in typed}
     known = await adapters.vocabulary.known(collection, meant.union(*near.values()))

@@ -47,17 +47,20 @@ class Score(Stage):
 
     async def _conflicts(self, turn: Turn, adapters: Adapters) -> bool:
         """Whether another passage contradicts a sentence that supports the answer."""
-        checker = adapters.checker
         found = [v.citation for v in turn.verdicts if v.label == "supported" and v.citation]
         cited = list({one.snippet: one for one in found}.values())[: self.claims]
-        if checker is None or not cited:
+        if not cited:
             return False
         others = [
             (passage, [Claim(one.snippet) for one in cited if one.number != passage.number])
             for passage in turn.passages[: self.others]
         ]
         supports = await asyncio.gather(
-            *(checker.support(claims, [_source(p)], None) for p, claims in others if claims)
+            *(
+                adapters.checker.support(claims, [_source(p)], None)
+                for p, claims in others
+                if claims
+            )
         )
         return any(one.conflict for some in supports for one in some)
 

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, cast
 from ragstone.core.answer import Answer
 from ragstone.core.events import Event, Sources, Token
 from ragstone.core.turn import Ask, Principal, Turn
-from ragstone.engine.runner import Engine
+from ragstone.engine.engine import Engine
+from ragstone.engine.recipe import Recipe
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.ports import Adapters
-from ragstone.recipes.recipe import Recipe
 from ragstone.service.jobs import JobView
 from tests.fake_jobs import FakeJobs
 from tests.fake_service import PASSAGES, FakeService
@@ -76,7 +76,7 @@ class LongService(FakeService):
         recipe = Recipe((Recite(made=self.made),))
         self._engine = Engine(cast(Adapters, None), lambda ask: recipe)
 
-    async def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
+    async def _asked(self, ask: Ask) -> AsyncGenerator[Event, None]:
         try:
             async with aclosing(self._engine.events(ask)) as events:
                 async for event in events:

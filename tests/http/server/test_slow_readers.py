@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from ragstone.http.app import create_app
 from ragstone.http.server.connections import protocol
 from ragstone.settings import ServerSettings, Settings
+from tests.fake_service import limited_app
 from tests.http.server.long_answers import LONG, LongService, piece
 from tests.http_server import running
 
@@ -38,7 +38,7 @@ QUESTIONS = [name for name in STREAMS if name != "jobs"]
 @contextmanager
 def serving(service: LongService, send_seconds: float = 60, **server: Any) -> Iterator[str]:
     """The application behind connections as `ragstone serve` has them."""
-    app = create_app(service, Settings(server=ServerSettings(**server)), "token")
+    app = limited_app(service, Settings(server=ServerSettings(**server)))
     with running(app, protocol(20, send_seconds, 1000)) as url:
         yield url
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import uvicorn
 
 from ragstone import build
+from ragstone.access import setup
 from ragstone.core.errors import ConfigError
 from ragstone.evaluation.job import evaluations
 from ragstone.http.app import create_app
@@ -19,7 +20,6 @@ from ragstone.http.server.connections import protocol, room_for
 from ragstone.service import Service
 from ragstone.service.local import Ragstone
 from ragstone.settings import Settings
-from ragstone.telemetry.spans import Telemetry, tracer
 
 log = logging.getLogger(__name__)
 
@@ -35,12 +35,14 @@ async def answer(
     Raises ConfigError where others could reach it without credentials.
     """
     server = settings.server
-    async with build.open(settings, evaluations(settings)) as service:
+    async with (
+        setup.intercepting(settings) as interceptor,
+        build.open(settings, evaluations(settings), interceptor) as service,
+    ):
         await _check_credentials(settings, service)
         await service.start_jobs()
-        spans, provider = await asyncio.to_thread(tracer, settings.telemetry)
         config = uvicorn.Config(
-            create_app(service, settings, token, Telemetry(spans)),
+            create_app(service, settings, token, interceptor),
             http=protocol(
                 server.header_seconds, server.send_seconds, room_for(server.max_connections)
             ),
@@ -66,8 +68,6 @@ async def answer(
         finally:
             warming.cancel()
             await asyncio.gather(warming, return_exceptions=True)
-            if provider is not None:
-                await asyncio.to_thread(provider.shutdown)
 
 
 async def _warm(service: Ragstone, listening: asyncio.Event) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ragstone import __version__
 from ragstone.core.errors import (
+    InputError,
     InvalidTopic,
     RagstoneError,
     UnknownModel,
@@ -26,17 +27,16 @@ from ragstone.core.records import (
     Topic,
 )
 from ragstone.core.turn import Ask, Principal, Turn
-from ragstone.engine.runner import Engine
+from ragstone.engine.engine import Engine
 from ragstone.guard.topic_file import MOST_TOPICS, topic
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.jobs.runner import Runner
 from ragstone.language.phrases import key
-from ragstone.ports import Adapters, CacheFigures, Embedder, Topics, Vectors
+from ragstone.ports import Adapters, CacheFigures, Embedder, Vectors
 from ragstone.service import CollectionSummary, IngestRequest, Overview, Progress, SearchResult
-from ragstone.service.local.collections import identified, rename
+from ragstone.service.local.collections import rename
 from ragstone.service.local.configured import Configured
 from ragstone.service.local.conversations import LocalConversations
-from ragstone.service.local.function_calling import function_calling
 from ragstone.service.local.jobs import LocalJobs
 from ragstone.service.local.keys import LocalKeys
 from ragstone.service.local.prompts import LocalPrompts
@@ -51,6 +51,11 @@ from ragstone.service.maintenance import MaintenanceService
 
 log = logging.getLogger(__name__)
 
+NO_MODEL = (
+    "Functions need a chat model that calls them, and there is none: leave functions out, "
+    "or set LLM__MODEL."
+)
+
 
 class Ragstone:
     """`service.Service` on adapters of this process; `build.open` makes one."""
@@ -60,6 +65,7 @@ class Ragstone:
         adapters: Adapters,
         answers: Engine,
         searches: Engine,
+        functions: Engine,
         pipeline: Pipeline,
         removal: Removal,
         jobs: LocalJobs,
@@ -70,11 +76,10 @@ class Ragstone:
         maintenance: MaintenanceService,
         delete_at_once: int,
     ) -> None:
-        store, templates = adapters.settings, adapters.templates
-        assert store is not None and templates is not None  # noqa: S101, PT018  build.py makes them
         self._adapters = adapters
         self._answers = answers
         self._searches = searches
+        self._functions = functions
         self._pipeline = pipeline
         self._removal = removal
         self._delete_at_once = delete_at_once
@@ -87,27 +92,26 @@ class Ragstone:
         self.conversations = LocalConversations(adapters)
         self.reading = LocalReading(adapters)
         self._configured = configured
-        self.settings = LocalSettings(store, adapters.catalog, configured, adapters.cache)
-        self.prompts = LocalPrompts(templates, configured.base.prompts)
-        refreshes = {"settings": self.settings.refresh, "prompts": templates.refresh}
-        self._watch = Watch(store, refreshes)
+        self.settings = LocalSettings(
+            adapters.settings, adapters.catalog, configured, adapters.cache
+        )
+        self.prompts = LocalPrompts(adapters.templates, configured.base.prompts)
+        refreshes = {"settings": self.settings.refresh, "prompts": adapters.templates.refresh}
+        self._watch = Watch(adapters.settings, refreshes)
         self._purging: asyncio.Task[None] | None = None
-        assert adapters.keys is not None  # noqa: S101  build.py always makes them
         self.keys = LocalKeys(adapters.keys, adapters.catalog)
 
-    async def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
-        asked = self._configured.asked(await identified(self._adapters.catalog, ask))
-        async with aclosing(self._answers.events(asked)) as events:
-            async for event in events:
-                yield event
+    def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
+        return self._answers.events(ask)
 
     async def search(self, ask: Ask) -> SearchResult:
-        turn = await self._searches.answered(await identified(self._adapters.catalog, ask))
+        turn = await self._searches.answered(ask)
         return SearchResult(turn.hits, turn.trace, turn.question if turn.original else "")
 
     async def function_calling(self, ask: Ask) -> Turn:
-        asked = await identified(self._adapters.catalog, ask)
-        return await function_calling(asked, self._adapters, self._searches)
+        if self._adapters.chat is None:
+            raise InputError(NO_MODEL)
+        return await self._functions.answered(ask)
 
     async def ingest(self, request: IngestRequest) -> AsyncGenerator[Progress, None]:
         whose = request.by or Principal(request.tenant)
@@ -187,7 +191,7 @@ class Ragstone:
         raise UnknownModel(f"There is no embedding model {model!r}; use {names}.")
 
     async def topics(self, tenant: str) -> list[Topic]:
-        return list(await self._topics.listed(tenant))
+        return list(await self._adapters.topics.listed(tenant))
 
     async def put_topics(self, tenant: str, topics: Sequence[Topic]) -> int:
         given = {
@@ -195,14 +199,14 @@ class Ragstone:
             for t in topics
             for new in (topic(tenant, t.term, t.synonyms, t.examples, t.language, t.note),)
         }
-        known = {t.id for t in await self._topics.listed(tenant)}
+        known = {t.id for t in await self._adapters.topics.listed(tenant)}
         if len(known | set(given)) > MOST_TOPICS:
             raise InvalidTopic(f"A tenant has at most {MOST_TOPICS:,} topics. Remove some first.")
-        await self._topics.put(tenant, list(given.values()))
+        await self._adapters.topics.put(tenant, list(given.values()))
         return len(set(given) - known)
 
     async def remove_topics(self, tenant: str, terms: Sequence[str]) -> int:
-        listed = await self._topics.listed(tenant)
+        listed = await self._adapters.topics.listed(tenant)
         known = {name: t.id for t in listed for name in (t.id, key(t.term))}
         ids = set()
         for term in terms:
@@ -210,31 +214,26 @@ class Ragstone:
             if not found:
                 raise UnknownTopic(term)
             ids.add(found)
-        await self._topics.remove(tenant, list(ids))
+        await self._adapters.topics.remove(tenant, list(ids))
         return len(ids)
 
     async def blocked(self, tenant: str, limit: int) -> list[BlockedQuestion]:
-        return await self._topics.blocked(tenant, limit)
+        return await self._adapters.topics.blocked(tenant, limit)
 
     async def check_topics(self, tenant: str, question: str) -> GuardDecision:
         guard = self._configured.of(tenant).guard
         ruling, _ = await guard.ruling([" ".join(question.split())], tenant, self._adapters)
         return ruling
 
-    @property
-    def _topics(self) -> Topics:
-        assert self._adapters.topics is not None  # noqa: S101  build.py always makes them
-        return self._adapters.topics
-
     async def cache_figures(self) -> CacheFigures:
-        used = self._adapters.cache if self._configured.of().settings.cache.enabled else None
-        return await used.figures() if used else CacheFigures()
+        on = self._configured.of().settings.cache.enabled
+        return await self._adapters.cache.figures() if on else CacheFigures()
 
     async def clear_cache(self) -> int:
-        return await self._adapters.cache.clear() if self._adapters.cache else 0
+        return await self._adapters.cache.clear()
 
     async def rebuild_cache(self) -> int:
-        return await self._adapters.cache.rebuild() if self._adapters.cache else 0
+        return await self._adapters.cache.rebuild()
 
     async def overview(self) -> Overview:
         collections = await self.collections(Principal())
@@ -291,6 +290,7 @@ class Ragstone:
         await self.keys.aclose()
         await self._answers.aclose()
         await self._searches.aclose()
+        await self._functions.aclose()
         self._pipeline.close()
 
 

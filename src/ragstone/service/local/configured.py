@@ -10,11 +10,11 @@ from pydantic import BaseModel, ValidationError
 
 from ragstone.core.errors import ConfigError, InvalidSetting, RagstoneError
 from ragstone.core.records import StoredSetting
-from ragstone.core.turn import Ask, Level, SearchType, Turn
-from ragstone.engine.runner import Engine
+from ragstone.core.turn import LEVELS, Ask
+from ragstone.engine.recipe import Recipe
 from ragstone.guard.guard import Guard
 from ragstone.recipes import setting_table
-from ragstone.recipes.recipe import Recipe, guard, other_recipes, recipes, search_recipes
+from ragstone.recipes.recipe import Recipes, guard
 from ragstone.recipes.stage_options import PREFIX
 from ragstone.settings import Settings
 from ragstone.settings.names import nested
@@ -37,16 +37,8 @@ class Merged:
         self.settings = merged(settings, values) if values else settings
 
     @cached_property
-    def answers(self) -> Mapping[Level, Recipe]:
-        return recipes(self.settings)
-
-    @cached_property
-    def others(self) -> Mapping[SearchType, Mapping[Level, Recipe]]:
-        return other_recipes(self.settings)
-
-    @cached_property
-    def searches(self) -> Mapping[Level, Recipe]:
-        return search_recipes(self.settings)
+    def recipes(self) -> Recipes:
+        return Recipes(self.settings)
 
     @cached_property
     def guard(self) -> Guard:
@@ -122,14 +114,15 @@ class Configured:
 
     def answering(self, ask: Ask) -> Recipe:
         """The recipe that answers this question."""
-        here = self.of(ask.principal.tenant, ask.collection_id)
-        if ask.search_type == "rag":
-            return here.answers[ask.level].of(ask)
-        return here.others[ask.search_type][ask.level]
+        return self.of(ask.principal.tenant, ask.collection_id).recipes.answering(ask)
 
     def searching(self, ask: Ask) -> Recipe:
         """The recipe that finds this question's passages."""
-        return self.of(ask.principal.tenant, ask.collection_id).searches[ask.level]
+        return self.of(ask.principal.tenant, ask.collection_id).recipes.searching(ask)
+
+    def calling(self, ask: Ask) -> Recipe:
+        """The recipe that lets the chat model call this question's functions."""
+        return self.of(ask.principal.tenant, ask.collection_id).recipes.calling(ask)
 
     def asked(self, ask: Ask) -> Ask:
         """The question within what its tenant's settings allow."""
@@ -151,7 +144,8 @@ class Configured:
         values = {key: value for name in holding for key, value in scopes[name].items()}
         try:
             made = Merged(self.base, values)
-            _ = made.answers
+            for level in LEVELS:
+                made.recipes.of("judged", level)
         except (ConfigError, ValidationError) as error:
             log.error("The settings of %s cannot hold together: %s", holding, _sentence(error))
             return self._merged(scopes, holding[:-1]) if holding else Merged(self.base, {})
@@ -189,15 +183,3 @@ def _sentence(error: Exception) -> str:
         said = first["msg"].removeprefix("Value error, ")
         return f"These settings do not fit together: {name + ': ' if name else ''}{said}."
     return str(error)
-
-
-class ConfiguredAnswers:
-    """An engine that answers as the settings say; for questions that are asked by jobs."""
-
-    def __init__(self, engine: Engine, configured: Configured) -> None:
-        self._engine = engine
-        self._configured = configured
-
-    async def answered(self, ask: Ask) -> Turn:
-        """The finished turn; raises what it failed with."""
-        return await self._engine.answered(self._configured.asked(ask))

@@ -72,11 +72,9 @@ class LocalConversations:
         account = None if user_id is None else user_name(user_id)
         rooms, turns = await self._kept.forget(principal, account)
         days = await self._adapters.history.forget(principal, account)
-        if self._adapters.traces:
-            await self._adapters.traces.forget(principal, account)
-        topics, cache = self._adapters.topics, self._adapters.cache
-        blocked = await topics.forget(principal, account) if topics else 0
-        return Forgotten(rooms, turns, days, blocked, await cache.clear() if cache else 0)
+        await self._adapters.traces.forget(principal, account)
+        blocked = await self._adapters.topics.forget(principal, account)
+        return Forgotten(rooms, turns, days, blocked, await self._adapters.cache.clear())
 
     async def tokens(self, conversation: ConversationKey, search_type: SearchType) -> int:
         return await self._kept.tokens(_checked(conversation), search_type)
@@ -89,7 +87,6 @@ class LocalConversations:
 
     @property
     def _kept(self) -> Conversations:
-        assert self._adapters.conversations is not None  # noqa: S101  build.py always makes them
         return self._adapters.conversations
 
 

@@ -2,14 +2,15 @@
 
 import json
 import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
+from ragstone.access.asking import ASKING, limited_key
 from ragstone.core.errors import EmptyQuestion, InputError, JobEnded, UnknownJob
 from ragstone.core.turn import Ask, Principal
-from ragstone.jobs.questions import question_id, request_of
+from ragstone.jobs.questions import CREDENTIAL, question_id, request_of
 from ragstone.jobs.runner import Runner
 from ragstone.ports import CollectionNames
 from ragstone.ports.jobs import (
@@ -37,14 +38,21 @@ MOST_ID = 200
 class LocalJobs:
     """`service.jobs.JobsService` on a store and the runner of this process.
 
-    The store has the id of a job's collection, `names` what that is called now.
+    The store has the id of a job's collection, `names` what that is called now. `admit` raises
+    TooManyRequests for a new question of who may ask none now; one that is queued waits.
     """
 
     def __init__(
-        self, store: JobStore, names: CollectionNames, runner: Runner, settings: JobSettings
+        self,
+        store: JobStore,
+        names: CollectionNames,
+        runner: Runner,
+        settings: JobSettings,
+        admit: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._store = store
         self._names = names
+        self._admit = admit
         self._runner = runner
         self._settings = settings
 
@@ -195,6 +203,8 @@ class LocalJobs:
 
     async def _submit(self, new: NewJob, same: bool = False) -> Job:
         await self._runner.start()
+        if new.kind == ASK and self._admit:
+            await self._admit()
         job = await self._store.submit(new, self._settings.max_queued, same)
         self._runner.wake()
         return job
@@ -202,6 +212,8 @@ class LocalJobs:
     def _new(
         self, kind: str, id: str, request: dict[str, Any], whose: Principal, collection: str
     ) -> NewJob:
+        if kind == ASK:
+            request = {**request, CREDENTIAL: limited_key(ASKING.get())}
         priority = self._settings.priority(kind)
         return NewJob(
             id, kind, request, whose.tenant, whose.user, whose.groups, collection, priority

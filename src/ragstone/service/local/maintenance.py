@@ -8,7 +8,7 @@ from ragstone.backup.back_up import back_up
 from ragstone.backup.doctor import Doctor
 from ragstone.backup.restore import restore
 from ragstone.ingest.pipeline import Pipeline
-from ragstone.ports import Adapters, StateDump
+from ragstone.ports import Adapters
 from ragstone.service.maintenance import Upkeep
 
 
@@ -19,15 +19,10 @@ class LocalMaintenance:
         self._adapters = adapters
         self._pipeline = pipeline
 
-    @property
-    def _state(self) -> StateDump:
-        assert self._adapters.dump is not None  # noqa: S101  build.py always makes one
-        return self._adapters.dump
-
     async def back_up(self, file: str) -> AsyncGenerator[Upkeep, None]:
         adapters = self._adapters
         async with aclosing(
-            back_up(Path(file), adapters.index, adapters.catalog, self._state)
+            back_up(Path(file), adapters.index, adapters.catalog, self._adapters.dump)
         ) as steps:
             async for step in steps:
                 yield step
@@ -35,7 +30,7 @@ class LocalMaintenance:
     async def restore(self, file: str) -> AsyncGenerator[Upkeep, None]:
         adapters = self._adapters
         async with aclosing(
-            restore(Path(file), adapters.index, adapters.catalog, self._state)
+            restore(Path(file), adapters.index, adapters.catalog, self._adapters.dump)
         ) as steps:
             async for step in steps:
                 if step.finished:
@@ -44,17 +39,15 @@ class LocalMaintenance:
 
     async def _forget(self) -> None:
         """What is kept in memory of what was replaced."""
-        if self._adapters.topics:
-            await self._adapters.topics.reload()
-        if self._adapters.cache:
-            await self._adapters.cache.clear()
+        await self._adapters.topics.reload()
+        await self._adapters.cache.clear()
 
     async def examine(self, mend: bool) -> AsyncGenerator[Upkeep, None]:
         adapters, pipeline = self._adapters, self._pipeline
         doctor = Doctor(
             adapters.index,
             adapters.catalog,
-            self._state,
+            self._adapters.dump,
             adapters.cache,
             pipeline.purge,
             pipeline.embed,

@@ -22,8 +22,7 @@ async def warm(adapters: Adapters) -> None:
     collections = await adapters.catalog.collections()
     if not collections:
         return
-    if adapters.intents:
-        await adapters.intents.likeness(ANYTHING)
+    await adapters.intents.likeness(ANYTHING)
     for collection in collections[:MOST]:
         with contextlib.suppress(RagstoneError):  # A question will be told.
             await adapters.statistics.specificity(collection, ANYTHING)

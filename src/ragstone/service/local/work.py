@@ -4,10 +4,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
+from ragstone.access.asking import ASKING
+from ragstone.core.caller import Caller
 from ragstone.core.errors import UnknownCollection
 from ragstone.core.turn import Principal
 from ragstone.ingest.pipeline import Pipeline
-from ragstone.jobs.questions import Answers, answer
+from ragstone.jobs.questions import CREDENTIAL, Answers, answer
 from ragstone.jobs.runner import Report, Work
 from ragstone.ports import Catalog
 from ragstone.ports.jobs import Job
@@ -46,6 +48,9 @@ def works(
         return {"deleted": await removal.remove(principal, collection, paths)}
 
     async def ask(job: Job, report: Report) -> dict[str, Any]:
+        whose = Principal(job.tenant, job.user, tuple(job.groups))
+        # The question counts for who asked it, and waits with the others of that credential.
+        ASKING.set(Caller(whose, "reader", key=str(job.request.get(CREDENTIAL, ""))))
         return await answer(answers, job)
 
     return {ASK: ask, INGEST: ingest, REBUILD: rebuild, DELETE: delete}

@@ -101,10 +101,14 @@ class SqlJobs:
         """Record the end of a claimed job; False if it was taken away."""
         return await self._change(_mine(job), state=state, expires_at=expires_at, **values) == 1
 
-    async def again(self, job: Job, due_at: float, error: str, code: str) -> bool:
-        """Queue a claimed job that failed for a passing reason; False if it was taken away."""
+    async def again(
+        self, job: Job, due_at: float, error: str, code: str, failed: bool = True
+    ) -> bool:
+        """Queue a claimed job that failed for a passing reason, or that may not be done yet; False
+        if it was taken away."""
         values = {"state": QUEUED, "worker": "", "due_at": due_at, "error": error, "code": code}
-        return await self._change(_mine(job), **values, failures=jobs.c.failures + 1) == 1
+        failures = jobs.c.failures + int(failed)
+        return await self._change(_mine(job), **values, failures=failures) == 1
 
     async def release(self, worker: str) -> None:
         """Queue what a worker that stops has not finished."""

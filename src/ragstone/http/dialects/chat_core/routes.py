@@ -24,7 +24,6 @@ from ragstone.http.opening import opened
 from ragstone.http.responses import Json, Refusal
 from ragstone.http.streaming import streamed
 from ragstone.service import Service
-from ragstone.telemetry.metrics import Metrics
 
 MULTIPART = "multipart/form-data"
 Room = Annotated[str, Query(max_length=255)]
@@ -42,14 +41,14 @@ class ChatCoreRoute(APIRoute):
 _ANSWERS = documented("application/json", STREAM)
 
 
-def router(service: Service, metrics: Metrics) -> APIRouter:
+def router(service: Service) -> APIRouter:
     """The routes below /v2."""
     routes = APIRouter(prefix="/v2", tags=["chat-core"], route_class=ChatCoreRoute)
 
     def answered(ask: Ask, caller: Caller) -> Response:
         if ask.search_type != "gpt":
             narrowed(caller, ask.collection)
-        events = metrics.observe(ask, service.ask(ask))
+        events = service.ask(ask)
         return sse.EventStream(streamed(opened(events), Conversation(ask.search_type)))
 
     @routes.post("/rag/query", response_model=None, responses=_ANSWERS)

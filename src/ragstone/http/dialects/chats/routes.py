@@ -24,7 +24,6 @@ from ragstone.language.language import detect
 from ragstone.language.no_answer import no_answer
 from ragstone.service import Service, wire
 from ragstone.settings import Settings
-from ragstone.telemetry.metrics import Metrics
 
 Object = dict[str, Any]
 
@@ -85,7 +84,7 @@ class ChatStream(Transcript):
         return []
 
 
-def router(service: Service, metrics: Metrics, settings: Settings) -> APIRouter:
+def router(service: Service, settings: Settings) -> APIRouter:
     """The routes below /chat."""
     routes = APIRouter(prefix="/chat/{chat_id}", tags=["Chats"])
     documents = ChatDocuments(service, settings.ragstone_data, settings.server.upload_types)
@@ -96,7 +95,7 @@ def router(service: Service, metrics: Metrics, settings: Settings) -> APIRouter:
         """Answer a message from the chat's documents as events: token, sources, done."""
         ask = body.ask(chat_id, caller)
         refusal = no_answer(settings.rag.no_answer, detect(body.message))
-        events = or_refusal(ask, metrics.observe(ask, service.ask(ask)), refusal)
+        events = or_refusal(ask, service.ask(ask), refusal)
         return sse.EventStream(streamed(events, ChatStream(body.session_id or chat_id)))
 
     @routes.post("/documents", response_model=None, dependencies=editor)

@@ -27,7 +27,6 @@ from ragstone.http.responses import (
 )
 from ragstone.http.streaming import finished, streamed
 from ragstone.service import Service
-from ragstone.telemetry.metrics import Metrics
 
 EMBEDDING_PURPOSE = "embedding"
 CHARACTERS_PER_TOKEN = 4
@@ -43,7 +42,7 @@ class OpenAiRoute(APIRoute):
         return refusal_response(OPENAI_PREFIX, replace(refusal, status=400) if unseen else refusal)
 
 
-def router(service: Service, metrics: Metrics) -> APIRouter:
+def router(service: Service) -> APIRouter:
     """The routes below /v1."""
     routes = APIRouter(prefix=OPENAI_PREFIX, tags=["OpenAI-compatible"], route_class=OpenAiRoute)
 
@@ -59,7 +58,7 @@ def router(service: Service, metrics: Metrics) -> APIRouter:
         ask = replace(body.ask(completion.id), principal=caller.principal)
         if not ask.pictures:
             narrowed(caller, ask.collection)
-        events = metrics.observe(ask, service.ask(ask))
+        events = service.ask(ask)
         if body.stream:
             return sse.EventStream(streamed(events, completion, sse.DONE))
         return await json_unless_left(request, _whole(completion, events))

@@ -16,10 +16,9 @@ from ragstone.http.openapi import STREAM, documented
 from ragstone.http.responses import json_unless_left
 from ragstone.http.streaming import finished, streamed
 from ragstone.service import Service
-from ragstone.telemetry.metrics import Metrics
 
 
-def router(service: Service, metrics: Metrics) -> APIRouter:
+def router(service: Service) -> APIRouter:
     """The routes below /api."""
     routes = APIRouter(prefix="/api", tags=["Query pipeline"])
 
@@ -34,7 +33,7 @@ def router(service: Service, metrics: Metrics) -> APIRouter:
         ask = body.ask(caller, str(uuid.uuid4()))
         if ask.search_type != "gpt":
             narrowed(caller, ask.collection)
-        events = metrics.observe(ask, service.ask(ask))
+        events = service.ask(ask)
         if body.stream:
             return sse.EventStream(streamed(events, RagStream()))
         return await json_unless_left(request, _whole(events))

@@ -29,7 +29,6 @@ from ragstone.language.no_answer import no_answer
 from ragstone.service import Service
 from ragstone.service.jobs import JobsService
 from ragstone.settings import Settings
-from ragstone.telemetry.metrics import Metrics
 
 Object = dict[str, Any]
 
@@ -68,9 +67,8 @@ class IndexRequest(StrictBody):
 class Questions:
     """Asks the service in Plone's terms."""
 
-    def __init__(self, service: Service, metrics: Metrics, settings: Settings) -> None:
+    def __init__(self, service: Service, settings: Settings) -> None:
         self._service = service
-        self._metrics = metrics
         self._settings = settings
 
     def ask(self, body: AskRequest, asked_at: str, caller: Caller) -> Ask:
@@ -93,7 +91,7 @@ class Questions:
 
     async def answer(self, ask: Ask) -> Object:
         """What a synchronous question gets."""
-        events = self._metrics.observe(ask, self._service.ask(ask))
+        events = self._service.ask(ask)
         turn = await finished(or_refusal(ask, events, self._refusal(ask.question)))
         # A source is shown by its beginning here, not by the span that is cited.
         shown = [result_source(one) for one in passage_sources(turn.passages)]
@@ -128,10 +126,10 @@ class UnknownQuestion(InputError):
         super().__init__(f"There is no question {id[:100]!r}, or its answer is forgotten.")
 
 
-def router(service: Service, metrics: Metrics, settings: Settings) -> APIRouter:
+def router(service: Service, settings: Settings) -> APIRouter:
     """The services, and the webhook of content events."""
     routes = APIRouter(tags=["Plone"], route_class=PloneRoute)
-    questions = Questions(service, metrics, settings)
+    questions = Questions(service, settings)
     site = PloneSite(service, settings)
     _add_asking(routes, questions)
     _add_status(routes, service, settings)

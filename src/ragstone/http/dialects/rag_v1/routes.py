@@ -25,7 +25,6 @@ from ragstone.http.ops import checks
 from ragstone.http.responses import Json, Refusal, json_unless_left, what_is_wrong
 from ragstone.http.streaming import finished, or_refusal, streamed
 from ragstone.service import Service
-from ragstone.telemetry.metrics import Metrics
 
 log = logging.getLogger(__name__)
 
@@ -55,9 +54,8 @@ class RagRoute(APIRoute):
 class RagEngine:
     """Answers the requests of the document by the service."""
 
-    def __init__(self, service: Service, metrics: Metrics) -> None:
+    def __init__(self, service: Service) -> None:
         self._service = service
-        self._metrics = metrics
 
     async def generated(self, body: RagRequest, caller: Caller) -> dict[str, Any]:
         """An answer in one piece, or the call of a function."""
@@ -117,14 +115,14 @@ class RagEngine:
 
     def _events(self, ask: Ask, named: str | None) -> AsyncGenerator[Event, None]:
         """The answer; only a collection that the client named must exist."""
-        events = self._metrics.observe(ask, self._service.ask(ask))
+        events = self._service.ask(ask)
         return events if named else or_refusal(ask, events, answers.NOTHING_FOUND)
 
 
-def router(service: Service, metrics: Metrics) -> APIRouter:
+def router(service: Service) -> APIRouter:
     """The routes below /api/v1/rag."""
     routes = APIRouter(prefix="/api/v1/rag", tags=["RAG engine (rag_v1)"], route_class=RagRoute)
-    engine = RagEngine(service, metrics)
+    engine = RagEngine(service)
 
     @routes.post("/generate", response_model=None, responses=documented("application/json", STREAM))
     async def generate(body: RagRequest, request: Request, caller: Who) -> Response:

@@ -8,17 +8,15 @@ from typing import Any, ClassVar, cast
 
 import pytest
 
-from ragstone.answer.rounds import Rounds
 from ragstone.core.answer import Answer
 from ragstone.core.errors import ConfigError, ModelUnavailable
 from ragstone.core.events import Done, Event, Failed, StageEnded, StageStarted, Token
 from ragstone.core.turn import Ask, Turn
-from ragstone.engine.runner import Engine
+from ragstone.engine.engine import Engine
+from ragstone.engine.recipe import Recipe
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.ports import Adapters
-from ragstone.recipes.recipe import ROUNDS, Recipe, recipes
-from ragstone.settings import Settings
-from ragstone.settings.rag import SelfRagSettings
+from tests.engine.adapters import a_kit
 
 NO_KIT = cast(Adapters, None)
 
@@ -272,7 +270,7 @@ class Seek(Stage):
 async def test_given_many_questions_then_only_so_many_search_at_a_time() -> None:
     running = [0]
     recipe = Recipe((Seek(running=running), Seek(running=running), Say()), ())
-    engine = Engine(NO_KIT, {"standard": recipe}, searching=asyncio.Semaphore(3))
+    engine = Engine(a_kit(searching=asyncio.Semaphore(3)), {"standard": recipe})
     turns = await asyncio.gather(*(engine.answered(Ask("q")) for _ in range(12)))
     assert max(running) == 3
     assert all(turn.answer == Answer("ab") for turn in turns)
@@ -281,7 +279,7 @@ async def test_given_many_questions_then_only_so_many_search_at_a_time() -> None
 async def test_given_a_reader_who_leaves_while_searching_then_the_next_may_search() -> None:
     running = [0]
     recipe = Recipe((Seek(running=running),), ())
-    engine = Engine(NO_KIT, {"standard": recipe}, searching=asyncio.Semaphore(1))
+    engine = Engine(a_kit(searching=asyncio.Semaphore(1)), {"standard": recipe})
     async with aclosing(engine.events(Ask("q"))) as events:
         await anext(events)
     async with asyncio.timeout(1):
@@ -327,25 +325,3 @@ async def test_given_a_held_answer_and_a_failure_then_its_text_stays_inside() ->
     assert events[-1].turn.answer is not None
     assert "unchecked" not in repr(events)
     assert events[-1].turn.answer.text == "half"
-
-
-@pytest.mark.parametrize(("verifies", "said"), [(None, "ab"), (False, "ab"), (True, "judged")])
-async def test_given_a_request_that_wants_judging_or_not_then_its_recipe(
-    verifies: bool | None, said: str
-) -> None:
-    judged = Recipe((Say(words=("judged",)),), judges=True)
-    engine = Engine(NO_KIT, {"standard": Recipe((Say(),), other=judged)})
-    turn = await engine.answered(Ask("q", verifies=verifies))
-    assert turn.answer == Answer(said)
-
-
-def test_given_every_level_then_judging_can_be_switched_on_and_off() -> None:
-    for level, recipe in recipes(Settings()).items():
-        assert recipe.judges == (level in ROUNDS)
-        for verifies in (True, False):
-            found = recipe.of(Ask("q", verifies=verifies))
-            assert found.judges == verifies
-            assert any(isinstance(stage, Rounds) for stage in found.stages) == verifies
-    plain = recipes(Settings(self_rag=SelfRagSettings(enabled=False)))["maximum"]
-    assert not plain.judges
-    assert plain.of(Ask("q", verifies=True)).judges

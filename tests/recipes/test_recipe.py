@@ -1,0 +1,87 @@
+"""Recipes: their variants, what they are made of, and what is refused before a question comes."""
+
+from typing import ClassVar
+
+import pytest
+
+from ragstone.core.errors import ConfigError
+from ragstone.core.turn import LEVELS, Ask, Level
+from ragstone.engine.recipe import Recipe
+from ragstone.engine.stage import TURN, Stage
+from ragstone.recipes.recipe import FORMS, ROUNDS, Recipes, stages
+from ragstone.settings import Settings
+from ragstone.settings.rag import SelfRagSettings
+
+
+def names(recipe: Recipe) -> list[str]:
+    return [stage.name for stage in recipe.stages]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_given_a_variant_then_every_name_in_it_is_a_stage(level: Level) -> None:
+    known = stages(Settings(), level)
+    for form in FORMS.values():
+        inside = [name for inner in form.inner.values() for name in inner]
+        assert {*form.stages, *form.tail, *inside, *form.inner, *form.options} <= set(known)
+        for name, options in form.options.items():
+            assert set(options) <= set(type(known[name]).model_fields)
+    assert len(list(Recipes(Settings()).every())) == len(FORMS) * len(LEVELS)
+
+
+def test_given_a_question_then_the_variant_that_it_takes() -> None:
+    recipes = Recipes(Settings())
+    for level in LEVELS:
+        judged, plain = recipes.of("judged", level), recipes.of("plain", level)
+        usual = recipes.answering(Ask("q", level=level))
+        assert usual is (judged if level in ROUNDS else plain)
+        assert recipes.answering(Ask("q", level=level, verifies=True)) is judged
+        assert recipes.answering(Ask("q", level=level, verifies=False)) is plain
+    never = Recipes(Settings(self_rag=SelfRagSettings(enabled=False)))
+    assert "rounds" not in names(never.answering(Ask("q", level="maximum")))
+    assert "rounds" in names(never.answering(Ask("q", level="maximum", verifies=True)))
+    assert "converse" in names(recipes.answering(Ask("q", search_type="gpt")))
+    assert "act" in names(recipes.answering(Ask("q", search_type="pa")))
+
+
+def test_given_stages_inside_others_then_they_are_made_as_the_variant_wants_them() -> None:
+    recipes = Recipes(Settings())
+    [rounds] = [one for one in recipes.of("judged", "maximum").stages if one.name == "rounds"]
+    inner = {one.name: one for one in rounds.inner}
+    assert inner["generate"].holds  # type: ignore[attr-defined]
+    assert [one.name for one in inner["appraise"].inner] == names(recipes.of("search", "maximum"))[
+        -5:
+    ]
+    plain = {one.name: one for one in recipes.of("plain", "maximum").stages}
+    assert not plain["generate"].holds  # type: ignore[attr-defined]
+    searched = {one.name: one for one in recipes.of("search", "maximum").stages}
+    assert searched["grade"].near_duplicate == 1  # type: ignore[attr-defined]
+    assert not searched["guard"].answers  # type: ignore[attr-defined]
+
+
+def test_given_a_stage_that_names_no_field_of_a_turn_then_it_is_refused_at_import() -> None:
+    assert {"question", "hits", "answer"} <= TURN
+    with pytest.raises(TypeError, match="citations"):
+
+        class Wrong(Stage):
+            """Gives what a Turn has not."""
+
+            name: ClassVar[str] = "wrong"
+            gives: ClassVar[frozenset[str]] = frozenset({"citations"})
+
+
+class NeedsHits(Stage):
+    """Cannot stand first."""
+
+    name: ClassVar[str] = "needs"
+    needs: ClassVar[frozenset[str]] = frozenset({"hits"})
+
+
+def test_given_a_wrong_order_inside_a_stage_then_the_recipe_is_refused() -> None:
+    with pytest.raises(ConfigError, match="'needs' needs hits"):
+        Recipe((Around(inner=(NeedsHits(),)),))
+
+
+class Around(Stage):
+    """Runs others."""
+
+    name: ClassVar[str] = "around"
