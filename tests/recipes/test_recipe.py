@@ -40,7 +40,7 @@ def test_given_a_question_then_the_variant_that_it_takes() -> None:
     assert "rounds" not in names(never.answering(Ask("q", level="maximum")))
     assert "rounds" in names(never.answering(Ask("q", level="maximum", verifies=True)))
     assert "converse" in names(recipes.answering(Ask("q", search_type="gpt")))
-    assert "act" in names(recipes.answering(Ask("q", search_type="pa")))
+    assert "tool_agent" in names(recipes.answering(Ask("q", search_type="pa")))
 
 
 def test_given_stages_inside_others_then_they_are_made_as_the_variant_wants_them() -> None:
@@ -48,13 +48,13 @@ def test_given_stages_inside_others_then_they_are_made_as_the_variant_wants_them
     [rounds] = [one for one in recipes.of("judged", "maximum").stages if one.name == "rounds"]
     inner = {one.name: one for one in rounds.inner}
     assert inner["generate"].holds  # type: ignore[attr-defined]
-    assert [one.name for one in inner["appraise"].inner] == names(recipes.of("search", "maximum"))[
+    assert [one.name for one in inner["grade_passages"].inner] == names(recipes.of("search", "maximum"))[
         -5:
     ]
     plain = {one.name: one for one in recipes.of("plain", "maximum").stages}
     assert not plain["generate"].holds  # type: ignore[attr-defined]
     searched = {one.name: one for one in recipes.of("search", "maximum").stages}
-    assert searched["grade"].near_duplicate == 1  # type: ignore[attr-defined]
+    assert searched["deduplicate"].near_duplicate == 1  # type: ignore[attr-defined]
     assert not searched["guard"].answers  # type: ignore[attr-defined]
 
 

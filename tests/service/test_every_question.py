@@ -251,10 +251,12 @@ async def test_given_the_command_lines_routes_then_they_are_measured_and_have_no
     headers = bearer("token")
     await world.used_up("operator")
     async with client(world) as http:
-        for path in ("/local/ask", "/local/search", "/local/functions"):
-            measured = world.measured()
-            body = {"question": QUESTION, "tools": [{"name": "look"}]}
-            answered = await http.post(path, json=body, headers=headers)
+        for name in ("ask", "search", "function_calling"):
+            measured, operation = world.measured(), operations()[name]
+            body = {"ask": {"question": QUESTION, "tools": [{"name": "look"}]}}
+            told = {VERSION_HEADER: __version__, OPERATION_HEADER: operation.fingerprint}
+            path = f"/local/call/{name}"
+            answered = await http.post(path, json=body, headers={**headers, **told})
             assert answered.status_code == 200, answered.text
             assert world.measured() == measured + 1, path
 
