@@ -43,7 +43,11 @@ async def http(database: Database) -> AsyncIterator[Any]:
             kept = entry(a_turn(question, who=who, room="r1"), 100.0)
             await conversations.append(conversation_key(who, "r1"), kept)
     adapters = a_kit(conversations=conversations, history=SqlHistory(database))
-    service = FakeService(conversations=LocalConversations(adapters))
+
+    async def settled() -> None:
+        """Nothing is being answered."""
+
+    service = FakeService(conversations=LocalConversations(adapters, settled))
     app = create_app(service, Settings(), "secret")
 
     def who(request: Request) -> Caller:
