@@ -10,7 +10,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # Compiled modules and tests are kept: where they may not be, every process makes them anew.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo serve browser test test-fast test-permissions test-requests lint format bench bench-peers fuzz docs clean size
+.PHONY: demo serve browser test test-fast test-permissions test-requests lint format bench bench-peers fuzz docs api clean size
 
 demo: $(VENV)/.ragstone
 	@$(BIN)/python examples/demo.py
@@ -38,7 +38,7 @@ browser:
 WITH_SERVERS = backup conformance dialects e2e server state terminal
 
 test-fast: $(VENV)/.ragstone-dev
-	$(BIN)/pytest $(TOGETHER) -m "not slow" $(WITH_SERVERS:%=--ignore=tests/%)
+	$(BIN)/pytest $(TOGETHER) -m "not slow and not real" $(WITH_SERVERS:%=--ignore=tests/%)
 
 test-permissions: $(VENV)/.ragstone-dev
 	RAGSTONE_PERMISSION_CASES=10000 $(BIN)/pytest tests/conformance/test_permissions.py
@@ -68,6 +68,13 @@ fuzz: $(VENV)/.ragstone-dev $(FUZZ)/.installed
 
 docs: $(VENV)/.ragstone-dev
 	$(BIN)/python -m ragstone.reference docs
+
+# The plain Python client, from the asynchronous one.
+api: $(VENV)/.ragstone-dev
+	$(BIN)/python -m ragstone.api.generate > $(VENV)/sync.py
+	mv $(VENV)/sync.py src/ragstone/api/sync.py
+	$(BIN)/ruff check -q --fix --select I src/ragstone/api
+	$(BIN)/ruff format -q src/ragstone/api
 
 size:
 	$(PYTHON) benchmarks/installed_size.py

@@ -309,8 +309,8 @@ class FakeService:
         yield Progress("j2", "done", chunks=10, embedded=10, finished=True)
 
     async def collections(self, principal: Principal) -> list[CollectionSummary]:
-        collection = Collection(principal.tenant, "default", MODEL, "f1", 4, "en")
-        plone = Collection(principal.tenant, "plone", MODEL, "f1", 1024, "en")
+        collection = Collection(principal.tenant, "default", MODEL, "f1", 4, "en", id="c1")
+        plone = Collection(principal.tenant, "plone", MODEL, "f1", 1024, "en", id="c2")
         known = [CollectionSummary(collection, 2, 20, 0, 0)]
         return [*known, CollectionSummary(plone, 150, 1250, 0, 0)] if self.has_site else known
 
@@ -331,7 +331,7 @@ class FakeService:
         if new in COLLECTIONS:
             raise Conflict(f"There is a collection named {new!r} already. Choose another name.")
         self.renamed.append((principal.tenant, old, new))
-        return Collection(principal.tenant, new, MODEL, "f1", 4, "en")
+        return Collection(principal.tenant, new, MODEL, "f1", 4, "en", id="c1")
 
     async def delete(
         self, principal: Principal, collection: str, paths: Sequence[str] | None = None

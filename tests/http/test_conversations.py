@@ -50,7 +50,11 @@ async def http(database: Database) -> AsyncIterator[Any]:
         traces=SqlTraces(database),
         cache=LocalCache(None, 10, 60),
     )
-    service = FakeService(conversations=LocalConversations(adapters))
+
+    async def settled() -> None:
+        """Nothing is being answered."""
+
+    service = FakeService(conversations=LocalConversations(adapters, settled))
     app = create_app(service, Settings(), "secret")
 
     def who(request: Request) -> Caller:

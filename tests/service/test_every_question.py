@@ -15,7 +15,7 @@ from typing import Any, get_type_hints
 import httpx2
 import pytest
 
-from ragstone import build
+from ragstone import __version__, build
 from ragstone.access.asking import ASKING
 from ragstone.access.interceptor import Interceptor
 from ragstone.access.setup import interceptor
@@ -26,8 +26,10 @@ from ragstone.core.turn import Ask, Principal
 from ragstone.http.app import create_app
 from ragstone.jobs.questions import request_of
 from ragstone.service import IngestRequest, Service
+from ragstone.service.contract import operations
 from ragstone.service.jobs import JobView
 from ragstone.service.local import Ragstone
+from ragstone.service.wire import OPERATION_HEADER, VERSION_HEADER
 from ragstone.settings import LimitSettings, LlmSettings, Settings
 from tests.credentials import a_key, bearer
 from tests.model_server import model_server

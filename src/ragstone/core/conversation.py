@@ -60,6 +60,11 @@ class StoredTurn:
         asked = (message.content for message in self.block.conversations if message.role == "user")
         return next(asked, "")
 
+    @property
+    def answer(self) -> str:
+        """What was answered, with its markers."""
+        return self.block.result.final_response
+
 
 @dataclass(frozen=True, slots=True)
 class Room:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ragstone.core.answer import Verdict
 from ragstone.core.errors import RagstoneError
+from ragstone.core.source import Source, passage_sources
 from ragstone.core.turn import Passage, StageTrace, Turn
 
 
@@ -57,6 +58,11 @@ class Sources:
     """The numbered sources that the answer may cite, before its first token."""
 
     passages: tuple[Passage, ...]
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The passages as sources, of which nothing is cited yet."""
+        return passage_sources(self.passages)
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,6 +112,16 @@ class Progress:
     finished: bool = False
     error: str = ""
 
+    @property
+    def share(self) -> float | None:
+        """How much of it is done (0..1): of the files, then of the vectors; None if unknown."""
+        if self.finished:
+            return 1.0
+        done, total = self.files, self.total
+        if self.phase == "embedding":
+            done, total = self.embedded, self.chunks
+        return min(1.0, done / total) if total else None
+
 
 @dataclass(frozen=True, slots=True)
 class CollectionSummary:
@@ -122,6 +132,11 @@ class CollectionSummary:
     chunks: int
     failed: int
     pending: int
+
+    @property
+    def name(self) -> str:
+        """The collection's name."""
+        return self.collection.name
 
 
 @dataclass(frozen=True, slots=True)

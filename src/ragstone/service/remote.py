@@ -20,6 +20,7 @@ from ragstone import __version__
 from ragstone.core.errors import (
     DataDirectoryInUse,
     RagstoneError,
+    Unauthorized,
     Unavailable,
     VersionMismatch,
 )
@@ -101,7 +102,7 @@ class _Connection:
         self._url = url
         self._http = httpx2.AsyncClient(
             base_url=url,
-            headers={"authorization": f"Bearer {credential}", VERSION_HEADER: __version__},
+            headers={VERSION_HEADER: __version__, **_bearer(credential)},
             # An answer or an ingest may be silent for long; only connecting may not.
             timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),
             # A proxy for the internet has no business on this machine.
@@ -196,6 +197,13 @@ class _Connection:
             f"The server at {self._url} stopped answering. "
             "Try again, or look at the output of 'ragstone serve'."
         )
+
+
+def _bearer(credential: str) -> dict[str, str]:
+    """The header of a credential; raises Unauthorized for one that no header can hold."""
+    if not credential.isascii() or not credential.isprintable():
+        raise Unauthorized("The API key holds characters that no key has. Check it.")
+    return {"authorization": f"Bearer {credential}"} if credential else {}
 
 
 def _content(operation: Operation, args: Any, given: Any) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Source = Literal["default", "file", "environment", "command line", "store"]
+Source = Literal["default", "file", "environment", "command line", "program", "store"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,6 +12,10 @@ class Origin:
 
     source: Source = "default"
     where: str = ""
+
+
+COMMAND_LINE = Origin("command line", "the command line")
+PROGRAM = Origin("program", "settings of the client")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,30 +3,33 @@
 import difflib
 import inspect
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from ragstone.core.errors import ConfigError, InputError
+from ragstone.core.errors import ConfigError, InputError, UnknownSetting
 from ragstone.language.templates import check
 from ragstone.settings.aliases import BY_NAME
 from ragstone.settings.all import Settings
 from ragstone.settings.environment import from_dotenv, from_environment
 from ragstone.settings.names import nested, ours, variable
-from ragstone.settings.origin import GivenValue, Origin
+from ragstone.settings.origin import COMMAND_LINE, GivenValue, Origin
 from ragstone.settings.providers import whole
 
 CONFIG = "RAGSTONE_CONFIG"
 PROMPTS = "prompts."
 
 
-def load(config: Path | None = None, **overrides: Any) -> Settings:
+def load(
+    config: Path | None = None, origin: Origin = COMMAND_LINE, /, **overrides: Any
+) -> Settings:
     """Read the settings; raises ConfigError that names what is wrong, and where it stands.
 
-    `config` is the file, else that of RAGSTONE_CONFIG; `overrides` are given on the command line.
+    `config` is the file, else that of RAGSTONE_CONFIG; `overrides` count more than all others, and
+    come from `origin`. Raises UnknownSetting for a name of them that is none.
     """
     given: dict[str, GivenValue] = {}
     path = config or (Path(value) if (value := os.environ.get(CONFIG)) else None)
@@ -35,8 +38,7 @@ def load(config: Path | None = None, **overrides: Any) -> Settings:
     sections = frozenset(_sections())
     for values in (from_dotenv(sections), from_environment(sections)):
         given.update(ours(values, _known))
-    line = Origin("command line", "the command line")
-    given.update({name: GivenValue(value, line) for name, value in overrides.items()})
+    given.update(_checked(overrides, origin))
     given = whole(given)
     _check_prompts(given)
     try:
@@ -69,9 +71,22 @@ def _of_file(path: Path) -> dict[str, GivenValue]:
     return ours(values, _known)
 
 
+def _checked(overrides: Mapping[str, Any], origin: Origin) -> dict[str, GivenValue]:
+    """Settings that a command or a program gives; every name must be one. Raises UnknownSetting."""
+    for name in overrides:
+        if not _settable(name) and name.lower() not in BY_NAME:
+            raise UnknownSetting(name[:80], _near(name))
+    return ours(((name, value, origin) for name, value in overrides.items()), _known)
+
+
 def _like(name: str) -> str:
-    near = difflib.get_close_matches(name.lower(), [*_keys(), *BY_NAME], 1)
-    return f"Do you mean {near[0]!r}?" if near else "'ragstone settings list' shows what there is."
+    near = _near(name)
+    return f"Do you mean {near!r}?" if near else "'ragstone settings list' shows what there is."
+
+
+def _near(name: str) -> str:
+    """The setting with the most similar name, empty if none is similar."""
+    return next(iter(difflib.get_close_matches(name.lower(), [*_keys(), *BY_NAME], 1)), "")
 
 
 def _known(name: str) -> bool:

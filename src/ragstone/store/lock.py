@@ -24,9 +24,15 @@ def locked(data: Path) -> Iterator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            holder = os.read(handle, 20).decode() or "another process"
+            holder = os.read(handle, 20).decode()
+            if holder == str(os.getpid()):
+                raise DataDirectoryInUse(
+                    f"The data directory {data} is open in this program already. "
+                    "Use what has it open, or close that first."
+                ) from error
+            process = f"process {holder}" if holder else "another process"
             raise DataDirectoryInUse(
-                f"The data directory {data} is in use by process {holder}. "
+                f"The data directory {data} is in use by {process}. "
                 "Wait for it, stop it, or choose another directory with --data."
             ) from error
         os.ftruncate(handle, 0)

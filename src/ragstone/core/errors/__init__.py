@@ -23,7 +23,8 @@ RagstoneError
 │   ├── InvalidPrompt
 │   ├── UnknownPrompt
 │   ├── Unauthorized
-│   └── Forbidden
+│   ├── Forbidden
+│   └── ClientClosed
 ├── DocumentError           one file cannot be indexed; the others still are
 │   ├── UnreadableDocument
 │   ├── EncryptedDocument
@@ -53,7 +54,8 @@ RagstoneError
     ├── QueueFull
     ├── ToolsUnavailable
     ├── GuardUnavailable
-    └── CheckUnavailable
+    ├── CheckUnavailable
+    └── Unreachable
 
 Messages are single sentences for a person: what is wrong, then what to do.
 """
@@ -70,6 +72,7 @@ from ragstone.core.errors.documents import (
     WrongType,
 )
 from ragstone.core.errors.inputs import (
+    ClientClosed,
     EmptyQuestion,
     Forbidden,
     InputError,
@@ -115,6 +118,7 @@ from ragstone.core.errors.operation import (
     ToolsUnavailable,
     TooManyRequests,
     Unavailable,
+    Unreachable,
     VersionMismatch,
 )
 from ragstone.core.errors.root import (
@@ -125,6 +129,7 @@ __all__ = [
     "ArchiveBomb",
     "Busy",
     "CheckUnavailable",
+    "ClientClosed",
     "ConfigError",
     "Conflict",
     "DataDirectoryInUse",
@@ -173,6 +178,7 @@ __all__ = [
     "UnknownSetting",
     "UnknownTopic",
     "UnknownTrace",
+    "Unreachable",
     "UnreadableDocument",
     "VersionMismatch",
     "WrongType",

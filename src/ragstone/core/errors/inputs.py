@@ -167,3 +167,12 @@ class Forbidden(InputError):
 
     code = "forbidden"
     status = 403
+
+
+class ClientClosed(InputError):
+    """A client of the Python API was used after it was closed."""
+
+    code = "client_closed"
+
+    def __init__(self) -> None:
+        super().__init__("The client is closed. Open a new one.")

@@ -156,3 +156,9 @@ class CheckUnavailable(Unavailable):
             "The answer could not be checked against its sources, so it was not sent. "
             "Try again; the server's log says what failed."
         )
+
+
+class Unreachable(Unavailable):
+    """No Ragstone server answers at an address."""
+
+    code = "unreachable"

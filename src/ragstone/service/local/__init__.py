@@ -89,7 +89,7 @@ class Ragstone:
         self._data = data
         self.maintenance = maintenance
         self.statistics = LocalStatistics(adapters)
-        self.conversations = LocalConversations(adapters)
+        self.conversations = LocalConversations(adapters, answers.aclose)
         self.reading = LocalReading(adapters)
         self._configured = configured
         self.settings = LocalSettings(

@@ -27,11 +27,12 @@ async def identified(names: CollectionNames, ask: Ask) -> Ask:
 async def rename(catalog: Catalog, known: Collection, name: str) -> Collection:
     """Call a collection otherwise. Raises InputError for what is no name, Conflict for one that is
     taken, UnknownCollection."""
-    _check(name)
+    check_name(name)
     return known if name == known.name else await catalog.rename_collection(known, name)
 
 
-def _check(name: str) -> None:
+def check_name(name: str) -> None:
+    """Raise InputError unless a collection can be called this."""
     if not 0 < len(name) <= MOST_CHARACTERS or name != name.strip():
         raise InputError(
             f"The name of a collection has 1 to {MOST_CHARACTERS} characters, and no space at "

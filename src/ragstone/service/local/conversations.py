@@ -1,5 +1,7 @@
 """Conversations in this process."""
 
+from collections.abc import Awaitable, Callable
+
 from ragstone.core.conversation import (
     ConversationKey,
     Forgotten,
@@ -22,15 +24,18 @@ IN_ONE_READ = 500
 
 
 class LocalConversations:
-    """`service.conversations.ConversationService` on the ports."""
+    """`service.conversations.ConversationService` on the ports. `settled` waits until what was
+    answered by now is kept."""
 
-    def __init__(self, adapters: Adapters) -> None:
+    def __init__(self, adapters: Adapters, settled: Callable[[], Awaitable[None]]) -> None:
         self._adapters = adapters
+        self._settled = settled
 
     async def rooms(
         self, principal: Principal, user_id: str | None = None, limit: int = 50, offset: int = 0
     ) -> Rooms:
         account = None if user_id is None else user_name(user_id)
+        await self._settled()
         return await self._kept.rooms(principal, account, limit, offset)
 
     async def entries(
@@ -43,6 +48,7 @@ class LocalConversations:
         given = title(name)
         if not given:
             raise InvalidRoom("The title is empty. Write at least one character.")
+        await self._settled()
         if not await self._kept.rename(_checked(conversation), given):
             raise UnknownRoom(conversation.room)
         return given
@@ -65,11 +71,13 @@ class LocalConversations:
         return len(entries)
 
     async def delete(self, conversation: ConversationKey) -> None:
+        await self._settled()
         if not await self._kept.delete(_checked(conversation)):
             raise UnknownRoom(conversation.room)
 
     async def forget(self, principal: Principal, user_id: str | None = None) -> Forgotten:
         account = None if user_id is None else user_name(user_id)
+        await self._settled()
         rooms, turns = await self._kept.forget(principal, account)
         days = await self._adapters.history.forget(principal, account)
         await self._adapters.traces.forget(principal, account)
@@ -80,6 +88,7 @@ class LocalConversations:
         return await self._kept.tokens(_checked(conversation), search_type)
 
     async def _known(self, conversation: ConversationKey) -> Room:
+        await self._settled()
         room = await self._kept.room(_checked(conversation))
         if room is None:
             raise UnknownRoom(conversation.room)

@@ -75,17 +75,7 @@ def progress_of(view: JobView) -> Progress:
 
 
 def _told(report: Report) -> Callable[[Progress], None]:
-    return lambda progress: report({**asdict(progress), "share": _share(progress)})
-
-
-def _share(progress: Progress) -> float | None:
-    """How much of it is done (0..1): of the files, then of the vectors."""
-    if progress.finished:
-        return 1.0
-    done, total = progress.files, progress.total
-    if progress.phase == "embedding":
-        done, total = progress.embedded, progress.chunks
-    return min(1.0, done / total) if total else None
+    return lambda progress: report({**asdict(progress), "share": progress.share})
 
 
 def _summary(progress: Progress) -> dict[str, Any]:

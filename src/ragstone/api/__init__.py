@@ -1,0 +1,1 @@
+"""The Python API: what `import ragstone` offers, over the one interface in `service`."""

@@ -1,0 +1,229 @@
+"""The asynchronous client. `make api` writes the plain one, `sync.py`, from this file."""
+
+import os
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeAlias, Unpack
+
+from ragstone.api.answer import Answer, to_answer
+from ragstone.api.connection import Connection, Location, Session
+from ragstone.api.namespaces import (
+    AsyncCollections,
+    AsyncConversations,
+    AsyncDocuments,
+    AsyncJobs,
+    last,
+)
+from ragstone.api.params import AskParams, SearchParams, to_ask
+from ragstone.api.sending import check_target, send_files
+from ragstone.core.chunk import EVERYONE
+from ragstone.core.errors import InputError, RagstoneError, UnreadableDocument
+from ragstone.core.events import (
+    Checked,
+    Done,
+    Failed,
+    Note,
+    Rewritten,
+    Sources,
+    StageEnded,
+    StageStarted,
+    Thinking,
+    Token,
+)
+from ragstone.core.source import Source, hit_sources
+from ragstone.core.turn import Principal
+from ragstone.service import IngestRequest, Overview, Progress
+
+AnswerEvent: TypeAlias = (
+    StageStarted | StageEnded | Note | Thinking | Rewritten | Sources | Token | Checked | Answer
+)
+"""What a stream yields; the last one is the Answer."""
+
+
+class AsyncClient:
+    """Your documents, to ask and to search.
+
+    `location` is a data directory, or the address of a server (`http://...`); without one, it is
+    the data directory that the command line uses. A data directory that a server holds is reached
+    through that server, any other is opened in this process. `key` is an API key of the server at
+    the address. `settings` are settings by name, such as `{"rag.top_k": 5}`, and `config` is a file
+    of settings; both count more than the environment.
+
+    Nothing is opened until the first question, or until the `with` block begins. Close the client
+    when it is no longer needed: it holds the data directory.
+    """
+
+    def __init__(
+        self,
+        location: Location | None = None,
+        *,
+        key: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+        config: Location | None = None,
+    ) -> None:
+        self._session = Session(Connection(location, key, settings, config))
+
+    async def __aenter__(self) -> Self:
+        """Open the data directory, or reach the server."""
+        await self._session.service()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the client."""
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the client, and every client that `as_user` made of it.
+
+        Jobs that run in this process stop; the next one that opens the data directory goes on with
+        them.
+        """
+        await self._session.connection.aclose()
+
+    def as_user(
+        self, user: str, *, groups: Sequence[str] = (), tenant: str = "default"
+    ) -> "AsyncClient":
+        """This client as another user: it finds only what the user or one of the groups may read.
+
+        It shares the connection. Raises InputError at a server's address: there, the key says who
+        asks.
+        """
+        if self._session.connection.elsewhere:
+            raise InputError("At a server, the API key says who asks. Make a key for each user.")
+        if not user.strip() or not tenant.strip():
+            raise InputError("A user and a tenant need a name.")
+        other = AsyncClient.__new__(AsyncClient)
+        other._session = Session(self._session.connection, Principal(tenant, user, tuple(groups)))
+        return other
+
+    @property
+    def collections(self) -> AsyncCollections:
+        """The collections of documents."""
+        return AsyncCollections(self._session)
+
+    @property
+    def documents(self) -> AsyncDocuments:
+        """The documents of a collection."""
+        return AsyncDocuments(self._session)
+
+    @property
+    def conversations(self) -> AsyncConversations:
+        """What was said in conversations that have a name."""
+        return AsyncConversations(self._session)
+
+    @property
+    def jobs(self) -> AsyncJobs:
+        """Work that goes on in the background, and outlives the process that began it."""
+        return AsyncJobs(self._session)
+
+    async def ask(self, question: str, **params: Unpack[AskParams]) -> Answer:
+        """The answer to a question; `AskParams` and `SearchParams` say what `params` can be.
+
+        Raises EmptyQuestion, QuestionTooLong, UnknownCollection, Unavailable and others of
+        `ragstone.errors`.
+        """
+        async with aclosing(self.stream(question, **params)) as events:
+            async for event in events:
+                if isinstance(event, Answer):
+                    return event
+        raise RagstoneError("The answer ended before it was complete.")
+
+    async def stream(
+        self, question: str, **params: Unpack[AskParams]
+    ) -> AsyncGenerator[AnswerEvent, None]:
+        """What happens while a question is answered, piece by piece; the last event is the Answer.
+
+        Leaving the loop cancels the question. Parameters and errors are those of `ask`.
+        """
+        asked = to_ask(question, self._session.principal, params, AskParams)
+        service = await self._session.service()
+        async with aclosing(service.ask(asked)) as events:
+            async for event in events:
+                match event:
+                    case Done():
+                        yield to_answer(event.turn)
+                    case Failed():
+                        raise event.error
+                    case _:
+                        yield event
+
+    async def search(self, question: str, **params: Unpack[SearchParams]) -> list[Source]:
+        """The passages that fit words or a question, best first, without an answer.
+
+        `SearchParams` says what `params` can be. Raises what `ask` raises.
+        """
+        asked = to_ask(question, self._session.principal, params, SearchParams)
+        service = await self._session.service()
+        return list(hit_sources((await service.search(asked)).hits))
+
+    async def ingest(
+        self,
+        *paths: Location,
+        collection: str = "default",
+        allowed: Sequence[str] = (EVERYONE,),
+        prune: bool = False,
+    ) -> Progress:
+        """Index files and folders, and wait until they can be searched; how it went.
+
+        `allowed` are those who may read them: `*` for everyone, `user:eva`, `group:staff`. With
+        `prune`, documents are forgotten whose file below the paths is gone. What has not changed is
+        skipped. A file that cannot be read is in `failed` of the result; the others are indexed.
+        To a server's address, the files are sent.
+
+        Raises UnreadableDocument for a path that does not exist, EmbeddingMismatch, StorageFull.
+        """
+        return await last(
+            self.ingest_steps(*paths, collection=collection, allowed=allowed, prune=prune)
+        )
+
+    async def ingest_steps(
+        self,
+        *paths: Location,
+        collection: str = "default",
+        allowed: Sequence[str] = (EVERYONE,),
+        prune: bool = False,
+    ) -> AsyncGenerator[Progress, None]:
+        """`ingest` step by step, up to ten a second; the last one has `finished`.
+
+        Leaving the loop does not stop it: it is a job, and `jobs.cancel` ends it.
+        """
+        if not paths:
+            raise InputError("Name at least one file or folder to index.")
+        check_target(collection, allowed)
+        found = tuple(_existing(path) for path in paths)
+        async with aclosing(await self._indexed(found, collection, allowed, prune)) as steps:
+            async for step in steps:
+                yield step
+                if step.error:
+                    raise RagstoneError(step.error)
+
+    async def _indexed(
+        self, paths: Sequence[str], collection: str, allowed: Sequence[str], prune: bool
+    ) -> AsyncGenerator[Progress, None]:
+        service = await self._session.service()
+        if not self._session.connection.elsewhere:
+            tenant = self._session.principal.tenant
+            request = IngestRequest(tuple(paths), collection, tenant, tuple(allowed), prune)
+            return service.ingest(request)
+        if prune:
+            raise InputError("Documents are pruned where their files are. Leave out prune.")
+        return send_files(self._session, paths, collection, allowed)
+
+    async def status(self) -> Overview:
+        """What is indexed, by which models it is answered, and how much room it takes."""
+        return await (await self._session.service()).overview()
+
+
+def _existing(path: Location) -> str:
+    """The path as it means the same in another working directory; raises UnreadableDocument."""
+    place = Path(path).expanduser()
+    if not place.exists():
+        raise UnreadableDocument(f"{path} does not exist. Check the path.")
+    return os.path.abspath(place)

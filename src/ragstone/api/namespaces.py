@@ -1,0 +1,268 @@
+"""What there is besides questions: collections, documents, conversations and jobs."""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any, Unpack
+
+from ragstone.api.connection import Session
+from ragstone.api.params import AskParams, to_ask
+from ragstone.api.sending import send_content
+from ragstone.core.chunk import EVERYONE
+from ragstone.core.conversation import ConversationKey, Room, StoredTurn, conversation_key
+from ragstone.core.errors import (
+    DocumentError,
+    InputError,
+    RagstoneError,
+    UnknownCollection,
+    UnknownDocument,
+    UnknownJob,
+)
+from ragstone.core.records import Document
+from ragstone.service import CollectionSummary, Progress
+from ragstone.service.conversations import Format
+from ragstone.service.jobs import JobState, JobView
+from ragstone.service.reading import DocumentText
+
+MOST_CHARACTERS = 1_000_000
+PAGE = 1000
+
+
+class AsyncCollections:
+    """The collections of documents."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    async def list(self) -> Sequence[CollectionSummary]:
+        """Every collection with how many documents and chunks it has."""
+        service = await self._session.service()
+        return await service.collections(self._session.principal)
+
+    async def get(self, name: str) -> CollectionSummary:
+        """One collection. Raises UnknownCollection."""
+        for one in await self.list():
+            if one.name == name:
+                return one
+        raise UnknownCollection(name)
+
+    async def rename(self, name: str, new: str) -> CollectionSummary:
+        """Call a collection otherwise; nothing is indexed anew.
+
+        Raises UnknownCollection, Conflict for a name that another has.
+        """
+        service = await self._session.service()
+        await service.rename_collection(self._session.principal, name, new)
+        return await self.get(new)
+
+    async def delete(self, name: str) -> int:
+        """Delete a collection with all its documents; how many. Raises UnknownCollection."""
+        service = await self._session.service()
+        return await service.delete(self._session.principal, name)
+
+    async def rebuild(self, name: str) -> Progress:
+        """Index a collection anew with the configured embedding model, while the old index goes on
+        answering; how it went. Raises UnknownCollection."""
+        service = await self._session.service()
+        return await last(service.rebuild(self._session.principal.tenant, name))
+
+
+class AsyncDocuments:
+    """The documents of a collection. Each has a path, such as `/contracts/lease.pdf`, and an id;
+    either names it."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    async def list(
+        self, collection: str = "default", *, limit: int = PAGE, offset: int = 0
+    ) -> Sequence[Document]:
+        """The documents of a collection by path, `limit` of them from `offset` on.
+
+        Raises UnknownCollection.
+        """
+        _check_page(limit, offset)
+        service = await self._session.service()
+        principal = self._session.principal
+        return await service.documents(principal, collection, limit=limit, offset=offset)
+
+    async def get(self, path: str, *, collection: str = "default") -> Document:
+        """What is known of one document. Raises UnknownDocument, UnknownCollection."""
+        wanted, offset = "/" + path.strip("/"), 0
+        while page := await self.list(collection, offset=offset):
+            for one in page:
+                if one.id == path or one.path == wanted:
+                    return one
+            offset += len(page)
+        raise UnknownDocument(path)
+
+    async def read(
+        self,
+        path: str,
+        *,
+        collection: str = "default",
+        offset: int = 0,
+        limit: int = MOST_CHARACTERS,
+    ) -> DocumentText:
+        """The text of a document as it is indexed: `limit` characters from `offset` on.
+
+        Raises UnknownDocument, UnknownCollection.
+        """
+        _check_page(limit, offset)
+        service = await self._session.service()
+        return await service.reading.read(self._session.principal, collection, path, offset, limit)
+
+    async def put(
+        self,
+        path: str,
+        content: str | bytes,
+        *,
+        collection: str = "default",
+        title: str = "",
+        metadata: Mapping[str, Any] | None = None,
+        allowed: Sequence[str] = (EVERYONE,),
+    ) -> None:
+        """Index a content that the program has, and wait until it can be searched.
+
+        The ending of `path` says what it is: `/notes/today.md`, `/mail/17.eml`. What was at that
+        path is replaced. `metadata` is what `where` compares, `allowed` are those who may read it.
+
+        Raises DocumentError for a content that cannot be read.
+        """
+        progress = await last(
+            send_content(self._session, path, content, collection, title, metadata or {}, allowed)
+        )
+        for failure in progress.failed:
+            raise DocumentError(failure.reason)
+
+    async def delete(self, *paths: str, collection: str = "default") -> int:
+        """Delete documents, or folders with all below them, from the index; how many. The files
+        themselves stay. Raises UnknownDocument, UnknownCollection."""
+        service = await self._session.service()
+        return await service.delete(self._session.principal, collection, paths)
+
+
+class AsyncConversations:
+    """What was said in conversations. `conversation` of `ask` begins and continues one; here it is
+    called by the same name. Methods raise UnknownRoom for a name that is unknown."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    async def list(self, *, limit: int = 50, offset: int = 0) -> Sequence[Room]:
+        """The conversations, those that went on last first."""
+        _check_page(limit, offset)
+        service = await self._session.service()
+        found = await service.conversations.rooms(
+            self._session.principal, limit=limit, offset=offset
+        )
+        return list(found.rooms)
+
+    async def read(self, name: str, *, limit: int = 50, offset: int = 0) -> Sequence[StoredTurn]:
+        """Questions with their answers, the newest first."""
+        _check_page(limit, offset)
+        service = await self._session.service()
+        return await service.conversations.entries(self._place(name), limit, offset)
+
+    async def rename(self, name: str, title: str) -> str:
+        """Give a conversation a title; it, as it is kept. Its name stays."""
+        service = await self._session.service()
+        return await service.conversations.rename(self._place(name), title)
+
+    async def export(self, name: str, format: Format = "json") -> str:
+        """The whole conversation as text: json or markdown."""
+        service = await self._session.service()
+        return await service.conversations.export(self._place(name), format)
+
+    async def delete(self, name: str) -> None:
+        """Delete a conversation."""
+        service = await self._session.service()
+        await service.conversations.delete(self._place(name))
+
+    def _place(self, name: str) -> ConversationKey:
+        return conversation_key(self._session.principal, name)
+
+
+class AsyncJobs:
+    """Work in the background: ingests, rebuilds, and questions that need not be answered at once.
+    Methods raise UnknownJob for an id that is unknown, JobEnded where it is too late."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    async def ask(self, question: str, **params: Unpack[AskParams]) -> JobView:
+        """Answer a question in the background; the job's `result` has the answer when it is done.
+
+        While the result is kept, the same question is the same job. `params` are those of
+        `Client.ask`.
+        """
+        asked = to_ask(question, self._session.principal, params, AskParams)
+        return await (await self._session.service()).jobs.ask(asked)
+
+    async def list(
+        self, *, kind: str | None = None, state: JobState | None = None, limit: int = 100
+    ) -> Sequence[JobView]:
+        """The newest jobs, of one kind or in one state if that is said; without results."""
+        _check_page(limit)
+        service = await self._session.service()
+        return await service.jobs.list(
+            self._session.principal.tenant, kind, state, limit, principal=self._session.principal
+        )
+
+    async def get(self, id: str) -> JobView:
+        """A job as it is now, with its result."""
+        service = await self._session.service()
+        found = await service.jobs.get(self._session.principal, id)
+        if found is None:
+            raise UnknownJob(id)
+        return found
+
+    async def watch(self, id: str) -> AsyncGenerator[JobView, None]:
+        """A job as it is now and whenever it changes, until it has ended."""
+        service = await self._session.service()
+        async with aclosing(service.jobs.watch(self._session.principal, id)) as views:
+            async for view in views:
+                yield view
+
+    async def wait(self, id: str) -> JobView:
+        """A job when it has ended."""
+        async with aclosing(self.watch(id)) as views:
+            async for view in views:
+                if view.ended:
+                    return view
+        return await self.get(id)
+
+    async def cancel(self, id: str) -> JobView:
+        """End a job; what it did stays."""
+        service = await self._session.service()
+        return await service.jobs.cancel(self._session.principal, id)
+
+    async def pause(self, id: str) -> JobView:
+        """Stop a job until it is resumed."""
+        service = await self._session.service()
+        return await service.jobs.pause(self._session.principal, id)
+
+    async def resume(self, id: str) -> JobView:
+        """Let a paused job go on."""
+        service = await self._session.service()
+        return await service.jobs.resume(self._session.principal, id)
+
+    async def retry(self, id: str) -> JobView:
+        """Queue a failed or cancelled job again."""
+        service = await self._session.service()
+        return await service.jobs.retry(self._session.principal, id)
+
+
+async def last(steps: AsyncGenerator[Progress, None]) -> Progress:
+    """The last step of a job; raises RagstoneError for what ended it."""
+    final = None
+    async with aclosing(steps):
+        async for step in steps:
+            final = step
+    if final is None or final.error:
+        raise RagstoneError(final.error if final else "The job ended without saying how.")
+    return final
+
+
+def _check_page(limit: int, offset: int = 0) -> None:
+    if limit < 0 or offset < 0:
+        raise InputError("limit and offset count from 0; neither can be negative.")

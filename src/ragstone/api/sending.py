@@ -1,0 +1,139 @@
+"""Documents that are handed over: contents that a program has, and files for a server elsewhere."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from ragstone.api.connection import Session
+from ragstone.core.chunk import EVERYONE
+from ragstone.core.errors import DocumentError, InputError
+from ragstone.ingest.files import FoundFile, RefusedFile, discover
+from ragstone.service import FileFailure, Handed, IngestRequest, Progress
+from ragstone.service.local.collections import check_name
+
+MOST_FILES = 10_000
+"""Files that one ingest can send: they are named in one request."""
+
+
+async def send_files(
+    session: Session, paths: Sequence[str], collection: str, allowed: Sequence[str]
+) -> AsyncGenerator[Progress, None]:
+    """Send files and folders of this machine to the server, and have them indexed there.
+
+    Raises InputError for too many of them.
+    """
+    items = await asyncio.to_thread(_discovered, paths)
+    sent: list[Handed] = []
+    failed: list[FileFailure] = []
+    for count, item in enumerate(items):
+        yield Progress("", files=count, total=len(items), failed=tuple(failed))
+        try:
+            sent.append(await _sent(session, item, allowed))
+        except DocumentError as error:
+            failed.append(FileFailure(item.path, error.message))
+    tenant = session.principal.tenant
+    request = IngestRequest((), collection, tenant, tuple(allowed), handed=tuple(sent))
+    service = await session.service()
+    async with aclosing(service.ingest(request)) as steps:
+        async for step in steps:
+            yield replace(step, failed=(*failed, *step.failed))
+
+
+async def send_content(
+    session: Session,
+    path: str,
+    content: str | bytes,
+    collection: str,
+    title: str,
+    metadata: Mapping[str, Any],
+    allowed: Sequence[str],
+) -> AsyncGenerator[Progress, None]:
+    """Hand over the content of one document, and have it indexed at this path.
+
+    Raises InputError for what cannot be.
+    """
+    check_target(collection, allowed)
+    _check_described(path, title, metadata)
+    if not isinstance(content, str | bytes):
+        raise InputError(f"A content is a text or bytes, not {type(content).__name__}.")
+    place = "/" + path.strip("/")
+    data = content.encode("utf-8", "replace") if isinstance(content, str) else content
+    name = place.rpartition("/")[2]
+    handed = Handed(
+        file=await session.connection.keep(BytesIO(data), name),
+        path=place,
+        source=f"put:{place}",
+        title=title,
+        modified=time.time(),
+        allowed=tuple(allowed),
+        metadata=dict(metadata),
+    )
+    service = await session.service()
+    request = IngestRequest((), collection, session.principal.tenant, handed=(handed,))
+    async with aclosing(service.ingest(request)) as steps:
+        async for step in steps:
+            yield step
+
+
+def check_target(collection: str, allowed: Sequence[str]) -> None:
+    """Raise InputError unless documents can be put into this collection, for these readers."""
+    if not isinstance(collection, str):
+        raise InputError(f"The name of a collection is a text, not {type(collection).__name__}.")
+    check_name(collection)
+    readers = [allowed] if isinstance(allowed, str) else list(allowed)
+    wrong = [one for one in readers if not _names_readers(one)]
+    if wrong or isinstance(allowed, str):
+        raise InputError(
+            "allowed is a list of '*' for everyone, 'user:NAME' and 'group:NAME', "
+            f"not {allowed if isinstance(allowed, str) else wrong[0]!r}."
+        )
+
+
+def _names_readers(name: object) -> bool:
+    if not isinstance(name, str) or not name.isprintable():
+        return False
+    return name == EVERYONE or (name.partition(":")[0] in ("user", "group") and ":" in name)
+
+
+def _check_described(path: str, title: str, metadata: Mapping[str, Any]) -> None:
+    """Raise InputError unless a document can be described like this."""
+    texts = isinstance(path, str) and isinstance(title, str)
+    if not texts or not path.strip("/") or not (path + title).isprintable():
+        raise InputError(
+            "A document has a path with an ending, such as /notes/today.md, and a title: texts "
+            "without control characters."
+        )
+    try:
+        if not isinstance(metadata, Mapping):
+            raise TypeError("it is no mapping")
+        json.dumps(dict(metadata), ensure_ascii=False, allow_nan=False).encode()
+    except (TypeError, ValueError) as error:
+        raise InputError(f"metadata is a mapping of values that JSON has: {error}.") from error
+
+
+def _discovered(paths: Sequence[str]) -> list[FoundFile | RefusedFile]:
+    items = []
+    for item in discover([Path(path) for path in paths], follow_links=False):
+        items.append(item)
+        if len(items) > MOST_FILES:
+            raise InputError(
+                f"There are more than {MOST_FILES:,} files. Ingest them folder by folder, or on "
+                "the machine of the server with 'ragstone ingest'."
+            )
+    return items
+
+
+async def _sent(session: Session, item: FoundFile | RefusedFile, allowed: Sequence[str]) -> Handed:
+    """The file as it is now at the server; raises what it is refused for."""
+    if isinstance(item, RefusedFile):
+        raise item.error
+    with item.source.open("rb") as content:
+        file = await session.connection.keep(content, item.source.name)
+    source = f"upload:{item.path}"
+    return Handed(file, item.path, source, modified=item.modified, allowed=tuple(allowed))
