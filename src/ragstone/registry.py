@@ -9,6 +9,7 @@ names it, and everything else goes on.
 import importlib
 import logging
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.metadata import Distribution, distributions
@@ -99,14 +100,8 @@ class Registry(Generic[T]):
         factory: Callable[..., object] = self._loaded(name)
         if not callable(factory):
             raise self._broken(name, "it cannot be called")
-        try:
+        with self._explained(name):
             made = factory(*arguments)
-        except RagstoneError:
-            raise
-        except Exception as error:
-            if self[name].package == OURS:
-                raise
-            raise self._broken(name, _said(error)) from error
         return cast(T, self._fitting(name, made))
 
     def called(self, name: str) -> str:
@@ -114,9 +109,16 @@ class Registry(Generic[T]):
         return _called(self.noun, name, self[name])
 
     def _loaded(self, name: str) -> Any:
+        with self._explained(name):
+            return self[name].load()
+
+    @contextmanager
+    def _explained(self, name: str) -> Iterator[None]:
+        """What goes wrong inside is a ConfigError that says whose extension it is; our own mistakes
+        stay what they are."""
         found = self[name]
         try:
-            return found.load()
+            yield
         except RagstoneError:
             raise
         except (Exception, SystemExit) as error:
