@@ -70,6 +70,11 @@ class Registry(Generic[T]):
         yield from self._table
         yield from self._others
 
+    def items(self) -> Iterator[tuple[str, Extension]]:
+        """Every name and its extension, ours first."""
+        yield from self._table.items()
+        yield from self._others.items()
+
     def __getitem__(self, name: str) -> Extension:
         """Raises ConfigError for a name that nothing has."""
         found = self._table.get(name) or self._others.get(name)

@@ -1,10 +1,10 @@
 """The HTTP application: every dialect on one service, behind the guards."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import cast
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
 from ragstone import __version__
@@ -17,14 +17,7 @@ from ragstone.http.admin import conversations, jobs, keys, maintenance, prompts,
 from ragstone.http.admin import settings as runtime
 from ragstone.http.admission import ALWAYS_OPEN, Authenticate, RateLimit, TimeLimit
 from ragstone.http.correlate import REQUEST_ID, Correlate
-from ragstone.http.dialects import retrieval
-from ragstone.http.dialects.chat_core import routes as chat_core
-from ragstone.http.dialects.chats import routes as chats
-from ragstone.http.dialects.openai import routes as openai
-from ragstone.http.dialects.pipeline import routes as pipeline
-from ragstone.http.dialects.plone import routes as plone
-from ragstone.http.dialects.rag_v1 import routes as rag_v1
-from ragstone.http.mcp import routes as mcp
+from ragstone.http.dialects import DialectParts, dialects
 from ragstone.http.middleware import BodyLimit, Observe, OnlyFromHere, Unforeseen
 from ragstone.http.openapi import describe
 from ragstone.http.responses import handle_errors
@@ -69,8 +62,9 @@ def create_app(
     )
     telemetry = telemetry or Telemetry()
     metrics = Metrics(telemetry)
+    parts = DialectParts(service, metrics, settings)
     for routes in (
-        *_dialects(service, settings, metrics),
+        *dialects(parts, ours=True),
         conversations.router(service),
         local.router(service, metrics),
         topics.router(service, token),
@@ -83,6 +77,8 @@ def create_app(
         jobs.router(service),
         ops.router(service, metrics, token, settings.server),
         docs.router(app),
+        # The last ones, so that no package takes an address of ours.
+        *dialects(parts, ours=False),
     ):
         app.include_router(routes)
     handle_errors(app)
@@ -91,27 +87,6 @@ def create_app(
     # The one added last runs first.
     app.add_middleware(Correlate, telemetry=telemetry, logs=settings.log.requests)
     return app
-
-
-def _dialects(service: Service, settings: Settings, metrics: Metrics) -> Iterator[APIRouter]:
-    """The routes of the dialects that are switched on."""
-    on = settings.dialects
-    if on.openai:
-        yield openai.router(service, metrics)
-    if on.retrieval:
-        yield retrieval.router(service)
-    if on.chat_core:
-        yield chat_core.router(service, metrics)
-    if on.mcp and mcp.installed():
-        yield mcp.router(service)
-    if on.pipeline:
-        yield pipeline.router(service, metrics)
-    if on.rag_v1:
-        yield rag_v1.router(service, metrics)
-    if on.chats:
-        yield chats.router(service, metrics, settings)
-    if on.plone:
-        yield plone.router(service, metrics, settings)
 
 
 def _guard(app: FastAPI, settings: Settings, gate: Gate, rates: Rates, metrics: Metrics) -> None:

@@ -23,6 +23,7 @@ from ragstone.recipes.recipe import recipes
 from ragstone.recipes.stage_options import PREFIX, Options, free
 from ragstone.settings import Settings
 from ragstone.settings.aliases import ALIASES, BY_NAME
+from ragstone.settings.dialects import added_dialects
 from ragstone.settings.names import readable, variable
 
 Scope = Literal["global", "tenant", "collection", "request"]
@@ -202,6 +203,10 @@ def _fields() -> Mapping[str, FieldInfo]:
             found.update({f"{name}.{one}": inner for one, inner in kind.model_fields.items()})
         else:
             found[name] = field
+    for name, one in added_dialects().items():
+        found[f"dialects.{name}"] = FieldInfo(
+            annotation=bool, default=True, description=f"A dialect of the package {one.package}."
+        )
     found.update({f"{PREFIX}.{stage}.{name}": field for stage, name, field in _options()})
     return found
 

@@ -13,6 +13,7 @@ from ragstone.core.errors import InputError
 from ragstone.core.filters import And, AnyOf, Filter, Or, Range, eq, under
 from ragstone.core.foreign_passages import to_kdb
 from ragstone.core.turn import Ask, Hit, SearchOptions, Strategy
+from ragstone.http.dialects import DialectParts
 from ragstone.http.identity import Who, narrowed
 from ragstone.http.responses import Json, unless_left, well_formed
 from ragstone.service import Service
@@ -87,8 +88,9 @@ class SearchRerankRequest(_Request):
         )
 
 
-def router(service: Service) -> APIRouter:
+def router(parts: DialectParts) -> APIRouter:
     """The routes below /api/v1/retrieval, and the knowledge base's search."""
+    service = parts.service
     routes = APIRouter(prefix="/api/v1", tags=["Retrieval"])
 
     @routes.post("/retrieval/retrieve", response_model=None)

@@ -14,6 +14,7 @@ from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Done, Event, Token
 from ragstone.core.turn import Ask, Passage, Turn
 from ragstone.http import sse
+from ragstone.http.dialects import DialectParts
 from ragstone.http.dialects.chats.documents import ChatDocuments
 from ragstone.http.identity import Who, at_least, narrowed
 from ragstone.http.openapi import STREAM, documented
@@ -21,10 +22,7 @@ from ragstone.http.responses import Json, unless_left, well_formed
 from ragstone.http.streaming import or_refusal, streamed
 from ragstone.language.language import detect
 from ragstone.language.no_answer import no_answer
-from ragstone.service import Service
 from ragstone.service.wire import source
-from ragstone.settings import Settings
-from ragstone.telemetry.metrics import Metrics
 
 Object = dict[str, Any]
 
@@ -98,8 +96,9 @@ class ChatStream:
         }
 
 
-def router(service: Service, metrics: Metrics, settings: Settings) -> APIRouter:
+def router(parts: DialectParts) -> APIRouter:
     """The routes below /chat."""
+    service, metrics, settings = parts.service, parts.metrics, parts.settings
     routes = APIRouter(prefix="/chat/{chat_id}", tags=["Chats"])
     documents = ChatDocuments(service, settings.ragstone_data, settings.server.upload_types)
     editor = [Depends(at_least("editor"))]

@@ -15,6 +15,7 @@ from starlette.responses import Response
 from ragstone.core.errors import InputError, NoChatModel, NoVision, RagstoneError, UnknownModel
 from ragstone.core.events import Done, Event, Failed, Sources, Thinking, Token
 from ragstone.http import sse
+from ragstone.http.dialects import DialectParts
 from ragstone.http.dialects.openai.answers import Completion
 from ragstone.http.dialects.openai.requests import CHAT_MODELS, ChatRequest, EmbeddingRequest
 from ragstone.http.identity import Who, narrowed
@@ -29,7 +30,6 @@ from ragstone.http.responses import (
     unless_left,
 )
 from ragstone.service import Service
-from ragstone.telemetry.metrics import Metrics
 
 EMBEDDING_PURPOSE = "embedding"
 CHARACTERS_PER_TOKEN = 4
@@ -45,8 +45,9 @@ class OpenAiRoute(APIRoute):
         return refusal_response(OPENAI_PREFIX, replace(refusal, status=400) if unseen else refusal)
 
 
-def router(service: Service, metrics: Metrics) -> APIRouter:
+def router(parts: DialectParts) -> APIRouter:
     """The routes below /v1."""
+    service, metrics = parts.service, parts.metrics
     routes = APIRouter(prefix=OPENAI_PREFIX, tags=["OpenAI-compatible"], route_class=OpenAiRoute)
 
     @routes.post(

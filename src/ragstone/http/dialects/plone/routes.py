@@ -15,6 +15,7 @@ from ragstone.core.caller import Caller
 from ragstone.core.errors import ConfigError, InputError, Unauthorized
 from ragstone.core.filters import under
 from ragstone.core.turn import Ask, Principal
+from ragstone.http.dialects import DialectParts
 from ragstone.http.dialects.plone import answers
 from ragstone.http.dialects.plone.site import PloneSite
 from ragstone.http.identity import Who, at_least, narrowed
@@ -131,8 +132,9 @@ class UnknownQuestion(InputError):
         super().__init__(f"There is no question {id[:100]!r}, or its answer is forgotten.")
 
 
-def router(service: Service, metrics: Metrics, settings: Settings) -> APIRouter:
+def router(parts: DialectParts) -> APIRouter:
     """The services, and the webhook of content events."""
+    service, metrics, settings = parts.service, parts.metrics, parts.settings
     routes = APIRouter(tags=["Plone"], route_class=PloneRoute)
     questions = Questions(service, metrics, settings)
     site = PloneSite(service, settings)
