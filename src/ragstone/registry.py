@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
-from importlib.metadata import Distribution, distributions
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from ragstone.core.errors import ConfigError, RagstoneError
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
 
 log = logging.getLogger(__name__)
 
@@ -105,7 +107,7 @@ class Registry(Generic[T]):
         factory: Callable[..., object] = self._loaded(name)
         if not callable(factory):
             raise self._broken(name, "it cannot be called")
-        with self._explained(name):
+        with self.explained(name):
             made = factory(*arguments)
         return cast(T, self._fitting(name, made))
 
@@ -114,11 +116,11 @@ class Registry(Generic[T]):
         return _called(self.noun, name, self[name])
 
     def _loaded(self, name: str) -> Any:
-        with self._explained(name):
+        with self.explained(name):
             return self[name].load()
 
     @contextmanager
-    def _explained(self, name: str) -> Iterator[None]:
+    def explained(self, name: str) -> Iterator[None]:
         """What goes wrong inside is a ConfigError that says whose extension it is; our own mistakes
         stay what they are."""
         found = self[name]
@@ -175,6 +177,8 @@ class Registry(Generic[T]):
 def installed() -> Mapping[str, tuple[tuple[str, Extension], ...]]:
     """Names and extensions of all installed packages by their group, in the order of the packages'
     names. Read once; nothing is imported."""
+    from importlib.metadata import distributions  # 40 ms that --help need not pay
+
     found: dict[str, Distribution] = {}
     for distribution in distributions():
         # Most packages have none of ours: their metadata need not be parsed.
