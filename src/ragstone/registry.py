@@ -7,6 +7,7 @@ names it, and everything else goes on.
 """
 
 import importlib
+import inspect
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -54,16 +55,26 @@ class Extension:
 class Registry(Generic[T]):
     """The extensions of one point, by name.
 
-    `group` is the group of entry points, `noun` what one is called in messages. `kind` is the type
-    of what `get` returns or `make` makes: a class, or a Protocol whose names it must have. `table`
-    is what Ragstone brings. A name of ours is found without a look at other packages.
+    `group` is the group of entry points, `noun` what one is called in messages, `table` what
+    Ragstone brings. An extension either `is_a` thing of this class, or a factory that `makes` one:
+    an instance of this class, or of this Protocol, whose names it must have. A name of ours is
+    found without a look at other packages.
     """
 
-    def __init__(self, group: str, noun: str, kind: Any, table: Mapping[str, Extension]) -> None:
+    def __init__(
+        self,
+        group: str,
+        noun: str,
+        table: Mapping[str, Extension],
+        *,
+        is_a: Any = Callable,
+        makes: Any = None,
+    ) -> None:
         self.group = group
         self.noun = noun
-        self._kind = kind
         self._table = table
+        self._is_a = is_a
+        self._makes = makes
 
     def __contains__(self, name: str) -> bool:
         return name in self._table or name in self._others
@@ -85,6 +96,11 @@ class Registry(Generic[T]):
         return found
 
     @property
+    def ours(self) -> Mapping[str, Extension]:
+        """What Ragstone brings."""
+        return self._table
+
+    @property
     def others(self) -> Mapping[str, Extension]:
         """What other packages bring."""
         return self._others
@@ -94,30 +110,36 @@ class Registry(Generic[T]):
         """A sentence for each extension that is left out, as its name is taken."""
         return self._found[1]
 
+    def load(self, name: str) -> Any:
+        """The thing or the factory of this name; raises ConfigError when it is broken, of another
+        type or missing."""
+        with self.explained(name):
+            found = self[name].load()
+        # A thing of ours may be of another type: it is listed here and used elsewhere.
+        if self[name].package != OURS and not isinstance(found, self._is_a):
+            raise self._broken(name, f"{_named(found)} is no {self._is_a.__name__}")
+        return found
+
     def get(self, name: str) -> T:
-        """What has this name; raises ConfigError when it is broken, of another type or missing."""
-        return cast(T, self._fitting(name, self._loaded(name)))
+        """The thing of this name; raises ConfigError as `load` does."""
+        return cast(T, self.load(name))
 
     def make(self, name: str, *arguments: object) -> T:
         """What the factory of this name makes of `arguments`.
 
-        Raises ConfigError when the factory is broken, missing, takes something else or makes
+        Raises ConfigError when the factory is broken or missing, takes something else or makes
         something else, and whatever error of Ragstone's it raises itself.
         """
-        factory: Callable[..., object] = self._loaded(name)
-        if not callable(factory):
-            raise self._broken(name, "it cannot be called")
+        factory = self.load(name)
         with self.explained(name):
             made = factory(*arguments)
-        return cast(T, self._fitting(name, made))
-
-    def called(self, name: str) -> str:
-        """The extension as messages call it."""
-        return _called(self.noun, name, self[name])
-
-    def _loaded(self, name: str) -> Any:
-        with self.explained(name):
-            return self[name].load()
+        if getattr(self._makes, "_is_protocol", False):
+            missing = sorted(one for one in _members(self._makes) if not hasattr(made, one))
+            if missing:
+                raise self._broken(name, f"{_named(made)} has no {', '.join(missing)}")
+        elif not isinstance(made, self._makes):
+            raise self._broken(name, f"{_named(made)} is no {self._makes.__name__}")
+        return cast(T, made)
 
     @contextmanager
     def explained(self, name: str) -> Iterator[None]:
@@ -138,17 +160,8 @@ class Registry(Generic[T]):
                 raise
             raise self._broken(name, _said(error)) from error
 
-    def _fitting(self, name: str, value: object) -> object:
-        if getattr(self._kind, "_is_protocol", False):
-            missing = sorted(one for one in _members(self._kind) if not hasattr(value, one))
-            if missing:
-                raise self._broken(name, f"{_named(value)} has no {', '.join(missing)}")
-        elif not isinstance(value, self._kind):
-            raise self._broken(name, f"{_named(value)} is no {self._kind.__name__}")
-        return value
-
     def _broken(self, name: str, why: str) -> ConfigError:
-        return ConfigError(f"{self.called(name)} cannot be used: {why}.")
+        return ConfigError(f"{_called(self.noun, name, self[name])} cannot be used: {why}.")
 
     @property
     def _others(self) -> Mapping[str, Extension]:
@@ -171,6 +184,12 @@ class Registry(Generic[T]):
             log.warning(sentence)
             refused.append(sentence)
         return found, tuple(refused)
+
+
+def summary(thing: object) -> str:
+    """The first sentence of what a class or a function says of itself, without its stop."""
+    paragraph = (inspect.getdoc(thing) or "").partition("\n\n")[0]
+    return " ".join(paragraph.split()).partition(". ")[0].rstrip(".")
 
 
 @cache

@@ -1,16 +1,15 @@
 """The `ragstone eval` commands. They use a throw-away index, never the user's."""
 
 import asyncio
-import inspect
 import json
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 import typer
 from typer.core import TyperGroup
 
-from ragstone.registry import Extension, Registry
+from ragstone.registry import Extension, Registry, summary
 
 if TYPE_CHECKING:
     from ragstone.settings import Settings
@@ -215,9 +214,8 @@ class Measure(Protocol):
 MEASURES: Registry[Measure] = Registry(
     "ragstone.measures",
     "measure",
-    Callable,
     {
-        own.__name__: Extension(own, (inspect.getdoc(own) or "").partition("\n")[0])
+        own.__name__: Extension(own, summary(own))
         for own in (command.callback for command in app.registered_commands)
         if own
     },
@@ -229,13 +227,13 @@ def _added(name: str) -> Any:
     """The command of a measure of another package; the package is imported when it is run."""
 
     def command(
-        file: Annotated[Path, typer.Argument(help="What the measure reads.")],
+        file: Annotated[Path, typer.Argument(help="What it measures on.")],
         limit: Limit = None,
         as_json: AsJson = False,
     ) -> None:
         _show(_measured(name, file, limit), as_json)
 
-    one = typer.Typer(add_completion=False)
+    one = typer.Typer(add_completion=False, rich_markup_mode=None)
     one.command(name, help=f"A measure of the package {MEASURES[name].package}.")(command)
     return typer.main.get_command(one)
 

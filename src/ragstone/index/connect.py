@@ -9,6 +9,9 @@ from ragstone.ports import ChunkIndex, Retriever
 from ragstone.registry import Extension, Registry
 from ragstone.settings import IndexSettings
 
+EDGE = ""
+"""The scheme of no address."""
+
 ELASTICSEARCH = "elasticsearch+"
 
 
@@ -25,12 +28,12 @@ def connect(settings: IndexSettings, data: Path) -> OpenIndex:
     Raises ConfigError for an address of no kind that is known.
     """
     scheme = _scheme(settings)
-    if not scheme or names_retriever(settings):
-        return EdgeIndex(data)
+    if names_retriever(settings):
+        scheme = EDGE
     if scheme not in INDEXES:
         raise ConfigError(
             f"INDEX__URL begins with {scheme!r}. Use one of "
-            f"{', '.join(f'{name}://' for name in INDEXES)}, "
+            f"{', '.join(f'{name}://' for name in INDEXES if name)}, "
             f"{', '.join(f'{name}+http://' for name in RETRIEVERS)}, or leave it empty."
         )
     return INDEXES.make(scheme, settings, data)
@@ -57,6 +60,10 @@ def _retriever(scheme: str) -> str:
     return name if plus and scheme not in INDEXES and name in RETRIEVERS else ""
 
 
+def _edge(settings: IndexSettings, data: Path) -> OpenIndex:
+    return EdgeIndex(data)
+
+
 def _elasticsearch(settings: IndexSettings, data: Path) -> OpenIndex:
     from ragstone.index.elasticsearch.index import ElasticsearchIndex
 
@@ -78,13 +85,13 @@ def _qdrant(settings: IndexSettings, data: Path) -> OpenIndex:
 
 _POSTGRES = Extension(_postgres, "PostgreSQL with pgvector", extra="postgres")
 _QDRANT = Extension(_qdrant, "A Qdrant server or cluster", extra="qdrant")
-_ELASTICSEARCH = Extension(_elasticsearch, "Elasticsearch or OpenSearch")
+_ELASTICSEARCH = Extension(_elasticsearch, "Elasticsearch")
 
 INDEXES: Registry[OpenIndex] = Registry(
     "ragstone.indexes",
     "chunk index",
-    OpenIndex,
     {
+        EDGE: Extension(_edge, "Where INDEX__URL is empty: Qdrant Edge in the data directory"),
         "http": _QDRANT,
         "https": _QDRANT,
         "postgresql": _POSTGRES,
@@ -92,6 +99,7 @@ INDEXES: Registry[OpenIndex] = Registry(
         "elasticsearch+http": _ELASTICSEARCH,
         "elasticsearch+https": _ELASTICSEARCH,
     },
+    makes=OpenIndex,
 )
 """Chunk indexes by the scheme of INDEX__URL, made of the settings of the index and the directory of
 Qdrant Edge."""
@@ -101,11 +109,11 @@ _SERVICES = "ragstone.index.external_retriever"
 RETRIEVERS: Registry[Retriever] = Registry(
     "ragstone.retrievers",
     "retrieval service",
-    Retriever,
     {
         "kdb": Extension(f"{_SERVICES}:knowledge_base", "A knowledge database that is searched"),
         "retrieval": Extension(f"{_SERVICES}:retrieval_service", "A retrieval service"),
     },
+    makes=Retriever,
 )
 """Retrieval services by what stands before the `+` in the scheme of INDEX__URL, made of the
 settings of the index."""

@@ -63,7 +63,6 @@ def _provider(help: str) -> Extension:
 CHAT_MODELS: Registry[ChatAnswerer] = Registry(
     "ragstone.chat_models",
     "chat model",
-    ChatAnswerer,
     {
         "gguf": Extension("ragstone.models.gguf:GgufModel", "The file of LLM__MODEL_PATH"),
         "server": _provider("The server of LLM__BASE_URL, or any provider of pydantic-ai"),
@@ -71,6 +70,7 @@ CHAT_MODELS: Registry[ChatAnswerer] = Registry(
         "anthropic": _provider("Models of Anthropic, as anthropic:name"),
         "google": _provider("Models of Google, as google:name"),
     },
+    makes=ChatAnswerer,
 )
 """Chat models by what stands before the colon of LLM__MODEL, made of the settings of the section,
 its name, and whether another model stands by."""

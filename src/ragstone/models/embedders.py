@@ -99,11 +99,11 @@ def _server(settings: EmbeddingSettings) -> Embedder:
 EMBEDDERS: Registry[Embedder] = Registry(
     "ragstone.embedders",
     "embedder",
-    Embedder,
     {
         "minilm": Extension(_minilm, "The bundled English model"),
         "multilingual": Extension(_multilingual, "The bundled model of 100 languages"),
         "server": Extension(_server, "The OpenAI-compatible server of EMBEDDING__BASE_URL"),
     },
+    makes=Embedder,
 )
 """Embedders by EMBEDDING__MODEL, made of the settings of the embedding."""

@@ -32,6 +32,7 @@ from ragstone.engine.stage import Stage
 from ragstone.guard.guard import Guard
 from ragstone.recipes.plans import plans
 from ragstone.recipes.stage_options import with_options
+from ragstone.recipes.stages import STAGES, with_added
 from ragstone.retrieve.deduplicate import Deduplicate
 from ragstone.retrieve.expand import Expand
 from ragstone.retrieve.fuse import Fuse
@@ -92,8 +93,8 @@ def _with_options(recipe: Recipe, settings: Settings) -> Recipe:
     options = settings.stages
     return replace(
         recipe,
-        stages=with_options(recipe.stages, options),
-        tail=with_options(recipe.tail, options),
+        stages=with_options(with_added(recipe.stages), options),
+        tail=with_options(with_added(recipe.tail), options),
         other=_with_options(recipe.other, settings) if recipe.other else None,
     )
 
@@ -174,7 +175,8 @@ def _recall(settings: Settings, level: Level, answers: bool) -> Recall:
     """The cache's stage; results of other settings are none of this recipe's."""
     behind = {"server", "cache", "log_level", "ragstone_data", "db", "service"}
     behind |= {"statistics", "log", "telemetry", "dialects", "plone", "auth", "limits", "jobs"}
-    said = (level, answers, settings.model_dump_json(exclude=behind))
+    added = [one.package for one in STAGES.others.values()]
+    said = (level, answers, settings.model_dump_json(exclude=behind), *added)
     recipe = hashlib.blake2b(repr(said).encode(), digest_size=16).hexdigest()
     return Recall(recipe=recipe, answers=answers, mode=settings.cache.threshold_mode)
 

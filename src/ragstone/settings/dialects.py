@@ -31,7 +31,9 @@ class DialectSettings(Section):
         known = added_dialects() if self.__pydantic_extra__ else {}
         for name in self.__pydantic_extra__:
             if name not in known:
-                raise ValueError("no dialect has this name; 'ragstone plugins' shows what there is")
+                raise ValueError(
+                    f"there is no dialect {name!r}; 'ragstone plugins' shows what there is"
+                )
         return self
 
 

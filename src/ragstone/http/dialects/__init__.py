@@ -41,7 +41,6 @@ _HERE = "ragstone.http.dialects"
 DIALECTS: Registry[APIRouter] = Registry(
     "ragstone.dialects",
     "dialect",
-    APIRouter,
     {
         "openai": Extension(f"{_HERE}.openai.routes:router", "/v1/*"),
         "retrieval": Extension(f"{_HERE}.retrieval:router", "/api/v1/retrieval/*"),
@@ -52,5 +51,6 @@ DIALECTS: Registry[APIRouter] = Registry(
         "chats": Extension(f"{_HERE}.chats.routes:router", "/chat/{chat_id}/*"),
         "plone": Extension(f"{_HERE}.plone.routes:router", "@rag-ask and its kin"),
     },
+    makes=APIRouter,
 )
 """Dialects by their switch among the settings, made of `DialectParts`."""

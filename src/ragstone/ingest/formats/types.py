@@ -53,7 +53,6 @@ _MARKDOWN = Extension(f"{_HERE}.markdown:MARKDOWN", "Markdown, with its headings
 FORMATS: Registry[Format] = Registry(
     "ragstone.formats",
     "file format",
-    Format,
     {
         "pdf": Extension(f"{_HERE}.pdf:PDF", "PDF, page by page"),
         "docx": Extension(f"{_HERE}.office:DOCX", "Word documents"),
@@ -74,6 +73,7 @@ FORMATS: Registry[Format] = Registry(
         "ndjson": Extension(f"{_HERE}.json:NDJSON", "JSON lines, a record a line"),
         "eml": Extension(f"{_HERE}.office:EML", "Mails, with their attachments' names"),
     },
+    is_a=Format,
 )
 """File formats by the endings of file names, without the dot."""
 

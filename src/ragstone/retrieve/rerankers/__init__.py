@@ -70,12 +70,12 @@ def _listwise(parts: RerankerParts) -> Reranker:
 RERANKERS: Registry[Reranker] = Registry(
     "ragstone.rerankers",
     "reranker",
-    Reranker,
     {
         "late-interaction": Extension(_late_interaction, "Token by token, with the bundled model"),
         "cross-encoder": Extension(_cross_encoder, "The ONNX model of RERANK__MODEL_PATH"),
         "endpoint": Extension(_endpoint, "The server of RERANK__BASE_URL"),
         "llm": Extension(_listwise, "The chat model puts the passages in order"),
     },
+    makes=Reranker,
 )
 """Rerankers by RERANK__MODEL, made of `RerankerParts`."""
