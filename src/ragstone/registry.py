@@ -158,6 +158,7 @@ class Registry(Generic[T]):
                 ) from error
             if found.package == OURS:
                 raise
+            log.debug("The package %s broke", found.package, exc_info=error)
             raise self._broken(name, _said(error)) from error
 
     def _broken(self, name: str, why: str) -> ConfigError:

@@ -1,6 +1,7 @@
 """Reading one file: what it is, whether it may be read, and then its blocks."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -13,7 +14,7 @@ from ragstone.core.errors import (
     WrongType,
 )
 from ragstone.ingest.document import Block, Parsed
-from ragstone.ingest.formats.types import Format, check_type, format_of
+from ragstone.ingest.formats.types import FORMATS, check_type
 from ragstone.language.unicode import whole, whole_values
 from ragstone.settings import IngestSettings
 
@@ -26,11 +27,15 @@ def parse(path: Path, settings: IngestSettings) -> Parsed:
     Raises a DocumentError, and so may iterating over the blocks. Blocking: run it, and the
     iteration, in a thread.
     """
-    known = _format(path)
+    ending = path.suffix.lower()
+    with _explained(path):
+        known = FORMATS.get(_name(path))
     _check_size(path, known.whole, settings)
     check_type(path, known.magic)
-    ending = path.suffix.lower()
-    parsed = known.parse(path, ending, settings.max_memory_mb * _MEGABYTE)
+    with _explained(path):
+        parsed = known.parse(path, ending, settings.max_memory_mb * _MEGABYTE)
+        if not isinstance(parsed, Parsed):
+            raise TypeError(f"its parser made {type(parsed).__name__} instead of Parsed")
     blocks = _guarded(path, parsed.blocks)
     first = next(blocks, None)
     if first is None:
@@ -45,15 +50,23 @@ def parse(path: Path, settings: IngestSettings) -> Parsed:
     )
 
 
-def _format(path: Path) -> Format:
-    """Raises WrongType for an ending that no format has, UnreadableDocument for a broken format."""
+def _name(path: Path) -> str:
+    """The name of a file's format; raises WrongType for an ending that no format has."""
+    name = path.suffix.lower().removeprefix(".")
+    if name not in FORMATS:
+        raise WrongType(f"{path.name} is of a type that cannot be read. See the supported types.")
+    return name
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """What breaks in the format of another package is this document's failure, and says whose it
+    is."""
     try:
-        known = format_of(path)
+        with FORMATS.explained(_name(path)):
+            yield
     except ConfigError as error:
         raise UnreadableDocument(f"{path.name} cannot be read. {error.message}") from error
-    if known is None:
-        raise WrongType(f"{path.name} is of a type that cannot be read. See the supported types.")
-    return known
 
 
 def _check_size(path: Path, whole: bool, settings: IngestSettings) -> None:
@@ -73,8 +86,9 @@ def _check_size(path: Path, whole: bool, settings: IngestSettings) -> None:
 def _guarded(path: Path, blocks: Iterator[Block]) -> Iterator[Block]:
     """A file that becomes unreadable half-way is still a DocumentError; text is whole."""
     try:
-        for block in blocks:
-            yield block if block.text.isascii() else replace(block, text=whole(block.text))
+        with _explained(path):
+            for block in blocks:
+                yield block if block.text.isascii() else replace(block, text=whole(block.text))
     except OSError as error:
         raise UnreadableDocument(f"{path.name} cannot be read: {error.strerror}.") from error
 

@@ -83,13 +83,6 @@ def supported() -> tuple[str, ...]:
     return tuple(f".{name}" for name in FORMATS)
 
 
-def format_of(path: Path) -> Format | None:
-    """The format of a file by its ending, None for one that cannot be read; raises ConfigError for
-    a format of another package that is broken."""
-    name = path.suffix.lower().removeprefix(".")
-    return FORMATS.get(name) if name in FORMATS else None
-
-
 def ending_of(media_type: str) -> str:
     """The first ending of a media type, empty for one that no format has."""
     for name in FORMATS:
