@@ -16,8 +16,7 @@ DAY = 86_400.0
 
 
 class Recent(Stage):
-    """Adds to the score of passages of new documents. Both options are settings, such as
-    STAGES__RECENT__WEIGHT."""
+    """Adds to the score of passages of new documents."""
 
     name: ClassVar[str] = "recent"
     needs: ClassVar[frozenset[str]] = frozenset({"hits"})
