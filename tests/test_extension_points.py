@@ -363,6 +363,17 @@ def test_given_a_broken_stage_then_no_question_is_answered_without_it(
     assert f"The stage {name!r} of added-stage 1.0" in raised.value.message
 
 
+def test_given_a_stage_then_answers_from_before_it_are_not_recalled(site: Site) -> None:
+    def recalled() -> str:
+        [recall] = [s for s in recipes(Settings())["standard"].stages if s.name == "recall"]
+        return str(recall.recipe)  # type: ignore[attr-defined]
+
+    before = recalled()
+    assert recalled() == before
+    add_stage(site, "added", "AFTER")
+    assert recalled() != before
+
+
 def test_the_table_of_stages_has_every_stage_of_the_recipes() -> None:
     assert len(STAGES.ours) == len(OURS)
     known = {s.name for one in recipes(Settings()).values() for s in (*one.stages, *one.tail)}

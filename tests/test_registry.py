@@ -3,6 +3,7 @@
 import logging
 import subprocess
 import sys
+from pathlib import Path
 from typing import Protocol
 
 import pytest
@@ -138,6 +139,29 @@ def test_given_a_package_twice_on_the_path_then_it_is_one(
     monkeypatch.setattr(sys, "path", [*sys.path, sys.path[0]])
     installed.cache_clear()
     assert registry().refused == ()
+
+
+def test_given_metadata_that_cannot_be_read_then_that_package_alone_is_left_out(
+    site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    site.add("good", {GROUP: {"good": "good:Good"}})
+    for name, text in (
+        ("torn", f"[{GROUP}]\nno value\n".encode()),
+        ("odd", f"[{GROUP}]\nodd = \xff".encode("latin-1")),
+    ):
+        facts = tmp_path / "site" / f"{name}-1.0.dist-info"
+        facts.mkdir()
+        (facts / "METADATA").write_text(f"Name: {name}\nVersion: 1.0\n")
+        (facts / "entry_points.txt").write_bytes(text)
+    installed.cache_clear()
+    assert list(registry().others) == ["good"]
+    assert [m for m in caplog.messages if "torn 1.0 cannot be read" in m] == caplog.messages
+
+
+def test_given_a_module_without_a_name_in_it_then_config_error(site: Site) -> None:
+    site.add("whole", {GROUP: {"whole": "whole_module"}}, whole_module="")
+    with pytest.raises(ConfigError, match="whole_module is no Callable"):
+        registry().make("whole")
 
 
 def test_the_summary_is_the_first_sentence() -> None:

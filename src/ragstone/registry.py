@@ -10,7 +10,7 @@ import importlib
 import inspect
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
@@ -202,12 +202,18 @@ def installed() -> Mapping[str, tuple[tuple[str, Extension], ...]]:
     found: dict[str, Distribution] = {}
     for distribution in distributions():
         # Most packages have none of ours: their metadata need not be parsed.
-        if f"{OURS}." in (distribution.read_text("entry_points.txt") or ""):
-            found.setdefault(distribution.metadata["Name"] or "", distribution)
+        with suppress(UnicodeError):
+            if f"{OURS}." in (distribution.read_text("entry_points.txt") or ""):
+                found.setdefault(distribution.metadata["Name"] or "", distribution)
     groups: dict[str, list[tuple[str, Extension]]] = {}
     for name in sorted(found):
         package = f"{name} {found[name].version}"
-        for point in found[name].entry_points:
+        try:
+            points = found[name].entry_points
+        except (TypeError, ValueError) as error:
+            log.warning("The entry points of %s cannot be read (%s).", package, _said(error))
+            continue
+        for point in points:
             extension = Extension(point.value.partition("[")[0].strip(), package=package)
             groups.setdefault(point.group, []).append((point.name.lower(), extension))
     return {group: tuple(points) for group, points in groups.items()}

@@ -27,12 +27,14 @@ class DialectParts:
 def dialects(parts: DialectParts, ours: bool) -> Iterator[APIRouter]:
     """The routes of the dialects that are switched on: ours, or those of other packages. One of
     another package that is broken is left out, and the log says why."""
-    for name in DIALECTS:
-        if (name in DIALECTS.others) is ours or not parts.settings.dialects.on(name):
+    for name in DIALECTS.ours if ours else DIALECTS.others:
+        if not parts.settings.dialects.on(name):
             continue
         try:
             yield DIALECTS.make(name, parts)
         except ConfigError as error:
+            if ours:
+                raise
             log.warning("%s The server goes on without it.", error)
 
 
