@@ -12,7 +12,7 @@ from httpx_sse import aconnect_sse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.answer.source_markers import SpeltOut, spelt_out
+from ragstone.answer.citation_list import SpeltOut, spelt_out
 from ragstone.core.caller import LOCAL, Caller
 from ragstone.core.errors import Forbidden, UnknownCollection
 from ragstone.core.tool import Tool
