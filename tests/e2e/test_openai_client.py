@@ -8,13 +8,13 @@ import numpy as np
 import openai
 import pytest
 
-from tests.e2e.processes import DOCUMENTS, run, serving
+from tests.documents import copied
+from tests.e2e.processes import serving
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    data = tmp_path_factory.mktemp("server") / "data"
-    assert run(data, "ingest", str(DOCUMENTS)).returncode == 0
+def server(indexed_documents: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    data = copied(indexed_documents, tmp_path_factory.mktemp("server") / "data")
     with serving(data) as url:
         yield url
 

@@ -23,6 +23,7 @@ class ConfiguredEmbedders:
         self._remote: RemoteEmbedder | None = None
         self._bundled: dict[str, Embedder] = {}
         self._english = MiniLm(settings.threads)
+        self._multilingual = MultilingualE5(settings.threads)
         if settings.base_url:
             self._remote = _remote(settings)
             return
@@ -33,7 +34,7 @@ class ConfiguredEmbedders:
             )
         self._bundled = {
             "minilm": self._english,
-            "multilingual": MultilingualE5(settings.threads),
+            "multilingual": self._multilingual,
         }
 
     async def connect(self) -> None:
@@ -70,6 +71,8 @@ class ConfiguredEmbedders:
         return self._english
 
     async def aclose(self) -> None:
+        await self._english.aclose()
+        await self._multilingual.aclose()
         if self._remote:
             await self._remote.aclose()
 
