@@ -21,10 +21,9 @@ from ragstone.ports.jobs import Job, NewJob
 from ragstone.settings import JobSettings
 from tests.conformance.postgres_server import PostgresServer
 from tests.jobs.adapters import EVA, Counting, Queue, fresh_database, shared_queue
+from tests.patience import PATIENCE
 
 KILLS = int(os.environ.get("RAGSTONE_TEST_KILLS", "6"))
-PATIENCE = 600.0
-"""Seconds until something is given up; many processes are at work on some machines."""
 ROOT = Path(__file__).parents[2]
 
 

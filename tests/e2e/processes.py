@@ -16,10 +16,9 @@ from typing import Any
 from typer.testing import CliRunner
 
 from ragstone.core.errors import RagstoneError
+from tests.patience import PATIENCE
 
 RAGSTONE = str(Path(sys.executable).with_name("ragstone"))
-PATIENCE = 600.0
-"""Seconds until a process is given up; many are at work on some machines."""
 
 
 def environment(data: Path, **variables: str) -> dict[str, str]:

@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +10,8 @@ import pytest
 from benchmarks import kill9
 
 from tests.documents import DOCUMENTS
-from tests.e2e.processes import PATIENCE, RAGSTONE, environment, here, json_here, run, serving
+from tests.e2e.processes import RAGSTONE, environment, here, json_here, run, serving
+from tests.patience import PATIENCE, wait_for
 
 
 def test_given_kills_at_any_instant_then_the_index_is_as_if_nothing_had_happened(
@@ -35,7 +35,7 @@ def test_given_a_server_killed_in_an_ingest_then_the_next_one_finishes_it(
         [RAGSTONE, "serve", "--port", "0"], env=environment(data), stdout=subprocess.DEVNULL
     )
     try:
-        wait_for(lambda: (data / "server.json").exists())
+        assert wait_for(lambda: (data / "server.json").exists())
         client = subprocess.Popen(
             [RAGSTONE, "ingest", str(documents)],
             env=environment(data),
@@ -43,7 +43,7 @@ def test_given_a_server_killed_in_an_ingest_then_the_next_one_finishes_it(
             stderr=subprocess.PIPE,
             text=True,
         )
-        wait_for(lambda: here(data, "documents", "--json").stdout.count('"path"') > 5)
+        assert wait_for(lambda: here(data, "documents", "--json").stdout.count('"path"') > 5)
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -51,20 +51,13 @@ def test_given_a_server_killed_in_an_ingest_then_the_next_one_finishes_it(
     assert client.returncode == 1
     assert "Traceback" not in errors
     with serving(data):
-        wait_for(lambda: (now := status(data))["documents"] == 60 and not now["jobs"])
+        assert wait_for(lambda: (now := status(data))["documents"] == 60 and not now["jobs"])
     assert here(data, "ingest", str(documents)).stdout.startswith("0 indexed, 60 unchanged")
 
 
 def status(data: Path) -> dict[str, object]:
     found: dict[str, object] = json_here(data, "status")
     return found
-
-
-def wait_for(condition: object) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 @pytest.fixture

@@ -14,7 +14,8 @@ from ragstone.core.turn import Ask, Principal
 from ragstone.service.jobs import JobView
 from ragstone.service.remote import RemoteRagstone, find_server
 from tests.documents import copied
-from tests.e2e.processes import PATIENCE, json_here, run, run_json, serving
+from tests.e2e.processes import json_here, run, run_json, serving
+from tests.patience import PATIENCE
 
 EVA = Principal("default", "eva", ("staff",))
 QUESTIONS = tuple(f"How long does a full charge last, attempt {n}?" for n in range(8))

@@ -19,6 +19,7 @@ from ragstone.ports import Adapters
 from ragstone.recipes.recipe import ROUNDS, Recipe, recipes
 from ragstone.settings import Settings
 from ragstone.settings.rag import SelfRagSettings
+from tests.patience import PATIENCE
 
 NO_KIT = cast(Adapters, None)
 
@@ -284,7 +285,7 @@ async def test_given_a_reader_who_leaves_while_searching_then_the_next_may_searc
     engine = Engine(NO_KIT, {"standard": recipe}, searching=asyncio.Semaphore(1))
     async with aclosing(engine.events(Ask("q"))) as events:
         await anext(events)
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(PATIENCE):
         await engine.answered(Ask("q"))
 
 

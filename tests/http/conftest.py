@@ -13,6 +13,7 @@ from ragstone.http.app import create_app
 from ragstone.settings import LlmSettings, Settings
 from tests.documents import copied
 from tests.model_server import ModelServer, model_server
+from tests.patience import PATIENCE
 
 QUESTION = "How long does a full battery charge last without sun?"
 
@@ -35,7 +36,7 @@ class Server:
         service = await self._stack.enter_async_context(build.open(settings))
         self.transport = httpx2.ASGITransport(create_app(service, settings, "token"))
         client = httpx2.AsyncClient(
-            transport=self.transport, base_url="http://127.0.0.1", timeout=60
+            transport=self.transport, base_url="http://127.0.0.1", timeout=PATIENCE
         )
         return await self._stack.enter_async_context(client)
 

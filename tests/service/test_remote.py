@@ -28,8 +28,8 @@ from ragstone.service import IngestRequest, Service
 from ragstone.service.remote import RemoteRagstone, find_server
 from ragstone.settings import Settings
 from tests.fake_service import FakeService
-from tests.http.test_openai import wait_for
 from tests.http_server import running
+from tests.patience import wait_for
 
 pytestmark = pytest.mark.slow
 
