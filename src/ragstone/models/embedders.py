@@ -16,11 +16,16 @@ BUNDLED = ("minilm", "multilingual")
 
 @runtime_checkable
 class Connected(Protocol):
-    """An embedder that something has to be opened for before it is used, and closed after."""
+    """An embedder that something has to be opened for before it is used."""
 
     async def connect(self) -> None:
         """Raises ModelUnavailable."""
         ...
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """An embedder that holds what is freed when it is closed: a connection, or a model."""
 
     async def aclose(self) -> None: ...
 
@@ -75,8 +80,8 @@ class ConfiguredEmbedders:
         return self._english
 
     async def aclose(self) -> None:
-        for embedder in self._chosen.values():
-            if isinstance(embedder, Connected):
+        for embedder in {self._english, *self._chosen.values()}:
+            if isinstance(embedder, Closing):
                 await embedder.aclose()
 
 
