@@ -84,7 +84,7 @@ class Database:
         self.engine = backend.engine()
         self._turn = asyncio.Lock()
         self._writes: set[asyncio.Task[Any]] = set()
-        self._together = GroupCommit(self._kept)
+        self._together = GroupCommit(self._write_in_turn)
         self._closed = False
         self.closing: list[Callable[[], Awaitable[None]]] = []
         """What is to be closed before the last connection."""
@@ -151,7 +151,7 @@ class Database:
                 committed(result)
             return result
 
-    async def _kept(self, work: Callable[[Connection], T]) -> T:
+    async def _write_in_turn(self, work: Callable[[Connection], T]) -> T:
         async with self._turn:
             with translated(self.backend):
                 return await self.backend.whole(self.engine, work, writing=True)

@@ -67,7 +67,7 @@ class Editions:
         shown = _Shown()
         result = await connection.stream(select(*_COLUMNS).where(mine))
         async for row in result.mappings():
-            shown.add(_shown(row))
+            shown.add(_visible_part(row))
         self._known[key] = shown
 
     async def around(
@@ -94,7 +94,7 @@ class Editions:
         for ids in batches(document_ids):
             rows = await connection.execute(select(*_COLUMNS).where(documents.c.id.in_(ids)))
             for row in rows.mappings():
-                changed[row["tenant"], row["collection"]].add(_shown(row))
+                changed[row["tenant"], row["collection"]].add(_visible_part(row))
 
     def apply(self, changed: Mapping[Key, "_Shown"]) -> None:
         """Take over what a committed transaction changed."""
@@ -107,7 +107,7 @@ class Editions:
         self._known.pop(key, None)
 
 
-def _shown(row: Mapping[Any, Any]) -> _Shown:
+def _visible_part(row: Mapping[Any, Any]) -> _Shown:
     """What one document adds: nothing before it has a version that answers."""
     if not row["version"]:
         return _Shown()

@@ -50,14 +50,14 @@ async def begin(connection: AsyncConnection, *, document: Document) -> int:
     version = (await connection.execute(open_)).scalar()
     try:
         if version is None:
-            version = await _next(connection, document)
+            version = await _next_version(connection, document)
         await _describe(connection, document, "writing", "")
     except IntegrityError as error:
         raise UnknownCollection(document.collection) from error
     return int(version)
 
 
-async def _next(connection: AsyncConnection, document: Document) -> int:
+async def _next_version(connection: AsyncConnection, document: Document) -> int:
     """Give the document a number that it never had, and a revision of that name."""
     number = insert(connection, versions).values(document_id=document.id, last=1)
     number = number.on_conflict_do_update(
