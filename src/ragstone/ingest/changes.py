@@ -41,7 +41,7 @@ def unchanged(known: Document, document: Document) -> bool:
 def refuse_if_hidden(known: Document | None, by: Principal | None) -> None:
     """Raise if `by`, who hands a document over, may not read the one that has its path."""
     if known and by and not set(by.names) & set(known.allowed):
-        raise _taken(known)
+        raise _path_taken(known)
 
 
 def refuse_if_taken(known: Document, document: Document, by: Principal | None = None) -> None:
@@ -49,14 +49,14 @@ def refuse_if_taken(known: Document, document: Document, by: Principal | None = 
     elsewhere = known.version > 0 and known.source != document.source
     if elsewhere and Path(known.source).exists():
         if by:  # Who hands documents over need not know the files of this machine.
-            raise _taken(known)
+            raise _path_taken(known)
         raise PathTaken(
             f"{known.path} is already the document of {known.source}. "
             "Use another collection, or rename the folder."
         )
 
 
-def _taken(known: Document) -> PathTaken:
+def _path_taken(known: Document) -> PathTaken:
     return PathTaken(f"{known.path} is the place of another document. Choose another path.")
 
 

@@ -111,7 +111,7 @@ class _Packer:
             return
         small = not self._cut and self._measure(self._units) * 4 < self._size
         if small and self._merges():
-            self._held_section = _shared(self._held_section, self._section)
+            self._held_section = _common_section(self._held_section, self._section)
             self._held += self._units
         else:
             yield from self._release()
@@ -224,7 +224,7 @@ def _text(units: list[ChunkUnit]) -> str:
     return units[0].text + "".join(unit.lead + unit.text for unit in units[1:])
 
 
-def _shared(one: Section, other: Section) -> Section:
+def _common_section(one: Section, other: Section) -> Section:
     count = 0
     while count < min(len(one), len(other)) and one[count] == other[count]:
         count += 1

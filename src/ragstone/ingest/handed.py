@@ -80,12 +80,12 @@ def plain_name(name: str) -> str:
     clean = " ".join(clean.split()).strip(" .")
     stem, dot, ending = clean.rpartition(".")
     if not dot:
-        return _cut(clean, LONGEST_NAME)
-    ending = _cut(ending, LONGEST_ENDING)
-    return f"{_cut(stem, LONGEST_NAME - LONGEST_ENDING)}.{ending}"
+        return _truncate(clean, LONGEST_NAME)
+    ending = _truncate(ending, LONGEST_ENDING)
+    return f"{_truncate(stem, LONGEST_NAME - LONGEST_ENDING)}.{ending}"
 
 
-def _cut(text: str, most: int) -> str:
+def _truncate(text: str, most: int) -> str:
     """As much of the text as fits into so many bytes."""
     return text.encode()[:most].decode("utf-8", "ignore")
 

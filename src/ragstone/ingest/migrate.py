@@ -74,7 +74,7 @@ async def _copy(
     here, there = await asyncio.gather(
         _read(source, collection, ids), _read(target, collection, ids)
     )
-    missing = [i for i in here.chunks if not _same(here, there, i)]
+    missing = [i for i in here.chunks if not _is_copied(here, there, i)]
     kinds: dict[tuple[bool, bool], list[str]] = {}
     for i in missing:
         kinds.setdefault((i in here.vectors, i in here.tokens), []).append(i)
@@ -98,7 +98,7 @@ async def _read(index: ChunkIndex, collection: Collection, ids: Sequence[str]) -
     )
 
 
-def _same(here: _Batch, there: _Batch, chunk_id: str) -> bool:
+def _is_copied(here: _Batch, there: _Batch, chunk_id: str) -> bool:
     """Vectors follow from a chunk and the collection's model, so it is enough that they exist."""
     return (
         here.chunks[chunk_id] == there.chunks.get(chunk_id)

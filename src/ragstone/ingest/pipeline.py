@@ -113,7 +113,7 @@ class Pipeline:
             return False
         async with self._catalog.alone(collection.tenant, collection.id):
             try:
-                with _called(collection):
+                with _errors_by_name(collection):
                     await self._writer.write(collection, document)
             except DocumentError:
                 return False
@@ -130,9 +130,11 @@ class Pipeline:
         paths = [Path(path) for path in request.paths]
         for item in discover(paths, self._settings.follow_links):
             if isinstance(item, RefusedFile):
-                tracker.failed(_shown(item.path), item.error.message)
-            elif _shown(item.path) != item.path:
-                tracker.failed(_shown(item.path), "The file's name is not valid text. Rename it.")
+                tracker.failed(_printable_path(item.path), item.error.message)
+            elif _printable_path(item.path) != item.path:
+                tracker.failed(
+                    _printable_path(item.path), "The file's name is not valid text. Rename it."
+                )
             else:
                 found.append(item)
         found += [handed.found(one) for one in request.handed]
@@ -230,7 +232,7 @@ class Pipeline:
         tracker: Tracker,
     ) -> None:
         for item in found:
-            with _called(collection):
+            with _errors_by_name(collection):
                 await self._read_one(collection, request, item, tracker)
         tracker.phase("embedding")
 
@@ -294,7 +296,7 @@ class Pipeline:
 
 
 @contextmanager
-def _called(collection: Collection) -> Iterator[None]:
+def _errors_by_name(collection: Collection) -> Iterator[None]:
     """The catalog knows no name of a collection that was dropped; people know no id."""
     try:
         yield
@@ -302,6 +304,6 @@ def _called(collection: Collection) -> Iterator[None]:
         raise UnknownCollection(collection.name) from error
 
 
-def _shown(path: str | Path) -> str:
+def _printable_path(path: str | Path) -> str:
     """The path with what is not valid Unicode replaced, so that it can be stored and printed."""
     return os.fsencode(path).decode("utf-8", "replace")

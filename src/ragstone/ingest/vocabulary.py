@@ -39,9 +39,9 @@ class VocabularyReader:
             return
         task = asyncio.create_task(self._read(collection))
         self._reading[collection] = task
-        task.add_done_callback(lambda _: self._done(collection))
+        task.add_done_callback(lambda _: self._finish_reading(collection))
 
-    def _done(self, collection: Collection) -> None:
+    def _finish_reading(self, collection: Collection) -> None:
         del self._reading[collection]
         if collection in self._again:
             self._again.discard(collection)

@@ -130,18 +130,18 @@ def check_type(path: Path, magic: bytes) -> None:
     if not head:
         raise EmptyDocument(f"{path.name} is empty (0 bytes).")
     kind = _kind(head)
-    if magic == ZIP and kind == _kind(OLE) and _protected(path):
+    if magic == ZIP and kind == _kind(OLE) and _is_encrypted(path):
         raise EncryptedDocument(
             f"{path.name} is protected by a password. Save a copy without one and ingest that."
         )
-    if not _agrees(magic, head):
+    if not _matches_magic(magic, head):
         ending = path.suffix.lower()
         raise WrongType(
-            f"{path.name} ends in {ending}, but by its content it is {kind or _guess(head)}."
+            f"{path.name} ends in {ending}, but by its content it is {kind or _guess_kind(head)}."
         )
 
 
-def _agrees(magic: bytes, head: bytes) -> bool:
+def _matches_magic(magic: bytes, head: bytes) -> bool:
     """Whether the content is what the format's magic says; text may begin like nothing known."""
     kind = _kind(head)
     return kind == _kind(magic) if kind or not magic else head.startswith(magic)
@@ -155,14 +155,14 @@ def _kind(head: bytes) -> str:
     return "a PDF file" if b"%PDF-" in head[:1024] else ""
 
 
-def _guess(head: bytes) -> str:
+def _guess_kind(head: bytes) -> str:
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if start.startswith((b"<!doctype html", b"<html")):
         return "an HTML page"
     return "binary data" if b"\x00" in head else "plain text"
 
 
-def _protected(path: Path) -> bool:
+def _is_encrypted(path: Path) -> bool:
     """Whether an OLE container holds an encrypted Office package: its directory names it."""
     name = "EncryptedPackage".encode("utf-16-le")
     overlap = b""

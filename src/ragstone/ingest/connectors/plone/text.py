@@ -83,7 +83,7 @@ def _block(block: Item, depth: int) -> Iterator[str]:
     yield rich
     for name in _SAYING:
         if not (rich.strip() and name == "plaintext"):
-            yield from _said(name, block.get(name), depth)
+            yield from _field_text(name, block.get(name), depth)
     yield from _blocks(block, depth)
     for value in block.values():
         for one in value if isinstance(value, list) else [value]:
@@ -91,7 +91,7 @@ def _block(block: Item, depth: int) -> Iterator[str]:
                 yield from _inside(one, depth)
 
 
-def _said(name: str, said: Any, depth: int) -> Iterator[str]:
+def _field_text(name: str, said: Any, depth: int) -> Iterator[str]:
     """One text of a block, in whatever shape the block keeps it."""
     if isinstance(said, str) and said.strip():
         yield said if name == "html" else _paragraph(said)
