@@ -72,7 +72,7 @@ class Gate:
         if not required and not await self.configured():
             return LOCAL
         if given and (given.startswith(PREFIX) or self._tokens):
-            return await self._checked(given)
+            return await self._check_credential(given)
         if self._proxy:
             named = self._proxy.caller(headers, address)
             if named:
@@ -85,7 +85,7 @@ class Gate:
             "This needs a credential. Send an API key as 'Authorization: Bearer KEY'."
         )
 
-    async def _checked(self, given: str) -> Caller:
+    async def _check_credential(self, given: str) -> Caller:
         if len(given) > MOST_CHARACTERS:
             raise Unauthorized(f"The credential is longer than {MOST_CHARACTERS:,} characters.")
         if given.startswith(PREFIX) or self._tokens is None:

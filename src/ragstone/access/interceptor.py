@@ -49,11 +49,11 @@ class Interceptor:
         self, ask: Ask, events: AsyncGenerator[Event, None]
     ) -> AsyncGenerator[Event, None]:
         """The events of an answer; raises TooManyRequests, UnknownCollection before the first."""
-        return self.metrics.observe("question", ask, self._permitted(ask, events))
+        return self.metrics.observe("question", ask, self._with_limits(ask, events))
 
     def search(self, ask: Ask, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
         """The events of a search; raises TooManyRequests, UnknownCollection before the first."""
-        return self.metrics.observe("search", ask, self._permitted(ask, events))
+        return self.metrics.observe("search", ask, self._with_limits(ask, events))
 
     async def admit(self) -> None:
         """Raise TooManyRequests if who asks has used up the tokens of this minute."""
@@ -70,12 +70,12 @@ class Interceptor:
         """Disconnect from what counts."""
         await self.rates.aclose()
 
-    def _permitted(
+    def _with_limits(
         self, ask: Ask, events: AsyncGenerator[Event, None]
     ) -> AsyncGenerator[Event, None]:
-        return events if self._limits is None else self._limited(self._limits, ask, events)
+        return events if self._limits is None else self._limited_events(self._limits, ask, events)
 
-    async def _limited(
+    async def _limited_events(
         self, limits: Limits, ask: Ask, answered: AsyncGenerator[Event, None]
     ) -> AsyncGenerator[Event, None]:
         """The events within the limits; an answer that is not complete in time fails."""

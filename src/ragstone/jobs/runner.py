@@ -145,7 +145,7 @@ class Runner:
 
     async def _begin_some(self) -> bool:
         """Claim what there is room for; whether there was anything."""
-        free = self._free()
+        free = self._free_places()
         due = await self._store.next_due(list(free)) if free else None
         if due is None or due > time.time():
             return False
@@ -160,7 +160,7 @@ class Runner:
         self._publish()
         return bool(jobs)
 
-    def _free(self) -> dict[str, int]:
+    def _free_places(self) -> dict[str, int]:
         """How many more jobs of each kind may run here, where any may."""
         busy = [running.job.kind for running in self._running.values()]
         free = {kind: places - busy.count(kind) for kind, places in self._places.items()}
@@ -168,7 +168,7 @@ class Runner:
 
     async def _pause(self) -> float | None:
         """Seconds until the queue is looked at again if nothing wakes; None for never."""
-        free = self._free()
+        free = self._free_places()
         due = await self._store.next_due(list(free)) if free else None
         waits = [max(0.01, due - time.time())] if due is not None else []
         if self._shared:
@@ -181,7 +181,7 @@ class Runner:
         if running is None or id != running.id:
             return
         try:
-            running.task = asyncio.create_task(self._do(running))
+            running.task = asyncio.create_task(self._run_work(running))
             if running.taken:
                 running.task.cancel()
             await asyncio.wait([running.task])
@@ -191,7 +191,7 @@ class Runner:
             self._publish()
             self.wake()
 
-    async def _do(self, running: JobAttempt) -> Result:
+    async def _run_work(self, running: JobAttempt) -> Result:
         def report(progress: Progress) -> None:
             running.report(progress)
             self._publish()
@@ -243,7 +243,7 @@ class Runner:
         while True:
             try:
                 if self._shared:
-                    await self._live()
+                    await self._keep_alive()
                 if time.monotonic() - swept > SWEEP_SECONDS:
                     swept = time.monotonic()
                     await self.forget(await self._store.sweep())
@@ -251,7 +251,7 @@ class Runner:
                 log.warning("The queue of jobs: %s", error)
             await asyncio.sleep(min(SWEEP_SECONDS, self._settings.worker_timeout / 5))
 
-    async def _live(self) -> None:
+    async def _keep_alive(self) -> None:
         if not await self._beats.beat(self.id):
             log.warning("This process was silent for too long; others have its jobs now.")
             for running in self._running.values():

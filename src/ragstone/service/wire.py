@@ -261,20 +261,20 @@ NAMES: Mapping[str, Any] = {
 def _adapter(kind: Any, exact: bool = False) -> TypeAdapter[Any]:
     # In a tuple, since a dataclass by itself takes no configuration from outside.
     config = ConfigDict(extra="forbid" if exact else "ignore")
-    wanted: Any = tuple[_on_the_wire(kind)]  # type: ignore[misc]
+    wanted: Any = tuple[_wire_type(kind)]  # type: ignore[misc]
     adapter: TypeAdapter[Any] = TypeAdapter(wanted, config=config)
     adapter.rebuild(_types_namespace=NAMES)
     return adapter
 
 
-def _on_the_wire(kind: Any) -> Any:
+def _wire_type(kind: Any) -> Any:
     """The type with what pydantic does not know, events and vectors, put in their own form."""
     if kind == Event:
         return _WireEvent
     if kind == NDArray[np.float32]:
         return _WireVectors
     if get_origin(kind) is tuple:
-        return tuple[tuple(_on_the_wire(part) for part in get_args(kind))]  # type: ignore[misc]
+        return tuple[tuple(_wire_type(part) for part in get_args(kind))]  # type: ignore[misc]
     return kind
 
 

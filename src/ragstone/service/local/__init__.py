@@ -258,7 +258,7 @@ class Ragstone:
             "models": self._adapters.answerer.ready(),
         }
         results = await asyncio.gather(*checks.values(), return_exceptions=True)
-        return {name: _state(result) for name, result in zip(checks, results, strict=True)}
+        return {name: _check_result(result) for name, result in zip(checks, results, strict=True)}
 
     async def watch(self) -> None:
         """Read what was set at run time, and from now on what any process sets."""
@@ -294,7 +294,7 @@ class Ragstone:
         self._pipeline.close()
 
 
-def _state(result: object) -> str:
+def _check_result(result: object) -> str:
     """What a check says: nothing, what is to be known, or an error."""
     if isinstance(result, BaseException):
         return str(result)
