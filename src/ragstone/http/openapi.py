@@ -81,21 +81,21 @@ def describe(app: FastAPI) -> None:
             schema.setdefault("components", {}).setdefault("schemas", {}).update(ERRORS)
             for path, operations in schema["paths"].items():
                 for operation in operations.values():
-                    _complete(path, operation["responses"])
-                    _place(path, operation)
+                    _set_error_responses(path, operation["responses"])
+                    _add_path_parameters(path, operation)
         return app.openapi_schema or {}
 
     app.openapi = openapi  # type: ignore[method-assign]
 
 
-def _complete(path: str, responses: dict[str, Any]) -> None:
+def _set_error_responses(path: str, responses: dict[str, Any]) -> None:
     """Errors have one shape: that of the dialect, with any status."""
     responses.pop("422", None)
     usual = next((name for prefix, name in _SHAPES if path.startswith(prefix)), "Error")
     responses.setdefault("default", _error(usual))
 
 
-def _place(path: str, operation: dict[str, Any]) -> None:
+def _add_path_parameters(path: str, operation: dict[str, Any]) -> None:
     """Say what the parts of a path are that the route reads by itself."""
     known = {one["name"] for one in operation.get("parameters", []) if one["in"] == "path"}
     for name in re.findall(r"{(\w+)}", path):
