@@ -71,7 +71,7 @@ def _method(node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.stmt:
     elif isinstance(node, ast.AsyncFunctionDef):
         body = [f"return self._thread.run({call})"]
     else:
-        body = [f"return {_plain(returned.strip(_QUOTES))}._around({call}, self._thread)"]
+        body = [f"return {_plain(returned.strip(_QUOTES))}._wrap({call}, self._thread)"]
     doc = ast.Expr(ast.Constant(ast.get_docstring(node, clean=False)))
     statements = [statement for line in body for statement in ast.parse(line).body]
     plain = _PLAIN.sub("", returned).replace(", None]", ", None, None]")

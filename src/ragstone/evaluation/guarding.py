@@ -55,11 +55,13 @@ async def evaluate(
             await adapters.topics.put(TENANT, listed)
             stage = guard(settings)
             await stage.ruling(["warm", "预热"], TENANT, adapters)
-            judged = [await _judged(stage, adapters, row) for row in rows]
+            judged = [await _judge_question(stage, adapters, row) for row in rows]
     return _measures(judged), judged
 
 
-async def _judged(stage: Guard, adapters: Adapters, row: Mapping[str, str]) -> JudgedQuestion:
+async def _judge_question(
+    stage: Guard, adapters: Adapters, row: Mapping[str, str]
+) -> JudgedQuestion:
     started = time.perf_counter()
     ruling, _ = await stage.ruling([" ".join(row["text"].split())], TENANT, adapters)
     seconds = time.perf_counter() - started
