@@ -174,7 +174,8 @@ class _Connection:
         if theirs is None and response.status_code in (200, 404, 405):
             raise VersionMismatch(
                 f"The server at {self._url} is {await self._older_version()}, which does not "
-                f"understand calls of Ragstone {__version__}. Stop it and start it again with this version."
+                f"understand calls of Ragstone {__version__}. Stop it and start it again with this "
+                "version."
             )
         if response.status_code == 200:
             return
