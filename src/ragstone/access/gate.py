@@ -64,7 +64,7 @@ class Gate:
         return bool(self._tokens or self._proxy) or await self._keys.exist()
 
     async def caller(self, headers: HeaderValues, address: str) -> Caller:
-        """Who asks from `address`; raises Unauthorized, Unavailable."""
+        """The caller at `address`; raises Unauthorized, Unavailable."""
         given = presented(headers)
         if given and hmac.compare_digest(given.encode(), self._operator.encode()):
             return OPERATOR
@@ -107,6 +107,6 @@ def presented(headers: HeaderValues) -> str:
 
 
 def caller_of_key(key: ApiKey) -> Caller:
-    """What an API key allows."""
+    """The caller of an API key."""
     principal = Principal(key.tenant, key.user, key.groups)
     return Caller(principal, key.role, key.collections, f"key:{key.id}")

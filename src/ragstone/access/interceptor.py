@@ -56,7 +56,7 @@ class Interceptor:
         return self.metrics.observe("search", ask, self._with_limits(ask, events))
 
     async def admit(self) -> None:
-        """Raise TooManyRequests if who asks has used up the tokens of this minute."""
+        """Raise TooManyRequests if the caller has used up the tokens of this minute."""
         key, tokens = limited_key(ASKING.get()), self._limits.tokens if self._limits else 0
         if not key or not tokens:
             return

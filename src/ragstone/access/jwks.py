@@ -115,7 +115,7 @@ class KeySet:
 
 
 def _read(content: bytes) -> Iterator[_Key]:
-    """The public signing keys of a JWKS; what is no such key is left out."""
+    """The public signing keys of a JWKS; all other entries are left out."""
     try:
         listed = json.loads(content)["keys"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:

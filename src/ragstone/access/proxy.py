@@ -1,4 +1,4 @@
-"""A reverse proxy that has checked who asks, and says so in headers."""
+"""Callers identified by a reverse proxy, in request headers."""
 
 import hmac
 import ipaddress

@@ -62,7 +62,7 @@ class LocalRates:
     async def aclose(self) -> None: ...
 
     def _advance(self) -> float:
-        """The time now; counts of minutes that no longer matter are forgotten."""
+        """Drop the counts of past minutes; returns the time now."""
         now = self._clock()
         minute = int(now // MINUTE)
         if minute != self._minute:

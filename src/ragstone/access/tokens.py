@@ -81,7 +81,7 @@ class Tokens:
 
 
 def _refusal(error: Exception) -> str:
-    """One sentence for what is wrong; nothing of the token in it."""
+    """The reason for the refusal in one sentence, without any part of the token."""
     match error:
         case jwt.ExpiredSignatureError():
             return "The token has expired. Sign in again."

@@ -88,7 +88,7 @@ class Connection:
             await self._stack.aclose()
 
     async def _open_service(self) -> "Service":
-        from ragstone.service import remote  # Only who asks something waits for the adapters.
+        from ragstone.service import remote  # Only a first call waits for the adapters.
 
         if self._settings is None:
             await _check_server(self._url)
@@ -118,7 +118,7 @@ class Session:
 
 
 def _load(data: str | None, given: Mapping[str, Any], config: Location | None) -> "Settings":
-    """The settings of the file and the environment, with what is given; raises ConfigError,
+    """The settings of the file, the environment and the arguments; raises ConfigError,
     UnknownSetting."""
     from ragstone.settings import load
     from ragstone.settings.origin import PROGRAM

@@ -107,7 +107,7 @@ def _arguments(parameters: ast.arguments) -> list[str]:
 
 
 def _imports(trees: Sequence[ast.Module], classes: Sequence[ast.ClassDef]) -> str:
-    """What the classes use, in the order that ruff wants."""
+    """The imports of the classes, in ruff's order."""
     places = {
         "Generator": "collections.abc",
         "LoopThread": "ragstone.api.threads",

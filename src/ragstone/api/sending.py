@@ -132,7 +132,7 @@ def _discover_files(paths: Sequence[str]) -> list[FoundFile | RefusedFile]:
 async def _send_file(
     session: Session, item: FoundFile | RefusedFile, allowed: Sequence[str]
 ) -> Handed:
-    """The file as it is now at the server; raises what it is refused for."""
+    """Upload a file; returns the uploaded document. Raises the error of a refused file."""
     if isinstance(item, RefusedFile):
         raise item.error
     with item.source.open("rb") as content:

@@ -127,7 +127,7 @@ def _end_loop(
     tasks: Tasks,
     last: Callable[[], Coroutine[Any, Any, None]],
 ) -> None:
-    """Stop what goes on in the loop, do the last work, and end it."""
+    """Stop the tasks of the loop, run the last work, and end the loop."""
     if thread is threading.current_thread():  # The loop's own thread collects garbage: no waiting.
         loop.create_task(_finish(tasks, last)).add_done_callback(lambda _: loop.stop())
         return
@@ -147,7 +147,7 @@ async def _finish(tasks: Tasks, last: Callable[[], Coroutine[Any, Any, None]]) -
 
 
 async def _as_task(work: Coroutine[Any, Any, T], tasks: Tasks) -> T:
-    """Do the work as one of the tasks that end with the loop."""
+    """Run the work as one of the tasks that end with the loop."""
     task = asyncio.current_task()
     assert task is not None  # noqa: S101  A coroutine runs in a task.
     tasks.add(task)

@@ -67,12 +67,12 @@ class Doctor:
                 findings = await self._disagreements(collection)
 
     async def _state_flaws(self) -> list[Finding]:
-        """What the state store itself finds."""
+        """The flaws that the state store reports."""
         remedy = "Restore a backup."
         return [Finding(flaw, remedy) for flaw in await self._state.flaws()]
 
     async def _unpurged(self) -> list[Finding]:
-        """Old versions whose chunks are still there."""
+        """Old versions that still have chunks."""
         retired = await self._catalog.retired()
         if not retired:
             return []
@@ -88,7 +88,7 @@ class Doctor:
         return [Finding(f"{before - after:,} entries of the cache had ended.", "They are gone.")]
 
     async def _disagreements(self, collection: Collection) -> list[Finding]:
-        """What the catalog and the index say of each other."""
+        """The differences between the catalog and the index."""
         await self._index.create(collection)
         # The index first: what begins to be written in between is known to the catalog then.
         held = await self._index.facet(collection, "revision", limit=MOST_REVISIONS)
@@ -115,7 +115,7 @@ class Doctor:
     async def _incomplete_documents(
         self, collection: Collection, documents: list[Document], held: dict[str, int]
     ) -> list[Finding]:
-        """Documents whose chunks are not all there."""
+        """Documents with missing chunks."""
         short = []
         for one in documents:
             if _chunks(one, held) == one.chunks:
@@ -165,7 +165,7 @@ def _chunks(document: Document, held: dict[str, int]) -> int:
 
 
 async def _mend_and_describe(finding: Finding, mend: bool) -> str:
-    """What is said of a finding, after it was mended where that is wanted."""
+    """The text of a finding, which is first repaired if `mend` is true."""
     if finding.mend is None:
         return f"{finding.what} {finding.remedy}"
     if not mend:

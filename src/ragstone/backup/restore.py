@@ -47,7 +47,7 @@ async def restore(
 async def _write_collection(
     reader: ArchiveReader, number: int, index: ChunkIndex, collection: Collection
 ) -> AsyncGenerator[Upkeep, None]:
-    """Write a collection of the backup to its new build, where an interrupted one may lie."""
+    """Write a collection of the backup to its new build, over any interrupted one."""
     await index.create(collection)
     await index.drop(collection)
     await index.create(collection)

@@ -130,7 +130,7 @@ def label(row: Mapping[str, Any]) -> bool | None:
 
 
 def _label_value(value: Any) -> bool | None:
-    """What a label says: a word, a truth value, or a number (from one half on it is true)."""
+    """The truth value of a label: a word, a boolean, or a number (true from 0.5)."""
     if isinstance(value, bool):
         return value
     if isinstance(value, int | float):

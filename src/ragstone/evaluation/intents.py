@@ -93,7 +93,7 @@ async def _classify_question(stage: Classify, adapters: Adapters, text: str) -> 
 
 
 async def _ignore_event(event: Event) -> None:
-    """Drop what the stage says."""
+    """Ignore an event of the stage."""
 
 
 def share(judged: Sequence[Judged]) -> float | None:

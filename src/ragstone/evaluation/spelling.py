@@ -107,12 +107,12 @@ def _words(directory: Path) -> frozenset[str] | None:
 
 
 def _correct_alone(question: str) -> Corrected:
-    """What the dictionary alone makes of it."""
+    """The question corrected with the dictionary alone."""
     return correct(question, unknown_words(question, english()), english())
 
 
 def _correct_with_corpus(question: str, corpus: frozenset[str]) -> Corrected:
-    """What is made of it where everybody may read a corpus of these words."""
+    """The question corrected with a corpus of these words."""
     unknown = unknown_words(question, english())
     near = {one.word: sorted(corpus & one_edit(one.word)) for one in unknown}
     forms = {one.word for one in unknown if corpus & inflections(one.word)}

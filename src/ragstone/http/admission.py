@@ -99,7 +99,7 @@ def _command(scope: Scope) -> bool:
 
 
 def _rate_headers(allowance: Allowance) -> dict[str, str]:
-    """What is left, in the header fields of the IETF's draft on rate limits."""
+    """The allowance as header fields of the IETF draft on rate limits."""
     return {
         "RateLimit-Limit": str(allowance.limit),
         "RateLimit-Remaining": str(allowance.remaining),

@@ -89,14 +89,14 @@ def describe(app: FastAPI) -> None:
 
 
 def _set_error_responses(path: str, responses: dict[str, Any]) -> None:
-    """Errors have one shape: that of the dialect, with any status."""
+    """Give every error status the error schema of the dialect."""
     responses.pop("422", None)
     usual = next((name for prefix, name in _SHAPES if path.startswith(prefix)), "Error")
     responses.setdefault("default", _error(usual))
 
 
 def _add_path_parameters(path: str, operation: dict[str, Any]) -> None:
-    """Say what the parts of a path are that the route reads by itself."""
+    """Add the path parameters that the route reads by itself."""
     known = {one["name"] for one in operation.get("parameters", []) if one["in"] == "path"}
     for name in re.findall(r"{(\w+)}", path):
         if name not in known:

@@ -39,7 +39,7 @@ _Pending = asyncio.Task[Event | None]
 async def _first_events(
     source: AsyncGenerator[Event, None], seconds: float
 ) -> tuple[list[Event], _Pending | None]:
-    """The events that were held, and the one that is waited for."""
+    """The first events, and the pending next one."""
     held, loop = list[Event](), asyncio.get_running_loop()
     end = loop.time() + seconds
     pending: _Pending = asyncio.ensure_future(_next_event(source))
@@ -63,6 +63,6 @@ async def _next_event(source: AsyncGenerator[Event, None]) -> Event | None:
 
 
 async def _cancel_pending(pending: _Pending) -> None:
-    """End the waiting, so that the stream can be closed."""
+    """Cancel the pending event, so that the stream can be closed."""
     pending.cancel()
     await asyncio.wait({pending})

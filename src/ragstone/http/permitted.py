@@ -120,7 +120,7 @@ class Permitted:
         return replace(value, **own)
 
     def _is_reachable(self, value: Any) -> bool:
-        """Whether what a result says is about a collection that the credential reaches."""
+        """Whether the collection of a result is one that the credential reaches."""
         about = getattr(value, "collection", None) or getattr(value, "notes", None)
         while about is not None and not isinstance(about, str):
             about = getattr(about, "name", None) or getattr(about, "collection", None)

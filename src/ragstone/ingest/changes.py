@@ -1,4 +1,4 @@
-"""What an ingest finds against what is known: the same, changed, somebody else's, or gone."""
+"""Compares found files with known documents: unchanged, changed, another owner's, or gone."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ from ragstone.service import IngestRequest
 
 
 def described(collection: Collection, request: IngestRequest, item: FoundFile) -> Document:
-    """What is known of a file before it is read."""
+    """The document of a file that has not been read yet."""
     document = Document(
         id=document_id(collection.tenant, collection.id, item.path),
         tenant=collection.tenant,
@@ -63,7 +63,7 @@ def _path_taken(known: Document) -> PathTaken:
 def gone(
     known: Sequence[Document], request: IngestRequest, found: Sequence[FoundFile]
 ) -> list[str]:
-    """The ids of documents whose file was under the given paths and is there no more."""
+    """The ids of documents whose file under the given paths no longer exists."""
     roots = [Path(path).resolve() for path in request.paths]
     here = {str(item.source) for item in found}
     return [

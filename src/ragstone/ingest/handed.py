@@ -1,4 +1,4 @@
-"""Documents that were handed over: uploads, and what a connector fetched.
+"""Documents in the spool: uploads, and content that a connector fetched.
 
 Their content waits in a spool of the data directory until it is indexed. A job that was cut off
 and is run again finds what it had done already by the files that are gone.
@@ -98,7 +98,7 @@ def found(handed: Handed) -> FoundFile:
 
 
 def described(document: Document, handed: Handed) -> Document:
-    """The document with what is known of it besides its content."""
+    """The document with its metadata, without its content."""
     return replace(
         document,
         source=handed.source,

@@ -69,7 +69,7 @@ async def migrate(
 async def _copy(
     source: ChunkIndex, target: ChunkIndex, collection: Collection, chunks: Sequence[Chunk]
 ) -> int:
-    """Write what the target lacks; returns how many chunks that were."""
+    """Write the chunks that the target lacks; returns their number."""
     ids = [chunk.chunk_id for chunk in chunks]
     here, there = await asyncio.gather(
         _read(source, collection, ids), _read(target, collection, ids)

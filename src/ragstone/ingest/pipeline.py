@@ -175,7 +175,7 @@ class Pipeline:
         return collection
 
     async def _refuse_if_gone(self, request: IngestRequest, id: str) -> None:
-        """Raise unless a collection of this id is still to come."""
+        """Raise if the collection of this id was dropped."""
         if id in await self._catalog.names(request.tenant, [id]):
             return
         if await self._catalog.collection(request.tenant, request.collection):
@@ -297,7 +297,7 @@ class Pipeline:
 
 @contextmanager
 def _errors_by_name(collection: Collection) -> Iterator[None]:
-    """The catalog knows no name of a collection that was dropped; people know no id."""
+    """Name the collection in UnknownCollection: the catalog has only its id after a drop."""
     try:
         yield
     except UnknownCollection as error:
@@ -305,5 +305,5 @@ def _errors_by_name(collection: Collection) -> Iterator[None]:
 
 
 def _printable_path(path: str | Path) -> str:
-    """The path with what is not valid Unicode replaced, so that it can be stored and printed."""
+    """The path with invalid Unicode replaced, so that it can be stored and printed."""
     return os.fsencode(path).decode("utf-8", "replace")

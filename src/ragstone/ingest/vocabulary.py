@@ -17,7 +17,7 @@ from ragstone.ports import ChunkIndex, Vocabulary
 log = logging.getLogger(__name__)
 
 REVISIONS = 200
-"""Documents read at a time; what was read stays read if the process ends."""
+"""Documents read in one batch; finished batches survive the end of the process."""
 
 PAUSE = 0.005
 """Seconds between two batches, so that questions go first."""

@@ -112,7 +112,7 @@ class Runner:
         )
 
     async def stop(self) -> None:
-        """Interrupt what runs, to be continued by whoever takes it next."""
+        """Interrupt the running jobs; another process continues them."""
         self._stopping = True
         for loop in self._loops:
             loop.cancel()
@@ -144,7 +144,7 @@ class Runner:
                 await asyncio.wait_for(self._wake.wait(), pause)
 
     async def _begin_some(self) -> bool:
-        """Claim what there is room for; whether there was anything."""
+        """Claim as many jobs as there are free places; returns whether one was claimed."""
         free = self._free_places()
         due = await self._store.next_due(list(free)) if free else None
         if due is None or due > time.time():
@@ -199,7 +199,7 @@ class Runner:
         return await self._work[running.job.kind](running.job, report)
 
     async def _end(self, running: JobAttempt, task: asyncio.Task[Result]) -> None:
-        """Record what came of an attempt, unless the job was taken away."""
+        """Record the result of an attempt, unless the job was taken away."""
         if running.taken:
             return
         if task.cancelled():
@@ -210,7 +210,7 @@ class Runner:
             await self._ending.done(running.job, task.result(), running.progress)
 
     async def _watch(self) -> None:
-        """Store progress, and stop what was taken away by another process."""
+        """Store progress, and stop jobs that another process has taken."""
         while True:
             await asyncio.sleep(WATCH_SECONDS)
             try:
@@ -238,7 +238,7 @@ class Runner:
         self._strays = strays
 
     async def _look_after(self) -> None:
-        """Say that this process lives, take over from those that do not, forget what is over."""
+        """Send a heartbeat, take over jobs of dead processes, delete expired jobs."""
         swept = 0.0
         while True:
             try:

@@ -128,7 +128,7 @@ def _is_text(data: Any, file: bool) -> bool:
 
 
 def _describe_type(kind: Any, inside: set[type]) -> str:
-    """A type with all that it is made of."""
+    """A description of a type with its fields and arguments."""
     if isinstance(kind, type) and is_dataclass(kind):
         if kind in inside:
             return kind.__name__

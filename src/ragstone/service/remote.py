@@ -62,7 +62,7 @@ async def connect(settings: Settings) -> AsyncIterator[Service]:
 
 
 async def _wait_for_start(data: Path) -> tuple[str, str] | None:
-    """The server that is just starting, if there is one."""
+    """Wait for a server that is just starting; None if there is none."""
     for _ in range(START_CHECKS):
         await asyncio.sleep(START_SECONDS / START_CHECKS)
         server = find_server(data)
@@ -144,7 +144,7 @@ class _Connection:
             raise self._connection_lost() from error
         await self._check(response)
         result = wire.load(operation.result, response.json())
-        # Only who asks knows by which address the server is reached.
+        # Only the client knows the address by which it reaches the server.
         return replace(result, server=self._url) if isinstance(result, Overview) else result
 
     async def _items(
@@ -169,7 +169,7 @@ class _Connection:
         raise self._connection_lost()
 
     async def _check(self, response: httpx2.Response) -> None:
-        """Raise what the server refused the call with."""
+        """Raise the error with which the server refused the call."""
         theirs = response.headers.get(VERSION_HEADER)
         if theirs is None and response.status_code in (200, 404, 405):
             raise VersionMismatch(
@@ -186,7 +186,7 @@ class _Connection:
         raise error
 
     async def _older_version(self) -> str:
-        """What a server is that knows nothing of versions."""
+        """The name of a server that sends no version."""
         try:
             found = (await self._http.get("/local/overview")).json()
             return f"Ragstone {found['version']} in an earlier build"

@@ -268,7 +268,7 @@ def _adapter(kind: Any, exact: bool = False) -> TypeAdapter[Any]:
 
 
 def _wire_type(kind: Any) -> Any:
-    """The type with what pydantic does not know, events and vectors, put in their own form."""
+    """The type with events and vectors, unknown to pydantic, in their wire form."""
     if kind == Event:
         return _WireEvent
     if kind == NDArray[np.float32]:

@@ -81,7 +81,7 @@ def _removes(value: Any) -> float | None:
 
 
 def _unless_default(*same: str) -> Callable[[Any], Any]:
-    """The value, unless it is what is done anyway."""
+    """A check that drops a value equal to the default."""
     return lambda value: None if str(value).strip().lower() in same else value
 
 

@@ -71,7 +71,7 @@ def ours(
 
 
 def _add_value(found: dict[str, GivenValue], key: str, one: GivenValue) -> None:
-    """Add a value unless there is one already, which then wins."""
+    """Add a value unless the key has one already; the first value wins."""
     first = found.setdefault(key, one)
     if str(first.value) != str(one.value):
         log.warning("%s counts, not %s: both are %s.", first.origin.where, one.origin.where, key)

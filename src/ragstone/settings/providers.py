@@ -51,7 +51,7 @@ def whole(given: dict[str, GivenValue]) -> dict[str, GivenValue]:
 
 
 def _implied_provider(given: dict[str, GivenValue], parts: dict[str, GivenValue]) -> str:
-    """The provider where none is named: that of a model under a document's name."""
+    """The provider implied by the name of a model setting, if none is given."""
     if _text(given.get(MODEL)):
         return ""
     if OPENAI_MODEL in parts:

@@ -61,7 +61,7 @@ def _check_prompts(given: dict[str, GivenValue]) -> None:
 
 
 def _of_file(path: Path) -> dict[str, GivenValue]:
-    """What the file gives; every name in it must mean something."""
+    """The settings of the file. Raises for a name that is no setting."""
     from ragstone.settings.file import from_file  # YAML takes 15 ms that most starts need not pay
 
     values = list(from_file(path))
@@ -91,7 +91,7 @@ def _similar_name(name: str) -> str:
 
 
 def _is_known(name: str) -> bool:
-    """Whether a name is in a section of ours, or a setting by itself; pydantic says the rest."""
+    """Whether a name is in a known section, or is a setting; pydantic checks the rest."""
     first, dot, _ = name.partition(".")
     return first in _sections() if dot else name in Settings.model_fields
 
@@ -126,7 +126,7 @@ def _is_section(kind: Any) -> bool:
 
 
 def _describe_error(error: ErrorDetails, given: dict[str, GivenValue]) -> str:
-    """One sentence for the first thing that is wrong, with its variable or line."""
+    """The first error in one sentence, with its variable or line."""
     key = ".".join(str(part) for part in error["loc"])
     one = given.get(key) or next((g for k, g in given.items() if key.startswith(f"{k}.")), None)
     where = one.origin.where if one else ""

@@ -159,7 +159,7 @@ def tracer(settings: TelemetrySettings) -> tuple[Tracer | None, Any]:
 
 
 def _caller() -> Context | None:
-    """The span of whoever sent the request, if they said."""
+    """The caller's span from the request headers, if there is one."""
     names = CURRENT.get()
     if not names.parent:
         return None

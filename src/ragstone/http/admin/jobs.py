@@ -110,7 +110,7 @@ def _add_one(routes: APIRouter, jobs: JobsService) -> None:
 
 
 async def _find_job(jobs: JobsService, caller: Caller, id: str) -> JobView:
-    """The job, if there is one for this caller. Raises UnknownJob."""
+    """The job, if the caller may see it. Raises UnknownJob."""
     view = await jobs.get(caller.principal, id, admin=caller.may("admin"))
     if view is None or not _is_reachable(caller, view):
         raise UnknownJob(id)

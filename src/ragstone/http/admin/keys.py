@@ -99,7 +99,7 @@ def router(service: Service) -> APIRouter:
 
 
 def _grant(body: CreateKey, caller: Caller) -> KeyGrant:
-    """What the new key allows, never more than the caller's own credential reaches."""
+    """The rights of the new key, within those of the caller's credential."""
     collections = caller.collections if body.collections is None else tuple(body.collections)
     if not all(caller.reaches(name) for name in collections or ()):
         raise Forbidden("A key cannot reach collections that your own credential does not.")
@@ -115,7 +115,7 @@ def _grant(body: CreateKey, caller: Caller) -> KeyGrant:
 
 
 async def _key_tenant(service: Service, caller: Caller, id: str) -> str | None:
-    """The tenant in which the caller may touch this key; raises UnknownKey."""
+    """The tenant in which the caller may change this key; raises UnknownKey."""
     tenant = None if caller.operator else caller.principal.tenant
     if caller.collections is not None:
         keys = await service.keys.listed(tenant)
@@ -125,7 +125,7 @@ async def _key_tenant(service: Service, caller: Caller, id: str) -> str | None:
 
 
 def _covers(caller: Caller, key: ApiKey) -> bool:
-    """Whether a key reaches no more than the caller."""
+    """Whether the caller reaches every collection of a key."""
     if caller.collections is None:
         return True
     return key.collections is not None and all(map(caller.reaches, key.collections))

@@ -48,9 +48,9 @@ def parse_html(path: Path, ending: str, max_bytes: int) -> Parsed:
 
 
 def _main_blocks(tree: Any, source: str) -> list[Block]:
-    """What the page itself marks as its main part, else what trafilatura finds, else all.
+    """The part the page marks as main, else the part trafilatura finds, else all blocks.
 
-    trafilatura guesses well where nothing is marked, but it drops code and some headings.
+    trafilatura guesses well on pages without marks, but drops code and some headings.
     """
     visible = list(_blocks(tree))
     marked = tree.xpath("//main | //*[@role='main']") or tree.xpath("//article")

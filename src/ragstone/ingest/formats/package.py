@@ -94,7 +94,7 @@ def _without_references(data: bytes) -> bytes:
 
 
 def _check(path: Path, ending: str, entries: Sequence[zipfile.ZipInfo], max_bytes: int) -> None:
-    """What the directory of the package says, before anything is unpacked."""
+    """Check the package by its directory, before any entry is unpacked."""
     total = sum(entry.file_size for entry in entries)
     packed = sum(entry.compress_size for entry in entries) or 1
     if len(entries) > _MAX_ENTRIES:

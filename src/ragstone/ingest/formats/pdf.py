@@ -73,7 +73,7 @@ def _open(path: Path) -> Any:
 
 
 def _check_end(path: Path) -> None:
-    """PDFium repairs what was cut off by leaving pages out, without a word: refuse instead."""
+    """Refuse a truncated file: PDFium repairs it by silently leaving pages out."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - _TAIL_BYTES))

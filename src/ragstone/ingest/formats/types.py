@@ -1,4 +1,4 @@
-"""Which files can be read, and what a file's first bytes say that it is."""
+"""The readable file types, and the type that a file's first bytes show."""
 
 import logging
 from dataclasses import dataclass
@@ -142,13 +142,13 @@ def check_type(path: Path, magic: bytes) -> None:
 
 
 def _matches_magic(magic: bytes, head: bytes) -> bool:
-    """Whether the content is what the format's magic says; text may begin like nothing known."""
+    """Whether the content matches the format's magic; plain text has none."""
     kind = _kind(head)
     return kind == _kind(magic) if kind or not magic else head.startswith(magic)
 
 
 def _kind(head: bytes) -> str:
-    """What the first bytes name beyond doubt, "" for text and everything unknown."""
+    """The type that the first bytes prove, "" for text and unknown types."""
     for magic, name in _MAGIC:
         if head.startswith(magic):
             return name

@@ -78,7 +78,7 @@ class Configured:
         self._loaded = _Loaded({})
 
     def load(self, stored: Iterable[StoredSetting]) -> None:
-        """Take what the store has; what cannot be is left out, and the log says why."""
+        """Load the settings of the store; invalid ones are left out and logged."""
         scopes: dict[str, dict[str, Any]] = {}
         for one in stored:
             try:

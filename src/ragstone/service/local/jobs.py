@@ -190,7 +190,7 @@ class LocalJobs:
         return view
 
     async def _views(self, jobs: Sequence[Job], with_result: bool = True) -> Sequence[JobView]:
-        """Jobs with the names that their collections have now; that of its time if one is gone."""
+        """Jobs with the current names of their collections; the submitted name if one is gone."""
         ids: dict[str, set[str]] = {}
         for job in jobs:
             if job.collection:
@@ -280,7 +280,7 @@ def _reaches(principal: Principal, job: Job, admin: bool) -> bool:
 
 
 def _submitted_collection(job: Job) -> str:
-    """The collection that the job was submitted for, by its name of that time."""
+    """The collection named in the job's request."""
     request = job.request.get(ASK, {}) if job.kind == ASK else job.request
     return str(request.get("collection", ""))
 

@@ -11,7 +11,7 @@ from ragstone.ports import Adapters
 
 
 class Removal:
-    """Deletes what a principal may read."""
+    """Deletes documents that a principal may read."""
 
     def __init__(self, adapters: Adapters, pipeline: Pipeline) -> None:
         self._adapters = adapters

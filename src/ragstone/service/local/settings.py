@@ -96,7 +96,7 @@ class LocalSettings:
         return _Place(tenant, collection, id)
 
     async def _scope_by_name(self, scope: str) -> str:
-        """A scope with the name of its collection, or as it is if that is gone."""
+        """A scope with the name of its collection; unchanged if the collection is gone."""
         tenant, id = place(scope)
         names = await self._names.names(tenant, [id]) if id else {}
         return of_collection(tenant, names[id]) if id in names else scope
@@ -139,7 +139,7 @@ class LocalSettings:
         )
 
     def _layers(self, one: Setting, here: "_Place") -> list[SettingLayer]:
-        """Every place that has a value, the one that counts last."""
+        """Every layer that has a value; the effective one is last."""
         base = self._configured.base
         origin, known = base.origin(one.key), value_of(base, one.key)
         layers = [SettingLayer("default", "", one.default)]
@@ -165,7 +165,7 @@ class _Place:
 
     @property
     def scope(self) -> str:
-        """The scope in the store. What a collection of no id has set is nothing."""
+        """The scope in the store. A collection without an id has no settings in it."""
         if self.collection:
             return of_collection(self.tenant, self.id)
         return f"{TENANT}{self.tenant}" if self.tenant else GLOBAL

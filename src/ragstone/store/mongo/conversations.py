@@ -169,7 +169,7 @@ class MongoConversations:
         await self._mongo.ready()
 
     async def _count_turn(self, conversation: ConversationKey, entry: StoredTurn) -> int:
-        """Note the turn in its room, which begins with its first turn; the turn's number."""
+        """Count the turn in its room, made with its first turn; returns the turn's number."""
         key, block = {"_id": _key(conversation)}, entry.block
         new: Document = {"turns": 0, "errors": 0, "numbers": 0, "created_at": entry.at}
         new["updated_at"] = entry.at
@@ -189,7 +189,7 @@ class MongoConversations:
         return 1
 
     async def _create_indexes(self) -> None:
-        """Make the indexes, once in a process; those that there are stay."""
+        """Create the missing indexes, once in a process."""
         if self._indexed:
             return
         whose = [("tenant", 1), ("user", 1)]

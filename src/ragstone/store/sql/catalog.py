@@ -232,14 +232,14 @@ class SqlCatalog:
     async def _change_visibility(
         self, document_ids: Sequence[str], work: Callable[[AsyncConnection], Awaitable[Change]]
     ) -> None:
-        """Change what these documents show: visibility and edition in the same instant."""
+        """Change the visible versions of documents, visibility and edition at once."""
         await self._database.write(
             lambda connection: self._view.showing(connection, document_ids, work),
             self._view.shown,
         )
 
     async def edition(self, tenant: str, collection: str) -> Edition | None:
-        """What the collection is now; see `ports.Catalog`."""
+        """The current collection; see `ports.Catalog`."""
         return await self._view.edition((tenant, collection))
 
     async def revisions(self, collection: Collection) -> frozenset[str]:
@@ -256,7 +256,7 @@ class SqlCatalog:
         return await self._view.replacing(connection)
 
     def replaced(self, done: Any) -> None:
-        """What is in memory becomes what was committed."""
+        """Replace the state in memory with the committed one."""
         self._view.replaced(done)
 
     async def retired(self) -> list[tuple[Collection, str]]:

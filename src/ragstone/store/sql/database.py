@@ -55,7 +55,7 @@ class Backend(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Close what the backend itself has opened."""
+        """Close the connections that the backend opened."""
         ...
 
     def keep(self, connection: Connection, schema: str) -> str:
@@ -68,7 +68,7 @@ class Backend(Protocol):
         ...
 
     def translate(self, error: DBAPIError) -> RagstoneError | None:
-        """What an error means to an operator; None for a mistake in a statement."""
+        """The operator's message for an error; None for a mistake in a statement."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""The state store as rows, and back: what a backup holds of it."""
+"""The state store as rows of a backup, and back."""
 
 import base64
 import tempfile
@@ -102,7 +102,7 @@ def _insert_rows(connection: Connection, tables: MetaData, rows: Iterable[Rows])
 
 
 def _end_unfinished_work(connection: Connection, those: Sequence[Collection]) -> None:
-    """What was going on when the backup was made is over."""
+    """End the jobs and collections that were unfinished when the backup was made."""
     kept = {(one.tenant, one.id): one for one in those}
     for tenant, id in connection.execute(select(collections.c.tenant, collections.c.id)).all():
         here = (collections.c.tenant == tenant) & (collections.c.id == id)

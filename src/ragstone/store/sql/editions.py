@@ -97,7 +97,7 @@ class Editions:
                 changed[row["tenant"], row["collection"]].add(_visible_part(row))
 
     def apply(self, changed: Mapping[Key, "_Shown"]) -> None:
-        """Take over what a committed transaction changed."""
+        """Apply the changes of a committed transaction."""
         for key, shown in changed.items():
             if key in self._known:
                 self._known[key].add(shown)
@@ -108,7 +108,7 @@ class Editions:
 
 
 def _visible_part(row: Mapping[Any, Any]) -> _Shown:
-    """What one document adds: nothing before it has a version that answers."""
+    """The part of one document; empty until a version of it is live."""
     if not row["version"]:
         return _Shown()
     readers = set(row["allowed"])

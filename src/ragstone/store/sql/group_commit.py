@@ -1,4 +1,4 @@
-"""Several small changes in one transaction: whoever comes while one is written is in the next."""
+"""Several small changes in one transaction: changes that arrive during a write join the next."""
 
 import asyncio
 from collections import deque

@@ -6,7 +6,7 @@ from ragstone.store.sql.rows import insert
 from ragstone.store.sql.tables import done_once
 
 REMEMBERED = 30 * 86_400.0
-"""Seconds after which nobody tries again what was done."""
+"""Seconds after which finished work is not retried."""
 
 
 def first_time(connection: Connection, key: str, now: float) -> bool:

@@ -69,7 +69,7 @@ def to_job(row: Mapping[Any, Any]) -> Job:
 
 
 def _one_per_collection(found: Sequence[Job], claimed: Sequence[Job]) -> list[Job]:
-    """Of the jobs that change a collection, one for each collection."""
+    """The jobs, with at most one job that changes each collection."""
     places = {(job.tenant, job.collection) for job in claimed if job.kind in WRITING}
     chosen = []
     for job in found:

@@ -114,7 +114,7 @@ class SqlJobs:
         return await self._change(_claim_conditions(job), **values, failures=failures) == 1
 
     async def release(self, worker: str) -> None:
-        """Queue what a worker that stops has not finished."""
+        """Queue the unfinished jobs of a worker that stops."""
         await self._change(_running_on(worker), state=QUEUED, worker="")
 
     async def give_back(self, id: str, worker: str) -> None:
@@ -216,7 +216,7 @@ class SqlJobs:
             return set((await connection.scalars(paused)).all())
 
     async def pause_kind(self, kind: str, paused: bool) -> None:
-        """Begin no more jobs of a kind, or begin them again."""
+        """Pause or resume the jobs of a kind."""
 
         async def work(connection: AsyncConnection) -> None:
             row = insert(connection, job_kinds).values(kind=kind, paused=paused)
@@ -252,12 +252,12 @@ def _running_on(worker: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
 
 
 def _claim_conditions(job: Job) -> list[ColumnElement[bool]]:
-    """That a claimed job is still the claimer's, and in the same attempt."""
+    """The conditions that a claimed job still has its worker and its attempt."""
     return [jobs.c.id == job.id, jobs.c.attempts == job.attempts, *_running_on(job.worker)]
 
 
 def _may_resubmit(job: Job, now: float) -> bool:
-    """Whether the same may be submitted again."""
+    """Whether the same job may be submitted again."""
     return job.state in (FAILED, CANCELLED) or _expired(job, now)
 
 
@@ -271,7 +271,7 @@ async def _first_job(connection: AsyncConnection, statement: Select[Any]) -> Job
 
 
 async def _unfinished_duplicate(connection: AsyncConnection, new: NewJob) -> Job | None:
-    """The job of the same owner that does the same and has not ended."""
+    """The unfinished job with the same owner, kind and request."""
     like = select(jobs).where(
         jobs.c.kind == new.kind,
         jobs.c.state.not_in(ENDED),

@@ -172,7 +172,7 @@ class Leases:
 
     @asynccontextmanager
     async def _failing(self, session: AsyncConnection[Any]) -> AsyncIterator[None]:
-        """A session that fails is given up: what it holds must not stay held."""
+        """Close a session that fails, so that its locks are released."""
         try:
             yield
         except psycopg.Error as error:

@@ -111,7 +111,7 @@ async def publish(connection: AsyncConnection, *, document: Document) -> Change:
 
 
 async def fail(connection: AsyncConnection, *, document: Document) -> None:
-    """Retire what was being written, and store why; what answers goes on."""
+    """Retire the unfinished revision and store the reason; the live one stays live."""
     being_written = revisions.c.state.in_(["writing", "abandoned"])
     await _move(connection, (revisions.c.document_id == document.id) & being_written, "retired")
     try:

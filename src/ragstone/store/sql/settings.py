@@ -1,4 +1,4 @@
-"""What was set at run time, in the state database."""
+"""Settings changed at run time, in the state database."""
 
 import time
 from collections.abc import Mapping, Sequence

@@ -36,7 +36,7 @@ class SharedView:
 
     @classmethod
     async def open(cls, database: Database) -> "SharedView":
-        """Join the servers of this database; the first one takes over what a crash left."""
+        """Join the servers of this database; the first one repairs the state after a crash."""
         leases = leases_of(database)
         lonely = await leases.lonely()
 
@@ -190,7 +190,7 @@ async def _renumber(connection: AsyncConnection, key: Key, names: set[str]) -> N
 
 
 async def _complete_editions(connection: AsyncConnection) -> None:
-    """Number collections that came from elsewhere, and forget readers of documents long gone."""
+    """Number imported collections, and delete readers of documents that no longer exist."""
     some = select(collections.c.tenant, collections.c.id, _NOW)
     numbers = insert(connection, editions).from_select(["tenant", "collection", "number"], some)
     await connection.execute(numbers.on_conflict_do_nothing())

@@ -12,7 +12,7 @@ from ragstone.store.sql.rows import insert, one_value
 from ragstone.store.sql.tables import collections, revisions, vocabulary, vocabulary_read
 
 STALE = 0.1
-"""When a larger share of what was read has gone, the words are read anew."""
+"""When a larger share of the read revisions is gone, all words are read again."""
 
 
 class SqlVocabulary:

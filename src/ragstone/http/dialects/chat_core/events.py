@@ -32,7 +32,7 @@ STEPS = {
     "generate": "Generating an answer...",
     "converse": "Generating an answer...",
 }
-"""What a reader is told when a stage begins."""
+"""The text shown when a stage begins."""
 
 DEBUGGED = frozenset({"guard", "recall", "retrieve", "rounds", "tool_agent", "tool"})
 """Stages whose end is told; one that fails always is."""

@@ -108,7 +108,7 @@ class ChatDocuments:
     async def _ingest(
         self, caller: Caller, collection: str, handed: tuple[Handed, ...]
     ) -> Progress:
-        """The end of the job; it goes on if nobody waits for it any more."""
+        """The last progress of the job, which continues if the client leaves."""
         request = IngestRequest(
             collection=collection, tenant=caller.principal.tenant, handed=handed
         )

@@ -106,7 +106,7 @@ class Completion(Transcript):
         }
 
     def _extension_fields(self, turn: Turn) -> dict[str, Any]:
-        """What OpenAI's shape has no place for."""
+        """The fields that OpenAI's schema does not have."""
         answer = turn.answer or Answer()
         ours = wire.answered(turn)
         if answer.suggested:

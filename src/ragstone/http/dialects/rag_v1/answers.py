@@ -147,7 +147,7 @@ class _Growing(Transcript):
         return event.text
 
     def _remaining_text(self, turn: Turn) -> str:
-        """What must still be said at the end."""
+        """The text that was not streamed yet."""
         return "" if self._spoke else text_of(turn)
 
     def seconds(self) -> float:
@@ -217,7 +217,7 @@ class QueryStream(_Growing):
         return []
 
     def _pending_steps(self, step: int, text: str = "", count: int = 0) -> list[Object]:
-        """The steps before the tokens that were not yet told, in their order."""
+        """The steps before the tokens that were not sent yet, in their order."""
         steps: list[Object] = [
             {"type": "query_rewritten", "content": text or self._request.query},
             {"type": "documents_retrieved", "count": count},

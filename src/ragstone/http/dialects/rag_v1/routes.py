@@ -100,7 +100,7 @@ class RagEngine:
         return {"results": results, "total": len(results), "failed": failed}
 
     async def _answer_query(self, body: BatchRequest, query: Any, caller: Caller) -> dict[str, Any]:
-        """One query of a batch; whatever is wrong with it is said in its own place."""
+        """The answer to one query of a batch, or its error."""
         text = query.get("query") if isinstance(query, dict) else query
         said = {"query": text if isinstance(text, str) else None}
         try:

@@ -109,7 +109,7 @@ class PloneSync:
         return done
 
     async def _complete(self, done: Synced) -> Synced:
-        """Index what was passed over, and forget what the site has no more."""
+        """Index the objects passed over, and delete documents the site no longer has."""
         there, known = await self._client.uids(), await self._known_documents()
         passed_over = sorted(there - set(known) - set(done.again))
         done = await self._index_each(passed_over[:MOST_PASSED_OVER], done)

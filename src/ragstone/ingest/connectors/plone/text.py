@@ -62,7 +62,7 @@ def _field(name: str, value: Any) -> Iterator[str]:
 
 
 def _blocks(item: Item, depth: int) -> Iterator[str]:
-    """The blocks of Volto in their order; those that the layout forgot come last."""
+    """The blocks of Volto in their order; blocks missing from the layout come last."""
     blocks = item.get("blocks")
     if not isinstance(blocks, Mapping) or depth > DEEPEST:
         return
@@ -76,7 +76,7 @@ def _blocks(item: Item, depth: int) -> Iterator[str]:
 
 
 def _block(block: Item, depth: int) -> Iterator[str]:
-    """What a block says: its rich text, else its words, and the blocks inside it."""
+    """The text of a block: its rich text, else its words, and its inner blocks."""
     if depth > DEEPEST:
         return
     rich = _slate(block.get("value"), depth)
@@ -102,7 +102,7 @@ def _field_text(name: str, said: Any, depth: int) -> Iterator[str]:
 
 
 def _inside(one: Item, depth: int) -> Iterator[str]:
-    """A table, or a thing with words of its own: a card, a column, a tab."""
+    """A table, or a part that has its own text: a card, a column, a tab."""
     if one.get("rows"):
         yield _table(one, depth)
     elif "@type" in one or "blocks" in one or "title" in one:
