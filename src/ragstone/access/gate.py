@@ -1,4 +1,4 @@
-"""Tells who sends a request, by the credential in its headers.
+"""Finds the caller of a request by the credential in its headers.
 
 A credential is an API key, a signed token, the operator's token, or what a trusted proxy says; it
 comes as a bearer token or in the header `x-api-key` or `api-key`, never in an address, which logs

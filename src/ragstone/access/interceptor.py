@@ -67,7 +67,7 @@ class Interceptor:
             )
 
     async def aclose(self) -> None:
-        """Disconnect from what counts."""
+        """Close the counter."""
         await self.rates.aclose()
 
     def _with_limits(

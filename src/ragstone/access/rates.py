@@ -15,7 +15,7 @@ MINUTE = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What is left of a limit: `remaining` units now, all of them in `reset` seconds; `wait` is in
+    """The rest of a limit: `remaining` units now, all of them in `reset` seconds; `wait` is in
     how many seconds one more passes, 0 if this one did."""
 
     limit: int

@@ -107,7 +107,7 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A connection, and who asks over it."""
+    """A connection and its user."""
 
     connection: Connection
     principal: Principal = Principal()

@@ -1,4 +1,4 @@
-"""What there is besides questions: collections, documents, conversations and jobs."""
+"""The namespaces of a client: collections, documents, conversations and jobs."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing

@@ -35,7 +35,7 @@ _DIRECT = ("supported", "label", "verdict", "grounded", "is_supported", "worst_l
 
 @dataclass(frozen=True, slots=True)
 class GroundingRow:
-    """A response, what it is made from, and whether that supports all of it."""
+    """A response, its source, and whether the source supports all of it."""
 
     id: str
     source: str

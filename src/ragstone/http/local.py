@@ -47,7 +47,7 @@ def router(service: Service, uploads: Uploads) -> APIRouter:
         version: Version = "",
         fingerprint: Fingerprint = "",
     ) -> Response:
-        """What an operation returns, or its items as a stream of events."""
+        """The result of an operation, or its items as a stream of events."""
         operation = operations().get(name)
         if operation is None:
             raise UnknownOperation(

@@ -61,7 +61,7 @@ _SHAPES = ((f"{OPENAI_PREFIX}/", "OpenAiError"), ("/v2/", "ChatCoreError"))
 def documented(
     *content: str, error: str | None = None, status: int = 200
 ) -> dict[int | str, dict[str, Any]]:
-    """What a route answers with, for its `responses`: the types of its content, and the name of its
+    """The `responses` of a route: the types of its content, and the name of its
     errors' schema where that is not the usual one."""
     described: dict[int | str, dict[str, Any]] = {
         status: {"description": "What was asked for", "content": {one: {} for one in content}}

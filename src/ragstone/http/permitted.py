@@ -64,7 +64,7 @@ class Permitted:
         return own
 
     def result(self, value: Any) -> Any:
-        """The result without what is out of the credential's reach, and without the names of the
+        """The result without items out of the credential's reach, and without the names of the
         server's files."""
         if self._caller.operator:
             return value

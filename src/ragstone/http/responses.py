@@ -1,4 +1,4 @@
-"""What the HTTP dialects share: JSON responses, the two shapes of an error, leaving clients."""
+"""Shared by the HTTP dialects: JSON responses, the two shapes of an error, leaving clients."""
 
 import asyncio
 import json

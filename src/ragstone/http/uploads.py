@@ -1,4 +1,4 @@
-"""Files that wait to be ingested by who sent them, and by nobody else."""
+"""Uploaded files that wait for ingestion by their sender."""
 
 import asyncio
 import hashlib

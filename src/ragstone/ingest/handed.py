@@ -65,7 +65,7 @@ class Spool:
             shutil.rmtree(place.parent, ignore_errors=True)
 
     def sweep(self, seconds: float = FORGOTTEN) -> None:
-        """Delete what no job took for so long: its sender went away before one was begun."""
+        """Delete old files that no job took: the sender left before a job began."""
         for folder in self._folder.glob("*"):
             with suppress(OSError):
                 if time.time() - folder.stat().st_mtime > seconds:
@@ -109,7 +109,7 @@ def described(document: Document, handed: Handed) -> Document:
 
 
 def fingerprint(item: FoundFile) -> str:
-    """What changes when the content does, or what is said of it; raises UnreadableDocument."""
+    """A hash of content and metadata; raises UnreadableDocument."""
     content = content_hash(item.source)
     if item.handed is None:
         return content

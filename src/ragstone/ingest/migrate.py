@@ -33,7 +33,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Some chunks with the vectors and token vectors of those that have them."""
+    """Some chunks with their vectors and token vectors, if they have any."""
 
     chunks: dict[str, Chunk]
     vectors: dict[str, Vectors]

@@ -1,4 +1,4 @@
-"""Reading one file: what it is, whether it may be read, and then its blocks."""
+"""Reading one file: its type, the checks before reading, and its blocks."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

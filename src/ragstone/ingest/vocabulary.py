@@ -54,7 +54,7 @@ class VocabularyReader:
             await asyncio.sleep(0)
 
     async def aclose(self, seconds: float = 3.0) -> None:
-        """Give what is being read some seconds, then stop; the next start goes on."""
+        """Wait some seconds for the running batch, then stop; the next start continues."""
         self._again.clear()
         tasks = list(self._reading.values())
         if tasks:

@@ -86,13 +86,13 @@ class Runner:
         self._wake.set()
 
     def interrupt(self, job: str) -> None:
-        """Stop a job that was cancelled or paused, if it goes on here."""
+        """Stop a cancelled or paused job, if it runs here."""
         if job in self._running:
             self._running[job].take_away()
         self._publish()
 
     def progress(self, job: str) -> Progress | None:
-        """How far a job is that goes on here, None for another."""
+        """The progress of a job that runs here, None for another."""
         running = self._running.get(job)
         return running.progress if running else None
 

@@ -34,7 +34,7 @@ VERSION_HEADER = "x-ragstone-version"
 """Which Ragstone speaks, in every private request and answer."""
 
 OPERATION_HEADER = "x-ragstone-operation"
-"""The fingerprint of what is asked for, as who asks knows it."""
+"""The fingerprint of the requested operation, as the caller knows it."""
 
 MAX_FILTER_DEPTH = 50
 
@@ -195,7 +195,7 @@ def usage(used: Usage) -> Json:
 
 
 def verdict(verdict: Verdict) -> Json:
-    """What the documents say of one sentence, as JSON answers show it."""
+    """The verdict on one sentence, as in JSON answers."""
     cited = verdict.citation
     return {
         "sentence": verdict.sentence,

@@ -147,7 +147,7 @@ def _caller(context: AnyContext, collection: str | None = None) -> Caller:
 
 
 async def _finish_unless_left(context: AnyContext, work: Coroutine[Any, Any, T]) -> T:
-    """What comes of it; raises ToolError with the sentence that is for people.
+    """The result of the work; raises ToolError with a readable message.
 
     It is cancelled when the client leaves.
     """

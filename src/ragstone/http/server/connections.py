@@ -118,7 +118,7 @@ class HttpConnection(HttpToolsProtocol):
             self._watch_reader()
             return
         log.info("A client has read nothing for %g s and was disconnected.", self.send_seconds)
-        # Otherwise the system goes on trying to send what it holds.
+        # Otherwise the system keeps trying to send its buffer.
         self._option(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.transport.abort()
 

@@ -30,7 +30,7 @@ STOP_SECONDS = 10.0
 
 
 def check(settings: Settings) -> None:
-    """Raise ConfigError if several processes would need what only one can hold."""
+    """Raise ConfigError if several processes would need a resource that only one can hold."""
     if settings.server.workers == 1:
         return
     told = f"SERVER__WORKERS is {settings.server.workers}, but"

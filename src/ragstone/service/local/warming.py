@@ -8,7 +8,7 @@ from ragstone.language.dictionary import english
 from ragstone.ports import Adapters
 
 ANYTHING = "ready"
-"""The text that is embedded or judged; only the loading matters."""
+"""The text of the warming calls; only the loading matters."""
 
 MOST = 4
 """Collections that are warmed: with more, the first questions would wait."""

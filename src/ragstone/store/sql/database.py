@@ -47,7 +47,7 @@ class Backend(Protocol):
         ...
 
     async def begin_writing(self, connection: AsyncConnection) -> None:
-        """Begin a transaction once no other that writes goes on anywhere."""
+        """Begin a transaction once no other process is writing."""
         ...
 
     async def whole(self, engine: AsyncEngine, work: Callable[[Connection], T], writing: bool) -> T:
@@ -87,7 +87,7 @@ class Database:
         self._together = GroupCommit(self._write_in_turn)
         self._closed = False
         self.closing: list[Callable[[], Awaitable[None]]] = []
-        """What is to be closed before the last connection."""
+        """Callbacks that run before the last connection is closed."""
 
     @property
     def shared(self) -> bool:
@@ -162,7 +162,7 @@ class Database:
             await self.backend.check(connection)
 
     async def aclose(self) -> None:
-        """Finish what is being written, then close every connection."""
+        """Finish the running write, then close every connection."""
         self._closed = True
         if self._writes:
             await asyncio.wait(self._writes)

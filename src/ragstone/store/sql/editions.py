@@ -76,7 +76,7 @@ class Editions:
         document_ids: Sequence[str],
         work: Callable[[AsyncConnection], Awaitable[T]],
     ) -> tuple[T, Mapping[Key, "_Shown"]]:
-        """Run `work`, and say what it changed of these documents; `apply` it once committed."""
+        """Run `work`; returns its changes to these documents, for `apply` after the commit."""
         changed: defaultdict[Key, _Shown] = defaultdict(_Shown)
         await self._collect(connection, document_ids, changed)
         result = await work(connection)

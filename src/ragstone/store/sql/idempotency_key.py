@@ -1,4 +1,4 @@
-"""What must not be done a second time."""
+"""Keys of work that must not be repeated."""
 
 from sqlalchemy import Connection, delete
 

@@ -15,7 +15,7 @@ CROWD = 20
 """Waiting jobs looked at for each free place, where those of one collection wait for each other."""
 
 QUEUE_LOCK = 0x7261_6773_746F_6E65
-"""Any number that nobody else uses for a lock in the same database."""
+"""A lock number unused elsewhere in the same database."""
 
 _other = jobs.alias()
 READY = (

@@ -155,7 +155,7 @@ class SqlJobs:
         self, id: str, states: Collection[State], state: State, **values: Any
     ) -> Job | None:
         """Bring a job that is in one of `states` into another; the job before, None if it was in
-        none of them. Whoever ran it has it no more."""
+        none of them. Its worker loses it."""
 
         async def work(connection: AsyncConnection) -> Job | None:
             this = select(jobs).where(jobs.c.id == id, jobs.c.state.in_(list(states)))

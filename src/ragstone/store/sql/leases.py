@@ -98,7 +98,7 @@ class Leases:
             return False
 
     async def drained(self) -> None:
-        """Return when every search that goes on now, in any server, has ended."""
+        """Wait until every search now running, in any server, has ended."""
         waited = await self._held_locks(SEARCHING)
         until, pause = time.monotonic() + PATIENCE, 0.002
         while waited:

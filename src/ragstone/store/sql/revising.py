@@ -93,7 +93,7 @@ async def _describe(
 
 
 async def publish(connection: AsyncConnection, *, document: Document) -> Change:
-    """Make `document.version` live and what was live retired, and store the document."""
+    """Make `document.version` live, retire the one before, and store the document."""
     name = revision(document.id, document.version)
     found = select(revisions.c.state).where(revisions.c.name == name)
     state = (await connection.execute(found)).scalar()

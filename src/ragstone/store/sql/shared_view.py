@@ -75,7 +75,7 @@ class SharedView:
             return [to_collection(dict(row)) for row in rows]
 
     async def edition(self, key: Key) -> Edition | None:
-        """Names of readers are only added, so those that are new since the last time are read."""
+        """Names of readers are only added, so only the new ones are read."""
         numbered = (
             _select_collection(key)
             .add_columns(editions.c.number)

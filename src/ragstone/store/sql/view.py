@@ -42,7 +42,7 @@ class View(Protocol):
     async def showing(
         self, connection: AsyncConnection, document_ids: Sequence[str], work: Work
     ) -> Any:
-        """Run `work`, which changes what these documents show; `shown` takes what it returns."""
+        """Run `work`, which changes these documents' visibility; `shown` takes its result."""
         ...
 
     def shown(self, done: Any) -> None: ...

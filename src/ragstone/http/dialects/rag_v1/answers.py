@@ -47,7 +47,7 @@ def text_of(turn: Turn) -> str:
 
 
 def metadata(turn: Turn, seconds: float) -> Object:
-    """Times in seconds, what was found, and who answered; with a few fields of ours behind."""
+    """Times in seconds, the hits and the model, followed by a few added fields."""
     answer = turn.answer or Answer()
     return {
         "total_time": seconds,

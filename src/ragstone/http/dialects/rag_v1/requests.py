@@ -1,4 +1,4 @@
-"""What clients of the VoiceHelper document send to `/api/v1/rag`, and what it means here."""
+"""Requests of the VoiceHelper document to `/api/v1/rag`, translated to questions."""
 
 import logging
 from typing import Annotated, Any, Literal
