@@ -1,4 +1,4 @@
-"""What a token's claims or a proxy's headers say of a caller, in the terms of the settings."""
+"""The caller described by a token's claims or a proxy's headers, as the settings map them."""
 
 from collections.abc import Mapping, Sequence
 

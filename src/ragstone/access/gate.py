@@ -1,4 +1,4 @@
-"""Tells who sends a request, by the credential in its headers.
+"""Finds the caller of a request by the credential in its headers.
 
 A credential is an API key, a signed token, the operator's token, or what a trusted proxy says; it
 comes as a bearer token or in the header `x-api-key` or `api-key`, never in an address, which logs
@@ -64,7 +64,7 @@ class Gate:
         return bool(self._tokens or self._proxy) or await self._keys.exist()
 
     async def caller(self, headers: HeaderValues, address: str) -> Caller:
-        """Who asks from `address`; raises Unauthorized, Unavailable."""
+        """The caller at `address`; raises Unauthorized, Unavailable."""
         given = presented(headers)
         if given and hmac.compare_digest(given.encode(), self._operator.encode()):
             return OPERATOR
@@ -72,7 +72,7 @@ class Gate:
         if not required and not await self.configured():
             return LOCAL
         if given and (given.startswith(PREFIX) or self._tokens):
-            return await self._checked(given)
+            return await self._check_credential(given)
         if self._proxy:
             named = self._proxy.caller(headers, address)
             if named:
@@ -85,7 +85,7 @@ class Gate:
             "This needs a credential. Send an API key as 'Authorization: Bearer KEY'."
         )
 
-    async def _checked(self, given: str) -> Caller:
+    async def _check_credential(self, given: str) -> Caller:
         if len(given) > MOST_CHARACTERS:
             raise Unauthorized(f"The credential is longer than {MOST_CHARACTERS:,} characters.")
         if given.startswith(PREFIX) or self._tokens is None:
@@ -107,6 +107,6 @@ def presented(headers: HeaderValues) -> str:
 
 
 def caller_of_key(key: ApiKey) -> Caller:
-    """What an API key allows."""
+    """The caller of an API key."""
     principal = Principal(key.tenant, key.user, key.groups)
     return Caller(principal, key.role, key.collections, f"key:{key.id}")

@@ -49,14 +49,14 @@ class Interceptor:
         self, ask: Ask, events: AsyncGenerator[Event, None]
     ) -> AsyncGenerator[Event, None]:
         """The events of an answer; raises TooManyRequests, UnknownCollection before the first."""
-        return self.metrics.observe("question", ask, self._permitted(ask, events))
+        return self.metrics.observe("question", ask, self._with_limits(ask, events))
 
     def search(self, ask: Ask, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
         """The events of a search; raises TooManyRequests, UnknownCollection before the first."""
-        return self.metrics.observe("search", ask, self._permitted(ask, events))
+        return self.metrics.observe("search", ask, self._with_limits(ask, events))
 
     async def admit(self) -> None:
-        """Raise TooManyRequests if who asks has used up the tokens of this minute."""
+        """Raise TooManyRequests if the caller has used up the tokens of this minute."""
         key, tokens = limited_key(ASKING.get()), self._limits.tokens if self._limits else 0
         if not key or not tokens:
             return
@@ -67,15 +67,15 @@ class Interceptor:
             )
 
     async def aclose(self) -> None:
-        """Disconnect from what counts."""
+        """Close the counter."""
         await self.rates.aclose()
 
-    def _permitted(
+    def _with_limits(
         self, ask: Ask, events: AsyncGenerator[Event, None]
     ) -> AsyncGenerator[Event, None]:
-        return events if self._limits is None else self._limited(self._limits, ask, events)
+        return events if self._limits is None else self._limited_events(self._limits, ask, events)
 
-    async def _limited(
+    async def _limited_events(
         self, limits: Limits, ask: Ask, answered: AsyncGenerator[Event, None]
     ) -> AsyncGenerator[Event, None]:
         """The events within the limits; an answer that is not complete in time fails."""

@@ -71,10 +71,10 @@ class KeySet:
         stale = self._fetched is None or self._clock() - self._fetched >= self._fresh
         if stale and not (self._keys and self._one_at_a_time.locked()):
             await self._refresh()
-        found = self._fitting(name, algorithm)
+        found = self._matching_keys(name, algorithm)
         if not found:
             await self._refresh()
-            found = self._fitting(name, algorithm)
+            found = self._matching_keys(name, algorithm)
         if len(found) == 1:
             return found[0].usable
         if found:
@@ -86,7 +86,7 @@ class KeySet:
     async def aclose(self) -> None:
         await self._http.aclose()
 
-    def _fitting(self, name: str | None, algorithm: str) -> list[_Key]:
+    def _matching_keys(self, name: str | None, algorithm: str) -> list[_Key]:
         return [key for key in self._keys if key.fits(name, algorithm)]
 
     async def _refresh(self) -> None:
@@ -115,7 +115,7 @@ class KeySet:
 
 
 def _read(content: bytes) -> Iterator[_Key]:
-    """The public signing keys of a JWKS; what is no such key is left out."""
+    """The public signing keys of a JWKS; all other entries are left out."""
     try:
         listed = json.loads(content)["keys"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""A reverse proxy that has checked who asks, and says so in headers."""
+"""Callers identified by a reverse proxy, in request headers."""
 
 import hmac
 import ipaddress
@@ -29,30 +29,30 @@ class TrustedProxy:
 
     def caller(self, headers: _Headers, address: str) -> Caller | None:
         """Who the proxy says asks, None if it says nothing or is none; raises Unauthorized."""
-        if not self._sent(headers, address):
+        if not self._is_from_proxy(headers, address):
             return None
         settings = self._settings
-        user = self._one(headers, settings.proxy_user_header)
+        user = self._single_value(headers, settings.proxy_user_header)
         if not user:
             return None
-        tenant = self._one(headers, settings.proxy_tenant_header) or settings.tenant
-        groups = self._list(headers, settings.proxy_groups_header, "groups")
-        roles = self._list(headers, settings.proxy_role_header, "roles")
-        reach = self._list(headers, settings.proxy_collections_header, "collections")
+        tenant = self._single_value(headers, settings.proxy_tenant_header) or settings.tenant
+        groups = self._list_value(headers, settings.proxy_groups_header, "groups")
+        roles = self._list_value(headers, settings.proxy_role_header, "roles")
+        reach = self._list_value(headers, settings.proxy_collections_header, "collections")
         limited = bool(headers.getlist(settings.proxy_collections_header.lower()))
         principal = Principal(text(tenant, "tenant"), text(user, "user"), groups)
         name = f"proxy:{tenant}:{user}"
         return Caller(principal, role(roles, settings), reach if limited else None, name)
 
-    def _sent(self, headers: _Headers, address: str) -> bool:
-        if self._networks and not self._from_there(address):
+    def _is_from_proxy(self, headers: _Headers, address: str) -> bool:
+        if self._networks and not self._is_proxy_address(address):
             return False
         if not self._secret:
             return True
         given = headers.getlist(self._settings.proxy_secret_header.lower())
         return len(given) == 1 and hmac.compare_digest(given[0].encode(), self._secret.encode())
 
-    def _from_there(self, address: str) -> bool:
+    def _is_proxy_address(self, address: str) -> bool:
         try:
             place = ipaddress.ip_address(address)
         except ValueError:
@@ -61,12 +61,12 @@ class TrustedProxy:
         place = getattr(place, "ipv4_mapped", None) or place
         return any(place in network for network in self._networks)
 
-    def _one(self, headers: _Headers, name: str) -> str:
+    def _single_value(self, headers: _Headers, name: str) -> str:
         values = headers.getlist(name.lower())
         if len(values) > 1:
             raise Unauthorized(f"The header {name} came twice; the proxy must remove the client's.")
         return values[0].strip() if values else ""
 
-    def _list(self, headers: _Headers, name: str, what: str) -> tuple[str, ...]:
-        value = self._one(headers, name)
+    def _list_value(self, headers: _Headers, name: str, what: str) -> tuple[str, ...]:
+        value = self._single_value(headers, name)
         return texts([part.strip() for part in value.split(",") if part.strip()], what)

@@ -15,7 +15,7 @@ MINUTE = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What is left of a limit: `remaining` units now, all of them in `reset` seconds; `wait` is in
+    """The rest of a limit: `remaining` units now, all of them in `reset` seconds; `wait` is in
     how many seconds one more passes, 0 if this one did."""
 
     limit: int
@@ -48,7 +48,7 @@ class LocalRates:
         self._before: dict[str, int] = {}
 
     async def take(self, name: str, limit: int, cost: int = 1) -> Allowance:
-        now = self._turn()
+        now = self._advance()
         before, used = self._before.get(name, 0), self._used.get(name, 0)
         allowance = allowed(before, used, limit, cost, now)
         if cost and not allowance.wait:
@@ -56,13 +56,13 @@ class LocalRates:
         return allowance
 
     async def add(self, name: str, cost: int) -> None:
-        self._turn()
+        self._advance()
         self._used[name] = self._used.get(name, 0) + cost
 
     async def aclose(self) -> None: ...
 
-    def _turn(self) -> float:
-        """The time now; counts of minutes that no longer matter are forgotten."""
+    def _advance(self) -> float:
+        """Drop the counts of past minutes; returns the time now."""
         now = self._clock()
         minute = int(now // MINUTE)
         if minute != self._minute:

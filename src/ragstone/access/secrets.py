@@ -30,7 +30,7 @@ def id_of(secret: str) -> str:
 
 
 def digest(secret: str) -> str:
-    """What is kept of a secret."""
+    """The digest of a secret, for storage."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 

@@ -59,7 +59,7 @@ def interceptor(settings: Settings, telemetry: Telemetry | None = None) -> Inter
 
 
 def _rates(settings: Settings) -> Rates:
-    """What counts requests and tokens: in Redis if the cache is there, else in this process."""
+    """The counter of requests and tokens: in Redis with a shared cache, else in this process."""
     if not settings.cache.url:
         return LocalRates()
     try:

@@ -46,17 +46,17 @@ class Slots:
             await self._free.acquire()
             return
         if self._waiting >= self._queue:
-            raise self._full()
+            raise self._full_error()
         self._waiting += 1
         try:
             async with asyncio.timeout(self._patience):
                 await self._free.acquire()
         except TimeoutError as error:
-            raise self._full() from error
+            raise self._full_error() from error
         finally:
             self._waiting -= 1
 
-    def _full(self) -> TooManyRequests:
+    def _full_error(self) -> TooManyRequests:
         return TooManyRequests(
             "The server is answering as many questions as it can. Try again in a moment.",
             self._patience,

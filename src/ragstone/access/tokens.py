@@ -16,7 +16,7 @@ MOST_KEY_NAME = 255
 
 
 class Tokens:
-    """Checks tokens with the keys of `keys`. What a token's head says of keys is never followed,
+    """Checks tokens with the keys of `keys`. Key references in a token's head are never followed,
     and it chooses only among the algorithms of the settings."""
 
     def __init__(self, settings: AuthSettings, keys: KeySet) -> None:
@@ -81,7 +81,7 @@ class Tokens:
 
 
 def _refusal(error: Exception) -> str:
-    """One sentence for what is wrong; nothing of the token in it."""
+    """The reason for the refusal in one sentence, without any part of the token."""
     match error:
         case jwt.ExpiredSignatureError():
             return "The token has expired. Sign in again."

@@ -197,14 +197,14 @@ class AsyncClient:
         if not paths:
             raise InputError("Name at least one file or folder to index.")
         check_target(collection, allowed)
-        found = tuple(_existing(path) for path in paths)
-        async with aclosing(await self._indexed(found, collection, allowed, prune)) as steps:
+        found = tuple(_existing_path(path) for path in paths)
+        async with aclosing(await self._index(found, collection, allowed, prune)) as steps:
             async for step in steps:
                 yield step
                 if step.error:
                     raise RagstoneError(step.error)
 
-    async def _indexed(
+    async def _index(
         self, paths: Sequence[str], collection: str, allowed: Sequence[str], prune: bool
     ) -> AsyncGenerator[Progress, None]:
         service = await self._session.service()
@@ -221,7 +221,7 @@ class AsyncClient:
         return await (await self._session.service()).overview()
 
 
-def _existing(path: Location) -> str:
+def _existing_path(path: Location) -> str:
     """The path as it means the same in another working directory; raises UnreadableDocument."""
     place = Path(path).expanduser()
     if not place.exists():

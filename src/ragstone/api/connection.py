@@ -62,7 +62,7 @@ class Connection:
             if self._closed:
                 raise ClientClosed
             if self._service is None:
-                self._service = await self._opened()
+                self._service = await self._open_service()
             return self._service
 
     @property
@@ -87,11 +87,11 @@ class Connection:
             self._service = None
             await self._stack.aclose()
 
-    async def _opened(self) -> "Service":
-        from ragstone.service import remote  # Only who asks something waits for the adapters.
+    async def _open_service(self) -> "Service":
+        from ragstone.service import remote  # Only a first call waits for the adapters.
 
         if self._settings is None:
-            await _reach(self._url)
+            await _check_server(self._url)
             service = remote.service_at(self._url, self._key)
             self._stack.push_async_callback(service.aclose)
             return service
@@ -107,7 +107,7 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A connection, and who asks over it."""
+    """A connection and its user."""
 
     connection: Connection
     principal: Principal = Principal()
@@ -118,7 +118,7 @@ class Session:
 
 
 def _load(data: str | None, given: Mapping[str, Any], config: Location | None) -> "Settings":
-    """The settings of the file and the environment, with what is given; raises ConfigError,
+    """The settings of the file, the environment and the arguments; raises ConfigError,
     UnknownSetting."""
     from ragstone.settings import load
     from ragstone.settings.origin import PROGRAM
@@ -128,7 +128,7 @@ def _load(data: str | None, given: Mapping[str, Any], config: Location | None) -
     return load(Path(config) if config is not None else None, PROGRAM, **given)
 
 
-async def _reach(url: str) -> None:
+async def _check_server(url: str) -> None:
     """Raise Unreachable unless a Ragstone answers there."""
     import httpx2
 

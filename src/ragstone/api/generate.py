@@ -71,7 +71,7 @@ def _method(node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.stmt:
     elif isinstance(node, ast.AsyncFunctionDef):
         body = [f"return self._thread.run({call})"]
     else:
-        body = [f"return {_plain(returned.strip(_QUOTES))}._around({call}, self._thread)"]
+        body = [f"return {_plain(returned.strip(_QUOTES))}._wrap({call}, self._thread)"]
     doc = ast.Expr(ast.Constant(ast.get_docstring(node, clean=False)))
     statements = [statement for line in body for statement in ast.parse(line).body]
     plain = _PLAIN.sub("", returned).replace(", None]", ", None, None]")
@@ -107,7 +107,7 @@ def _arguments(parameters: ast.arguments) -> list[str]:
 
 
 def _imports(trees: Sequence[ast.Module], classes: Sequence[ast.ClassDef]) -> str:
-    """What the classes use, in the order that ruff wants."""
+    """The imports of the classes, in ruff's order."""
     places = {
         "Generator": "collections.abc",
         "LoopThread": "ragstone.api.threads",

@@ -1,4 +1,4 @@
-"""What there is besides questions: collections, documents, conversations and jobs."""
+"""The namespaces of a client: collections, documents, conversations and jobs."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
@@ -161,24 +161,24 @@ class AsyncConversations:
         """Questions with their answers, the newest first."""
         _check_page(limit, offset)
         service = await self._session.service()
-        return await service.conversations.entries(self._place(name), limit, offset)
+        return await service.conversations.entries(self._conversation_key(name), limit, offset)
 
     async def rename(self, name: str, title: str) -> str:
         """Give a conversation a title; it, as it is kept. Its name stays."""
         service = await self._session.service()
-        return await service.conversations.rename(self._place(name), title)
+        return await service.conversations.rename(self._conversation_key(name), title)
 
     async def export(self, name: str, format: Format = "json") -> str:
         """The whole conversation as text: json or markdown."""
         service = await self._session.service()
-        return await service.conversations.export(self._place(name), format)
+        return await service.conversations.export(self._conversation_key(name), format)
 
     async def delete(self, name: str) -> None:
         """Delete a conversation."""
         service = await self._session.service()
-        await service.conversations.delete(self._place(name))
+        await service.conversations.delete(self._conversation_key(name))
 
-    def _place(self, name: str) -> ConversationKey:
+    def _conversation_key(self, name: str) -> ConversationKey:
         return conversation_key(self._session.principal, name)
 
 

@@ -28,13 +28,13 @@ async def send_files(
 
     Raises InputError for too many of them.
     """
-    items = await asyncio.to_thread(_discovered, paths)
+    items = await asyncio.to_thread(_discover_files, paths)
     sent: list[Handed] = []
     failed: list[FileFailure] = []
     for count, item in enumerate(items):
         yield Progress("", files=count, total=len(items), failed=tuple(failed))
         try:
-            sent.append(await _sent(session, item, allowed))
+            sent.append(await _send_file(session, item, allowed))
         except DocumentError as error:
             failed.append(FileFailure(item.path, error.message))
     tenant = session.principal.tenant
@@ -117,7 +117,7 @@ def _check_described(path: str, title: str, metadata: Mapping[str, Any]) -> None
         raise InputError(f"metadata is a mapping of values that JSON has: {error}.") from error
 
 
-def _discovered(paths: Sequence[str]) -> list[FoundFile | RefusedFile]:
+def _discover_files(paths: Sequence[str]) -> list[FoundFile | RefusedFile]:
     items = []
     for item in discover([Path(path) for path in paths], follow_links=False):
         items.append(item)
@@ -129,8 +129,10 @@ def _discovered(paths: Sequence[str]) -> list[FoundFile | RefusedFile]:
     return items
 
 
-async def _sent(session: Session, item: FoundFile | RefusedFile, allowed: Sequence[str]) -> Handed:
-    """The file as it is now at the server; raises what it is refused for."""
+async def _send_file(
+    session: Session, item: FoundFile | RefusedFile, allowed: Sequence[str]
+) -> Handed:
+    """Upload a file; returns the uploaded document. Raises the error of a refused file."""
     if isinstance(item, RefusedFile):
         raise item.error
     with item.source.open("rb") as content:

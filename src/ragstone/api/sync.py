@@ -248,27 +248,27 @@ class Client(Twin[AsyncClient]):
         It shares the connection. Raises InputError at a server's address: there, the key says who
         asks.
         """
-        return Client._around(self._inner.as_user(user, groups=groups, tenant=tenant), self._thread)
+        return Client._wrap(self._inner.as_user(user, groups=groups, tenant=tenant), self._thread)
 
     @property
     def collections(self) -> Collections:
         """The collections of documents."""
-        return Collections._around(self._inner.collections, self._thread)
+        return Collections._wrap(self._inner.collections, self._thread)
 
     @property
     def documents(self) -> Documents:
         """The documents of a collection."""
-        return Documents._around(self._inner.documents, self._thread)
+        return Documents._wrap(self._inner.documents, self._thread)
 
     @property
     def conversations(self) -> Conversations:
         """What was said in conversations that have a name."""
-        return Conversations._around(self._inner.conversations, self._thread)
+        return Conversations._wrap(self._inner.conversations, self._thread)
 
     @property
     def jobs(self) -> Jobs:
         """Work that goes on in the background, and outlives the process that began it."""
-        return Jobs._around(self._inner.jobs, self._thread)
+        return Jobs._wrap(self._inner.jobs, self._thread)
 
     def ask(self, question: str, **params: Unpack[AskParams]) -> Answer:
         """The answer to a question; `AskParams` and `SearchParams` say what `params` can be.

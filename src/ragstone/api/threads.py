@@ -40,7 +40,7 @@ class LoopThread:
 
         Raises ClientClosed, also when another thread closes this one meanwhile.
         """
-        future = self._begun(work)
+        future = self._submit(work)
         try:
             return future.result()
         except CancelledError as error:
@@ -54,14 +54,14 @@ class LoopThread:
     def iterate(self, items: AsyncGenerator[T, None]) -> Generator[T, None, None]:
         """The items as they come; closing the generator closes `items`. Raises ClientClosed."""
         queue: asyncio.Queue[T | None] = asyncio.Queue(AHEAD)
-        task = self.run(_started(items, queue, self._tasks))
+        task = self.run(_start_pump(items, queue, self._tasks))
         try:
             while (item := self.run(queue.get())) is not None:
                 yield item
-            self.run(_outcome(task))
+            self.run(_task_result(task))
         finally:
             with suppress(ClientClosed):
-                self.run(_stopped(task))
+                self.run(_stop_task(task))
 
     def close(self) -> None:
         """Do the last work, then end the thread; nothing happens the second time."""
@@ -70,7 +70,7 @@ class LoopThread:
         if self._end is not None:
             self._end()
 
-    def _begun(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+    def _submit(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
         # Under the lock: what begins here is among what `close` stops.
         with self._lock:
             if self._closed or (self._end is not None and not self._end.alive):
@@ -79,13 +79,13 @@ class LoopThread:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 self._end = self._start(self._loop)
-            return asyncio.run_coroutine_threadsafe(_kept(work, self._tasks), self._loop)
+            return asyncio.run_coroutine_threadsafe(_as_task(work, self._tasks), self._loop)
 
     def _start(self, loop: asyncio.AbstractEventLoop) -> "weakref.finalize[..., LoopThread]":
         """Begin the thread; what ends it."""
         thread = threading.Thread(target=_serve, args=(loop,), name="ragstone", daemon=True)
         thread.start()
-        end = weakref.finalize(self, _ended, loop, thread, self._tasks, self._last)
+        end = weakref.finalize(self, _end_loop, loop, thread, self._tasks, self._last)
         end.atexit = False
         _before_threads_end(end)
         return end
@@ -98,7 +98,7 @@ class Twin(Generic[T]):
     _thread: LoopThread
 
     @classmethod
-    def _around(cls, inner: T, thread: LoopThread) -> Self:
+    def _wrap(cls, inner: T, thread: LoopThread) -> Self:
         twin = cls.__new__(cls)
         twin._inner, twin._thread = inner, thread
         return twin
@@ -121,13 +121,13 @@ def _before_threads_end(end: Callable[[], Any]) -> None:
     threading._register_atexit(end)  # type: ignore[attr-defined]
 
 
-def _ended(
+def _end_loop(
     loop: asyncio.AbstractEventLoop,
     thread: threading.Thread,
     tasks: Tasks,
     last: Callable[[], Coroutine[Any, Any, None]],
 ) -> None:
-    """Stop what goes on in the loop, do the last work, and end it."""
+    """Stop the tasks of the loop, run the last work, and end the loop."""
     if thread is threading.current_thread():  # The loop's own thread collects garbage: no waiting.
         loop.create_task(_finish(tasks, last)).add_done_callback(lambda _: loop.stop())
         return
@@ -146,8 +146,8 @@ async def _finish(tasks: Tasks, last: Callable[[], Coroutine[Any, Any, None]]) -
     await last()
 
 
-async def _kept(work: Coroutine[Any, Any, T], tasks: Tasks) -> T:
-    """Do the work as one of the tasks that end with the loop."""
+async def _as_task(work: Coroutine[Any, Any, T], tasks: Tasks) -> T:
+    """Run the work as one of the tasks that end with the loop."""
     task = asyncio.current_task()
     assert task is not None  # noqa: S101  A coroutine runs in a task.
     tasks.add(task)
@@ -158,7 +158,7 @@ async def _kept(work: Coroutine[Any, Any, T], tasks: Tasks) -> T:
         del task  # As above.
 
 
-async def _started(
+async def _start_pump(
     items: AsyncGenerator[T, None], queue: "asyncio.Queue[T | None]", tasks: Tasks
 ) -> "asyncio.Task[None]":
     task = asyncio.create_task(_pump(items, queue))
@@ -182,11 +182,11 @@ async def _pump(items: AsyncGenerator[T, None], queue: "asyncio.Queue[T | None]"
     await queue.put(None)
 
 
-async def _outcome(task: "asyncio.Task[None]") -> None:
+async def _task_result(task: "asyncio.Task[None]") -> None:
     await task
 
 
-async def _stopped(task: "asyncio.Task[None]") -> None:
+async def _stop_task(task: "asyncio.Task[None]") -> None:
     task.cancel()
     await asyncio.wait([task])
     if not task.cancelled():

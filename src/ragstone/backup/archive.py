@@ -71,7 +71,7 @@ class ArchiveWriter:
         self._draft = file.with_name(f".{file.name}.{os.getpid()}")
 
     def __enter__(self) -> Self:
-        with _disk(self._file):
+        with _disk_errors(self._file):
             handle = os.open(self._draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
         self._handle = os.fdopen(handle, "wb")
         self._zip = zipfile.ZipFile(self._handle, "w", zipfile.ZIP_DEFLATED, compresslevel=1)
@@ -79,7 +79,7 @@ class ArchiveWriter:
 
     def rows(self, number: int, table: str, rows: Sequence[Row]) -> None:
         """Some rows of the state."""
-        self._write(_state(number), _lines({"table": table, "row": row} for row in rows))
+        self._write(_state_name(number), _lines({"table": table, "row": row} for row in rows))
 
     def batch(self, part: int, number: int, batch: Batch) -> None:
         """Some chunks of the collection with this number."""
@@ -93,14 +93,16 @@ class ArchiveWriter:
             for chunk in batch.chunks
         )
         vectors = [np.asarray(batch.vectors[i], "<f4").tobytes() for i in ids if i in batch.vectors]
-        self._write(_index(part, number, "jsonl"), _lines(lines))
-        self._write(_index(part, number, "vectors"), b"".join(vectors))
-        self._write(_index(part, number, "tokens"), b"".join(batch.tokens.get(i, b"") for i in ids))
+        self._write(_index_name(part, number, "jsonl"), _lines(lines))
+        self._write(_index_name(part, number, "vectors"), b"".join(vectors))
+        self._write(
+            _index_name(part, number, "tokens"), b"".join(batch.tokens.get(i, b"") for i in ids)
+        )
 
     def close(self, manifest: Manifest) -> int:
         """Finish the file, on the disk and in its place; how many bytes it has."""
         self._write(MANIFEST, json.dumps(asdict(manifest)).encode())
-        with _disk(self._file):
+        with _disk_errors(self._file):
             self._zip.close()
             self._handle.flush()
             os.fsync(self._handle.fileno())
@@ -109,7 +111,7 @@ class ArchiveWriter:
             return self._file.stat().st_size
 
     def _write(self, name: str, data: bytes) -> None:
-        with _disk(self._file):
+        with _disk_errors(self._file):
             self._zip.writestr(name, data)
 
     def __exit__(
@@ -142,20 +144,22 @@ class ArchiveReader:
     def check(self) -> None:
         """Read everything once; raises InputError if a part is missing or damaged."""
         manifest = self.manifest
-        names = [_state(number) for number in range(manifest.state)]
+        names = [_state_name(number) for number in range(manifest.state)]
         for number, part in enumerate(manifest.parts):
             for batch in range(part.batches):
-                names += [_index(number, batch, kind) for kind in ("jsonl", "vectors", "tokens")]
+                names += [
+                    _index_name(number, batch, kind) for kind in ("jsonl", "vectors", "tokens")
+                ]
         missing = set(names) - set(self._zip.namelist())
         if missing:
-            raise self._damaged(min(missing))
+            raise self._damaged_error(min(missing))
         for name in names:
             self._read(name)
 
     def rows(self) -> Iterator[Rows]:
         """The state, table by table."""
         for number in range(self.manifest.state):
-            lines = self._lines(_state(number))
+            lines = self._lines(_state_name(number))
             for table, group in groupby(lines, key=lambda line: str(line.get("table"))):
                 yield table, [dict(line.get("row", ())) for line in group]
 
@@ -165,7 +169,7 @@ class ArchiveReader:
             yield self._batch(part, number)
 
     def _batch(self, part: int, number: int) -> Batch:
-        name = _index(part, number, "jsonl")
+        name = _index_name(part, number, "jsonl")
         lines = list(self._lines(name))
         try:
             chunks = [Chunk.from_payload(line["chunk"]) for line in lines]
@@ -173,12 +177,12 @@ class ArchiveReader:
                 c.chunk_id for c, line in zip(chunks, lines, strict=True) if line["vector"]
             ]
             sizes = [int(line["tokens"]) for line in lines]
-            raw = np.frombuffer(self._read(_index(part, number, "vectors")), "<f4")
+            raw = np.frombuffer(self._read(_index_name(part, number, "vectors")), "<f4")
             dimensions = self.manifest.parts[part].collection.dimensions
             vectors = raw.reshape(len(with_vector), dimensions).astype(np.float32)
         except (KeyError, ValueError, TypeError) as error:
-            raise self._damaged(name) from error
-        tokens, packed, at = {}, self._read(_index(part, number, "tokens")), 0
+            raise self._damaged_error(name) from error
+        tokens, packed, at = {}, self._read(_index_name(part, number, "tokens")), 0
         for chunk, size in zip(chunks, sizes, strict=True):
             if size:
                 tokens[chunk.chunk_id] = packed[at : at + size]
@@ -190,15 +194,15 @@ class ArchiveReader:
             for line in self._read(name).splitlines():
                 yield dict(json.loads(line))
         except (ValueError, TypeError) as error:
-            raise self._damaged(name) from error
+            raise self._damaged_error(name) from error
 
     def _read(self, name: str) -> bytes:
         try:
             return self._zip.read(name)
         except (zipfile.BadZipFile, zlib.error, KeyError, EOFError) as error:
-            raise self._damaged(name) from error
+            raise self._damaged_error(name) from error
 
-    def _damaged(self, name: str) -> InputError:
+    def _damaged_error(self, name: str) -> InputError:
         return InputError(f"The backup {self._name} is damaged at {name}. Take another.")
 
     def close(self) -> None:
@@ -228,16 +232,16 @@ def _lines(values: Iterator[dict[str, Any]] | Any) -> bytes:
     return b"".join(json.dumps(value, separators=(",", ":")).encode() + b"\n" for value in values)
 
 
-def _state(number: int) -> str:
+def _state_name(number: int) -> str:
     return f"state/{number:04}.jsonl"
 
 
-def _index(part: int, number: int, kind: str) -> str:
+def _index_name(part: int, number: int, kind: str) -> str:
     return f"index/{part:04}/{number:06}.{kind}"
 
 
 @contextmanager
-def _disk(file: Path) -> Iterator[None]:
+def _disk_errors(file: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

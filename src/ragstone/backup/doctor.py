@@ -56,23 +56,23 @@ class Doctor:
         notes: list[str] = []
         collections = await self._catalog.collections()
         total = len(collections) + 1
-        findings = [*await self._flaws(), *await self._unpurged(), *await self._cached()]
+        findings = [*await self._state_flaws(), *await self._unpurged(), *await self._cached()]
         for done, collection in enumerate((*collections, None)):
             for finding in findings:
-                notes.append(await _told(finding, mend))
+                notes.append(await _mend_and_describe(finding, mend))
             findings = []
             name = collection.name if collection else "done"
             yield Upkeep(name, done + 1, total, finished=collection is None, notes=tuple(notes))
             if collection:
                 findings = await self._disagreements(collection)
 
-    async def _flaws(self) -> list[Finding]:
-        """What the state store itself finds."""
+    async def _state_flaws(self) -> list[Finding]:
+        """The flaws that the state store reports."""
         remedy = "Restore a backup."
         return [Finding(flaw, remedy) for flaw in await self._state.flaws()]
 
     async def _unpurged(self) -> list[Finding]:
-        """Old versions whose chunks are still there."""
+        """Old versions that still have chunks."""
         retired = await self._catalog.retired()
         if not retired:
             return []
@@ -88,7 +88,7 @@ class Doctor:
         return [Finding(f"{before - after:,} entries of the cache had ended.", "They are gone.")]
 
     async def _disagreements(self, collection: Collection) -> list[Finding]:
-        """What the catalog and the index say of each other."""
+        """The differences between the catalog and the index."""
         await self._index.create(collection)
         # The index first: what begins to be written in between is known to the catalog then.
         held = await self._index.facet(collection, "revision", limit=MOST_REVISIONS)
@@ -96,12 +96,12 @@ class Doctor:
         documents = await self._catalog.documents(collection.tenant, collection.id)
         strays = [name for name in held if name not in known]
         return [
-            *self._strays(collection, strays, sum(held[name] for name in strays)),
-            *await self._short(collection, documents, held),
+            *self._stray_chunks(collection, strays, sum(held[name] for name in strays)),
+            *await self._incomplete_documents(collection, documents, held),
             *await self._vectors(collection, documents),
         ]
 
-    def _strays(self, collection: Collection, names: list[str], chunks: int) -> list[Finding]:
+    def _stray_chunks(self, collection: Collection, names: list[str], chunks: int) -> list[Finding]:
         if not names:
             return []
 
@@ -112,10 +112,10 @@ class Doctor:
         what = f"{collection.name}: {chunks:,} chunks belong to no document."
         return [Finding(what, "They are deleted.", delete)]
 
-    async def _short(
+    async def _incomplete_documents(
         self, collection: Collection, documents: list[Document], held: dict[str, int]
     ) -> list[Finding]:
-        """Documents whose chunks are not all there."""
+        """Documents with missing chunks."""
         short = []
         for one in documents:
             if _chunks(one, held) == one.chunks:
@@ -126,10 +126,10 @@ class Doctor:
             name = revision(one.id, one.version)
             found = await self._index.count(collection, eq("revision", name))
             if found != one.chunks:
-                short.append(self._missing(collection, one, found))
+                short.append(self._missing_chunks(collection, one, found))
         return short
 
-    def _missing(self, collection: Collection, document: Document, found: int) -> Finding:
+    def _missing_chunks(self, collection: Collection, document: Document, found: int) -> Finding:
         what = (
             f"{collection.name}{document.path}: {found:,} of its {document.chunks:,} chunks "
             "are in the index."
@@ -164,8 +164,8 @@ def _chunks(document: Document, held: dict[str, int]) -> int:
     return held.get(revision(document.id, document.version), 0)
 
 
-async def _told(finding: Finding, mend: bool) -> str:
-    """What is said of a finding, after it was mended where that is wanted."""
+async def _mend_and_describe(finding: Finding, mend: bool) -> str:
+    """The text of a finding, which is first repaired if `mend` is true."""
     if finding.mend is None:
         return f"{finding.what} {finding.remedy}"
     if not mend:

@@ -32,7 +32,7 @@ async def restore(
             old = part.collection
             build = max(old.build, builds.get((old.tenant, old.id), 0)) + 1
             collection = replace(old, build=build)
-            async for step in _written(reader, number, index, collection):
+            async for step in _write_collection(reader, number, index, collection):
                 yield step
             written.append(collection)
         await state.replace(reader.manifest.schema, reader.rows(), written)
@@ -44,10 +44,10 @@ async def restore(
     yield Upkeep("done", chunks, chunks, finished=True, notes=(note,))
 
 
-async def _written(
+async def _write_collection(
     reader: ArchiveReader, number: int, index: ChunkIndex, collection: Collection
 ) -> AsyncGenerator[Upkeep, None]:
-    """Write a collection of the backup to its new build, where an interrupted one may lie."""
+    """Write a collection of the backup to its new build, over any interrupted one."""
     await index.create(collection)
     await index.drop(collection)
     await index.create(collection)

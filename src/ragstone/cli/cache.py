@@ -24,7 +24,7 @@ def clear(context: typer.Context, as_json: opt.AsJson = False) -> None:
     """Forget every question."""
 
     async def cleared(service: "Service") -> int:
-        return _said(await service.clear_cache(), "forgotten", as_json)
+        return _show_count(await service.clear_cache(), "forgotten", as_json)
 
     run(settings_of(context), cleared)
 
@@ -34,7 +34,7 @@ def rebuild(context: typer.Context, as_json: opt.AsJson = False) -> None:
     """Read the questions anew from where they are stored, without those that have ended."""
 
     async def read(service: "Service") -> int:
-        return _said(await service.rebuild_cache(), "in the cache", as_json)
+        return _show_count(await service.rebuild_cache(), "in the cache", as_json)
 
     run(settings_of(context), read)
 
@@ -61,7 +61,7 @@ async def _stats(service: "Service", as_json: bool) -> int:
     return 0
 
 
-def _said(count: int, done: str, as_json: bool) -> int:
+def _show_count(count: int, done: str, as_json: bool) -> int:
     from ragstone.cli.show import out, out_json
 
     if as_json:

@@ -36,7 +36,7 @@ async def ask(service: Service, question: Ask, *, as_json: bool, trace: bool) ->
     answer = end.turn.answer or Answer()
     if as_json:
         error = end.error if isinstance(end, Failed) else None
-        out_json(_answered(end.turn, answer, error))
+        out_json(_answer_json(end.turn, answer, error))
     else:
         _after_answer(end.turn, answer, trace)
     if isinstance(end, Failed):
@@ -53,7 +53,7 @@ def _after_answer(turn: Turn, answer: Answer, trace: bool) -> None:
         show.show_trace(turn.trace)
 
 
-def _answered(turn: Turn, answer: Answer, error: RagstoneError | None) -> dict[str, Any]:
+def _answer_json(turn: Turn, answer: Answer, error: RagstoneError | None) -> dict[str, Any]:
     return {
         "question": turn.ask.question,
         "corrected": turn.question if turn.original else None,
@@ -103,12 +103,12 @@ async def ingest(
 
 
 async def _ingest_once(service: Service, request: IngestRequest, as_json: bool) -> int:
-    return _ended(await _follow(service.ingest(request), as_json), as_json)
+    return _show_end(await _follow(service.ingest(request), as_json), as_json)
 
 
 async def rebuild(service: Service, tenant: str, collection: str, *, as_json: bool) -> int:
     """Index a collection anew."""
-    return _ended(await _follow(service.rebuild(tenant, collection), as_json), as_json)
+    return _show_end(await _follow(service.rebuild(tenant, collection), as_json), as_json)
 
 
 async def _follow(steps: Any, quiet: bool) -> Progress:
@@ -122,7 +122,7 @@ async def _follow(steps: Any, quiet: bool) -> Progress:
     return progress
 
 
-def _ended(progress: Progress, as_json: bool) -> int:
+def _show_end(progress: Progress, as_json: bool) -> int:
     if as_json:
         out_json(wire.dump(progress))
     else:

@@ -60,7 +60,9 @@ def show(
     """Show the last turns of a conversation, with their sources."""
 
     async def shown(service: "Service") -> int:
-        found = await service.conversations.entries(_place(user, room, user_id), limit, offset)
+        found = await service.conversations.entries(
+            _conversation_key(user, room, user_id), limit, offset
+        )
         return _show(found, as_json)
 
     run(settings_of(context), shown)
@@ -78,7 +80,7 @@ def rename(
     from ragstone.cli.show import out
 
     async def renamed(service: "Service") -> int:
-        out(await service.conversations.rename(_place(user, room, user_id), title))
+        out(await service.conversations.rename(_conversation_key(user, room, user_id), title))
         return 0
 
     run(settings_of(context), renamed)
@@ -100,7 +102,7 @@ def export(
     """Write a whole conversation, as JSON with everything or as Markdown with its sources."""
 
     async def exported(service: "Service") -> int:
-        text = await service.conversations.export(_place(user, room, user_id), form)
+        text = await service.conversations.export(_conversation_key(user, room, user_id), form)
         return _write(text, file)
 
     run(settings_of(context), exported)
@@ -139,7 +141,7 @@ def delete(
         confirm(f"Delete the conversation {room!r}?")
 
     async def deleted(service: "Service") -> int:
-        await service.conversations.delete(_place(user, room, user_id))
+        await service.conversations.delete(_conversation_key(user, room, user_id))
         out("Deleted.")
         return 0
 
@@ -169,7 +171,7 @@ def _principal(user: str) -> "Principal":
     return Principal(user=user)
 
 
-def _place(user: str, room: str, user_id: str) -> "ConversationKey":
+def _conversation_key(user: str, room: str, user_id: str) -> "ConversationKey":
     from ragstone.core.conversation import conversation_key
 
     return conversation_key(_principal(user), room, user_id)

@@ -73,8 +73,8 @@ def pause(
     context: Context, id: MaybeId = "", kind: OfKind = None, tenant: Tenant = "default"
 ) -> None:
     """Stop a job until it is resumed, or begin no more jobs of a kind."""
-    _one_of(id, kind)
-    run(settings_of(context), lambda s: _either(s, "pause", tenant, id, kind))
+    _check_target(id, kind)
+    run(settings_of(context), lambda s: _steer_job_or_kind(s, "pause", tenant, id, kind))
 
 
 @app.command()
@@ -82,8 +82,8 @@ def resume(
     context: Context, id: MaybeId = "", kind: OfKind = None, tenant: Tenant = "default"
 ) -> None:
     """Let a paused job go on, or begin jobs of a kind again."""
-    _one_of(id, kind)
-    run(settings_of(context), lambda s: _either(s, "resume", tenant, id, kind))
+    _check_target(id, kind)
+    run(settings_of(context), lambda s: _steer_job_or_kind(s, "resume", tenant, id, kind))
 
 
 @app.command()
@@ -127,7 +127,7 @@ def clean(
     run(settings_of(context), lambda s: _clean(s, tenant, state, older))
 
 
-def _one_of(id: str, kind: str | None) -> None:
+def _check_target(id: str, kind: str | None) -> None:
     if bool(id) is bool(kind):
         raise typer.BadParameter("name a job or give --kind, but not both")
 
@@ -188,7 +188,7 @@ async def _show(service: "Service", tenant: str, id: str, follow: bool, as_json:
         watched: Any = service.jobs.watch(Principal(tenant), id, admin=True)
         async with aclosing(watched) as views:
             async for view in views:
-                err(f"{view.state} {_share(view)}{_left(view)}")
+                err(f"{view.state} {_share(view)}{_time_left(view)}")
     if as_json:
         out_json(wire.dump(view))
     else:
@@ -201,7 +201,7 @@ def _describe(view: "JobView") -> None:
 
     from ragstone.cli.show import one_line, out
 
-    out(f"{view.kind} {view.id}: {view.state} {_share(view)}{_left(view)}")
+    out(f"{view.kind} {view.id}: {view.state} {_share(view)}{_time_left(view)}")
     out(f"created {_when(view)} by {one_line(view.user)}, begun {view.attempts} times")
     if view.collection:
         out(f"collection {one_line(view.collection)}")
@@ -220,7 +220,7 @@ async def _steer(service: "Service", action: Action, tenant: str, id: str) -> in
     return 0
 
 
-async def _either(
+async def _steer_job_or_kind(
     service: "Service", action: Literal["pause", "resume"], tenant: str, id: str, kind: str | None
 ) -> int:
     from ragstone.cli.show import out
@@ -277,7 +277,7 @@ def _share(view: "JobView") -> str:
     return f"{share:.0%}" if isinstance(share, int | float) else ""
 
 
-def _left(view: "JobView") -> str:
+def _time_left(view: "JobView") -> str:
     from ragstone.cli.show import duration
 
     return f", about {duration(view.eta)} left" if view.eta else ""

@@ -55,7 +55,7 @@ def create(
     grant = KeyGrant(name, tenant, user, tuple(group or ()), reach, role, seconds)
 
     async def created(service: "Service") -> int:
-        return _issued(await service.keys.create(grant), as_json)
+        return _show_issued(await service.keys.create(grant), as_json)
 
     run(settings_of(context), created)
 
@@ -82,7 +82,7 @@ def rotate(
     """Give a key a new secret, and print it."""
 
     async def rotated(service: "Service") -> int:
-        return _issued(await service.keys.rotate(None, id, grace_hours * HOUR), as_json)
+        return _show_issued(await service.keys.rotate(None, id, grace_hours * HOUR), as_json)
 
     run(settings_of(context), rotated)
 
@@ -93,7 +93,7 @@ def revoke(context: Context, id: Id, as_json: opt.AsJson = False) -> None:
     run(settings_of(context), lambda service: _revoke(service, id, as_json))
 
 
-def _issued(issued: "IssuedKey", as_json: bool) -> int:
+def _show_issued(issued: "IssuedKey", as_json: bool) -> int:
     from ragstone.cli.show import out, out_json
     from ragstone.service import wire
 

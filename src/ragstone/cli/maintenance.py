@@ -57,7 +57,7 @@ def doctor(
 async def _show(
     steps: "AsyncGenerator[Upkeep, None]", as_json: bool, nothing: str = "", strict: bool = False
 ) -> int:
-    """Show how far it is and then what it said; the exit status."""
+    """Show the progress and then the result; returns the exit status."""
     from ragstone.cli.show import ProgressView, out, out_json
 
     notes: tuple[str, ...] = ()

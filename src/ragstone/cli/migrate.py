@@ -34,7 +34,7 @@ async def run(settings: Settings, move: Move, *, as_json: bool) -> int:
     async with open_two_indexes(settings, source, target) as (catalog, here, there):
         await here.ready()
         await there.ready()
-        for collection in _chosen(await catalog.collections(), move.collection):
+        for collection in _selected_collections(await catalog.collections(), move.collection):
             moved = Moved(collection, 0)
             with ProgressView(as_json) as view:
                 started = time.monotonic()
@@ -61,7 +61,7 @@ def _settings(settings: Settings, url: str, key: str) -> IndexSettings:
     return settings.index.model_copy(update=changed)
 
 
-def _chosen(collections: list[Collection], name: str | None) -> list[Collection]:
+def _selected_collections(collections: list[Collection], name: str | None) -> list[Collection]:
     chosen = [c for c in collections if name in (None, c.name)]
     if name is not None and not chosen:
         raise UnknownCollection(name)

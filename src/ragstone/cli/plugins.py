@@ -75,7 +75,7 @@ def _rows(registry: "Registry[Any]", added: bool) -> list[dict[str, str]]:
 
 
 def _summary(registry: "Registry[Any]", name: str) -> str:
-    """The first line of what another package says of its extension, and what is wrong with it."""
+    """The first line of an extension's description, and its error if it has one."""
     from ragstone.core.errors import ConfigError
 
     try:

@@ -128,7 +128,7 @@ async def _edit(service: "Service", name: str, tenant: str, file: str) -> int:
     from ragstone.cli.show import out
 
     before = (await service.prompts.get(name, tenant)).text
-    text = _read(file) if file else _edited(before)
+    text = _read(file) if file else _edit_text(before)
     if text.strip() == before.strip():
         out("Nothing was changed.")
         return 0
@@ -137,7 +137,7 @@ async def _edit(service: "Service", name: str, tenant: str, file: str) -> int:
     return 0
 
 
-def _edited(text: str) -> str:
+def _edit_text(text: str) -> str:
     """The text as it is after $VISUAL or $EDITOR was closed."""
     import os
     import shlex

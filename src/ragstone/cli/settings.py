@@ -137,7 +137,12 @@ async def _list(
         out("There are no such settings.")
     else:
         rows = [
-            (one.key, _shown(one.value), f"{one.source} {one.where}".strip(), _when(one.restart))
+            (
+                one.key,
+                _display_value(one.value),
+                f"{one.source} {one.where}".strip(),
+                _when(one.restart),
+            )
             for one in found
         ]
         table(("setting", "value", "from", "changes"), rows)
@@ -152,7 +157,7 @@ async def _get(service: "Service", key: str, where: tuple[str, str], as_json: bo
     if as_json:
         out_json(wire.dump(found))
     else:
-        out(_shown(found.value))
+        out(_display_value(found.value))
     return 0
 
 
@@ -160,7 +165,7 @@ async def _set(service: "Service", scope: str, values: dict[str, str]) -> int:
     from ragstone.cli.show import out
 
     for one in await service.settings.put(scope, values, WHO):
-        out(f"{one.key} is {_shown(one.value)} ({one.source} {one.where}).")
+        out(f"{one.key} is {_display_value(one.value)} ({one.source} {one.where}).")
     return 0
 
 
@@ -168,7 +173,7 @@ async def _unset(service: "Service", scope: str, keys: list[str]) -> int:
     from ragstone.cli.show import out
 
     for one in await service.settings.unset(scope, keys, WHO):
-        out(f"{one.key} is {_shown(one.value)} ({one.source} {one.where}".rstrip() + ").")
+        out(f"{one.key} is {_display_value(one.value)} ({one.source} {one.where}".rstrip() + ").")
     return 0
 
 
@@ -184,11 +189,11 @@ async def _explain(service: "Service", key: str, where: tuple[str, str], as_json
     out(f"{one.key}: {one.help}")
     out(
         f"It is {one.kind}{', ' + one.bounds if one.bounds else ''}; the default is "
-        f"{_shown(one.default) or 'none'}."
+        f"{_display_value(one.default) or 'none'}."
     )
     out(f"Set at the start by {one.variable}" + "".join(f", {name}" for name in one.names) + ".")
     out(_where(one.scopes))
-    rows = [(layer.source, layer.where, _shown(layer.value)) for layer in layers]
+    rows = [(layer.source, layer.where, _display_value(layer.value)) for layer in layers]
     table(("from", "where", "value"), rows)
     out("The last one counts.")
     return 0
@@ -212,8 +217,8 @@ async def _log(service: "Service", key: str, limit: int, as_json: bool) -> int:
                 one.who,
                 one.scope,
                 one.key,
-                _shown(one.old),
-                "unset" if one.action == "unset" else _shown(one.new),
+                _display_value(one.old),
+                "unset" if one.action == "unset" else _display_value(one.new),
             )
             for one in found
         ]
@@ -221,7 +226,7 @@ async def _log(service: "Service", key: str, limit: int, as_json: bool) -> int:
     return 0
 
 
-def _shown(value: Any) -> str:
+def _display_value(value: Any) -> str:
     import json
 
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

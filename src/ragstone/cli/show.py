@@ -69,7 +69,7 @@ def show_sources(sources: Sequence[Source]) -> None:
     if sources:
         out("\nSources")
     for source in sources:
-        out(f"[{source.number}] {_place(source)}")
+        out(f"[{source.number}] {_source_location(source)}")
         whole = len(source.snippet) >= source.end - source.start
         _indented(source.snippet if whole else source.snippet.rpartition(" ")[0] + " ...")
 
@@ -93,7 +93,9 @@ def show_found(found: SearchResult) -> None:
     if not found.hits:
         out("Nothing was found.")
     for source in hit_sources(found.hits):
-        out(f"{source.number}. {source.score:.3f}{_parts(source)}  {_place(source)}")
+        out(
+            f"{source.number}. {source.score:.3f}{_score_parts(source)}  {_source_location(source)}"
+        )
         _indented(source.text)
 
 
@@ -193,7 +195,7 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def _place(source: Source) -> str:
+def _source_location(source: Source) -> str:
     titled = source.title and source.title != source.path
     parts = [source.title, source.path] if titled else [source.path]
     if source.page is not None:
@@ -203,7 +205,7 @@ def _place(source: Source) -> str:
     return one_line(", ".join(parts))
 
 
-def _parts(source: Source) -> str:
+def _score_parts(source: Source) -> str:
     parts = (("dense", source.dense), ("bm25", source.bm25))
     known = [f"{name} {score:.3f}" for name, score in parts if score is not None]
     return f" ({', '.join(known)})" if known else ""

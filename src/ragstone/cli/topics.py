@@ -56,7 +56,7 @@ def add(
 
     run(
         settings_of(context),
-        lambda service: _put(
+        lambda service: _put_topics(
             service,
             tenant,
             [topic(tenant, term, synonym or (), example or (), language, note)],
@@ -141,7 +141,7 @@ async def _list(service: "Service", tenant: str, as_csv: bool, as_json: bool) ->
     return 0
 
 
-async def _put(service: "Service", tenant: str, topics: "Sequence[Topic]") -> int:
+async def _put_topics(service: "Service", tenant: str, topics: "Sequence[Topic]") -> int:
     from ragstone.cli.show import out
 
     added = await service.put_topics(tenant, topics)
@@ -160,7 +160,7 @@ async def _import(service: "Service", tenant: str, file: Path | None) -> int:
     from ragstone.guard.topic_file import example_list, read_csv, read_file
 
     text = example_list() if file is None else read_file(file)
-    return await _put(service, tenant, read_csv(text, tenant))
+    return await _put_topics(service, tenant, read_csv(text, tenant))
 
 
 async def _blocked(service: "Service", tenant: str, limit: int, as_json: bool) -> int:

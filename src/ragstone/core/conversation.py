@@ -107,12 +107,12 @@ def room_name(name: str) -> str:
     """The id of a room as it is; raises InvalidRoom."""
     if not name.strip():
         raise InvalidRoom("The room id is empty. Name the conversation, or leave it out.")
-    return _checked(name, "room id")
+    return _check_name(name, "room id")
 
 
 def user_name(name: str) -> str:
     """The id of a user as it is; raises InvalidRoom."""
-    return _checked(name, "user id")
+    return _check_name(name, "user id")
 
 
 def title(text: str) -> str:
@@ -121,7 +121,7 @@ def title(text: str) -> str:
     return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1].rstrip() + "…"
 
 
-def _checked(name: str, what: str) -> str:
+def _check_name(name: str, what: str) -> str:
     if len(name) > LONGEST_NAME:
         raise InvalidRoom(
             f"The {what} has {len(name):,} characters; the limit is {LONGEST_NAME}. Shorten it."

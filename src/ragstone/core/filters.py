@@ -188,15 +188,15 @@ def matches(condition: Filter, payload: Mapping[str, Any]) -> bool:
             if field.startswith(METADATA):
                 key = field.removeprefix(METADATA)
                 return any(token(key, v) in tokens(payload.get("metadata", {})) for v in values)
-            return any(held in values for held in _held(field, payload))
+            return any(held in values for held in _field_values(field, payload))
         case Range(field, low, high):
             return any(
                 (low is None or held >= low) and (high is None or held <= high)
-                for held in _held(field, payload)
+                for held in _field_values(field, payload)
             )
 
 
-def _held(field: str, payload: Mapping[str, Any]) -> tuple[Any, ...]:
+def _field_values(field: str, payload: Mapping[str, Any]) -> tuple[Any, ...]:
     value = payload.get(field)
     if value is None:
         return ()

@@ -67,7 +67,7 @@ def passage_sources(
     passages: Sequence[Passage], citations: Sequence[Citation] = ()
 ) -> tuple[Source, ...]:
     """The passages, each with the first citation of its number."""
-    cited = _first(citations)
+    cited = _first_citations(citations)
     return tuple(_source(one.number, one.hit, one.text, cited.get(one.number)) for one in passages)
 
 
@@ -78,8 +78,8 @@ def cited_sources(
     and content."""
     known = {one.number: one for one in passage_sources(passages, citations)}
     return tuple(
-        known.get(number) or _cited(citation)
-        for number, citation in sorted(_first(citations).items())
+        known.get(number) or _citation_source(citation)
+        for number, citation in sorted(_first_citations(citations).items())
     )
 
 
@@ -88,7 +88,7 @@ def hit_sources(hits: Sequence[Hit]) -> tuple[Source, ...]:
     return tuple(_source(rank, hit, hit.chunk.text) for rank, hit in enumerate(hits, 1))
 
 
-def _first(citations: Sequence[Citation]) -> dict[int, Citation]:
+def _first_citations(citations: Sequence[Citation]) -> dict[int, Citation]:
     return {citation.number: citation for citation in reversed(citations)}
 
 
@@ -121,7 +121,7 @@ def _source(number: int, hit: Hit, content: str, citation: Citation | None = Non
     )
 
 
-def _cited(citation: Citation) -> Source:
+def _citation_source(citation: Citation) -> Source:
     return Source(
         number=citation.number,
         document_id=citation.document_id,

@@ -49,21 +49,21 @@ def measure(records: Sequence[AnswerRecord], surely: float = 0.0) -> dict[str, f
         "contains_2": _mean([_contains(r, 2) for r in held]),
         "f1": _mean([_f1(r) for r in held]),
         "refused_answerable": _mean([float(r.refused) for r in answerable]),
-        "foreseen_answerable": _foreseen(answerable, surely),
-        "foreseen_unanswerable": _foreseen(strangers or own, surely),
-        **_silence(strangers or own, answerable),
+        "foreseen_answerable": _low_confidence_share(answerable, surely),
+        "foreseen_unanswerable": _low_confidence_share(strangers or own, surely),
+        **_refusal_measures(strangers or own, answerable),
     }
     if strangers and own:
-        apart = _silence(own, answerable)
+        apart = _refusal_measures(own, answerable)
         found |= {f"{name}_own": value for name, value in apart.items()}
     return found
 
 
-def _foreseen(records: Sequence[AnswerRecord], surely: float) -> float | None:
+def _low_confidence_share(records: Sequence[AnswerRecord], surely: float) -> float | None:
     return _mean([float((r.confidence or 0.0) < surely) for r in records])
 
 
-def _silence(
+def _refusal_measures(
     unanswerable: Sequence[AnswerRecord], answerable: Sequence[AnswerRecord]
 ) -> dict[str, float | None]:
     return {

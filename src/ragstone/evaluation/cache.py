@@ -91,7 +91,7 @@ def _plain(text: str) -> str:
 
 
 def _language(pairs: Sequence[QuestionPair]) -> str:
-    """The language of most of the pairs, as far as it is English or not."""
+    """The language of most of the pairs: English or another one."""
     step = max(1, len(pairs) // 50)
     languages = [detect(pair.first) for pair in pairs[::step]]
     known = [language for language in languages if language]

@@ -23,7 +23,7 @@ class Measures(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         known = super().get_command(ctx, cmd_name)
-        return _added(cmd_name) if known is None and cmd_name in MEASURES.others else known
+        return _added_command(cmd_name) if known is None and cmd_name in MEASURES.others else known
 
 
 app = typer.Typer(
@@ -232,7 +232,7 @@ MEASURES: Registry[Measure] = Registry(
 """Measures by their command. Ours are commands with options of their own."""
 
 
-def _added(name: str) -> Any:
+def _added_command(name: str) -> Any:
     """The command of a measure of another package; the package is imported when it is run."""
 
     def command(
@@ -240,14 +240,14 @@ def _added(name: str) -> Any:
         limit: Limit = None,
         as_json: AsJson = False,
     ) -> None:
-        _show(_measured(name, file, limit), as_json)
+        _show(_run_measure(name, file, limit), as_json)
 
     one = typer.Typer(add_completion=False, rich_markup_mode=None)
     one.command(name, help=f"A measure of the package {MEASURES[name].package}.")(command)
     return typer.main.get_command(one)
 
 
-async def _measured(name: str, file: Path, limit: int | None) -> Mapping[str, float | None]:
+async def _run_measure(name: str, file: Path, limit: int | None) -> Mapping[str, float | None]:
     from ragstone.settings import load
 
     measure, settings = MEASURES.get(name), load()

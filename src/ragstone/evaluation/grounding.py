@@ -35,7 +35,7 @@ _DIRECT = ("supported", "label", "verdict", "grounded", "is_supported", "worst_l
 
 @dataclass(frozen=True, slots=True)
 class GroundingRow:
-    """A response, what it is made from, and whether that supports all of it."""
+    """A response, its source, and whether the source supports all of it."""
 
     id: str
     source: str
@@ -117,18 +117,20 @@ def _text(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
 def label(row: Mapping[str, Any]) -> bool | None:
     """Whether a row says that its response is supported; None if it does not say."""
     for name in _INVERSE:
-        said = _said(row.get(name))
+        said = _label_value(row.get(name))
         if said is not None:
-            return said if isinstance(row.get(name), str) and _worded(row[name]) else not said
+            return (
+                said if isinstance(row.get(name), str) and _names_verdict(row[name]) else not said
+            )
     for name in _DIRECT:
-        said = _said(row.get(name))
+        said = _label_value(row.get(name))
         if said is not None:
             return said
     return None
 
 
-def _said(value: Any) -> bool | None:
-    """What a label says: a word, a truth value, or a number (from one half on it is true)."""
+def _label_value(value: Any) -> bool | None:
+    """The truth value of a label: a word, a boolean, or a number (true from 0.5)."""
     if isinstance(value, bool):
         return value
     if isinstance(value, int | float):
@@ -139,7 +141,7 @@ def _said(value: Any) -> bool | None:
     return None
 
 
-def _worded(value: str) -> bool:
+def _names_verdict(value: str) -> bool:
     """Whether a text names a verdict rather than yes or no."""
     return _plain(value) not in {"true", "false", "yes", "no", "1", "0"}
 

@@ -1,4 +1,4 @@
-"""Does the guard block what it should, and nothing else?"""
+"""Measures of the guard: blocked shares of unsafe and safe questions."""
 
 import tempfile
 import time
@@ -26,7 +26,7 @@ GROUPS = ("language", "part")
 
 @dataclass(frozen=True, slots=True)
 class JudgedQuestion:
-    """One question, whether it should be blocked, and what the guard said in how many seconds."""
+    """One question, whether it should be blocked, and the guard's ruling and seconds."""
 
     text: str
     unsafe: bool
@@ -36,7 +36,7 @@ class JudgedQuestion:
 
     @property
     def right(self) -> bool:
-        """Whether the guard says what the label says."""
+        """Whether the guard's ruling agrees with the label."""
         return self.ruling.blocked == self.unsafe
 
 
@@ -55,11 +55,13 @@ async def evaluate(
             await adapters.topics.put(TENANT, listed)
             stage = guard(settings)
             await stage.ruling(["warm", "预热"], TENANT, adapters)
-            judged = [await _judged(stage, adapters, row) for row in rows]
+            judged = [await _judge_question(stage, adapters, row) for row in rows]
     return _measures(judged), judged
 
 
-async def _judged(stage: Guard, adapters: Adapters, row: Mapping[str, str]) -> JudgedQuestion:
+async def _judge_question(
+    stage: Guard, adapters: Adapters, row: Mapping[str, str]
+) -> JudgedQuestion:
     started = time.perf_counter()
     ruling, _ = await stage.ruling([" ".join(row["text"].split())], TENANT, adapters)
     seconds = time.perf_counter() - started

@@ -79,21 +79,21 @@ async def judging(settings: Settings) -> AsyncIterator[Judging]:
         async with open_adapters(chosen) as (adapters, _, _):
 
             async def judged(texts: Sequence[str]) -> list[Judged]:
-                return [await _judged(stage, adapters, text) for text in texts]
+                return [await _classify_question(stage, adapters, text) for text in texts]
 
             await judged(["Wer hat die Brücke gebaut, und wann?", "warm up"])
             yield judged
 
 
-async def _judged(stage: Classify, adapters: Adapters, text: str) -> Judged:
+async def _classify_question(stage: Classify, adapters: Adapters, text: str) -> Judged:
     turn = Turn(Ask(text), " ".join(text.split()))
     started = time.perf_counter()
-    step = await stage.run(turn, adapters, _unheard)
+    step = await stage.run(turn, adapters, _ignore_event)
     return step.leaves, time.perf_counter() - started
 
 
-async def _unheard(event: Event) -> None:
-    """Drop what the stage says."""
+async def _ignore_event(event: Event) -> None:
+    """Ignore an event of the stage."""
 
 
 def share(judged: Sequence[Judged]) -> float | None:

@@ -29,7 +29,7 @@ class EvaluationRequest(BaseModel):
 
 
 def evaluations(settings: Settings) -> dict[str, Work]:
-    """What a server does of this kind; it measures in a throw-away index."""
+    """The evaluation work of a server; it measures in a temporary index."""
 
     async def evaluate(job: Job, report: Report) -> dict[str, Any]:
         try:

@@ -63,6 +63,6 @@ def balanced_accuracy(said: Sequence[bool], right: Sequence[bool]) -> float | No
 
 
 def f1(said: Sequence[bool], right: Sequence[bool]) -> float:
-    """The harmonic mean of precision and recall of what was said to be right; 0 if none is."""
+    """The harmonic mean of precision and recall of the positives; 0 if there are none."""
     both = sum(s and r for s, r in zip(said, right, strict=True))
     return 2 * both / max(1, sum(said) + sum(right))

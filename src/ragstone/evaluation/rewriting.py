@@ -29,7 +29,7 @@ async def evaluate(file: Path, settings: Settings, limit: int | None = None) -> 
     answered = not odd or any(row.get("title") for row in rows)
     rows = list(spread(rows, limit))
     turns = settings.conversation.rewriting_turns
-    said = [_rewritten(row, answered, turns) for row in rows]
+    said = [_rewrite(row, answered, turns) for row in rows]
     human = [row["rewrite"] for row in rows]
     asked = [row["question"] for row in rows]
     return {
@@ -40,7 +40,7 @@ async def evaluate(file: Path, settings: Settings, limit: int | None = None) -> 
     }
 
 
-def _rewritten(row: dict[str, Any], answered: bool, turns: int) -> str:
+def _rewrite(row: dict[str, Any], answered: bool, turns: int) -> str:
     before = exchanges(row.get("history") or (), answered)[-turns:]
     return standalone(row["question"], before, subject(row.get("title"))).text
 
@@ -62,6 +62,6 @@ def exchanges(history: Sequence[Any], answered: bool) -> list[Exchange]:
 
 
 def subject(title: Any) -> str:
-    """What a title says the conversation is about: its first part, without what is in brackets."""
+    """The subject of a title: its first part, without text in brackets."""
     first = title[0] if isinstance(title, list) and title else title
     return _IN_BRACKETS.sub("", first).strip() if isinstance(first, str) else ""

@@ -36,8 +36,8 @@ async def evaluate(file: Path, clean: Sequence[Path] = ()) -> dict[str, float | 
     known of the collection; `altered_knowing_corpus`: of all questions, if its words are.
     """
     english().candidates("warm")
-    found: dict[str, float | None] = {**_fixed(pairs(file)), "altered": None}
-    parts = [_altered(path) for path in clean]
+    found: dict[str, float | None] = {**_correction_measures(pairs(file)), "altered": None}
+    parts = [_alteration_counts(path) for path in clean]
     if parts:
         sums = {name: sum(part[name] for part in parts) for name in parts[0]}
         found |= {
@@ -60,13 +60,13 @@ def pairs(file: Path) -> list[Pair]:
         ) from error
 
 
-def _fixed(words: Sequence[Pair]) -> dict[str, float]:
+def _correction_measures(words: Sequence[Pair]) -> dict[str, float]:
     fixed: list[bool] = []
     kept: list[bool] = []
     started = time.perf_counter()
     for number, (wrong, right) in enumerate(words):
         carrier = CARRIERS[number % len(CARRIERS)]
-        found = _alone(carrier.format(wrong)).text
+        found = _correct_alone(carrier.format(wrong)).text
         good = found.lower() == carrier.format(right).lower()
         (kept if wrong.lower() == right.lower() else fixed).append(good)
     seconds = time.perf_counter() - started
@@ -79,7 +79,7 @@ def _fixed(words: Sequence[Pair]) -> dict[str, float]:
     }
 
 
-def _altered(queries: Path) -> dict[str, int]:
+def _alteration_counts(queries: Path) -> dict[str, int]:
     """How many of the questions are clean, and how many are changed in either case."""
     split = queries.parent
     questions = dataset.questions(split.parent, split.name, QUESTIONS)
@@ -87,14 +87,14 @@ def _altered(queries: Path) -> dict[str, int]:
     counts = dict.fromkeys(("questions", "clean", "altered", "altered_any", "altered_knowing"), 0)
     for question in questions:
         unknown = {one.word for one in unknown_words(question.text, english())}
-        changed = bool(_alone(question.text).changes)
+        changed = bool(_correct_alone(question.text).changes)
         clean = corpus is None or unknown <= corpus
         counts["questions"] += 1
         counts["clean"] += clean
         counts["altered"] += clean and changed
         counts["altered_any"] += changed
         if corpus is not None:
-            counts["altered_knowing"] += bool(_knowing(question.text, corpus).changes)
+            counts["altered_knowing"] += bool(_correct_with_corpus(question.text, corpus).changes)
     return counts
 
 
@@ -106,13 +106,13 @@ def _words(directory: Path) -> frozenset[str] | None:
     return frozenset().union(*(plain_words(f"{one.title} {one.text}") for one in entries))
 
 
-def _alone(question: str) -> Corrected:
-    """What the dictionary alone makes of it."""
+def _correct_alone(question: str) -> Corrected:
+    """The question corrected with the dictionary alone."""
     return correct(question, unknown_words(question, english()), english())
 
 
-def _knowing(question: str, corpus: frozenset[str]) -> Corrected:
-    """What is made of it where everybody may read a corpus of these words."""
+def _correct_with_corpus(question: str, corpus: frozenset[str]) -> Corrected:
+    """The question corrected with a corpus of these words."""
     unknown = unknown_words(question, english())
     near = {one.word: sorted(corpus & one_edit(one.word)) for one in unknown}
     forms = {one.word for one in unknown if corpus & inflections(one.word)}

@@ -65,23 +65,23 @@ def misspelt(question: str) -> str:
     """The question with one letter of one word wrong: always the same one."""
     random = Random(question)  # noqa: S311 - nothing secret
     words = question.split(" ")
-    long = [place for place, word in enumerate(words) if _may(word)]
+    long = [place for place, word in enumerate(words) if _can_misspell(word)]
     if not long:
         return question
     place = random.choice(long)
     word = words[place]
     letters = word.rstrip(".,;:?!")
-    words[place] = _wrong(letters, random) + word[len(letters) :]
+    words[place] = _misspell(letters, random) + word[len(letters) :]
     return " ".join(words)
 
 
-def _may(word: str) -> bool:
+def _can_misspell(word: str) -> bool:
     letters = word.rstrip(".,;:?!")
     plain = letters.isascii() and letters.isalpha() and letters[1:].islower()
     return plain and len(letters) >= LEAST and letters.lower() not in STOPWORDS
 
 
-def _wrong(word: str, random: Random) -> str:
+def _misspell(word: str, random: Random) -> str:
     """Substitution, deletion, insertion or transposition, each as likely."""
     while True:
         at = random.randrange(len(word))

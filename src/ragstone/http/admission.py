@@ -77,7 +77,7 @@ class RateLimit:
             await self._app(scope, receive, send)
             return
         allowance = await self._rates.take(f"requests:{key}", self._limit)
-        shown = _shown(allowance)
+        shown = _rate_headers(allowance)
         if allowance.wait:
             message = f"This credential may send {self._limit:,} requests a minute."
             refusal = response_of(scope["path"], TooManyRequests(message, allowance.wait))
@@ -98,8 +98,8 @@ def _command(scope: Scope) -> bool:
     return bool(scope["path"].startswith(WITHOUT_DEADLINE)) and ASKING.get().operator
 
 
-def _shown(allowance: Allowance) -> dict[str, str]:
-    """What is left, in the header fields of the IETF's draft on rate limits."""
+def _rate_headers(allowance: Allowance) -> dict[str, str]:
+    """The allowance as header fields of the IETF draft on rate limits."""
     return {
         "RateLimit-Limit": str(allowance.limit),
         "RateLimit-Remaining": str(allowance.remaining),

@@ -29,7 +29,7 @@ def router(service: Service) -> APIRouter:
     async def listed(caller: Who) -> Response:
         """The collections that the credential reaches, with what the caller may read of them."""
         found = await service.collections(caller.principal)
-        shown = [_shown(one) for one in found if caller.reaches(one.collection.name)]
+        shown = [_summary_json(one) for one in found if caller.reaches(one.collection.name)]
         return Json({"collections": shown})
 
     @routes.patch("/{name:path}", response_model=None, dependencies=[Depends(at_least("admin"))])
@@ -43,7 +43,7 @@ def router(service: Service) -> APIRouter:
     return routes
 
 
-def _shown(summary: CollectionSummary) -> dict[str, Any]:
+def _summary_json(summary: CollectionSummary) -> dict[str, Any]:
     collection = summary.collection
     return {
         "name": collection.name,

@@ -58,7 +58,7 @@ class Correlate:
             CURRENT.reset(token)
 
     def _line(self, scope: Scope, status: int, seconds: float) -> None:
-        """What was done, by which credential; never what was asked."""
+        """Log the request and its credential, without the question."""
         if not self._logs or scope["path"] in QUIET:
             return
         caller: Any = scope.get("state", {}).get("caller")

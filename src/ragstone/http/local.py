@@ -47,20 +47,22 @@ def router(service: Service, uploads: Uploads) -> APIRouter:
         version: Version = "",
         fingerprint: Fingerprint = "",
     ) -> Response:
-        """What an operation returns, or its items as a stream of events."""
+        """The result of an operation, or its items as a stream of events."""
         operation = operations().get(name)
         if operation is None:
-            raise UnknownOperation(f"There is no operation {name[:100]!r}. {_differs(version)}")
+            raise UnknownOperation(
+                f"There is no operation {name[:100]!r}. {_version_mismatch(version)}"
+            )
         await permit(caller, operation)
         if fingerprint != operation.fingerprint:
-            raise VersionMismatch(_differs(version))
+            raise VersionMismatch(_version_mismatch(version))
         permitted = Permitted(caller, operation, uploads)
         given = operation.load(_read(request, await request.body()))
         arguments = await permitted.arguments(service, given)
         result = operation.of(service)(**arguments)
         if not operation.streams:
-            return await unless_left(request, _answered(operation, result, permitted))
-        return sse.EventStream(_streamed(operation, result, permitted))
+            return await unless_left(request, _result_response(operation, result, permitted))
+        return sse.EventStream(_result_stream(operation, result, permitted))
 
     @routes.post("/upload", response_model=None)
     async def upload(caller: Who, file: Annotated[UploadFile, File()]) -> Response:
@@ -73,12 +75,12 @@ def router(service: Service, uploads: Uploads) -> APIRouter:
     @routes.api_route("/{path:path}", methods=METHODS, response_model=None, dependencies=operator)
     async def earlier(path: str, version: Version = "") -> NoReturn:
         """Where earlier versions of the command line ask."""
-        raise VersionMismatch(_differs(version))
+        raise VersionMismatch(_version_mismatch(version))
 
     return routes
 
 
-def _differs(version: str) -> str:
+def _version_mismatch(version: str) -> str:
     theirs = f"Ragstone {version}" if version else "an earlier Ragstone"
     if version == __version__:
         theirs += " in another build"
@@ -114,11 +116,11 @@ def _number(text: str) -> float:
     return number
 
 
-async def _answered(operation: Operation, result: Any, permitted: Permitted) -> Response:
+async def _result_response(operation: Operation, result: Any, permitted: Permitted) -> Response:
     return Json(wire.dump(permitted.result(await result), operation.result))
 
 
-async def _streamed(
+async def _result_stream(
     operation: Operation, items: Any, permitted: Permitted
 ) -> AsyncGenerator[bytes, None]:
     """Each item as an event, then one named end; what fails in the middle as one named error."""

@@ -1,4 +1,4 @@
-"""What stands before every route: who may call, how much they may send, what is recorded."""
+"""The middleware of every route: access, size limits, metrics."""
 
 import asyncio
 import hmac
@@ -39,7 +39,7 @@ def is_loopback(host: str) -> bool:
 
 
 PROBES = ("/health", "/ready")
-"""What a cluster asks by the address of this machine, whatever its name is."""
+"""Paths that a cluster calls by the machine's address, with any host name."""
 
 
 class Observe:

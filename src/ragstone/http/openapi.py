@@ -61,7 +61,7 @@ _SHAPES = ((f"{OPENAI_PREFIX}/", "OpenAiError"), ("/v2/", "ChatCoreError"))
 def documented(
     *content: str, error: str | None = None, status: int = 200
 ) -> dict[int | str, dict[str, Any]]:
-    """What a route answers with, for its `responses`: the types of its content, and the name of its
+    """The `responses` of a route: the types of its content, and the name of its
     errors' schema where that is not the usual one."""
     described: dict[int | str, dict[str, Any]] = {
         status: {"description": "What was asked for", "content": {one: {} for one in content}}
@@ -81,22 +81,22 @@ def describe(app: FastAPI) -> None:
             schema.setdefault("components", {}).setdefault("schemas", {}).update(ERRORS)
             for path, operations in schema["paths"].items():
                 for operation in operations.values():
-                    _complete(path, operation["responses"])
-                    _place(path, operation)
+                    _set_error_responses(path, operation["responses"])
+                    _add_path_parameters(path, operation)
         return app.openapi_schema or {}
 
     app.openapi = openapi  # type: ignore[method-assign]
 
 
-def _complete(path: str, responses: dict[str, Any]) -> None:
-    """Errors have one shape: that of the dialect, with any status."""
+def _set_error_responses(path: str, responses: dict[str, Any]) -> None:
+    """Give every error status the error schema of the dialect."""
     responses.pop("422", None)
     usual = next((name for prefix, name in _SHAPES if path.startswith(prefix)), "Error")
     responses.setdefault("default", _error(usual))
 
 
-def _place(path: str, operation: dict[str, Any]) -> None:
-    """Say what the parts of a path are that the route reads by itself."""
+def _add_path_parameters(path: str, operation: dict[str, Any]) -> None:
+    """Add the path parameters that the route reads by itself."""
     known = {one["name"] for one in operation.get("parameters", []) if one["in"] == "path"}
     for name in re.findall(r"{(\w+)}", path):
         if name not in known:

@@ -18,7 +18,7 @@ async def opened(
     """The same events, the first ones held until an answer begins, `seconds` have passed or all is
     over. What the question fails with by then is raised instead of being an event."""
     async with aclosing(events) as source:
-        held, pending = await _first(source, seconds)
+        held, pending = await _first_events(source, seconds)
         if held and isinstance(held[-1], Failed):
             raise held[-1].error
         try:
@@ -28,7 +28,7 @@ async def opened(
                 yield late
         finally:
             if pending:
-                await _ended(pending)
+                await _cancel_pending(pending)
         async for event in source:
             yield event
 
@@ -36,13 +36,13 @@ async def opened(
 _Pending = asyncio.Task[Event | None]
 
 
-async def _first(
+async def _first_events(
     source: AsyncGenerator[Event, None], seconds: float
 ) -> tuple[list[Event], _Pending | None]:
-    """The events that were held, and the one that is waited for."""
+    """The first events, and the pending next one."""
     held, loop = list[Event](), asyncio.get_running_loop()
     end = loop.time() + seconds
-    pending: _Pending = asyncio.ensure_future(_next(source))
+    pending: _Pending = asyncio.ensure_future(_next_event(source))
     try:
         while (await asyncio.wait({pending}, timeout=max(0.0, end - loop.time())))[0]:
             event = pending.result()
@@ -51,18 +51,18 @@ async def _first(
             held.append(event)
             if isinstance(event, _BEGINS):
                 return held, None
-            pending = asyncio.ensure_future(_next(source))
+            pending = asyncio.ensure_future(_next_event(source))
     except BaseException:
-        await _ended(pending)
+        await _cancel_pending(pending)
         raise
     return held, pending
 
 
-async def _next(source: AsyncGenerator[Event, None]) -> Event | None:
+async def _next_event(source: AsyncGenerator[Event, None]) -> Event | None:
     return await anext(source, None)
 
 
-async def _ended(pending: _Pending) -> None:
-    """End the waiting, so that the stream can be closed."""
+async def _cancel_pending(pending: _Pending) -> None:
+    """Cancel the pending event, so that the stream can be closed."""
     pending.cancel()
     await asyncio.wait({pending})

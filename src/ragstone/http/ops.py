@@ -1,4 +1,4 @@
-"""What an operator asks: is it alive, is it ready, what has it done."""
+"""Routes for operators: liveness, readiness, metrics."""
 
 import asyncio
 import hmac

@@ -64,18 +64,18 @@ class Permitted:
         return own
 
     def result(self, value: Any) -> Any:
-        """The result without what is out of the credential's reach, and without the names of the
+        """The result without items out of the credential's reach, and without the names of the
         server's files."""
         if self._caller.operator:
             return value
         if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
-            kept = [self.result(one) for one in value if self._reached(one)]
+            kept = [self.result(one) for one in value if self._is_reachable(one)]
             return type(value)(kept)
         if isinstance(value, Document):
             return replace(value, source="")
         if isinstance(getattr(value, "document", None), Document):
             return replace(value, document=self.result(value.document))
-        return value if self._reached(value) else None
+        return value if self._is_reachable(value) else None
 
     def _argument(self, name: str, value: Any) -> Any:
         if name == "tenant":
@@ -94,13 +94,13 @@ class Permitted:
             return self._caller.principal.user
         if name == "collection" and not self._caller.reaches(value):
             raise UnknownCollection(value)
-        return self._own(value)
+        return self._with_own_identity(value)
 
-    def _own(self, value: Any) -> Any:
+    def _with_own_identity(self, value: Any) -> Any:
         if isinstance(value, Principal):
             return self._caller.principal
         if isinstance(value, list | tuple):
-            return type(value)(self._own(one) for one in value)
+            return type(value)(self._with_own_identity(one) for one in value)
         if not is_dataclass(value) or isinstance(value, type):
             return value
         own = {one.name: self._field(one.name, getattr(value, one.name)) for one in fields(value)}
@@ -119,8 +119,8 @@ class Permitted:
             own |= {"file": file, "path": place, "source": f"upload:{place}"}
         return replace(value, **own)
 
-    def _reached(self, value: Any) -> bool:
-        """Whether what a result says is about a collection that the credential reaches."""
+    def _is_reachable(self, value: Any) -> bool:
+        """Whether the collection of a result is one that the credential reaches."""
         about = getattr(value, "collection", None) or getattr(value, "notes", None)
         while about is not None and not isinstance(about, str):
             about = getattr(about, "name", None) or getattr(about, "collection", None)
@@ -133,7 +133,7 @@ class Permitted:
         view: JobView | None = await service.jobs.get(
             own["principal"], own["id"], admin=own["admin"]
         )
-        if view is None or not self._reached(view):
+        if view is None or not self._is_reachable(view):
             raise UnknownJob(own["id"])
 
     def _needs_admin(self, what: str) -> None:

@@ -1,4 +1,4 @@
-"""What the HTTP dialects share: JSON responses, the two shapes of an error, leaving clients."""
+"""Shared by the HTTP dialects: JSON responses, the two shapes of an error, leaving clients."""
 
 import asyncio
 import json
@@ -127,7 +127,7 @@ async def _ragstone_error(request: Request, error: Exception) -> Response:
     refusal = Refusal(
         error.status, error.message, error.code, error.retry, headers=_headers(error), error=error
     )
-    return _refused(request, refusal)
+    return _refusal_response(request, refusal)
 
 
 async def _validation_error(request: Request, error: Exception) -> Response:
@@ -145,7 +145,7 @@ async def _validation_error(request: Request, error: Exception) -> Response:
         status = 400 if request.url.path.startswith(OPENAI_PREFIX) else 422
         details = tuple({name: one[name] for name in ("type", "loc", "msg")} for one in found)
         refusal = Refusal(status, message, _CODES[status], param=param, details=details)
-    return _refused(request, refusal)
+    return _refusal_response(request, refusal)
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
@@ -160,8 +160,8 @@ async def _http_error(request: Request, error: Exception) -> Response:
     code = _CODES.get(error.status_code, "error")
     headers = dict(error.headers or {})
     if error.status_code == 405:
-        headers["Allow"] = ", ".join(_allowed(request))
-    return _refused(request, Refusal(error.status_code, message, code, headers=headers))
+        headers["Allow"] = ", ".join(_allowed_methods(request))
+    return _refusal_response(request, Refusal(error.status_code, message, code, headers=headers))
 
 
 def response_of(path: str, error: RagstoneError) -> Json:
@@ -185,7 +185,7 @@ def _headers(error: RagstoneError) -> dict[str, str]:
     return headers
 
 
-def _refused(request: Request, refusal: Refusal) -> Response:
+def _refusal_response(request: Request, refusal: Refusal) -> Response:
     """The refusal in the shape of the route's own dialect, if the route has a `refused`."""
     own = getattr(request.scope.get("route"), "refused", None)
     if own is not None:
@@ -206,7 +206,7 @@ def refusal_response(path: str, refusal: Refusal) -> Json:
     )
 
 
-def _allowed(request: Request) -> list[str]:
+def _allowed_methods(request: Request) -> list[str]:
     """The methods of every route at this address; Starlette names those of the first one."""
     return [
         method

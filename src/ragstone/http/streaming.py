@@ -1,4 +1,4 @@
-"""What the streaming dialects share: events on their way to a client, and how they end."""
+"""Shared by the streaming dialects: events on their way to a client, and their end."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -62,7 +62,7 @@ def token(text: str) -> list[dict[str, Any]]:
 
 
 async def finished(events: AsyncGenerator[Event, None]) -> Turn:
-    """The turn that a stream of events ends with; raises what it failed with."""
+    """The turn at the end of a stream of events; raises the error of a failed one."""
     end = await last(events)
     if isinstance(end, Failed):
         raise end.error

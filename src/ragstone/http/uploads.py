@@ -1,4 +1,4 @@
-"""Files that wait to be ingested by who sent them, and by nobody else."""
+"""Uploaded files that wait for ingestion by their sender."""
 
 import asyncio
 import hashlib
@@ -47,6 +47,6 @@ class Uploads:
 
 
 def _owner(caller: Caller) -> str:
-    """A name for folders of whoever uses this credential."""
+    """The folder name for the uploads of a credential."""
     whose = [caller.key, caller.principal.tenant, caller.principal.user]
     return hashlib.sha256(json.dumps(whose).encode()).hexdigest()[:32]

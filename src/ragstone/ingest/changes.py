@@ -1,4 +1,4 @@
-"""What an ingest finds against what is known: the same, changed, somebody else's, or gone."""
+"""Compares found files with known documents: unchanged, changed, another owner's, or gone."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ from ragstone.service import IngestRequest
 
 
 def described(collection: Collection, request: IngestRequest, item: FoundFile) -> Document:
-    """What is known of a file before it is read."""
+    """The document of a file that has not been read yet."""
     document = Document(
         id=document_id(collection.tenant, collection.id, item.path),
         tenant=collection.tenant,
@@ -41,7 +41,7 @@ def unchanged(known: Document, document: Document) -> bool:
 def refuse_if_hidden(known: Document | None, by: Principal | None) -> None:
     """Raise if `by`, who hands a document over, may not read the one that has its path."""
     if known and by and not set(by.names) & set(known.allowed):
-        raise _taken(known)
+        raise _path_taken(known)
 
 
 def refuse_if_taken(known: Document, document: Document, by: Principal | None = None) -> None:
@@ -49,21 +49,21 @@ def refuse_if_taken(known: Document, document: Document, by: Principal | None = 
     elsewhere = known.version > 0 and known.source != document.source
     if elsewhere and Path(known.source).exists():
         if by:  # Who hands documents over need not know the files of this machine.
-            raise _taken(known)
+            raise _path_taken(known)
         raise PathTaken(
             f"{known.path} is already the document of {known.source}. "
             "Use another collection, or rename the folder."
         )
 
 
-def _taken(known: Document) -> PathTaken:
+def _path_taken(known: Document) -> PathTaken:
     return PathTaken(f"{known.path} is the place of another document. Choose another path.")
 
 
 def gone(
     known: Sequence[Document], request: IngestRequest, found: Sequence[FoundFile]
 ) -> list[str]:
-    """The ids of documents whose file was under the given paths and is there no more."""
+    """The ids of documents whose file under the given paths no longer exists."""
     roots = [Path(path).resolve() for path in request.paths]
     here = {str(item.source) for item in found}
     return [

@@ -111,7 +111,7 @@ class _Packer:
             return
         small = not self._cut and self._measure(self._units) * 4 < self._size
         if small and self._merges():
-            self._held_section = _shared(self._held_section, self._section)
+            self._held_section = _common_section(self._held_section, self._section)
             self._held += self._units
         else:
             yield from self._release()
@@ -136,7 +136,7 @@ class _Packer:
         return self._measure([*headings, table]) > self._size
 
     def _large_table(self, table: ChunkUnit) -> Iterator[TextPiece]:
-        """A table over the size is a piece of its own, with its heading if that fits too."""
+        """Yield a table over the size as one piece, with its heading if both fit twice the size."""
         yield from self._release()
         waiting = self._units[self._fresh :]
         titled = [*waiting, table]
@@ -177,7 +177,7 @@ class _Packer:
         )
 
     def _at_sentence(self, start: int, cut: int) -> int:
-        """Begin the overlap at a sentence where there is one in it."""
+        """Begin the overlap at its first sentence, if a sentence begins in it."""
         for i in range(start, cut):
             if self._units[i].strength >= SENTENCE:
                 return i
@@ -224,7 +224,7 @@ def _text(units: list[ChunkUnit]) -> str:
     return units[0].text + "".join(unit.lead + unit.text for unit in units[1:])
 
 
-def _shared(one: Section, other: Section) -> Section:
+def _common_section(one: Section, other: Section) -> Section:
     count = 0
     while count < min(len(one), len(other)) and one[count] == other[count]:
         count += 1

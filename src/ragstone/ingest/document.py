@@ -1,4 +1,4 @@
-"""What a parser makes of a file: a title and a stream of blocks."""
+"""The output of a parser: a title and a stream of blocks."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

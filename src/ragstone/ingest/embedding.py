@@ -61,18 +61,22 @@ async def _embed_waiting(
     with_tokens: bool,
 ) -> None:
     """Embed until nothing waits: read, embed and write three batches at a time."""
-    batch = await _waiting(index, collection, set())
+    batch = await _chunks_without_vectors(index, collection, set())
     while batch:
         async with asyncio.TaskGroup() as group:
             vectors = group.create_task(embed(embedder, batch, with_tokens))
             await writer.settle()
-            following = await _waiting(index, collection, {c.chunk_id for c in batch})
+            following = await _chunks_without_vectors(
+                index, collection, {c.chunk_id for c in batch}
+            )
         writer.begin(batch, *vectors.result())
         batch = following
     await writer.settle()
 
 
-async def _waiting(index: ChunkIndex, collection: Collection, busy: set[str]) -> list[Chunk]:
+async def _chunks_without_vectors(
+    index: ChunkIndex, collection: Collection, busy: set[str]
+) -> list[Chunk]:
     found = await index.without_vectors(collection, len(busy) + BATCH)
     return [chunk for chunk in found if chunk.chunk_id not in busy][:BATCH]
 

@@ -55,10 +55,10 @@ def discover(paths: Sequence[Path], follow_links: bool) -> Iterator[FoundFile | 
             continue
         seen.add(root)
         if root.is_dir():
-            name = _unique(root.name or "root", taken)
+            name = _unique_name(root.name or "root", taken)
             yield from _walk(root, f"/{name}", root, follow_links, frozenset())
         else:
-            yield _named(given, root, taken)
+            yield _given_file(given, root, taken)
 
 
 def content_hash(path: Path) -> str:
@@ -72,16 +72,16 @@ def content_hash(path: Path) -> str:
             while data := file.read(_READ_BYTES):
                 digest.update(data)
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise _unreadable_error(path, error) from error
     return digest.hexdigest()
 
 
-def _named(given: Path, root: Path, taken: set[str]) -> FoundFile | RefusedFile:
+def _given_file(given: Path, root: Path, taken: set[str]) -> FoundFile | RefusedFile:
     if not {given.suffix.lower(), root.suffix.lower()} & set(supported()):
         if not root.exists():
-            return RefusedFile(str(given), _missing(given))
-        return RefusedFile(str(given), _unsupported(given))
-    return _file(root, f"/{_unique(Path(os.path.abspath(given)).name, taken)}", root)
+            return RefusedFile(str(given), _missing_error(given))
+        return RefusedFile(str(given), _unsupported_error(given))
+    return _file(root, f"/{_unique_name(Path(os.path.abspath(given)).name, taken)}", root)
 
 
 def _walk(
@@ -92,7 +92,7 @@ def _walk(
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
-        yield RefusedFile(path, _unreadable(folder, error))
+        yield RefusedFile(path, _unreadable_error(folder, error))
         return
     for entry in entries:
         if entry.name.startswith("."):
@@ -101,7 +101,7 @@ def _walk(
         target = Path(os.path.realpath(place))
         if entry.is_symlink() and not follow_links and not target.is_relative_to(root):
             if place.is_dir() or place.suffix.lower() in supported():
-                yield RefusedFile(name, _outside(place))
+                yield RefusedFile(name, _outside_error(place))
         elif place.is_dir():
             if target not in above | {real}:
                 yield from _walk(place, name, root, follow_links, above | {real})
@@ -113,17 +113,17 @@ def _file(place: Path, path: str, root: Path) -> FoundFile | RefusedFile:
     source = Path(os.path.realpath(place))
     try:
         if not source.exists():
-            return RefusedFile(path, _missing(place))
+            return RefusedFile(path, _missing_error(place))
         if not source.is_file():
             return RefusedFile(path, UnreadableDocument(f"{place.name} is not a regular file."))
         with source.open("rb"):
             status = source.stat()
     except OSError as error:
-        return RefusedFile(path, _unreadable(place, error))
+        return RefusedFile(path, _unreadable_error(place, error))
     return FoundFile(source, path, root, status.st_size, status.st_mtime)
 
 
-def _unique(name: str, taken: set[str]) -> str:
+def _unique_name(name: str, taken: set[str]) -> str:
     stem, suffix = os.path.splitext(name)
     unique, number = name, 1
     while unique in taken:
@@ -133,18 +133,18 @@ def _unique(name: str, taken: set[str]) -> str:
     return unique
 
 
-def _missing(path: Path) -> DocumentError:
+def _missing_error(path: Path) -> DocumentError:
     return UnreadableDocument(f"{path} does not exist. Check the path.")
 
 
-def _outside(path: Path) -> DocumentError:
+def _outside_error(path: Path) -> DocumentError:
     return OutsideFolder(
         f"{path} is a link that leads outside the given folder. "
         "Set INGEST__FOLLOW_LINKS=true to follow such links."
     )
 
 
-def _unsupported(path: Path) -> DocumentError:
+def _unsupported_error(path: Path) -> DocumentError:
     kind = path.suffix or "without an ending"
     return WrongType(
         f"{path.name} is of a type that cannot be read ({kind}). "
@@ -152,8 +152,8 @@ def _unsupported(path: Path) -> DocumentError:
     )
 
 
-def _unreadable(path: Path, error: OSError) -> DocumentError:
+def _unreadable_error(path: Path, error: OSError) -> DocumentError:
     if isinstance(error, FileNotFoundError):
-        return _missing(path)
+        return _missing_error(path)
     reason = "permission denied" if isinstance(error, PermissionError) else error.strerror
     return UnreadableDocument(f"{path} cannot be read: {reason}.")

@@ -1,4 +1,4 @@
-"""Documents that were handed over: uploads, and what a connector fetched.
+"""Documents in the spool: uploads, and content that a connector fetched.
 
 Their content waits in a spool of the data directory until it is indexed. A job that was cut off
 and is run again finds what it had done already by the files that are gone.
@@ -65,7 +65,7 @@ class Spool:
             shutil.rmtree(place.parent, ignore_errors=True)
 
     def sweep(self, seconds: float = FORGOTTEN) -> None:
-        """Delete what no job took for so long: its sender went away before one was begun."""
+        """Delete old files that no job took: the sender left before a job began."""
         for folder in self._folder.glob("*"):
             with suppress(OSError):
                 if time.time() - folder.stat().st_mtime > seconds:
@@ -80,12 +80,12 @@ def plain_name(name: str) -> str:
     clean = " ".join(clean.split()).strip(" .")
     stem, dot, ending = clean.rpartition(".")
     if not dot:
-        return _cut(clean, LONGEST_NAME)
-    ending = _cut(ending, LONGEST_ENDING)
-    return f"{_cut(stem, LONGEST_NAME - LONGEST_ENDING)}.{ending}"
+        return _truncate(clean, LONGEST_NAME)
+    ending = _truncate(ending, LONGEST_ENDING)
+    return f"{_truncate(stem, LONGEST_NAME - LONGEST_ENDING)}.{ending}"
 
 
-def _cut(text: str, most: int) -> str:
+def _truncate(text: str, most: int) -> str:
     """As much of the text as fits into so many bytes."""
     return text.encode()[:most].decode("utf-8", "ignore")
 
@@ -98,7 +98,7 @@ def found(handed: Handed) -> FoundFile:
 
 
 def described(document: Document, handed: Handed) -> Document:
-    """The document with what is known of it besides its content."""
+    """The document with its metadata, without its content."""
     return replace(
         document,
         source=handed.source,
@@ -109,7 +109,7 @@ def described(document: Document, handed: Handed) -> Document:
 
 
 def fingerprint(item: FoundFile) -> str:
-    """What changes when the content does, or what is said of it; raises UnreadableDocument."""
+    """A hash of content and metadata; raises UnreadableDocument."""
     content = content_hash(item.source)
     if item.handed is None:
         return content

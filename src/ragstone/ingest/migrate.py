@@ -33,7 +33,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Some chunks with the vectors and token vectors of those that have them."""
+    """Some chunks with their vectors and token vectors, if they have any."""
 
     chunks: dict[str, Chunk]
     vectors: dict[str, Vectors]
@@ -69,12 +69,12 @@ async def migrate(
 async def _copy(
     source: ChunkIndex, target: ChunkIndex, collection: Collection, chunks: Sequence[Chunk]
 ) -> int:
-    """Write what the target lacks; returns how many chunks that were."""
+    """Write the chunks that the target lacks; returns their number."""
     ids = [chunk.chunk_id for chunk in chunks]
     here, there = await asyncio.gather(
         _read(source, collection, ids), _read(target, collection, ids)
     )
-    missing = [i for i in here.chunks if not _same(here, there, i)]
+    missing = [i for i in here.chunks if not _is_copied(here, there, i)]
     kinds: dict[tuple[bool, bool], list[str]] = {}
     for i in missing:
         kinds.setdefault((i in here.vectors, i in here.tokens), []).append(i)
@@ -98,7 +98,7 @@ async def _read(index: ChunkIndex, collection: Collection, ids: Sequence[str]) -
     )
 
 
-def _same(here: _Batch, there: _Batch, chunk_id: str) -> bool:
+def _is_copied(here: _Batch, there: _Batch, chunk_id: str) -> bool:
     """Vectors follow from a chunk and the collection's model, so it is enough that they exist."""
     return (
         here.chunks[chunk_id] == there.chunks.get(chunk_id)

@@ -1,4 +1,4 @@
-"""Reading one file: what it is, whether it may be read, and then its blocks."""
+"""Reading one file: its type, the checks before reading, and its blocks."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,15 +28,15 @@ def parse(path: Path, settings: IngestSettings) -> Parsed:
     iteration, in a thread.
     """
     ending = path.suffix.lower()
-    with _explained(path):
+    with _format_errors(path):
         known = FORMATS.get(_name(path))
     _check_size(path, known.whole, settings)
     check_type(path, known.magic)
-    with _explained(path):
+    with _format_errors(path):
         parsed = known.parse(path, ending, settings.max_memory_mb * _MEGABYTE)
         if not isinstance(parsed, Parsed):
             raise TypeError(f"its parser made {type(parsed).__name__} instead of Parsed")
-    blocks = _guarded(path, parsed.blocks)
+    blocks = _readable_blocks(path, parsed.blocks)
     first = next(blocks, None)
     if first is None:
         raise EmptyDocument(_why_empty(path, ending))
@@ -59,7 +59,7 @@ def _name(path: Path) -> str:
 
 
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def _format_errors(path: Path) -> Iterator[None]:
     """What breaks in the format of another package is this document's failure, and says whose it
     is."""
     try:
@@ -83,10 +83,10 @@ def _check_size(path: Path, whole: bool, settings: IngestSettings) -> None:
         )
 
 
-def _guarded(path: Path, blocks: Iterator[Block]) -> Iterator[Block]:
+def _readable_blocks(path: Path, blocks: Iterator[Block]) -> Iterator[Block]:
     """A file that becomes unreadable half-way is still a DocumentError; text is whole."""
     try:
-        with _explained(path):
+        with _format_errors(path):
             for block in blocks:
                 yield block if block.text.isascii() else replace(block, text=whole(block.text))
     except OSError as error:

@@ -113,7 +113,7 @@ class Pipeline:
             return False
         async with self._catalog.alone(collection.tenant, collection.id):
             try:
-                with _called(collection):
+                with _errors_by_name(collection):
                     await self._writer.write(collection, document)
             except DocumentError:
                 return False
@@ -130,9 +130,11 @@ class Pipeline:
         paths = [Path(path) for path in request.paths]
         for item in discover(paths, self._settings.follow_links):
             if isinstance(item, RefusedFile):
-                tracker.failed(_shown(item.path), item.error.message)
-            elif _shown(item.path) != item.path:
-                tracker.failed(_shown(item.path), "The file's name is not valid text. Rename it.")
+                tracker.failed(_printable_path(item.path), item.error.message)
+            elif _printable_path(item.path) != item.path:
+                tracker.failed(
+                    _printable_path(item.path), "The file's name is not valid text. Rename it."
+                )
             else:
                 found.append(item)
         found += [handed.found(one) for one in request.handed]
@@ -173,7 +175,7 @@ class Pipeline:
         return collection
 
     async def _refuse_if_gone(self, request: IngestRequest, id: str) -> None:
-        """Raise unless a collection of this id is still to come."""
+        """Raise if the collection of this id was dropped."""
         if id in await self._catalog.names(request.tenant, [id]):
             return
         if await self._catalog.collection(request.tenant, request.collection):
@@ -230,7 +232,7 @@ class Pipeline:
         tracker: Tracker,
     ) -> None:
         for item in found:
-            with _called(collection):
+            with _errors_by_name(collection):
                 await self._read_one(collection, request, item, tracker)
         tracker.phase("embedding")
 
@@ -294,14 +296,14 @@ class Pipeline:
 
 
 @contextmanager
-def _called(collection: Collection) -> Iterator[None]:
-    """The catalog knows no name of a collection that was dropped; people know no id."""
+def _errors_by_name(collection: Collection) -> Iterator[None]:
+    """Name the collection in UnknownCollection: the catalog has only its id after a drop."""
     try:
         yield
     except UnknownCollection as error:
         raise UnknownCollection(collection.name) from error
 
 
-def _shown(path: str | Path) -> str:
-    """The path with what is not valid Unicode replaced, so that it can be stored and printed."""
+def _printable_path(path: str | Path) -> str:
+    """The path with invalid Unicode replaced, so that it can be stored and printed."""
     return os.fsencode(path).decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Counts what an ingest has done, and how long the rest may take."""
+"""Counts the finished work of an ingest and estimates the remaining time."""
 
 import time
 from collections.abc import Callable
@@ -80,7 +80,7 @@ class Tracker:
         return time.monotonic() - self._started
 
     def _eta(self, seconds: float) -> float | None:
-        """Embedding takes nearly all the time: what is left of it, at the rate so far."""
+        """The seconds that remain at the rate so far; embedding takes nearly all the time."""
         if not self._now.embedded or not self._bytes:
             return None
         expected = self._now.chunks * max(1.0, self._total_bytes / self._bytes)

@@ -76,15 +76,15 @@ def units_of(
 
 def _spans(block: Block, limit: int, length: Length) -> Iterator[Span]:
     start = 0
-    for end in _ends(block):
+    for end in _sentence_ends(block):
         if length(block.text[start:end].strip()) <= limit:
             yield start, end, SENTENCE
         else:
-            yield from _parts(block.text, start, end, limit, length)
+            yield from _cut_sentence(block.text, start, end, limit, length)
         start = end
 
 
-def _ends(block: Block) -> Iterator[int]:
+def _sentence_ends(block: Block) -> Iterator[int]:
     """Where sentences end; in a table and in code lines, in a list items. A line that is wrapped
     ends neither a sentence nor an item."""
     text, by_line, end = block.text, block.kind in ("table", "code"), 0
@@ -96,11 +96,11 @@ def _ends(block: Block) -> Iterator[int]:
         yield len(text)
 
 
-def _parts(text: str, start: int, end: int, limit: int, length: Length) -> Iterator[Span]:
+def _cut_sentence(text: str, start: int, end: int, limit: int, length: Length) -> Iterator[Span]:
     """Cut a long sentence between words, and a long word between characters."""
     strength = SENTENCE
     while start < end:
-        room = _room(text, start, end, limit, length)
+        room = _longest_prefix(text, start, end, limit, length)
         if room >= end:
             yield start, end, strength
             return
@@ -109,7 +109,7 @@ def _parts(text: str, start: int, end: int, limit: int, length: Length) -> Itera
         start, strength = cut or room, WORD if cut else ANYWHERE
 
 
-def _room(text: str, start: int, end: int, limit: int, length: Length) -> int:
+def _longest_prefix(text: str, start: int, end: int, limit: int, length: Length) -> int:
     """The end of the longest prefix within the limit, found by shrinking a first guess."""
     count = end - start
     if length is len:

@@ -17,7 +17,7 @@ from ragstone.ports import ChunkIndex, Vocabulary
 log = logging.getLogger(__name__)
 
 REVISIONS = 200
-"""Documents read at a time; what was read stays read if the process ends."""
+"""Documents read in one batch; finished batches survive the end of the process."""
 
 PAUSE = 0.005
 """Seconds between two batches, so that questions go first."""
@@ -39,9 +39,9 @@ class VocabularyReader:
             return
         task = asyncio.create_task(self._read(collection))
         self._reading[collection] = task
-        task.add_done_callback(lambda _: self._done(collection))
+        task.add_done_callback(lambda _: self._finish_reading(collection))
 
-    def _done(self, collection: Collection) -> None:
+    def _finish_reading(self, collection: Collection) -> None:
         del self._reading[collection]
         if collection in self._again:
             self._again.discard(collection)
@@ -54,7 +54,7 @@ class VocabularyReader:
             await asyncio.sleep(0)
 
     async def aclose(self, seconds: float = 3.0) -> None:
-        """Give what is being read some seconds, then stop; the next start goes on."""
+        """Wait some seconds for the running batch, then stop; the next start continues."""
         self._again.clear()
         tasks = list(self._reading.values())
         if tasks:

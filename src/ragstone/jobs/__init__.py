@@ -1,4 +1,4 @@
-"""Work that goes on in the background: who does it, when, and what happens when it fails.
+"""Background work: which process does it, when, and how failures are handled.
 
 The table of jobs decides what is done next and by whom (`state.jobs`); `runner` takes from it as
 much as this process may run, DBOS runs every attempt as a workflow (`workflows`), and `workers`

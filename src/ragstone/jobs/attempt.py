@@ -1,4 +1,4 @@
-"""One attempt at a job that goes on in this process."""
+"""One attempt at a job that runs in this process."""
 
 import asyncio
 import time

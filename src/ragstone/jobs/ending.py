@@ -31,26 +31,28 @@ class Ending:
         """The job is done; its result is kept for as long as its kind's results are."""
         final = {**(progress or {}), "share": 1.0, "eta": 0.0}
         until = self.until(job.kind, DONE)
-        await self._insist(
+        await self._record_with_retries(
             lambda: self._store.finish(job, DONE, until, result=result, progress=final, code="")
         )
 
     async def broken(self, job: Job, error: BaseException) -> None:
         """The attempt failed: the job is queued again if that may help, else it has failed."""
-        known = _known(error)
+        known = _raised_error(error)
         if known is None:
             log.error("Job %s (%s) broke", job.id, job.kind, exc_info=error)
         message, code = (known.message, known.code) if known else (BROKE, "error")
         if isinstance(known, TooManyRequests):
             # A limit is no failure: the job waits in the queue until it lets more through.
             due = time.time() + self._backoff(0, known)
-            await self._insist(lambda: self._store.again(job, due, message, code, failed=False))
+            await self._record_with_retries(
+                lambda: self._store.again(job, due, message, code, failed=False)
+            )
         elif known and known.retry and job.failures < self._settings.retries:
             due = time.time() + self._backoff(job.failures, known)
-            await self._insist(lambda: self._store.again(job, due, message, code))
+            await self._record_with_retries(lambda: self._store.again(job, due, message, code))
         else:
             until = self.until(job.kind, FAILED)
-            await self._insist(
+            await self._record_with_retries(
                 lambda: self._store.finish(job, FAILED, until, error=message, code=code)
             )
 
@@ -69,7 +71,7 @@ class Ending:
         wanted = (error.retry_after or 0.0) if isinstance(error, waits) else 0.0
         return max(wanted, pause * random.uniform(0.5, 1.5))  # noqa: S311
 
-    async def _insist(self, record: Callable[[], Awaitable[bool]]) -> None:
+    async def _record_with_retries(self, record: Callable[[], Awaitable[bool]]) -> None:
         """Record how a job ended, as soon as the database takes it.
 
         A job that was taken away meanwhile is not recorded: the store refuses.
@@ -83,9 +85,9 @@ class Ending:
                 await asyncio.sleep(INSIST_SECONDS)
 
 
-def _known(error: BaseException) -> RagstoneError | None:
+def _raised_error(error: BaseException) -> RagstoneError | None:
     """The error that was raised on purpose, also from inside a group."""
     if isinstance(error, BaseExceptionGroup):
         found = error.subgroup(RagstoneError)
-        return _known(found.exceptions[0]) if found else None
+        return _raised_error(found.exceptions[0]) if found else None
     return error if isinstance(error, RagstoneError) else None

@@ -49,7 +49,7 @@ async def answer(answers: Answers, job: Job) -> dict[str, Any]:
 
 
 def result_of(turn: Turn) -> dict[str, Any]:
-    """A finished answer: its text, what it cost, its sources, and what is known of it."""
+    """A finished answer: its text, cost, sources and notes."""
     answer = turn.answer or Answer()
     return {
         "question": turn.ask.question,
@@ -63,7 +63,7 @@ def result_of(turn: Turn) -> dict[str, Any]:
 
 
 def result_source(source: Source) -> dict[str, Any]:
-    """A source as JSON answers show it, with what a site wants to know of its document."""
+    """A source as in JSON answers, with the metadata of its document."""
     return {
         **wire.source(source),
         "chunk_index": source.chunk_index,

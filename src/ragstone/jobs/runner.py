@@ -86,13 +86,13 @@ class Runner:
         self._wake.set()
 
     def interrupt(self, job: str) -> None:
-        """Stop a job that was cancelled or paused, if it goes on here."""
+        """Stop a cancelled or paused job, if it runs here."""
         if job in self._running:
             self._running[job].take_away()
         self._publish()
 
     def progress(self, job: str) -> Progress | None:
-        """How far a job is that goes on here, None for another."""
+        """The progress of a job that runs here, None for another."""
         running = self._running.get(job)
         return running.progress if running else None
 
@@ -112,7 +112,7 @@ class Runner:
         )
 
     async def stop(self) -> None:
-        """Interrupt what runs, to be continued by whoever takes it next."""
+        """Interrupt the running jobs; another process continues them."""
         self._stopping = True
         for loop in self._loops:
             loop.cancel()
@@ -144,8 +144,8 @@ class Runner:
                 await asyncio.wait_for(self._wake.wait(), pause)
 
     async def _begin_some(self) -> bool:
-        """Claim what there is room for; whether there was anything."""
-        free = self._free()
+        """Claim as many jobs as there are free places; returns whether one was claimed."""
+        free = self._free_places()
         due = await self._store.next_due(list(free)) if free else None
         if due is None or due > time.time():
             return False
@@ -160,7 +160,7 @@ class Runner:
         self._publish()
         return bool(jobs)
 
-    def _free(self) -> dict[str, int]:
+    def _free_places(self) -> dict[str, int]:
         """How many more jobs of each kind may run here, where any may."""
         busy = [running.job.kind for running in self._running.values()]
         free = {kind: places - busy.count(kind) for kind, places in self._places.items()}
@@ -168,7 +168,7 @@ class Runner:
 
     async def _pause(self) -> float | None:
         """Seconds until the queue is looked at again if nothing wakes; None for never."""
-        free = self._free()
+        free = self._free_places()
         due = await self._store.next_due(list(free)) if free else None
         waits = [max(0.01, due - time.time())] if due is not None else []
         if self._shared:
@@ -181,7 +181,7 @@ class Runner:
         if running is None or id != running.id:
             return
         try:
-            running.task = asyncio.create_task(self._do(running))
+            running.task = asyncio.create_task(self._run_work(running))
             if running.taken:
                 running.task.cancel()
             await asyncio.wait([running.task])
@@ -191,7 +191,7 @@ class Runner:
             self._publish()
             self.wake()
 
-    async def _do(self, running: JobAttempt) -> Result:
+    async def _run_work(self, running: JobAttempt) -> Result:
         def report(progress: Progress) -> None:
             running.report(progress)
             self._publish()
@@ -199,7 +199,7 @@ class Runner:
         return await self._work[running.job.kind](running.job, report)
 
     async def _end(self, running: JobAttempt, task: asyncio.Task[Result]) -> None:
-        """Record what came of an attempt, unless the job was taken away."""
+        """Record the result of an attempt, unless the job was taken away."""
         if running.taken:
             return
         if task.cancelled():
@@ -210,7 +210,7 @@ class Runner:
             await self._ending.done(running.job, task.result(), running.progress)
 
     async def _watch(self) -> None:
-        """Store progress, and stop what was taken away by another process."""
+        """Store progress, and stop jobs that another process has taken."""
         while True:
             await asyncio.sleep(WATCH_SECONDS)
             try:
@@ -238,12 +238,12 @@ class Runner:
         self._strays = strays
 
     async def _look_after(self) -> None:
-        """Say that this process lives, take over from those that do not, forget what is over."""
+        """Send a heartbeat, take over jobs of dead processes, delete expired jobs."""
         swept = 0.0
         while True:
             try:
                 if self._shared:
-                    await self._live()
+                    await self._keep_alive()
                 if time.monotonic() - swept > SWEEP_SECONDS:
                     swept = time.monotonic()
                     await self.forget(await self._store.sweep())
@@ -251,7 +251,7 @@ class Runner:
                 log.warning("The queue of jobs: %s", error)
             await asyncio.sleep(min(SWEEP_SECONDS, self._settings.worker_timeout / 5))
 
-    async def _live(self) -> None:
+    async def _keep_alive(self) -> None:
         if not await self._beats.beat(self.id):
             log.warning("This process was silent for too long; others have its jobs now.")
             for running in self._running.values():

@@ -33,7 +33,7 @@ class Workflows:
     """
 
     _held: "ClassVar[Workflows | None]" = None
-    """Who has the one place of this process."""
+    """The holder of the one place of this process."""
 
     def __init__(self, url: str, executor: str) -> None:
         self._url = url
@@ -121,7 +121,7 @@ def _launch(url: str, executor: str, body: Callable[[str], None]) -> Any:
     try:
         DBOS.launch()
     except BaseException:
-        _destroy()  # Otherwise what is half launched would be in the way of the next try.
+        _destroy()  # Otherwise a half-finished launch would block the next try.
         raise
     return workflow
 

@@ -177,7 +177,7 @@ class Service(Protocol):
 
     @property
     def statistics(self) -> StatisticsService:
-        """What was asked, what it cost, and what became of single questions."""
+        """Statistics: questions, their cost, and traces of single questions."""
         ...
 
     @property
@@ -192,7 +192,7 @@ class Service(Protocol):
 
     @property
     def conversations(self) -> ConversationService:
-        """What was said, by room."""
+        """The conversations, by room."""
         ...
 
     @property
@@ -207,7 +207,7 @@ class Service(Protocol):
 
     @property
     def jobs(self) -> JobsService:
-        """What goes on in the background."""
+        """The background jobs."""
         ...
 
     @property
@@ -296,11 +296,11 @@ class Service(Protocol):
         ...
 
     async def check_topics(self, tenant: str, question: Question) -> GuardDecision:
-        """What the guard would say of a question, which is not kept for review."""
+        """The guard's ruling on a question, which is not stored for review."""
         ...
 
     async def cache_figures(self) -> CacheFigures:
-        """What the semantic cache has done."""
+        """The statistics of the semantic cache."""
         ...
 
     async def clear_cache(self) -> int:
@@ -312,7 +312,7 @@ class Service(Protocol):
         ...
 
     async def overview(self) -> Overview:
-        """What there is in the data directory, and what answers from it."""
+        """The content of the data directory, and the models that answer from it."""
         ...
 
     async def report(self, principal: Principal, days: Days) -> Report:
@@ -320,7 +320,7 @@ class Service(Protocol):
         ...
 
     async def ready(self) -> dict[str, str]:
-        """ "ok" or what is wrong, for each of index, state and models."""
+        """ "ok" or the error, for each of index, state and models."""
         ...
 
     async def aclose(self) -> None: ...

@@ -31,6 +31,6 @@ def allowed(role: Role, everywhere: bool = False) -> Callable[[F], F]:
 
 
 def declared(method: Callable[..., Any]) -> Allowed | None:
-    """What was declared of a method."""
+    """The declaration of a method."""
     found = getattr(method, _MARK, None)
     return found if isinstance(found, Allowed) else None

@@ -56,9 +56,9 @@ class Operation:
         for name, parameter in self.signature.parameters.items():
             if parameter.default is parameter.empty and name not in data:
                 raise InputError(f"{self.name} needs the argument {name!r}.")
-        return {name: self._loaded(name, value) for name, value in data.items()}
+        return {name: self._load_argument(name, value) for name, value in data.items()}
 
-    def _loaded(self, name: str, data: Any) -> Any:
+    def _load_argument(self, name: str, data: Any) -> Any:
         if not _is_text(data, name in FILE_NAMES):
             raise InputError(
                 f"The argument {name!r} of {self.name} holds characters that are no text."
@@ -74,8 +74,8 @@ class Operation:
         described = [
             self.name,
             str(self.streams),
-            *(f"{name}: {_described(kind, set())}" for name, kind in self.types.items()),
-            _described(self.result, set()),
+            *(f"{name}: {_describe_type(kind, set())}" for name, kind in self.types.items()),
+            _describe_type(self.result, set()),
         ]
         return hashlib.sha256("\n".join(described).encode()).hexdigest()[:16]
 
@@ -127,21 +127,21 @@ def _is_text(data: Any, file: bool) -> bool:
     return not isinstance(data, list) or all(_is_text(one, file) for one in data)
 
 
-def _described(kind: Any, inside: set[type]) -> str:
-    """A type with all that it is made of."""
+def _describe_type(kind: Any, inside: set[type]) -> str:
+    """A description of a type with its fields and arguments."""
     if isinstance(kind, type) and is_dataclass(kind):
         if kind in inside:
             return kind.__name__
         inside.add(kind)
         hints = get_type_hints(kind, localns=dict(wire.NAMES), include_extras=True)
-        inner = [f"{one.name}: {_described(hints[one.name], inside)}" for one in fields(kind)]
+        inner = [f"{one.name}: {_describe_type(hints[one.name], inside)}" for one in fields(kind)]
         return f"{kind.__name__}({', '.join(inner)})"
     origin, parts = get_origin(kind), get_args(kind)
     if origin is None:
         return getattr(kind, "__name__", repr(kind))
     if origin is Annotated:
-        return _described(parts[0], inside)
+        return _describe_type(parts[0], inside)
     if origin is Literal:
         return repr(parts)
     name = "Union" if origin is UnionType else origin.__name__
-    return f"{name}[{', '.join(_described(part, inside) for part in parts)}]"
+    return f"{name}[{', '.join(_describe_type(part, inside) for part in parts)}]"

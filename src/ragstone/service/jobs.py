@@ -1,4 +1,4 @@
-"""Jobs: work that goes on without whoever asked for it, and outlives the process that began it."""
+"""Jobs: work that continues without its caller, and outlives the process that began it."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass

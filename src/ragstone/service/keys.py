@@ -13,7 +13,7 @@ GRACE_SECONDS = 24 * 3600.0
 
 @dataclass(frozen=True, slots=True)
 class KeyGrant:
-    """What a new key is to allow. `collections` None reaches every one of the tenant's, `seconds`
+    """The rights of a new key. `collections` None reaches every one of the tenant's, `seconds`
     None never ends."""
 
     name: str

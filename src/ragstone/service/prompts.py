@@ -12,7 +12,7 @@ PromptSource = Literal["shipped", "file", "store", "tenant"]
 @dataclass(frozen=True, slots=True)
 class PromptText:
     """A prompt as it holds. `version` is that of the store, 0 if it is from elsewhere; `places` are
-    what the text must hold, `allowed` what it may hold besides."""
+    the placeholders the text must hold, `allowed` further ones it may hold."""
 
     name: str
     text: str

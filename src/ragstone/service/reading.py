@@ -1,4 +1,4 @@
-"""What a document says, as far as it is indexed."""
+"""The indexed text of a document."""
 
 from dataclasses import dataclass
 from typing import Protocol

@@ -52,7 +52,7 @@ async def connect(settings: Settings) -> AsyncIterator[Service]:
             try:
                 service: Service = await stack.enter_async_context(build.open(settings))
             except DataDirectoryInUse:
-                server = await _starting(data)
+                server = await _wait_for_start(data)
                 if server is None:
                     raise
         if server is not None:
@@ -61,8 +61,8 @@ async def connect(settings: Settings) -> AsyncIterator[Service]:
         yield service
 
 
-async def _starting(data: Path) -> tuple[str, str] | None:
-    """The server that is just starting, if there is one."""
+async def _wait_for_start(data: Path) -> tuple[str, str] | None:
+    """Wait for a server that is just starting; None if there is none."""
     for _ in range(START_CHECKS):
         await asyncio.sleep(START_SECONDS / START_CHECKS)
         server = find_server(data)
@@ -102,7 +102,7 @@ class _Connection:
         self._url = url
         self._http = httpx2.AsyncClient(
             base_url=url,
-            headers={VERSION_HEADER: __version__, **_bearer(credential)},
+            headers={VERSION_HEADER: __version__, **_bearer_header(credential)},
             # An answer or an ingest may be silent for long; only connecting may not.
             timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),
             # A proxy for the internet has no business on this machine.
@@ -116,7 +116,7 @@ class _Connection:
         """What does this operation over the connection."""
 
         async def answered(*args: Any, **given: Any) -> Any:
-            return await self._answered(operation, args, given)
+            return await self._call(operation, args, given)
 
         async def streamed(*args: Any, **given: Any) -> AsyncGenerator[Any, None]:
             async with aclosing(self._items(operation, args, given)) as items:
@@ -132,25 +132,25 @@ class _Connection:
         try:
             response = await self._http.post(UPLOADS, files={"file": (name, content)})
         except httpx2.TransportError as error:
-            raise self._broken() from error
+            raise self._connection_lost() from error
         await self._check(response)
         return str(response.json()["file"])
 
-    async def _answered(self, operation: Operation, args: Any, given: Any) -> Any:
-        path, content = f"{CALLS}/{operation.name}", _content(operation, args, given)
+    async def _call(self, operation: Operation, args: Any, given: Any) -> Any:
+        path, content = f"{CALLS}/{operation.name}", _request_body(operation, args, given)
         try:
             response = await self._http.post(path, **content)
         except httpx2.TransportError as error:
-            raise self._broken() from error
+            raise self._connection_lost() from error
         await self._check(response)
         result = wire.load(operation.result, response.json())
-        # Only who asks knows by which address the server is reached.
+        # Only the client knows the address by which it reaches the server.
         return replace(result, server=self._url) if isinstance(result, Overview) else result
 
     async def _items(
         self, operation: Operation, args: Any, given: Any
     ) -> AsyncGenerator[Any, None]:
-        path, content = f"{CALLS}/{operation.name}", _content(operation, args, given)
+        path, content = f"{CALLS}/{operation.name}", _request_body(operation, args, given)
         try:
             async with self._http.sse(
                 path, method="POST", **content, max_event_size=None
@@ -165,16 +165,17 @@ class _Connection:
                         raise wire.load_error(event.json())
                     yield wire.load(operation.result, event.json())
         except httpx2.TransportError as error:
-            raise self._broken() from error
-        raise self._broken()
+            raise self._connection_lost() from error
+        raise self._connection_lost()
 
     async def _check(self, response: httpx2.Response) -> None:
-        """Raise what the server refused the call with."""
+        """Raise the error with which the server refused the call."""
         theirs = response.headers.get(VERSION_HEADER)
         if theirs is None and response.status_code in (200, 404, 405):
             raise VersionMismatch(
-                f"The server at {self._url} is {await self._older()}, which does not understand "
-                f"calls of Ragstone {__version__}. Stop it and start it again with this version."
+                f"The server at {self._url} is {await self._older_version()}, which does not "
+                f"understand calls of Ragstone {__version__}. Stop it and start it again with this "
+                "version."
             )
         if response.status_code == 200:
             return
@@ -184,29 +185,29 @@ class _Connection:
             error = RagstoneError(f"The server answered with status {response.status_code}.")
         raise error
 
-    async def _older(self) -> str:
-        """What a server is that knows nothing of versions."""
+    async def _older_version(self) -> str:
+        """The name of a server that sends no version."""
         try:
             found = (await self._http.get("/local/overview")).json()
             return f"Ragstone {found['version']} in an earlier build"
         except (httpx2.HTTPError, ValueError, KeyError, TypeError):
             return "no Ragstone, or an early one"
 
-    def _broken(self) -> Unavailable:
+    def _connection_lost(self) -> Unavailable:
         return Unavailable(
             f"The server at {self._url} stopped answering. "
             "Try again, or look at the output of 'ragstone serve'."
         )
 
 
-def _bearer(credential: str) -> dict[str, str]:
+def _bearer_header(credential: str) -> dict[str, str]:
     """The header of a credential; raises Unauthorized for one that no header can hold."""
     if not credential.isascii() or not credential.isprintable():
         raise Unauthorized("The API key holds characters that no key has. Check it.")
     return {"authorization": f"Bearer {credential}"} if credential else {}
 
 
-def _content(operation: Operation, args: Any, given: Any) -> dict[str, Any]:
+def _request_body(operation: Operation, args: Any, given: Any) -> dict[str, Any]:
     """The body in pure ASCII: file names may hold half characters that UTF-8 cannot spell."""
     arguments = operation.signature.bind(*args, **given).arguments
     return {

@@ -1,4 +1,4 @@
-"""What was asked, what it cost, and what became of single questions."""
+"""Statistics: questions, their cost, and traces of single questions."""
 
 from typing import Protocol
 

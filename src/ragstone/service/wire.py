@@ -34,7 +34,7 @@ VERSION_HEADER = "x-ragstone-version"
 """Which Ragstone speaks, in every private request and answer."""
 
 OPERATION_HEADER = "x-ragstone-operation"
-"""The fingerprint of what is asked for, as who asks knows it."""
+"""The fingerprint of the requested operation, as the caller knows it."""
 
 MAX_FILTER_DEPTH = 50
 
@@ -195,7 +195,7 @@ def usage(used: Usage) -> Json:
 
 
 def verdict(verdict: Verdict) -> Json:
-    """What the documents say of one sentence, as JSON answers show it."""
+    """The verdict on one sentence, as in JSON answers."""
     cited = verdict.citation
     return {
         "sentence": verdict.sentence,
@@ -261,20 +261,20 @@ NAMES: Mapping[str, Any] = {
 def _adapter(kind: Any, exact: bool = False) -> TypeAdapter[Any]:
     # In a tuple, since a dataclass by itself takes no configuration from outside.
     config = ConfigDict(extra="forbid" if exact else "ignore")
-    wanted: Any = tuple[_on_the_wire(kind)]  # type: ignore[misc]
+    wanted: Any = tuple[_wire_type(kind)]  # type: ignore[misc]
     adapter: TypeAdapter[Any] = TypeAdapter(wanted, config=config)
     adapter.rebuild(_types_namespace=NAMES)
     return adapter
 
 
-def _on_the_wire(kind: Any) -> Any:
-    """The type with what pydantic does not know, events and vectors, put in their own form."""
+def _wire_type(kind: Any) -> Any:
+    """The type with events and vectors, unknown to pydantic, in their wire form."""
     if kind == Event:
         return _WireEvent
     if kind == NDArray[np.float32]:
         return _WireVectors
     if get_origin(kind) is tuple:
-        return tuple[tuple(_on_the_wire(part) for part in get_args(kind))]  # type: ignore[misc]
+        return tuple[tuple(_wire_type(part) for part in get_args(kind))]  # type: ignore[misc]
     return kind
 
 

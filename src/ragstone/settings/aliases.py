@@ -53,7 +53,7 @@ class Alias:
     joins: bool = False
 
 
-def _truth(value: Any) -> bool:
+def _parse_bool(value: Any) -> bool:
     said = str(value).strip().lower()
     if said in ("true", "1", "yes", "on"):
         return True
@@ -73,21 +73,21 @@ def _service(scheme: str) -> Callable[[Any], str]:
 
 
 def _rewriting(value: Any) -> str:
-    return "auto" if _truth(value) else "none"
+    return "auto" if _parse_bool(value) else "none"
 
 
 def _removes(value: Any) -> float | None:
-    return None if _truth(value) else 1.0
+    return None if _parse_bool(value) else 1.0
 
 
-def _unless(*same: str) -> Callable[[Any], Any]:
-    """The value, unless it is what is done anyway."""
+def _unless_default(*same: str) -> Callable[[Any], Any]:
+    """A check that drops a value equal to the default."""
     return lambda value: None if str(value).strip().lower() in same else value
 
 
-def _stays_true(what: str) -> Callable[[Any], Any]:
+def _must_be_true(what: str) -> Callable[[Any], Any]:
     def check(value: Any) -> None:
-        if not _truth(value):
+        if not _parse_bool(value):
             raise ConfigError(f"{what} cannot be turned off.")
 
     return check
@@ -148,7 +148,7 @@ _FILE = (
         "query_rewriting.hyde.fallback_to_original",
         "",
         VOICE_HELPER,
-        _stays_true("Searching for the question itself"),
+        _must_be_true("Searching for the question itself"),
         "The question itself is always searched too.",
     ),
     Alias("query_rewriting.multi_query.enabled", "rag.query_expansion_enabled", VOICE_HELPER),
@@ -157,7 +157,7 @@ _FILE = (
         "query_rewriting.query_expansion.enabled",
         "",
         VOICE_HELPER,
-        _unless("false"),
+        _unless_default("false"),
         "Set rag.rewrite to keywords to search for further terms.",
     ),
     Alias("context.max_tokens", "rag.context_tokens", VOICE_HELPER),
@@ -165,14 +165,14 @@ _FILE = (
         "context.compression.enabled",
         "",
         VOICE_HELPER,
-        _unless("true"),
+        _unless_default("true"),
         "Passages are always cut to the budget; rag.compression shortens them further.",
     ),
     Alias(
         "context.compression.strategy",
         "",
         VOICE_HELPER,
-        _unless("truncate"),
+        _unless_default("truncate"),
         "The best passages that fit are kept, the first is cut.",
     ),
     Alias(
@@ -194,7 +194,7 @@ _FILE = (
         "citation.enabled",
         "",
         VOICE_HELPER,
-        _stays_true("Citing sources"),
+        _must_be_true("Citing sources"),
         "Answers always cite their sources.",
     ),
     Alias("citation.confidence_threshold", "stages.cite.confidence", VOICE_HELPER),

@@ -23,12 +23,12 @@ _VARIABLE = re.compile(r"\$(?:(\$)|\{([A-Za-z_][A-Za-z0-9_]*)(?::([^}]*))?\})")
 
 def from_file(path: Path) -> Iterator[tuple[str, Any, Origin]]:
     """Every value of the file by its dotted name; raises ConfigError that names the line."""
-    root = _composed(path)
+    root = _parse_yaml(path)
     if root is not None:
         yield from _Reader(path).values(root, "", 0)
 
 
-def _composed(path: Path) -> yaml.Node | None:
+def _parse_yaml(path: Path) -> yaml.Node | None:
     try:
         if path.stat().st_size > MOST_BYTES:
             raise ConfigError(
@@ -56,18 +56,20 @@ class _Reader:
 
     def values(self, node: yaml.Node, prefix: str, depth: int) -> Iterator[tuple[str, Any, Origin]]:
         if not isinstance(node, yaml.MappingNode):
-            raise self._wrong(node, f"{prefix or 'the file'} must have names with values below it")
+            raise self._error_at(
+                node, f"{prefix or 'the file'} must have names with values below it"
+            )
         if node.tag != _MAP:
-            raise self._wrong(node, f"{node.tag} is nothing that settings can be")
+            raise self._error_at(node, f"{node.tag} is nothing that settings can be")
         if depth > MOST_DEPTH:
-            raise self._wrong(node, "this is nested too deeply")
+            raise self._error_at(node, "this is nested too deeply")
         seen: set[str] = set()
         for name, value in node.value:
             if not isinstance(name, yaml.ScalarNode):
-                raise self._wrong(name, "a name must be a text")
+                raise self._error_at(name, "a name must be a text")
             key = f"{prefix}.{name.value}" if prefix else str(name.value)
             if key in seen:
-                raise self._wrong(name, f"{key} stands here a second time")
+                raise self._error_at(name, f"{key} stands here a second time")
             seen.add(key)
             if isinstance(value, yaml.MappingNode):
                 yield from self.values(value, key, depth + 1)
@@ -79,28 +81,30 @@ class _Reader:
         if isinstance(node, yaml.SequenceNode):
             return [self._value(one) for one in node.value]
         if not isinstance(node, yaml.ScalarNode):
-            raise self._wrong(node, "only texts, numbers and true or false can be listed")
-        expanded = self._expanded(node)
+            raise self._error_at(node, "only texts, numbers and true or false can be listed")
+        expanded = self._expand_variables(node)
         if expanded != node.value or node.style:
             return expanded
         try:
             return yaml.SafeLoader("").construct_object(node)
         except (yaml.YAMLError, ValueError) as error:
-            raise self._wrong(node, f"{node.value!r} cannot be read") from error
+            raise self._error_at(node, f"{node.value!r} cannot be read") from error
 
-    def _expanded(self, node: yaml.ScalarNode, variables: Mapping[str, str] = os.environ) -> str:
+    def _expand_variables(
+        self, node: yaml.ScalarNode, variables: Mapping[str, str] = os.environ
+    ) -> str:
         def value(match: re.Match[str]) -> str:
             dollar, name, default = match.groups()
             if dollar:
                 return "$"
             found = variables.get(name) or default
             if found is None:
-                raise self._wrong(
+                raise self._error_at(
                     node, f"{name} is not set; write ${{{name}:default}} for a default"
                 )
             return found
 
         return _VARIABLE.sub(value, str(node.value))
 
-    def _wrong(self, node: yaml.Node, message: str) -> ConfigError:
+    def _error_at(self, node: yaml.Node, message: str) -> ConfigError:
         return ConfigError(f"{self._path}, line {node.start_mark.line + 1}: {message}.")

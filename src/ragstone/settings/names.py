@@ -17,14 +17,14 @@ DEPTH = {"prompts": 1, "stages": 2}
 
 def variable(key: str) -> str:
     """The environment's name of a setting."""
-    return "__".join(_parts(key)).upper()
+    return "__".join(_key_parts(key)).upper()
 
 
 def nested(values: Mapping[str, Any]) -> dict[str, Any]:
     """Values by key as the sections that they are in."""
     whole: dict[str, Any] = {}
     for key, value in values.items():
-        *path, last = _parts(key)
+        *path, last = _key_parts(key)
         inside = whole
         for name in path:
             inside = inside.setdefault(name, {})
@@ -64,14 +64,14 @@ def ours(
             joined = f"{found[alias.key].value}\n{value}"
             found[alias.key] = GivenValue(joined, found[alias.key].origin)
         else:
-            _put(found, alias.key, GivenValue(value, one.origin))
+            _add_value(found, alias.key, GivenValue(value, one.origin))
     for key, one in found.items():
-        _put(direct, key, one)
+        _add_value(direct, key, one)
     return direct
 
 
-def _put(found: dict[str, GivenValue], key: str, one: GivenValue) -> None:
-    """Add a value unless there is one already, which then wins."""
+def _add_value(found: dict[str, GivenValue], key: str, one: GivenValue) -> None:
+    """Add a value unless the key has one already; the first value wins."""
     first = found.setdefault(key, one)
     if str(first.value) != str(one.value):
         log.warning("%s counts, not %s: both are %s.", first.origin.where, one.origin.where, key)
@@ -87,6 +87,6 @@ def readable(value: Any) -> Any:
     return value
 
 
-def _parts(key: str) -> list[str]:
+def _key_parts(key: str) -> list[str]:
     first = key.split(".", 1)[0]
     return key.split(".", DEPTH.get(first, 1))

@@ -31,14 +31,14 @@ def whole(given: dict[str, GivenValue]) -> dict[str, GivenValue]:
     """
     parts = {name: given.pop(name) for name in PARTS if name in given}
     named = parts.get(PROVIDER)
-    provider = _text(named).lower() or _implied(given, parts)
+    provider = _text(named).lower() or _implied_provider(given, parts)
     if provider == OLLAMA:
-        _take(given, MODEL, parts.get(OLLAMA_MODEL))
+        _fill_value(given, MODEL, parts.get(OLLAMA_MODEL))
         url = parts.get(OLLAMA_URL) or (named and GivenValue(OLLAMA_HERE, named.origin))
         if url and _text(given.get(MODEL)):
-            _take(given, URL, GivenValue(_v1(_text(url)), url.origin))
+            _fill_value(given, URL, GivenValue(_v1(_text(url)), url.origin))
     elif provider == OPENAI:
-        _take(given, MODEL, parts.get(OPENAI_MODEL))
+        _fill_value(given, MODEL, parts.get(OPENAI_MODEL))
     model = _text(given.get(MODEL))
     if named and not model:
         log.warning("%s is %s, but no model is set.", named.origin.where, provider)
@@ -46,12 +46,12 @@ def whole(given: dict[str, GivenValue]) -> dict[str, GivenValue]:
         given[MODEL] = GivenValue(f"{provider}:{model}", given[MODEL].origin)
     elsewhere = _text(given.get(URL)) or model.partition(":")[0] not in (OPENAI, model)
     if provider == OPENAI or (not provider and model and not elsewhere):
-        _take(given, KEY, parts.get(OPENAI_KEY))
+        _fill_value(given, KEY, parts.get(OPENAI_KEY))
     return given
 
 
-def _implied(given: dict[str, GivenValue], parts: dict[str, GivenValue]) -> str:
-    """The provider where none is named: that of a model under a document's name."""
+def _implied_provider(given: dict[str, GivenValue], parts: dict[str, GivenValue]) -> str:
+    """The provider implied by the name of a model setting, if none is given."""
     if _text(given.get(MODEL)):
         return ""
     if OPENAI_MODEL in parts:
@@ -59,7 +59,7 @@ def _implied(given: dict[str, GivenValue], parts: dict[str, GivenValue]) -> str:
     return OLLAMA if OLLAMA_MODEL in parts else ""
 
 
-def _take(given: dict[str, GivenValue], key: str, part: GivenValue | None) -> None:
+def _fill_value(given: dict[str, GivenValue], key: str, part: GivenValue | None) -> None:
     if part is not None and not _text(given.get(key)):
         given[key] = part
 

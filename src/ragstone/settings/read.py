@@ -38,14 +38,14 @@ def load(
         given.update(_of_file(path.expanduser()))
     sections = frozenset(_sections())
     for values in (from_dotenv(sections), from_environment(sections)):
-        given.update(ours(values, _known))
-    given.update(_checked(overrides, origin))
+        given.update(ours(values, _is_known))
+    given.update(_check_overrides(overrides, origin))
     given = whole(given)
     _check_prompts(given)
     try:
         settings = Settings(**nested({key: one.value for key, one in given.items()}))
     except ValidationError as error:
-        raise ConfigError(_wrong(error.errors()[0], given)) from error
+        raise ConfigError(_describe_error(error.errors()[0], given)) from error
     settings._origins.update({key: one.origin for key, one in given.items()})
     return settings
 
@@ -61,37 +61,37 @@ def _check_prompts(given: dict[str, GivenValue]) -> None:
 
 
 def _of_file(path: Path) -> dict[str, GivenValue]:
-    """What the file gives; every name in it must mean something."""
+    """The settings of the file. Raises for a name that is no setting."""
     from ragstone.settings.file import from_file  # YAML takes 15 ms that most starts need not pay
 
     values = list(from_file(path))
     for name, _, origin in values:
         if name.lower() not in BY_NAME and not _settable(name):
             place = origin.where.partition(" (")[0]
-            raise ConfigError(f"{place}: there is no setting {name!r}. {_like(name)}")
-    return ours(values, _known)
+            raise ConfigError(f"{place}: there is no setting {name!r}. {_suggestion(name)}")
+    return ours(values, _is_known)
 
 
-def _checked(overrides: Mapping[str, Any], origin: Origin) -> dict[str, GivenValue]:
+def _check_overrides(overrides: Mapping[str, Any], origin: Origin) -> dict[str, GivenValue]:
     """Settings that a command or a program gives; every name must be one. Raises UnknownSetting."""
     for name in overrides:
         if not _settable(name) and name.lower() not in BY_NAME:
-            raise UnknownSetting(name[:80], _near(name))
-    return ours(((name, value, origin) for name, value in overrides.items()), _known)
+            raise UnknownSetting(name[:80], _similar_name(name))
+    return ours(((name, value, origin) for name, value in overrides.items()), _is_known)
 
 
-def _like(name: str) -> str:
-    near = _near(name)
+def _suggestion(name: str) -> str:
+    near = _similar_name(name)
     return f"Do you mean {near!r}?" if near else "'ragstone settings list' shows what there is."
 
 
-def _near(name: str) -> str:
+def _similar_name(name: str) -> str:
     """The setting with the most similar name, empty if none is similar."""
     return next(iter(difflib.get_close_matches(name.lower(), [*_keys(), *BY_NAME], 1)), "")
 
 
-def _known(name: str) -> bool:
-    """Whether a name is in a section of ours, or a setting by itself; pydantic says the rest."""
+def _is_known(name: str) -> bool:
+    """Whether a name is in a known section, or is a setting; pydantic checks the rest."""
     first, dot, _ = name.partition(".")
     return first in _sections() if dot else name in Settings.model_fields
 
@@ -125,8 +125,8 @@ def _is_section(kind: Any) -> bool:
     return inspect.isclass(kind) and issubclass(kind, BaseModel)
 
 
-def _wrong(error: ErrorDetails, given: dict[str, GivenValue]) -> str:
-    """One sentence for the first thing that is wrong, with its variable or line."""
+def _describe_error(error: ErrorDetails, given: dict[str, GivenValue]) -> str:
+    """The first error in one sentence, with its variable or line."""
     key = ".".join(str(part) for part in error["loc"])
     one = given.get(key) or next((g for k, g in given.items() if key.startswith(f"{k}.")), None)
     where = one.origin.where if one else ""

@@ -95,14 +95,14 @@ class Metrics:
                 self._stage_seconds.labels(traced.stage, traced.status).observe(traced.seconds)
             case Done(turn):
                 self._usage(turn)
-                self._answered(ask, turn)
+                self._count_answer(ask, turn)
                 return turn.answer.finish if turn.answer else "stop"
             case Failed(_, turn):
                 self._usage(turn)
                 return "error"
         return None
 
-    def _answered(self, ask: Ask, turn: Turn) -> None:
+    def _count_answer(self, ask: Ask, turn: Turn) -> None:
         finish = turn.answer.finish if turn.answer else "stop"
         if finish == "refused":
             self._refused.labels(ask.level).inc()

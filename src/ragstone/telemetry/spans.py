@@ -54,12 +54,14 @@ class Telemetry:
         self, kind: Kind, ask: Ask, events: AsyncGenerator[Event, None]
     ) -> AsyncGenerator[Event, None]:
         """Pass the events of one question or search on, as a span with one for each stage."""
-        return events if self._tracer is None else self._observed(self._tracer, kind, ask, events)
+        return (
+            events if self._tracer is None else self._trace_events(self._tracer, kind, ask, events)
+        )
 
-    async def _observed(
+    async def _trace_events(
         self, tracer: Tracer, kind: Kind, ask: Ask, events: AsyncGenerator[Event, None]
     ) -> AsyncGenerator[Event, None]:
-        span = tracer.start_span(f"ragstone.{kind}", attributes=_asked(ask))
+        span = tracer.start_span(f"ragstone.{kind}", attributes=_ask_attributes(ask))
         inside = trace.set_span_in_context(span)
         try:
             async with aclosing(events) as stream:
@@ -75,9 +77,9 @@ class Telemetry:
                 self._stage(tracer, traced, inside)
             case Done(turn):
                 self._chat(tracer, turn, inside)
-                span.set_attributes(_ended(turn))
+                span.set_attributes(_end_attributes(turn))
             case Failed(error, turn):
-                span.set_attributes({**_ended(turn), "error.type": error.code})
+                span.set_attributes({**_end_attributes(turn), "error.type": error.code})
                 span.set_status(Status(StatusCode.ERROR, error.code))
 
     def _stage(self, tracer: Tracer, traced: StageTrace, inside: Context) -> None:
@@ -157,7 +159,7 @@ def tracer(settings: TelemetrySettings) -> tuple[Tracer | None, Any]:
 
 
 def _caller() -> Context | None:
-    """The span of whoever sent the request, if they said."""
+    """The caller's span from the request headers, if there is one."""
     names = CURRENT.get()
     if not names.parent:
         return None
@@ -167,7 +169,7 @@ def _caller() -> Context | None:
     return trace.set_span_in_context(NonRecordingSpan(context))
 
 
-def _asked(ask: Ask) -> dict[str, Any]:
+def _ask_attributes(ask: Ask) -> dict[str, Any]:
     conversation = {"gen_ai.conversation.id": ask.room} if ask.room else {}
     return {
         "ragstone.level": ask.level,
@@ -177,7 +179,7 @@ def _asked(ask: Ask) -> dict[str, Any]:
     }
 
 
-def _ended(turn: Turn) -> dict[str, Any]:
+def _end_attributes(turn: Turn) -> dict[str, Any]:
     answer = turn.answer
     found: dict[str, Any] = {
         "ragstone.finish": answer.finish if answer else "error",

@@ -54,7 +54,7 @@ def router(service: Service) -> APIRouter:
         own = None if caller.may("admin") else caller.principal
         tenant = caller.principal.tenant
         found = await jobs.list(tenant, kind, state, limit, principal=own)
-        return Json({"jobs": [wire.dump(one) for one in found if _reached(caller, one)]})
+        return Json({"jobs": [wire.dump(one) for one in found if _is_reachable(caller, one)]})
 
     @routes.get("/kinds", response_model=None, dependencies=[Depends(operator_only)])
     async def kinds() -> Response:
@@ -93,31 +93,31 @@ def _add_one(routes: APIRouter, jobs: JobsService) -> None:
     @routes.get("/{id}", response_model=None)
     async def one(id: Id, caller: Who) -> Response:
         """A job with its progress, and its result while that is kept."""
-        return Json(wire.dump(await _known(jobs, caller, id)))
+        return Json(wire.dump(await _find_job(jobs, caller, id)))
 
     @routes.get("/{id}/events", response_model=None)
     async def events(id: Id, caller: Who) -> Response:
         """The job as it is now and whenever it changes, as a stream of events, to its end."""
-        await _known(jobs, caller, id)
+        await _find_job(jobs, caller, id)
         return sse.EventStream(_events(jobs, caller, id))
 
     @routes.post("/{id}/{action}", response_model=None)
     async def steer(id: Id, action: Action, caller: Who) -> Response:
         """Cancel, pause, resume or retry a job."""
-        await _known(jobs, caller, id)
+        await _find_job(jobs, caller, id)
         act = getattr(jobs, action)
         return Json(wire.dump(await act(caller.principal, id, admin=caller.may("admin"))))
 
 
-async def _known(jobs: JobsService, caller: Caller, id: str) -> JobView:
-    """The job, if there is one for this caller. Raises UnknownJob."""
+async def _find_job(jobs: JobsService, caller: Caller, id: str) -> JobView:
+    """The job, if the caller may see it. Raises UnknownJob."""
     view = await jobs.get(caller.principal, id, admin=caller.may("admin"))
-    if view is None or not _reached(caller, view):
+    if view is None or not _is_reachable(caller, view):
         raise UnknownJob(id)
     return view
 
 
-def _reached(caller: Caller, view: JobView) -> bool:
+def _is_reachable(caller: Caller, view: JobView) -> bool:
     return not view.collection or caller.reaches(view.collection)
 
 

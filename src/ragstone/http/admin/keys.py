@@ -80,26 +80,26 @@ def router(service: Service) -> APIRouter:
     )
     async def create(body: CreateKey, caller: Who) -> Response:
         """A new key; its secret is in this answer alone."""
-        return Json(_issued(await service.keys.create(_grant(body, caller))), 201)
+        return Json(_issued_json(await service.keys.create(_grant(body, caller))), 201)
 
     @routes.post("/{id}/rotate", response_model=None, dependencies=allowed)
     async def rotate(id: str, caller: Who, body: RotateKey | None = None) -> Response:
         """A new secret for a key; the old one holds for the grace period."""
-        tenant = await _reached(service, caller, id)
+        tenant = await _key_tenant(service, caller, id)
         grace = (body or RotateKey()).grace_seconds
-        return Json(_issued(await service.keys.rotate(tenant, id, grace)))
+        return Json(_issued_json(await service.keys.rotate(tenant, id, grace)))
 
     @routes.delete("/{id}", response_model=None, dependencies=allowed)
     async def revoke(id: str, caller: Who) -> Response:
         """End a key, in every server within two seconds."""
-        tenant = await _reached(service, caller, id)
+        tenant = await _key_tenant(service, caller, id)
         return Json({"key": wire.dump(await service.keys.revoke(tenant, id))})
 
     return routes
 
 
 def _grant(body: CreateKey, caller: Caller) -> KeyGrant:
-    """What the new key allows, never more than the caller's own credential reaches."""
+    """The rights of the new key, within those of the caller's credential."""
     collections = caller.collections if body.collections is None else tuple(body.collections)
     if not all(caller.reaches(name) for name in collections or ()):
         raise Forbidden("A key cannot reach collections that your own credential does not.")
@@ -114,8 +114,8 @@ def _grant(body: CreateKey, caller: Caller) -> KeyGrant:
     )
 
 
-async def _reached(service: Service, caller: Caller, id: str) -> str | None:
-    """The tenant in which the caller may touch this key; raises UnknownKey."""
+async def _key_tenant(service: Service, caller: Caller, id: str) -> str | None:
+    """The tenant in which the caller may change this key; raises UnknownKey."""
     tenant = None if caller.operator else caller.principal.tenant
     if caller.collections is not None:
         keys = await service.keys.listed(tenant)
@@ -125,13 +125,13 @@ async def _reached(service: Service, caller: Caller, id: str) -> str | None:
 
 
 def _covers(caller: Caller, key: ApiKey) -> bool:
-    """Whether a key reaches no more than the caller."""
+    """Whether the caller reaches every collection of a key."""
     if caller.collections is None:
         return True
     return key.collections is not None and all(map(caller.reaches, key.collections))
 
 
-def _issued(issued: IssuedKey) -> dict[str, Any]:
+def _issued_json(issued: IssuedKey) -> dict[str, Any]:
     return {"key": wire.dump(issued.key), "secret": issued.secret}
 
 

@@ -92,37 +92,37 @@ def _add_changing(routes: APIRouter, service: Service) -> None:
     async def put(body: PutSettings, who: Who) -> Response:
         """Change several settings; all of them or, if one cannot be, none."""
         of_scope(who, *place(body.scope))
-        changed = await service.settings.put(_spelt(body.scope), body.values, name_of(who))
-        return Json({"settings": _dumped(changed)})
+        changed = await service.settings.put(_check_scope(body.scope), body.values, name_of(who))
+        return Json({"settings": _dump_values(changed)})
 
     @routes.post("/unset", response_model=None)
     async def unset(body: Unset, who: Who) -> Response:
         """Take several settings out of a scope."""
         of_scope(who, *place(body.scope))
-        changed = await service.settings.unset(_spelt(body.scope), body.keys, name_of(who))
-        return Json({"settings": _dumped(changed)})
+        changed = await service.settings.unset(_check_scope(body.scope), body.keys, name_of(who))
+        return Json({"settings": _dump_values(changed)})
 
     @routes.put("/{key:path}", response_model=None)
     async def put_one(key: str, body: PutOne, who: Who) -> Response:
         """Change one setting."""
         of_scope(who, *place(body.scope))
         values = {key: body.value}
-        [changed] = await service.settings.put(_spelt(body.scope), values, name_of(who))
+        [changed] = await service.settings.put(_check_scope(body.scope), values, name_of(who))
         return Json(wire.dump(changed))
 
     @routes.delete("/{key:path}", response_model=None)
     async def delete(key: str, who: Who, scope: Scope = "global") -> Response:
         """Take a setting out of a scope: what stands below it holds again."""
         of_scope(who, *place(scope))
-        [changed] = await service.settings.unset(_spelt(scope), [key], name_of(who))
+        [changed] = await service.settings.unset(_check_scope(scope), [key], name_of(who))
         return Json(wire.dump(changed))
 
 
-def _dumped(changed: list[SettingValue]) -> list[Any]:
+def _dump_values(changed: list[SettingValue]) -> list[Any]:
     return [wire.dump(one) for one in changed]
 
 
-def _spelt(scope: str) -> str:
+def _check_scope(scope: str) -> str:
     if well_formed(scope) != scope or "\0" in scope:
         raise InvalidSetting("The scope holds characters that are no text.")
     return scope

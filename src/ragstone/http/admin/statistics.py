@@ -1,4 +1,4 @@
-"""What was asked, what it cost, and what became of single questions, for operators."""
+"""Statistics for operators: questions, their cost, and traces of single questions."""
 
 from typing import Annotated
 

@@ -80,7 +80,7 @@ def router(service: Service, token: str) -> APIRouter:
         """Add topics, or replace those of the same term; all or none."""
         tenant = tenant_of(caller, body.tenant)
         given = [one.topic(tenant) for one in body.topics]
-        return Json(await _put(service, tenant, given))
+        return Json(await _put_topics(service, tenant, given))
 
     @routes.post("/import", response_model=None)
     async def import_csv(request: Request, tenant: Tenant) -> Response:
@@ -89,7 +89,7 @@ def router(service: Service, token: str) -> APIRouter:
             text = (await request.body()).decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise InvalidTopic("The file is not in UTF-8. Save it as CSV in UTF-8.") from error
-        return Json(await _put(service, tenant, read_csv(text, tenant)))
+        return Json(await _put_topics(service, tenant, read_csv(text, tenant)))
 
     @routes.post("/remove", response_model=None)
     async def remove(body: RemoveTopics, caller: Who) -> Response:
@@ -109,15 +109,15 @@ def router(service: Service, token: str) -> APIRouter:
     async def check(body: CheckQuestion, request: Request, caller: Who) -> Response:
         """What the guard would say of a question; nothing is answered or kept."""
         tenant = tenant_of(caller, body.tenant)
-        return await json_unless_left(request, _checked(service, tenant, body.question))
+        return await json_unless_left(request, _check_question(service, tenant, body.question))
 
     return routes
 
 
-async def _put(service: Service, tenant: str, topics: list[Topic]) -> dict[str, Any]:
+async def _put_topics(service: Service, tenant: str, topics: list[Topic]) -> dict[str, Any]:
     added = await service.put_topics(tenant, topics)
     return {"added": added, "replaced": len({one.id for one in topics}) - added}
 
 
-async def _checked(service: Service, tenant: str, question: str) -> Any:
+async def _check_question(service: Service, tenant: str, question: str) -> Any:
     return wire.dump(await service.check_topics(tenant, question))

@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class DialectParts:
-    """What the routes of a dialect work with. Every request to them has passed the guards."""
+    """The dependencies of a dialect's routes. Every request to them has passed the guards."""
 
     service: Service
     settings: Settings

@@ -41,7 +41,7 @@ def pictures(given: Sequence[str]) -> tuple[Picture, ...]:
     """
     if len(given) > MOST:
         raise InputError(f"{len(given)} images are too many; send at most {MOST}.")
-    return tuple(_decoded(one) for one in given)
+    return tuple(_decode_picture(one) for one in given)
 
 
 def of_urls(given: Sequence[str]) -> tuple[Picture, ...]:
@@ -61,7 +61,7 @@ def picture(data: bytes) -> Picture:
     return Picture(media_type, base64.b64encode(data).decode())
 
 
-def _decoded(given: str) -> Picture:
+def _decode_picture(given: str) -> Picture:
     if given[:8].lower().startswith(("http:", "https:")):
         raise InputError("Images are not fetched; send the image itself as a data URL.")
     start = _DATA_URL.match(given)

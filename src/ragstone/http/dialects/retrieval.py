@@ -94,7 +94,7 @@ def router(parts: DialectParts) -> APIRouter:
     @routes.post("/retrieval/hybrid_search", response_model=None)
     async def retrieve(body: RetrieveRequest, request: Request, caller: Who) -> Response:
         """The passages for a query, best first."""
-        return await json_unless_left(request, _retrieved(service, _ask(body, caller)))
+        return await json_unless_left(request, _search_documents(service, _ask(body, caller)))
 
     @routes.get("/retrieval/health", response_model=None)
     async def health() -> Response:
@@ -117,7 +117,7 @@ def _ask(body: RetrieveRequest | SearchRerankRequest, caller: Caller) -> Ask:
     return ask
 
 
-async def _retrieved(service: Service, ask: Ask) -> dict[str, Any]:
+async def _search_documents(service: Service, ask: Ask) -> dict[str, Any]:
     found = await service.search(ask)
     documents = [_document(source) for source in hit_sources(found.hits)]
     answer = {"documents": documents, "query": ask.question, "total": len(documents)}

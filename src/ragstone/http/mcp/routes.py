@@ -77,7 +77,7 @@ class _Sessions:
     async def _run(self) -> None:
         """Enter and leave in one task, as the library's groups of tasks ask for."""
         try:
-            manager = await asyncio.to_thread(_made, self._service)
+            manager = await asyncio.to_thread(_session_manager, self._service)
             async with manager.run():
                 self._manager = manager
                 self._entered.set()
@@ -89,7 +89,7 @@ class _Sessions:
             self._entered.set()
 
 
-def _made(service: Service) -> "StreamableHTTPSessionManager":
+def _session_manager(service: Service) -> "StreamableHTTPSessionManager":
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
     from ragstone.http.mcp.tools import mcp_server

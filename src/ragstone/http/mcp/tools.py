@@ -70,7 +70,7 @@ class _Tools:
             top_k=top_k,
             where=under(folder) if folder else None,
         )
-        found = await _done(context, self._service.search(ask))
+        found = await _finish_unless_left(context, self._service.search(ask))
         return {"passages": [_passage(source) for source in hit_sources(found.hits)]}
 
     async def ask(
@@ -89,13 +89,13 @@ class _Tools:
             level=level,
             id=f"mcp-{uuid.uuid4().hex}",
         )
-        turn = await _done(context, finished(self._service.ask(ask)))
+        turn = await _finish_unless_left(context, finished(self._service.ask(ask)))
         return {"answer": (turn.answer or Answer()).text, **wire.answered(turn)}
 
     async def list_collections(self, context: AnyContext) -> Json:
         """List the collections of documents that can be searched."""
         caller = _caller(context)
-        found = await _done(context, self._service.collections(caller.principal))
+        found = await _finish_unless_left(context, self._service.collections(caller.principal))
         return {
             "collections": [
                 {
@@ -121,7 +121,7 @@ class _Tools:
         caller = _caller(context, collection)
         reading = self._service.reading
         part = reading.read(caller.principal, collection, well_formed(path), offset, limit)
-        found = await _done(context, part)
+        found = await _finish_unless_left(context, part)
         end = found.offset + len(found.text)
         return {
             "document_id": found.document.id,
@@ -146,8 +146,8 @@ def _caller(context: AnyContext, collection: str | None = None) -> Caller:
     return caller
 
 
-async def _done(context: AnyContext, work: Coroutine[Any, Any, T]) -> T:
-    """What comes of it; raises ToolError with the sentence that is for people.
+async def _finish_unless_left(context: AnyContext, work: Coroutine[Any, Any, T]) -> T:
+    """The result of the work; raises ToolError with a readable message.
 
     It is cancelled when the client leaves.
     """

@@ -71,7 +71,7 @@ async def answer(
 
 
 async def _warm(service: Ragstone, listening: asyncio.Event) -> None:
-    """Load what the first question needs as soon as somebody can ask it."""
+    """Load the models of the first question once the server accepts requests."""
     await listening.wait()
     try:
         await service.warm()

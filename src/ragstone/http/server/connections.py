@@ -95,7 +95,7 @@ class HttpConnection(HttpToolsProtocol):
     def _watch_head(self) -> None:
         """Start the time of a request's head unless it runs: its bytes do not start it anew."""
         if self._head_timer is None:
-            self._head_timer = self.loop.call_later(self.head_seconds, self._give_up)
+            self._head_timer = self.loop.call_later(self.head_seconds, self._abort)
 
     def _unwatch_head(self) -> None:
         self._head_bytes = 0
@@ -118,14 +118,14 @@ class HttpConnection(HttpToolsProtocol):
             self._watch_reader()
             return
         log.info("A client has read nothing for %g s and was disconnected.", self.send_seconds)
-        # Otherwise the system goes on trying to send what it holds.
+        # Otherwise the system keeps trying to send its buffer.
         self._option(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.transport.abort()
 
     def _option(self, level: int, name: int, value: int | bytes) -> None:
         self.transport.get_extra_info("socket").setsockopt(level, name, value)
 
-    def _give_up(self) -> None:
+    def _abort(self) -> None:
         self._head_timer = None
         self.transport.abort()
 

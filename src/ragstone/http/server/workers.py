@@ -30,7 +30,7 @@ STOP_SECONDS = 10.0
 
 
 def check(settings: Settings) -> None:
-    """Raise ConfigError if several processes would need what only one can hold."""
+    """Raise ConfigError if several processes would need a resource that only one can hold."""
     if settings.server.workers == 1:
         return
     told = f"SERVER__WORKERS is {settings.server.workers}, but"
@@ -94,7 +94,7 @@ class Workers:
         self._running[worker] = _Process(process, time.monotonic(), ready)
 
     def _look_after(self) -> None:
-        """Start what has died, and say so once when all can be asked."""
+        """Restart dead workers, and log once when all are ready."""
         for worker, one in list(self._running.items()):
             if one.process.is_alive():
                 continue
@@ -126,7 +126,7 @@ class _Process:
 
 
 def _work(settings: Settings, listener: socket.socket, token: str, ready: Event) -> None:
-    """What a process does: serve until it is told to stop."""
+    """The work of a process: serve until a signal to stop."""
     logging.basicConfig(level=settings.log_level)
     try:
         uvloop.run(answer(settings, listener, token, ready.set))

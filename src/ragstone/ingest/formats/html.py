@@ -41,16 +41,16 @@ def parse_html(path: Path, ending: str, max_bytes: int) -> Parsed:
     except (etree.LxmlError, ValueError) as error:
         raise UnreadableDocument(f"{path.name} holds no HTML that can be read.") from error
     title = _text(next(iter(tree.xpath("//title")), None))
-    blocks = _chosen(tree, source)
+    blocks = _main_blocks(tree, source)
     language = tree.get("lang", "")
     metadata = {"language": language} if language else {}
     return Parsed(title, iter(blocks), metadata=metadata)
 
 
-def _chosen(tree: Any, source: str) -> list[Block]:
-    """What the page itself marks as its main part, else what trafilatura finds, else all.
+def _main_blocks(tree: Any, source: str) -> list[Block]:
+    """The part the page marks as main, else the part trafilatura finds, else all blocks.
 
-    trafilatura guesses well where nothing is marked, but it drops code and some headings.
+    trafilatura guesses well on pages without marks, but drops code and some headings.
     """
     visible = list(_blocks(tree))
     marked = tree.xpath("//main | //*[@role='main']") or tree.xpath("//article")

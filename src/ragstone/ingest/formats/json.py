@@ -146,7 +146,7 @@ class _Source:
                 if self._text[self._at] not in _SPACE:
                     return self._text[self._at]
                 self._at += 1
-            if not self._more():
+            if not self._read_more():
                 return ""
 
     def take(self, expected: str) -> None:
@@ -161,10 +161,10 @@ class _Source:
             try:
                 value, end = _DECODER.raw_decode(self._text, self._at)
             except (ValueError, RecursionError) as error:
-                if isinstance(error, RecursionError) or not self._more():
+                if isinstance(error, RecursionError) or not self._read_more():
                     raise self.invalid() from error
                 continue
-            if end == len(self._text) and self._more():
+            if end == len(self._text) and self._read_more():
                 continue
             self._at = end
             return value
@@ -173,7 +173,7 @@ class _Source:
         near = " ".join(self._text[self._at : self._at + 40].split()) or "its end"
         return UnreadableDocument(f"{self._path.name} is no valid JSON near: {near}")
 
-    def _more(self) -> bool:
+    def _read_more(self) -> bool:
         """Read on, doubling the window so that a long value costs linear time."""
         kept = self._text[self._at :]
         if len(kept) > self._max:

@@ -36,9 +36,9 @@ def repacked(path: Path, ending: str, max_bytes: int) -> bytes:
     try:
         with zipfile.ZipFile(path) as package:
             _check(path, ending, package.infolist(), max_bytes)
-            return _stored(path, package, max_bytes)
+            return _uncompressed(path, package, max_bytes)
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError) as error:
-        raise _damaged(path) from error
+        raise _damaged_error(path) from error
     except NotImplementedError as error:
         raise UnreadableDocument(
             f"{path.name} is packed in a way that cannot be read ({error})."
@@ -50,22 +50,22 @@ def restored(text: str) -> str:
     return text.translate(_BACK)
 
 
-def _stored(path: Path, package: zipfile.ZipFile, max_bytes: int) -> bytes:
+def _uncompressed(path: Path, package: zipfile.ZipFile, max_bytes: int) -> bytes:
     target = io.BytesIO()
     total = 0
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as copy:
         for entry in package.infolist():
             if entry.is_dir() or not entry.filename.endswith((".xml", ".rels")):
                 continue
-            data = _unpacked(package, entry, max_bytes - total)
+            data = _unpack_entry(package, entry, max_bytes - total)
             if data is None:
-                raise _bomb(path, max_bytes)
+                raise _bomb_error(path, max_bytes)
             total += len(data)
             copy.writestr(zipfile.ZipInfo(entry.filename), _without_references(data))
     return target.getvalue()
 
 
-def _unpacked(package: zipfile.ZipFile, entry: zipfile.ZipInfo, room: int) -> bytes | None:
+def _unpack_entry(package: zipfile.ZipFile, entry: zipfile.ZipInfo, room: int) -> bytes | None:
     """The entry's bytes, None if they are more than there is room for."""
     parts: list[bytes] = []
     with package.open(entry) as file:
@@ -94,7 +94,7 @@ def _without_references(data: bytes) -> bytes:
 
 
 def _check(path: Path, ending: str, entries: Sequence[zipfile.ZipInfo], max_bytes: int) -> None:
-    """What the directory of the package says, before anything is unpacked."""
+    """Check the package by its directory, before any entry is unpacked."""
     total = sum(entry.file_size for entry in entries)
     packed = sum(entry.compress_size for entry in entries) or 1
     if len(entries) > _MAX_ENTRIES:
@@ -102,7 +102,7 @@ def _check(path: Path, ending: str, entries: Sequence[zipfile.ZipInfo], max_byte
             f"{path.name} holds {len(entries):,} packed files; the limit is {_MAX_ENTRIES:,}."
         )
     if total > max_bytes:
-        raise _bomb(path, max_bytes)
+        raise _bomb_error(path, max_bytes)
     if total > _RATIO_COUNTS_FROM and total / packed > _MAX_RATIO:
         raise ArchiveBomb(
             f"{path.name} would unpack to {total / packed:,.0f} times its size, "
@@ -120,14 +120,14 @@ def _has_part(entries: Sequence[zipfile.ZipInfo], part: str) -> bool:
     return any(entry.filename.startswith(part) for entry in entries)
 
 
-def _bomb(path: Path, max_bytes: int) -> ArchiveBomb:
+def _bomb_error(path: Path, max_bytes: int) -> ArchiveBomb:
     return ArchiveBomb(
         f"{path.name} would unpack to more than {max_bytes / (1 << 20):,.0f} MB "
         "(INGEST__MAX_MEMORY_MB)."
     )
 
 
-def _damaged(path: Path) -> UnreadableDocument:
+def _damaged_error(path: Path) -> UnreadableDocument:
     return UnreadableDocument(
         f"{path.name} is damaged or incomplete: it is not a whole ZIP package."
     )

@@ -73,7 +73,7 @@ def _open(path: Path) -> Any:
 
 
 def _check_end(path: Path) -> None:
-    """PDFium repairs what was cut off by leaving pages out, without a word: refuse instead."""
+    """Refuse a truncated file: PDFium repairs it by silently leaving pages out."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - _TAIL_BYTES))
@@ -106,7 +106,7 @@ def _lines(path: Path, document: Any, index: int) -> list[PageLine]:
         try:
             page = document[index]
             text_page = page.get_textpage()
-            lines = top_first(list(_measured(text_page)))
+            lines = top_first(list(_page_lines(text_page)))
             text_page.close()
             page.close()
         except pypdfium2.PdfiumError as error:
@@ -116,7 +116,7 @@ def _lines(path: Path, document: Any, index: int) -> list[PageLine]:
     return lines
 
 
-def _measured(text_page: Any) -> Iterator[PageLine]:
+def _page_lines(text_page: Any) -> Iterator[PageLine]:
     """The lines of a page. Fonts and places are known where characters and text correspond."""
     text = text_page.get_text_range().replace("\ufffe", HYPHEN)
     wide = sum(1 for char in text if char > "\uffff")

@@ -128,12 +128,12 @@ def page_blocks(lines: Sequence[PageLine], page: int, words: set[str]) -> Iterat
             continue
         kind, group = kinds[start], lines[start:i]
         if kind == "heading":
-            text = _joined(group, words)
+            text = _join_lines(group, words)
             yield Block(text, "heading", _level(group[0], body), page)
         elif kind == "row":
             yield Block("\n".join(line.text for line in group), "table", page=page)
         else:
-            text = _joined(group, words)
+            text = _join_lines(group, words)
             yield Block(text, "list" if _BULLET.match(text) else "paragraph", page=page)
         start = i
 
@@ -143,7 +143,7 @@ def across_pages(blocks: Iterable[Block]) -> Iterator[Block]:
     begins."""
     held: Block | None = None
     for block in blocks:
-        if held is not None and _divided(held, block):
+        if held is not None and _is_split_block(held, block):
             held = replace(held, text=f"{held.text} {block.text}")
             continue
         if held is not None:
@@ -153,10 +153,12 @@ def across_pages(blocks: Iterable[Block]) -> Iterator[Block]:
         yield held
 
 
-def _divided(block: Block, rest: Block) -> bool:
+def _is_split_block(block: Block, rest: Block) -> bool:
     prose = block.kind in ("paragraph", "list") and rest.kind == "paragraph"
     short = len(block.text) + len(rest.text) < _MAX_CHARS
-    return prose and short and block.page != rest.page and _goes_on(block.text, rest.text)
+    return (
+        prose and short and block.page != rest.page and _continues_sentence(block.text, rest.text)
+    )
 
 
 def _body_size(lines: Sequence[PageLine]) -> float:
@@ -214,29 +216,31 @@ def _breaks(lines: Sequence[PageLine], kinds: Sequence[str], i: int) -> bool:
         return True
     if kinds[i] == "heading":
         return (
-            abs(line.size - before.size) > 0.5 or line.bold != before.bold or (_far(before, line))
+            abs(line.size - before.size) > 0.5
+            or line.bold != before.bold
+            or (_has_gap(before, line))
         )
     if kinds[i] == "row":
-        return _far(before, line, 3.0)
+        return _has_gap(before, line, 3.0)
     if _BULLET.match(line.text):
         return True
-    if _goes_on(before.text, line.text):
-        return _far(before, line, 3.0) and line.bottom < before.bottom
-    if _far(before, line):
+    if _continues_sentence(before.text, line.text):
+        return _has_gap(before, line, 3.0) and line.bottom < before.bottom
+    if _has_gap(before, line):
         return True
     indented = line.left > before.left + line.size and bool(_ENDED.search(before.text))
     short = len(before.text) < 40 and bool(_ENDED.search(before.text)) and not line.size
     return indented or short
 
 
-def _goes_on(before: str, text: str) -> bool:
+def _continues_sentence(before: str, text: str) -> bool:
     """Whether a text is the rest of a sentence, whatever space or page's end stands between; no
     sentence is only a page's number."""
     begun = not _ENDED.search(before) and _LOWER_WORD.search(before) is not None
     return begun and text[:1].islower()
 
 
-def _far(before: PageLine, line: PageLine, lines: float = 1.65) -> bool:
+def _has_gap(before: PageLine, line: PageLine, lines: float = 1.65) -> bool:
     """Whether there is a gap of more than so many line heights, or a new column."""
     if not line.size:
         return False
@@ -244,7 +248,7 @@ def _far(before: PageLine, line: PageLine, lines: float = 1.65) -> bool:
     return gap > lines * max(line.size, before.size) or gap < -3 * line.size
 
 
-def _joined(lines: Sequence[PageLine], words: set[str]) -> str:
+def _join_lines(lines: Sequence[PageLine], words: set[str]) -> str:
     text = ""
     for line in lines:
         text = f"{text} {line.text}" if text else line.text

@@ -11,7 +11,7 @@ _BLOCK_CHARS = 4000
 
 def piped(rows: Iterable[Sequence[str]]) -> str:
     """A small table with its cells side by side: "Name | Days"; empty rows are left out."""
-    lines = (" | ".join(_flat(cell) for cell in row).strip(" |") for row in rows)
+    lines = (" | ".join(_single_line(cell) for cell in row).strip(" |") for row in rows)
     return "\n".join(line for line in lines if line)
 
 
@@ -37,9 +37,9 @@ def _record_lines(rows: Iterator[Sequence[str]]) -> Iterator[str]:
     first = next((row for row in rows if any(cell.strip() for cell in row)), None)
     if first is None:
         return
-    header = [_flat(cell) for cell in first] if _is_header(first) else []
+    header = [_single_line(cell) for cell in first] if _is_header(first) else []
     written = False
-    for row in rows if header else _with_first(first, rows):
+    for row in rows if header else _prepend(first, rows):
         line = _record(header, row) if header else piped([row])
         if line:
             written = True
@@ -48,7 +48,7 @@ def _record_lines(rows: Iterator[Sequence[str]]) -> Iterator[str]:
         yield piped([first])
 
 
-def _with_first(first: Sequence[str], rows: Iterator[Sequence[str]]) -> Iterator[Sequence[str]]:
+def _prepend(first: Sequence[str], rows: Iterator[Sequence[str]]) -> Iterator[Sequence[str]]:
     yield first
     yield from rows
 
@@ -56,7 +56,7 @@ def _with_first(first: Sequence[str], rows: Iterator[Sequence[str]]) -> Iterator
 def _record(header: Sequence[str], row: Sequence[str]) -> str:
     parts = []
     for column, raw in enumerate(row):
-        cell = _flat(raw)
+        cell = _single_line(raw)
         name = header[column] if column < len(header) else ""
         if cell:
             parts.append(f"{name}: {cell}" if name else cell)
@@ -80,5 +80,5 @@ def _is_year(cell: str) -> bool:
     return len(cell) == 4 and cell.isdigit() and "1900" <= cell <= "2100"
 
 
-def _flat(cell: str) -> str:
+def _single_line(cell: str) -> str:
     return " ".join(cell.split())

@@ -53,7 +53,7 @@ def _text_blocks(path: Path, rst: bool) -> Iterator[Block]:
         size = 0
         marks: list[str] = []
         for line in lines_of(file):
-            if rst and (heading := _underlined(held, line, marks)):
+            if rst and (heading := _underlined_heading(held, line, marks)):
                 yield from text_block(held[:-1])
                 yield heading
                 held, size = [], 0
@@ -66,7 +66,7 @@ def _text_blocks(path: Path, rst: bool) -> Iterator[Block]:
         yield from text_block(held)
 
 
-def _underlined(held: list[str], line: str, marks: list[str]) -> Block | None:
+def _underlined_heading(held: list[str], line: str, marks: list[str]) -> Block | None:
     """A heading if `line` underlines the last held one; its level is the order of its mark."""
     title = held[-1].strip() if held else ""
     underline = line.rstrip()

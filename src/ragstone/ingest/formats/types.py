@@ -1,4 +1,4 @@
-"""Which files can be read, and what a file's first bytes say that it is."""
+"""The readable file types, and the type that a file's first bytes show."""
 
 import logging
 from dataclasses import dataclass
@@ -130,39 +130,39 @@ def check_type(path: Path, magic: bytes) -> None:
     if not head:
         raise EmptyDocument(f"{path.name} is empty (0 bytes).")
     kind = _kind(head)
-    if magic == ZIP and kind == _kind(OLE) and _protected(path):
+    if magic == ZIP and kind == _kind(OLE) and _is_encrypted(path):
         raise EncryptedDocument(
             f"{path.name} is protected by a password. Save a copy without one and ingest that."
         )
-    if not _agrees(magic, head):
+    if not _matches_magic(magic, head):
         ending = path.suffix.lower()
         raise WrongType(
-            f"{path.name} ends in {ending}, but by its content it is {kind or _guess(head)}."
+            f"{path.name} ends in {ending}, but by its content it is {kind or _guess_kind(head)}."
         )
 
 
-def _agrees(magic: bytes, head: bytes) -> bool:
-    """Whether the content is what the format's magic says; text may begin like nothing known."""
+def _matches_magic(magic: bytes, head: bytes) -> bool:
+    """Whether the content matches the format's magic; plain text has none."""
     kind = _kind(head)
     return kind == _kind(magic) if kind or not magic else head.startswith(magic)
 
 
 def _kind(head: bytes) -> str:
-    """What the first bytes name beyond doubt, "" for text and everything unknown."""
+    """The type that the first bytes prove, "" for text and unknown types."""
     for magic, name in _MAGIC:
         if head.startswith(magic):
             return name
     return "a PDF file" if b"%PDF-" in head[:1024] else ""
 
 
-def _guess(head: bytes) -> str:
+def _guess_kind(head: bytes) -> str:
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if start.startswith((b"<!doctype html", b"<html")):
         return "an HTML page"
     return "binary data" if b"\x00" in head else "plain text"
 
 
-def _protected(path: Path) -> bool:
+def _is_encrypted(path: Path) -> bool:
     """Whether an OLE container holds an encrypted Office package: its directory names it."""
     name = "EncryptedPackage".encode("utf-16-le")
     overlap = b""

@@ -258,23 +258,23 @@ class Ragstone:
             "models": self._adapters.answerer.ready(),
         }
         results = await asyncio.gather(*checks.values(), return_exceptions=True)
-        return {name: _state(result) for name, result in zip(checks, results, strict=True)}
+        return {name: _check_result(result) for name, result in zip(checks, results, strict=True)}
 
     async def watch(self) -> None:
-        """Read what was set at run time, and from now on what any process sets."""
+        """Read the settings changed at run time, and watch for changes by other processes."""
         await self._watch.start()
 
     async def warm(self) -> None:
-        """Load what the first question would wait for."""
+        """Load the models that the first question needs."""
         await warm(self._adapters)
 
     async def start_jobs(self) -> None:
-        """Continue what an earlier process left unfinished."""
+        """Continue the work that an earlier process left unfinished."""
         await self._runner.start()
         self._purging = self._purging or asyncio.create_task(self._purge())
 
     async def _purge(self) -> None:
-        """Delete the chunks of what an earlier process forgot without coming to that."""
+        """Delete the chunks of retired revisions that an earlier process left behind."""
         try:
             await self._pipeline.purge()
         except RagstoneError as error:
@@ -294,8 +294,8 @@ class Ragstone:
         self._pipeline.close()
 
 
-def _state(result: object) -> str:
-    """What a check says: nothing, what is to be known, or an error."""
+def _check_result(result: object) -> str:
+    """The result of a check as text: "ok", "ok" with a remark, or the error."""
     if isinstance(result, BaseException):
         return str(result)
     return f"ok: {result}" if result else "ok"

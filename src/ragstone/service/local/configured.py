@@ -78,7 +78,7 @@ class Configured:
         self._loaded = _Loaded({})
 
     def load(self, stored: Iterable[StoredSetting]) -> None:
-        """Take what the store has; what cannot be is left out, and the log says why."""
+        """Load the settings of the store; invalid ones are left out and logged."""
         scopes: dict[str, dict[str, Any]] = {}
         for one in stored:
             try:
@@ -98,17 +98,17 @@ class Configured:
         loaded = self._loaded
         known = loaded.known.get((tenant, collection))
         if known is None:
-            known = self._found(loaded, tenant, collection)
+            known = self._merged_for(loaded, tenant, collection)
             if len(loaded.known) >= KNOWN:
                 loaded.known.clear()
             loaded.known[tenant, collection] = known
         return known
 
-    def _found(self, loaded: _Loaded, tenant: str, collection: str) -> Merged:
+    def _merged_for(self, loaded: _Loaded, tenant: str, collection: str) -> Merged:
         holding = tuple(one for one in chain(tenant, collection) if one in loaded.scopes)
         found = loaded.merged.get(holding)
         if found is None:
-            found = self._merged(loaded.scopes, holding)
+            found = self._merge(loaded.scopes, holding)
             loaded.merged[holding] = found
         return found
 
@@ -138,17 +138,19 @@ class Configured:
             try:
                 merged(self.base, values)
             except ValidationError as error:
-                raise InvalidSetting(_sentence(error)) from error
+                raise InvalidSetting(_error_sentence(error)) from error
 
-    def _merged(self, scopes: Mapping[str, Values], holding: Sequence[str]) -> Merged:
+    def _merge(self, scopes: Mapping[str, Values], holding: Sequence[str]) -> Merged:
         values = {key: value for name in holding for key, value in scopes[name].items()}
         try:
             made = Merged(self.base, values)
             for level in LEVELS:
                 made.recipes.of("judged", level)
         except (ConfigError, ValidationError) as error:
-            log.error("The settings of %s cannot hold together: %s", holding, _sentence(error))
-            return self._merged(scopes, holding[:-1]) if holding else Merged(self.base, {})
+            log.error(
+                "The settings of %s cannot hold together: %s", holding, _error_sentence(error)
+            )
+            return self._merge(scopes, holding[:-1]) if holding else Merged(self.base, {})
         return made
 
 
@@ -178,7 +180,7 @@ def value_of(settings: Settings, key: str) -> Any:
     return getattr(found, rest) if isinstance(found, BaseModel) else found
 
 
-def _sentence(error: Exception) -> str:
+def _error_sentence(error: Exception) -> str:
     if isinstance(error, ValidationError):
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])

@@ -26,24 +26,24 @@ def read_entries(text: str) -> list[StoredTurn]:
         data = data.get("blocks", [data])
     if not isinstance(data, list) or not data:
         raise InvalidBlock("The file holds no conversation blocks.")
-    return [_entry(one, number) for number, one in enumerate(data, 1)]
+    return [_load_entry(one, number) for number, one in enumerate(data, 1)]
 
 
-def _entry(data: Any, number: int) -> StoredTurn:
+def _load_entry(data: Any, number: int) -> StoredTurn:
     exported = data if isinstance(data, dict) and "block" in data else {"block": data}
     try:
         block = load_turn(exported["block"])
         room_name(block.room_id)
         user_name(block.user_id)
         notes = _NOTES.validate_python(exported.get("notes", {}))
-        return StoredTurn(block, notes, _ended(block, exported.get("at")))
+        return StoredTurn(block, notes, _end_time(block, exported.get("at")))
     except (InvalidBlock, InvalidRoom) as error:
         raise InvalidBlock(f"Block {number}: {error.message}") from error
     except (ValidationError, ValueError, TypeError, OverflowError) as error:
         raise InvalidBlock(f"Block {number}: its notes or its time cannot be read.") from error
 
 
-def _ended(block: ConversationTurn, at: Any) -> float:
+def _end_time(block: ConversationTurn, at: Any) -> float:
     """When the turn ended: as the export says, else by its last message, else now."""
     times = [message.created_at for message in block.conversations if message.created_at]
     last = at or (times[-1] if times else "")

@@ -36,27 +36,27 @@ class LocalConversations:
     ) -> Rooms:
         account = None if user_id is None else user_name(user_id)
         await self._settled()
-        return await self._kept.rooms(principal, account, limit, offset)
+        return await self._conversations.rooms(principal, account, limit, offset)
 
     async def entries(
         self, conversation: ConversationKey, limit: int = 50, offset: int = 0
     ) -> list[StoredTurn]:
-        await self._known(conversation)
-        return await self._kept.entries(conversation, limit, offset)
+        await self._existing_room(conversation)
+        return await self._conversations.entries(conversation, limit, offset)
 
     async def rename(self, conversation: ConversationKey, name: str) -> str:
         given = title(name)
         if not given:
             raise InvalidRoom("The title is empty. Write at least one character.")
         await self._settled()
-        if not await self._kept.rename(_checked(conversation), given):
+        if not await self._conversations.rename(_check_names(conversation), given):
             raise UnknownRoom(conversation.room)
         return given
 
     async def export(self, conversation: ConversationKey, form: Format) -> str:
-        room = await self._known(conversation)
+        room = await self._existing_room(conversation)
         entries: list[StoredTurn] = []
-        while page := await self._kept.entries(conversation, IN_ONE_READ, len(entries)):
+        while page := await self._conversations.entries(conversation, IN_ONE_READ, len(entries)):
             entries += page
         write = as_json if form == "json" else as_markdown
         return write(room, entries[::-1])
@@ -65,41 +65,41 @@ class LocalConversations:
         entries = read_entries(text)
         for entry in entries:
             block = entry.block
-            await self._kept.append(
+            await self._conversations.append(
                 conversation_key(principal, block.room_id, block.user_id), entry
             )
         return len(entries)
 
     async def delete(self, conversation: ConversationKey) -> None:
         await self._settled()
-        if not await self._kept.delete(_checked(conversation)):
+        if not await self._conversations.delete(_check_names(conversation)):
             raise UnknownRoom(conversation.room)
 
     async def forget(self, principal: Principal, user_id: str | None = None) -> Forgotten:
         account = None if user_id is None else user_name(user_id)
         await self._settled()
-        rooms, turns = await self._kept.forget(principal, account)
+        rooms, turns = await self._conversations.forget(principal, account)
         days = await self._adapters.history.forget(principal, account)
         await self._adapters.traces.forget(principal, account)
         blocked = await self._adapters.topics.forget(principal, account)
         return Forgotten(rooms, turns, days, blocked, await self._adapters.cache.clear())
 
     async def tokens(self, conversation: ConversationKey, search_type: SearchType) -> int:
-        return await self._kept.tokens(_checked(conversation), search_type)
+        return await self._conversations.tokens(_check_names(conversation), search_type)
 
-    async def _known(self, conversation: ConversationKey) -> Room:
+    async def _existing_room(self, conversation: ConversationKey) -> Room:
         await self._settled()
-        room = await self._kept.room(_checked(conversation))
+        room = await self._conversations.room(_check_names(conversation))
         if room is None:
             raise UnknownRoom(conversation.room)
         return room
 
     @property
-    def _kept(self) -> Conversations:
+    def _conversations(self) -> Conversations:
         return self._adapters.conversations
 
 
-def _checked(conversation: ConversationKey) -> ConversationKey:
+def _check_names(conversation: ConversationKey) -> ConversationKey:
     room_name(conversation.room)
     user_name(conversation.user_id)
     return conversation

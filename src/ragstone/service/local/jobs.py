@@ -63,7 +63,7 @@ class LocalJobs:
         id = question_id(ask)
         known = await self._store.get(id)
         if known is None or known.state in (FAILED, CANCELLED):
-            new = self._new(ASK, id, request_of(ask), ask.principal, ask.collection_id)
+            new = self._new_job(ASK, id, request_of(ask), ask.principal, ask.collection_id)
             known = await self._submit(new)
         return await self._view(known)
 
@@ -85,7 +85,7 @@ class LocalJobs:
         stored = json.loads(json.dumps(dict(request)))
         name = str(stored.get("collection", ""))
         collection = await self._names.identity(principal.tenant, name) if name else ""
-        new = self._new(kind, id or uuid4().hex, stored, principal, collection)
+        new = self._new_job(kind, id or uuid4().hex, stored, principal, collection)
         if priority is not None:
             new = replace(new, priority=priority)
         job = await self._submit(new, same=not id)
@@ -119,13 +119,13 @@ class LocalJobs:
     async def cancel(self, principal: Principal, id: str, *, admin: bool = False) -> JobView:
         until = time.time() + self._settings.keep_days * 86_400
         states: tuple[State, ...] = (QUEUED, RUNNING, PAUSED)
-        return await self._steer(principal, id, admin, states, CANCELLED, expires_at=until)
+        return await self._change_state(principal, id, admin, states, CANCELLED, expires_at=until)
 
     async def pause(self, principal: Principal, id: str, *, admin: bool = False) -> JobView:
-        return await self._steer(principal, id, admin, (QUEUED, RUNNING), PAUSED)
+        return await self._change_state(principal, id, admin, (QUEUED, RUNNING), PAUSED)
 
     async def resume(self, principal: Principal, id: str, *, admin: bool = False) -> JobView:
-        return await self._steer(principal, id, admin, (PAUSED,), QUEUED, due_at=0.0)
+        return await self._change_state(principal, id, admin, (PAUSED,), QUEUED, due_at=0.0)
 
     async def retry(self, principal: Principal, id: str, *, admin: bool = False) -> JobView:
         anew: dict[str, Any] = {
@@ -136,7 +136,7 @@ class LocalJobs:
             "progress": {},
         }
         states: tuple[State, ...] = (FAILED, CANCELLED)
-        return await self._steer(principal, id, admin, states, QUEUED, **anew)
+        return await self._change_state(principal, id, admin, states, QUEUED, **anew)
 
     async def watch(
         self, principal: Principal, id: str, *, admin: bool = False
@@ -190,14 +190,18 @@ class LocalJobs:
         return view
 
     async def _views(self, jobs: Sequence[Job], with_result: bool = True) -> Sequence[JobView]:
-        """Jobs with the names that their collections have now; that of its time if one is gone."""
+        """Jobs with the current names of their collections; the submitted name if one is gone."""
         ids: dict[str, set[str]] = {}
         for job in jobs:
             if job.collection:
                 ids.setdefault(job.tenant, set()).add(job.collection)
         names = {tenant: await self._names.names(tenant, some) for tenant, some in ids.items()}
         return [
-            _view(job, names.get(job.tenant, {}).get(job.collection, _asked(job)), with_result)
+            _job_view(
+                job,
+                names.get(job.tenant, {}).get(job.collection, _submitted_collection(job)),
+                with_result,
+            )
             for job in jobs
         ]
 
@@ -209,7 +213,7 @@ class LocalJobs:
         self._runner.wake()
         return job
 
-    def _new(
+    def _new_job(
         self, kind: str, id: str, request: dict[str, Any], whose: Principal, collection: str
     ) -> NewJob:
         if kind == ASK:
@@ -219,7 +223,7 @@ class LocalJobs:
             id, kind, request, whose.tenant, whose.user, whose.groups, collection, priority
         )
 
-    async def _steer(
+    async def _change_state(
         self,
         principal: Principal,
         id: str,
@@ -275,13 +279,13 @@ def _reaches(principal: Principal, job: Job, admin: bool) -> bool:
     return _owns(principal, job) or (admin and job.tenant == principal.tenant)
 
 
-def _asked(job: Job) -> str:
-    """The collection that the job was submitted for, by its name of that time."""
+def _submitted_collection(job: Job) -> str:
+    """The collection named in the job's request."""
     request = job.request.get(ASK, {}) if job.kind == ASK else job.request
     return str(request.get("collection", ""))
 
 
-def _view(job: Job, collection: str, with_result: bool) -> JobView:
+def _job_view(job: Job, collection: str, with_result: bool) -> JobView:
     eta = job.progress.get("eta") if job.state == RUNNING else None
     return JobView(
         id=job.id,

@@ -76,38 +76,38 @@ class LocalKeys:
             expires_at=None if grant.seconds is None else now + grant.seconds,
         )
         secret = new_secret(key.id)
-        await self._put(StoredKey(key, digest(secret)))
+        await self._store_key(StoredKey(key, digest(secret)))
         self._any = True
         return IssuedKey(replace(key, collections=grant.collections), secret)
 
     async def listed(self, tenant: str | None) -> list[ApiKey]:
-        return await self._named(await self._store.listed(tenant))
+        return await self._with_current_names(await self._store.listed(tenant))
 
     async def rotate(self, tenant: str | None, id: str, grace: float = GRACE_SECONDS) -> IssuedKey:
         if not 0 <= grace <= LONGEST_SECONDS:
             raise InputError("The grace period must be 0 seconds or more, and at most 100 years.")
-        stored = await self._known(tenant, id)
+        stored = await self._existing_key(tenant, id)
         if stored.key.revoked_at is not None:
             raise InputError(f"The key {id} was revoked. Make a new one instead.")
         secret = new_secret(id)
         until = self._clock() + grace
-        await self._put(StoredKey(stored.key, digest(secret), stored.digest, until))
-        [key] = await self._named([stored.key])
+        await self._store_key(StoredKey(stored.key, digest(secret), stored.digest, until))
+        [key] = await self._with_current_names([stored.key])
         return IssuedKey(key, secret)
 
     async def revoke(self, tenant: str | None, id: str) -> ApiKey:
-        stored = await self._known(tenant, id)
+        stored = await self._existing_key(tenant, id)
         if stored.key.revoked_at is None:
             key = replace(stored.key, revoked_at=self._clock())
             stored = StoredKey(key, stored.digest)
-            await self._put(stored)
-        [named] = await self._named([stored.key])
+            await self._store_key(stored)
+        [named] = await self._with_current_names([stored.key])
         return named
 
     async def whose(self, secret: str) -> ApiKey:
         stored = await self._read(id_of(secret))
         now = self._clock()
-        if stored is None or not _fits(stored, digest(secret), now):
+        if stored is None or not _matches_secret(stored, digest(secret), now):
             raise Unauthorized("This API key is not known here. Check it, or ask for another one.")
         key = stored.key
         if key.revoked_at is not None:
@@ -115,7 +115,7 @@ class LocalKeys:
         if key.expires_at is not None and now >= key.expires_at:
             raise Unauthorized(f"The API key {key.id} has ended. Ask for another one.")
         self._note_use(stored, now)
-        [named] = await self._named([key])
+        [named] = await self._with_current_names([key])
         return named
 
     async def exist(self) -> bool:
@@ -136,11 +136,11 @@ class LocalKeys:
         if self._writing:
             await asyncio.wait(self._writing)
 
-    async def _put(self, stored: StoredKey) -> None:
+    async def _store_key(self, stored: StoredKey) -> None:
         await self._store.put(stored)
         self._seen.pop(stored.key.id, None)
 
-    async def _named(self, keys: Sequence[ApiKey]) -> list[ApiKey]:
+    async def _with_current_names(self, keys: Sequence[ApiKey]) -> list[ApiKey]:
         """The keys with the names of the collections that they reach; those that are gone are in
         none of them."""
         ids: dict[str, set[str]] = {}
@@ -148,9 +148,9 @@ class LocalKeys:
             if key.collections:
                 ids.setdefault(key.tenant, set()).update(key.collections)
         names = {tenant: await self._names.names(tenant, some) for tenant, some in ids.items()}
-        return [_called(key, names.get(key.tenant, {})) for key in keys]
+        return [_with_collection_names(key, names.get(key.tenant, {})) for key in keys]
 
-    async def _known(self, tenant: str | None, id: str) -> StoredKey:
+    async def _existing_key(self, tenant: str | None, id: str) -> StoredKey:
         stored = await self._store.find(id)
         if stored is None or tenant not in (None, stored.key.tenant):
             raise UnknownKey(id)
@@ -188,13 +188,13 @@ class LocalKeys:
             log.warning("The last use of key %s was not noted: %s", id, error)
 
 
-def _called(key: ApiKey, names: Mapping[str, str]) -> ApiKey:
+def _with_collection_names(key: ApiKey, names: Mapping[str, str]) -> ApiKey:
     if key.collections is None:
         return key
     return replace(key, collections=tuple(names[id] for id in key.collections if id in names))
 
 
-def _fits(stored: StoredKey, given: str, now: float) -> bool:
+def _matches_secret(stored: StoredKey, given: str, now: float) -> bool:
     old = now < stored.old_until and same(given, stored.old_digest)
     return same(given, stored.digest) or old
 

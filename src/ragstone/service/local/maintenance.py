@@ -38,7 +38,7 @@ class LocalMaintenance:
                 yield step
 
     async def _forget(self) -> None:
-        """What is kept in memory of what was replaced."""
+        """Read the topics again and clear the cache, after the data was replaced."""
         await self._adapters.topics.reload()
         await self._adapters.cache.clear()
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 async def open_cache(settings: CacheSettings, data: Path) -> AsyncIterator[Cache]:
     """The semantic cache of the settings, which is there also while they do not use it."""
     cache = (
-        _shared(settings)
+        _redis_cache(settings)
         if settings.url
         else LocalCache(data / "cache.sqlite", settings.max_entries, settings.default_ttl_seconds)
     )
@@ -49,7 +49,7 @@ async def open_templates(
             await shared.aclose()
 
 
-def _shared(settings: CacheSettings) -> "RedisCache":
+def _redis_cache(settings: CacheSettings) -> "RedisCache":
     """The cache of several servers."""
     try:
         from ragstone.cache.redis import RedisCache

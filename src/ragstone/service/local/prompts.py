@@ -21,12 +21,12 @@ class LocalPrompts:
         current = await self._current()
         names = {name for place, name in current if place in ("", tenant)}
         every = [*NAMES, *sorted((names | set(self._below)) - set(NAMES))]
-        return [self._holding(name, tenant, current) for name in every]
+        return [self._effective_prompt(name, tenant, current) for name in every]
 
     async def get(self, name: str, tenant: str = "", version: int = 0) -> PromptText:
         described(name)
         if not version:
-            return self._holding(name, tenant, await self._current())
+            return self._effective_prompt(name, tenant, await self._current())
         found = await self._version(name, tenant, version)
         return _prompt(name, found.text, "tenant" if tenant else "store", version)
 
@@ -78,13 +78,13 @@ class LocalPrompts:
 
     async def _text(self, name: str, tenant: str, version: int) -> str:
         if version == 0:
-            return self._holding(name, "", {}).text
+            return self._effective_prompt(name, "", {}).text
         return (await self._version(name, tenant, version)).text
 
-    def _holding(
+    def _effective_prompt(
         self, name: str, tenant: str, current: Mapping[tuple[str, str], TemplateVersion]
     ) -> PromptText:
-        """The prompt of the highest place that has one."""
+        """The prompt of the highest layer that has one."""
         for place in dict.fromkeys((tenant, "")):
             newest = current.get((place, name))
             if newest is not None and newest.text:

@@ -11,7 +11,7 @@ from ragstone.ports import Adapters
 
 
 class Removal:
-    """Deletes what a principal may read."""
+    """Deletes documents that a principal may read."""
 
     def __init__(self, adapters: Adapters, pipeline: Pipeline) -> None:
         self._adapters = adapters
@@ -35,7 +35,7 @@ class Removal:
     ) -> list[Document]:
         """The documents that `paths` name, None for all. Raises UnknownDocument."""
         documents = await self.readable(principal, collection)
-        return documents if paths is None else _named(documents, paths)
+        return documents if paths is None else _named_documents(documents, paths)
 
     async def remove(
         self, principal: Principal, collection: Collection, paths: Sequence[str] | None
@@ -63,7 +63,7 @@ class Removal:
         return 0
 
 
-def _named(documents: Sequence[Document], paths: Sequence[str]) -> list[Document]:
+def _named_documents(documents: Sequence[Document], paths: Sequence[str]) -> list[Document]:
     """The documents that `paths` name: by id, by path, or by a folder above them."""
     named: dict[str, Document] = {}
     for path in paths:

@@ -61,7 +61,7 @@ class LocalSettings:
         if not given or len(given) < len(read) or len(read) > MOST:
             raise InvalidSetting(f"Name 1 to {MOST} settings, each once.")
         for key in given:
-            _may_stand(key, scope)
+            _check_scope(key, scope)
         here = await self._place(*place(scope), make=True)
         edits = [SettingEdit(here.scope, key, value) for key, value in given.items()]
         return await self._edit(here, edits, who)
@@ -88,15 +88,15 @@ class LocalSettings:
         if scope:
             scope = (await self._place(*place(scope))).scope
         changes = await self._store.changes(limit, key, scope)
-        told = {one: await self._told(one) for one in {change.scope for change in changes}}
+        told = {one: await self._scope_by_name(one) for one in {change.scope for change in changes}}
         return [replace(one, scope=told[one.scope]) for one in changes]
 
     async def _place(self, tenant: str, collection: str, *, make: bool = False) -> "_Place":
         id = await self._names.identity(tenant, collection, make=make) if collection else ""
         return _Place(tenant, collection, id)
 
-    async def _told(self, scope: str) -> str:
-        """A scope with the name of its collection, or as it is if that is gone."""
+    async def _scope_by_name(self, scope: str) -> str:
+        """A scope with the name of its collection; unchanged if the collection is gone."""
         tenant, id = place(scope)
         names = await self._names.names(tenant, [id]) if id else {}
         return of_collection(tenant, names[id]) if id in names else scope
@@ -139,7 +139,7 @@ class LocalSettings:
         )
 
     def _layers(self, one: Setting, here: "_Place") -> list[SettingLayer]:
-        """Every place that has a value, the one that counts last."""
+        """Every layer that has a value; the effective one is last."""
         base = self._configured.base
         origin, known = base.origin(one.key), value_of(base, one.key)
         layers = [SettingLayer("default", "", one.default)]
@@ -165,13 +165,13 @@ class _Place:
 
     @property
     def scope(self) -> str:
-        """The scope in the store. What a collection of no id has set is nothing."""
+        """The scope in the store. A collection without an id has no settings in it."""
         if self.collection:
             return of_collection(self.tenant, self.id)
         return f"{TENANT}{self.tenant}" if self.tenant else GLOBAL
 
 
-def _may_stand(key: str, scope: str) -> None:
+def _check_scope(key: str, scope: str) -> None:
     """Raise InvalidSetting unless the setting can be set in the scope."""
     place(scope)
     allowed = setting_table.table()[key].scopes

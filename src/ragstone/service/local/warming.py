@@ -1,4 +1,4 @@
-"""Loads what a first question would wait for, while nobody has asked one yet."""
+"""Loads models and tables before the first question."""
 
 import asyncio
 import contextlib
@@ -8,10 +8,10 @@ from ragstone.language.dictionary import english
 from ragstone.ports import Adapters
 
 ANYTHING = "ready"
-"""What is asked: only the loading counts."""
+"""The text of the warming calls; only the loading matters."""
 
 MOST = 4
-"""Collections that are looked at: with more, the first questions would wait for it."""
+"""Collections that are warmed: with more, the first questions would wait."""
 
 
 async def warm(adapters: Adapters) -> None:

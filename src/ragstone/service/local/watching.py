@@ -45,7 +45,7 @@ class Watch:
         while True:
             await asyncio.sleep(self._seconds)
             try:
-                await self._look()
+                await self._refresh_changed()
             except RagstoneError as error:
                 if not self._failing:
                     log.warning("Settings and prompts stay as they are: %s", error)
@@ -55,7 +55,7 @@ class Watch:
             else:
                 self._failing = False
 
-    async def _look(self) -> None:
+    async def _refresh_changed(self) -> None:
         for name, mark in (await self._marks.marks()).items():
             if self._seen.get(name) != mark and name in self._refreshes:
                 await self._refreshes[name]()

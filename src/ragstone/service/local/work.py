@@ -29,13 +29,15 @@ def works(
 
     async def ingest(job: Job, report: Report) -> dict[str, Any]:
         request = IngestRequest.of(job.request)
-        return _summary(await pipeline.ingest(job.id, request, _told(report), job.collection))
+        return _summary(
+            await pipeline.ingest(job.id, request, _progress_reporter(report), job.collection)
+        )
 
     async def rebuild(job: Job, report: Report) -> dict[str, Any]:
         collection = await catalog.identified(job.tenant, job.collection)
         if collection is None:
             raise UnknownCollection(job.request["collection"])
-        return _summary(await pipeline.rebuild(job.id, collection, _told(report)))
+        return _summary(await pipeline.rebuild(job.id, collection, _progress_reporter(report)))
 
     async def delete(job: Job, report: Report) -> dict[str, Any]:
         principal = Principal(job.tenant, job.user, tuple(job.groups))
@@ -74,7 +76,7 @@ def progress_of(view: JobView) -> Progress:
     )
 
 
-def _told(report: Report) -> Callable[[Progress], None]:
+def _progress_reporter(report: Report) -> Callable[[Progress], None]:
     return lambda progress: report({**asdict(progress), "share": progress.share})
 
 

@@ -54,13 +54,13 @@ class Mongo:
     def asked(self) -> Iterator[None]:
         """Raise the driver's errors as StateUnavailable."""
         if time.monotonic() < self._asleep:
-            raise _gone("it did not answer a moment ago", self._pause)
+            raise _unavailable("it did not answer a moment ago", self._pause)
         try:
             yield
         except ConnectionFailure as error:
             self._asleep = time.monotonic() + self._pause
             log.warning("MongoDB does not answer: %s", str(error)[:200])
-            raise _gone(type(error).__name__, self._pause) from error
+            raise _unavailable(type(error).__name__, self._pause) from error
         except PyMongoError as error:
             log.warning("MongoDB refused a request: %s", str(error)[:200])
             raise StateUnavailable(
@@ -77,7 +77,7 @@ class Mongo:
         await self.client.close()
 
 
-def _gone(why: str, pause: float) -> StateUnavailable:
+def _unavailable(why: str, pause: float) -> StateUnavailable:
     return StateUnavailable(
         f"MongoDB does not answer ({why}). Try again, or look whether it runs.", pause
     )

@@ -40,10 +40,10 @@ class MongoConversations:
 
     async def append(self, conversation: ConversationKey, entry: StoredTurn) -> None:
         block = entry.block
-        here = _place(conversation)
+        here = _room_fields(conversation)
         with self._mongo.asked():
-            await self._index()
-            number = await self._counted(conversation, entry)
+            await self._create_indexes()
+            number = await self._count_turn(conversation, entry)
             if not block.working:
                 unfinished = {**here, "is_tool_block": True, "status": "idle"}
                 for wanted in (_TOOLS, _CALLS):
@@ -69,7 +69,11 @@ class MongoConversations:
         most: int,
         since: float = 0.0,
     ) -> list[Message]:
-        wanted: Document = {**_place(conversation), "is_error": False, "search_type": search_type}
+        wanted: Document = {
+            **_room_fields(conversation),
+            "is_error": False,
+            "search_type": search_type,
+        }
         if since:
             wanted["at"] = {"$gt": since}
         if classes:
@@ -85,10 +89,13 @@ class MongoConversations:
     ) -> list[StoredTurn]:
         with self._mongo.asked():
             newest = (
-                self._blocks.find(_place(conversation)).sort("number", -1).skip(offset).limit(limit)
+                self._blocks.find(_room_fields(conversation))
+                .sort("number", -1)
+                .skip(offset)
+                .limit(limit)
             )
             found = await newest.to_list() if limit else []
-        return [_entry(document) for document in found]
+        return [_stored_turn(document) for document in found]
 
     async def room(self, conversation: ConversationKey) -> Room | None:
         with self._mongo.asked():
@@ -98,7 +105,7 @@ class MongoConversations:
     async def rooms(
         self, principal: Principal, user_id: str | None, limit: int, offset: int = 0
     ) -> Rooms:
-        whose = _of(principal, user_id)
+        whose = _owner_filter(principal, user_id)
         with self._mongo.asked():
             newest = self._rooms.find(whose).sort([("updated_at", -1), ("room_id", 1)])
             found = await newest.skip(offset).limit(limit).to_list() if limit else []
@@ -115,11 +122,11 @@ class MongoConversations:
     async def delete(self, conversation: ConversationKey) -> bool:
         with self._mongo.asked():
             gone = await self._rooms.delete_one({"_id": _key(conversation)})
-            await self._blocks.delete_many(_place(conversation))
+            await self._blocks.delete_many(_room_fields(conversation))
         return bool(gone.deleted_count)
 
     async def forget(self, principal: Principal, user_id: str | None) -> tuple[int, int]:
-        whose = _of(principal, user_id)
+        whose = _owner_filter(principal, user_id)
         with self._mongo.asked():
             turns = await self._blocks.delete_many(whose)
             rooms = await self._rooms.delete_many(whose)
@@ -127,7 +134,7 @@ class MongoConversations:
         return rooms.deleted_count, turns.deleted_count
 
     async def tokens(self, conversation: ConversationKey, search_type: SearchType) -> int:
-        here = {"$match": {**_place(conversation), "search_type": search_type}}
+        here = {"$match": {**_room_fields(conversation), "search_type": search_type}}
         total = {"$group": {"_id": None, "tokens": {"$sum": "$result.usage.total_tokens"}}}
         with self._mongo.asked():
             found = await (await self._blocks.aggregate([here, total])).to_list()
@@ -142,7 +149,7 @@ class MongoConversations:
                 await self._leases.update_one(old, changed)
             try:
                 await self._leases.insert_one(
-                    {**key, **_place(conversation), "holder": holder, "beat": 0}
+                    {**key, **_room_fields(conversation), "holder": holder, "beat": 0}
                 )
             except DuplicateKeyError:
                 found = await self._leases.find_one(key)
@@ -161,8 +168,8 @@ class MongoConversations:
     async def ready(self) -> None:
         await self._mongo.ready()
 
-    async def _counted(self, conversation: ConversationKey, entry: StoredTurn) -> int:
-        """Note the turn in its room, which begins with its first turn; the turn's number."""
+    async def _count_turn(self, conversation: ConversationKey, entry: StoredTurn) -> int:
+        """Count the turn in its room, made with its first turn; returns the turn's number."""
         key, block = {"_id": _key(conversation)}, entry.block
         new: Document = {"turns": 0, "errors": 0, "numbers": 0, "created_at": entry.at}
         new["updated_at"] = entry.at
@@ -174,15 +181,15 @@ class MongoConversations:
             )
             if room is not None:
                 return int(room["numbers"])
-            begun = {**key, **_place(conversation), **new, "title": title(entry.question)}
+            begun = {**key, **_room_fields(conversation), **new, "title": title(entry.question)}
             try:
                 await self._rooms.insert_one(begun)
             except DuplicateKeyError:
                 continue
         return 1
 
-    async def _index(self) -> None:
-        """Make the indexes, once in a process; those that there are stay."""
+    async def _create_indexes(self) -> None:
+        """Create the missing indexes, once in a process."""
         if self._indexed:
             return
         whose = [("tenant", 1), ("user", 1)]
@@ -204,14 +211,14 @@ def _key(conversation: ConversationKey) -> str:
     return hashlib.blake2b(names.encode(), digest_size=16).hexdigest()
 
 
-def _place(conversation: ConversationKey) -> Document:
+def _room_fields(conversation: ConversationKey) -> Document:
     return {
-        **_of(Principal(conversation.tenant, conversation.user), conversation.user_id),
+        **_owner_filter(Principal(conversation.tenant, conversation.user), conversation.user_id),
         "room_id": conversation.room,
     }
 
 
-def _of(principal: Principal, user_id: str | None) -> Document:
+def _owner_filter(principal: Principal, user_id: str | None) -> Document:
     whose = {"tenant": principal.tenant, "user": principal.user}
     return whose if user_id is None else {**whose, "user_id": user_id}
 
@@ -231,7 +238,7 @@ def _room(found: Document) -> Room:
 _OURS = frozenset({"_id", "tenant", "user", "number", "at", "notes"})
 
 
-def _entry(document: Document) -> StoredTurn:
+def _stored_turn(document: Document) -> StoredTurn:
     turn: Any = document.get("number")
     block = {name: value for name, value in document.items() if name not in _OURS}
     notes = load_notes(document.get("notes"), turn)

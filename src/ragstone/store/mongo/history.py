@@ -72,7 +72,7 @@ class MongoHistory:
 
     async def report(self, tenant: str, days: int) -> Report:
         """`ports.History`."""
-        since = _since(tenant, days)
+        since = _date_filter(tenant, days)
         with self._mongo.asked():
             dates = await self._sums(since, "date")
             used = await (await self._strategies.aggregate([since, _BY_STRATEGY])).to_list()
@@ -83,7 +83,7 @@ class MongoHistory:
 
     async def use(self, tenant: str, days: int, by: By, user: str | None = None) -> list[Use]:
         """`ports.History`; `model` is the search type here."""
-        since = _since(tenant, days)
+        since = _date_filter(tenant, days)
         if user is not None:
             since["$match"]["user"] = user
         with self._mongo.asked():
@@ -148,7 +148,7 @@ def _day(before: int) -> str:
     return str((datetime.fromtimestamp(time.time(), UTC) - timedelta(days=before)).date())
 
 
-def _since(tenant: str, days: int) -> Document:
+def _date_filter(tenant: str, days: int) -> Document:
     return {"$match": {"tenant": tenant, "date": {"$gte": _day(days - 1)}}}
 
 

@@ -75,14 +75,14 @@ class Attempts:
         try:
             done = await work()
         except (RedisError, OSError) as error:
-            self._failed(error)
+            self._record_failure(error)
             return otherwise
         if not self.answered:
             log.info("Redis at %s answers again.", self.where)
             self._silent_until = None
         return done
 
-    def _failed(self, error: Exception) -> None:
+    def _record_failure(self, error: Exception) -> None:
         if self.answered:
             log.warning("Redis at %s does not answer; %s: %s", self.where, self._without, error)
         self._silent_until = self._clock() + self._rest

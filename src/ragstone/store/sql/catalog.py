@@ -112,7 +112,7 @@ class SqlCatalog:
             try:
                 put = await connection.execute(new.returning(*collections.c))
             except IntegrityError as error:
-                raise _taken(collection.name) from error
+                raise _name_conflict(collection.name) from error
             stored = to_collection(dict(put.mappings().one()))
             if stored.name == collection.name:
                 await _end_waiting(connection, stored)
@@ -131,7 +131,7 @@ class SqlCatalog:
             try:
                 rows = await connection.execute(renamed.returning(*collections.c))
             except IntegrityError as error:
-                raise _taken(name) from error
+                raise _name_conflict(name) from error
             row = rows.mappings().first()
             if row is None:
                 raise UnknownCollection(old)
@@ -202,7 +202,7 @@ class SqlCatalog:
         UnknownCollection if its collection was dropped.
         """
         row = replace(document, version=version, status="text", error="")
-        await self._showing([row.id], partial(revising.publish, document=row))
+        await self._change_visibility([row.id], partial(revising.publish, document=row))
 
     async def embedded(self, document_ids: Sequence[str]) -> None:
         async def work(connection: AsyncConnection) -> Change:
@@ -214,7 +214,7 @@ class SqlCatalog:
                 )
             return Change()
 
-        await self._showing(document_ids, work)
+        await self._change_visibility(document_ids, work)
 
     async def fail(self, document: Document, error: str) -> None:
         """Record why the newest content is not indexed; see `ports.Catalog`.
@@ -225,19 +225,21 @@ class SqlCatalog:
         await self._database.write(partial(revising.fail, document=row))
 
     async def retire(self, document_ids: Sequence[str]) -> None:
-        await self._showing(document_ids, partial(revising.retire, document_ids=document_ids))
+        await self._change_visibility(
+            document_ids, partial(revising.retire, document_ids=document_ids)
+        )
 
-    async def _showing(
+    async def _change_visibility(
         self, document_ids: Sequence[str], work: Callable[[AsyncConnection], Awaitable[Change]]
     ) -> None:
-        """Change what these documents show: visibility and edition in the same instant."""
+        """Change the visible versions of documents, visibility and edition at once."""
         await self._database.write(
             lambda connection: self._view.showing(connection, document_ids, work),
             self._view.shown,
         )
 
     async def edition(self, tenant: str, collection: str) -> Edition | None:
-        """What the collection is now; see `ports.Catalog`."""
+        """The current collection; see `ports.Catalog`."""
         return await self._view.edition((tenant, collection))
 
     async def revisions(self, collection: Collection) -> frozenset[str]:
@@ -254,7 +256,7 @@ class SqlCatalog:
         return await self._view.replacing(connection)
 
     def replaced(self, done: Any) -> None:
-        """What is in memory becomes what was committed."""
+        """Replace the state in memory with the committed one."""
         self._view.replaced(done)
 
     async def retired(self) -> list[tuple[Collection, str]]:
@@ -289,5 +291,5 @@ async def _end_waiting(connection: AsyncConnection, collection: Collection) -> N
             await forget_scope(connection, of_collection(collection.tenant, id), _TAKEN)
 
 
-def _taken(name: str) -> Conflict:
+def _name_conflict(name: str) -> Conflict:
     return Conflict(f"There is a collection named {name!r} already. Choose another name.")

@@ -50,13 +50,13 @@ class SqlConversations:
         since: float = 0.0,
     ) -> list[Message]:
         asked = {
-            **_place(conversation),
+            **_key_columns(conversation),
             "search_type": search_type,
             "most": most,
             "since": since,
             "classes": [storable(value) for value in classes],
         }
-        newest = _newest(bool(since), bool(classes))
+        newest = _newest_turns(bool(since), bool(classes))
         found = await self._database.read(
             lambda connection: connection.execute(newest, asked).all()
         )
@@ -67,7 +67,7 @@ class SqlConversations:
     ) -> list[StoredTurn]:
         newest = (
             select(turns)
-            .where(*_in(turns, conversation))
+            .where(*_room_conditions(turns, conversation))
             .order_by(turns.c.id.desc())
             .limit(limit)
             .offset(offset)
@@ -77,13 +77,15 @@ class SqlConversations:
 
     async def room(self, conversation: ConversationKey) -> Room | None:
         async with self._database.reading() as connection:
-            rows = await connection.execute(select(*_ROOM).where(*_in(rooms, conversation)))
+            rows = await connection.execute(
+                select(*_ROOM).where(*_room_conditions(rooms, conversation))
+            )
             return next((Room(**row) for row in rows.mappings()), None)
 
     async def rooms(
         self, principal: Principal, user_id: str | None, limit: int, offset: int = 0
     ) -> Rooms:
-        theirs = _of(rooms, principal, user_id)
+        theirs = _owner_conditions(rooms, principal, user_id)
         newest = (
             select(*_ROOM)
             .where(*theirs)
@@ -97,38 +99,42 @@ class SqlConversations:
             return Rooms(tuple(Room(**row) for row in found), total.scalar_one())
 
     async def rename(self, conversation: ConversationKey, name: str) -> bool:
-        renamed = update(rooms).where(*_in(rooms, conversation)).values(title=name)
-        return bool(await self._changed(renamed))
+        renamed = update(rooms).where(*_room_conditions(rooms, conversation)).values(title=name)
+        return bool(await self._changed_rows(renamed))
 
     async def delete(self, conversation: ConversationKey) -> bool:
-        return bool(await self._changed(delete(rooms).where(*_in(rooms, conversation))))
+        return bool(
+            await self._changed_rows(delete(rooms).where(*_room_conditions(rooms, conversation)))
+        )
 
     async def forget(self, principal: Principal, user_id: str | None) -> tuple[int, int]:
         async def work(connection: AsyncConnection) -> tuple[int, int]:
             held = await connection.execute(
-                select(func.count()).where(*_of(turns, principal, user_id))
+                select(func.count()).where(*_owner_conditions(turns, principal, user_id))
             )
             await connection.execute(
-                delete(room_leases).where(*_of(room_leases, principal, user_id))
+                delete(room_leases).where(*_owner_conditions(room_leases, principal, user_id))
             )
-            gone = await connection.execute(delete(rooms).where(*_of(rooms, principal, user_id)))
+            gone = await connection.execute(
+                delete(rooms).where(*_owner_conditions(rooms, principal, user_id))
+            )
             return gone.rowcount, held.scalar_one()
 
         return await self._database.write(work)
 
     async def tokens(self, conversation: ConversationKey, search_type: SearchType) -> int:
         spent = select(func.coalesce(func.sum(turns.c.tokens), 0)).where(
-            *_in(turns, conversation), turns.c.search_type == search_type
+            *_room_conditions(turns, conversation), turns.c.search_type == search_type
         )
         async with self._database.reading() as connection:
             return int((await connection.execute(spent)).scalar_one())
 
     async def take(self, conversation: ConversationKey, holder: str, over: Lease | None) -> Lease:
-        here = _in(room_leases, conversation)
+        here = _room_conditions(room_leases, conversation)
 
         async def work(connection: AsyncConnection) -> Lease:
             fresh = insert(connection, room_leases).values(
-                **_place(conversation), holder=holder, beat=0
+                **_key_columns(conversation), holder=holder, beat=0
             )
             await connection.execute(fresh.on_conflict_do_nothing())
             if over is not None:
@@ -142,17 +148,19 @@ class SqlConversations:
         return await self._database.write(work)
 
     async def beat(self, conversation: ConversationKey, holder: str) -> None:
-        mine = (*_in(room_leases, conversation), room_leases.c.holder == holder)
-        await self._changed(update(room_leases).where(*mine).values(beat=room_leases.c.beat + 1))
+        mine = (*_room_conditions(room_leases, conversation), room_leases.c.holder == holder)
+        await self._changed_rows(
+            update(room_leases).where(*mine).values(beat=room_leases.c.beat + 1)
+        )
 
     async def release(self, conversation: ConversationKey, holder: str) -> None:
-        mine = (*_in(room_leases, conversation), room_leases.c.holder == holder)
-        await self._changed(delete(room_leases).where(*mine))
+        mine = (*_room_conditions(room_leases, conversation), room_leases.c.holder == holder)
+        await self._changed_rows(delete(room_leases).where(*mine))
 
     async def ready(self) -> None:
         await self._database.ready()
 
-    async def _changed(self, statement: Any) -> int:
+    async def _changed_rows(self, statement: Any) -> int:
         """Run one statement; how many rows it changed."""
 
         async def work(connection: AsyncConnection) -> int:
@@ -167,7 +175,7 @@ _ROOM = tuple(
 )
 
 
-def _place(conversation: ConversationKey) -> dict[str, str]:
+def _key_columns(conversation: ConversationKey) -> dict[str, str]:
     return {
         "tenant": conversation.tenant,
         "user": conversation.user,
@@ -176,28 +184,30 @@ def _place(conversation: ConversationKey) -> dict[str, str]:
     }
 
 
-def _in(table: Table, conversation: ConversationKey) -> list[ColumnElement[bool]]:
-    return [table.c[name] == value for name, value in _place(conversation).items()]
+def _room_conditions(table: Table, conversation: ConversationKey) -> list[ColumnElement[bool]]:
+    return [table.c[name] == value for name, value in _key_columns(conversation).items()]
 
 
-def _of(table: Table, principal: Principal, user_id: str | None) -> list[ColumnElement[bool]]:
+def _owner_conditions(
+    table: Table, principal: Principal, user_id: str | None
+) -> list[ColumnElement[bool]]:
     whose = [table.c.tenant == principal.tenant, table.c.user == principal.user]
     return whose if user_id is None else [*whose, table.c.user_id == user_id]
 
 
-_PLACE = ("tenant", "user", "user_id", "room")
+_KEY_COLUMNS = ("tenant", "user", "user_id", "room")
 
 
-def _here(table: Table) -> list[ColumnElement[bool]]:
-    """Like `_in`, of a place that is given when the statement is executed."""
-    return [table.c[name] == bindparam(name) for name in _PLACE]
+def _bound_conditions(table: Table) -> list[ColumnElement[bool]]:
+    """Like `_room_conditions`, with a key that is bound when the statement is executed."""
+    return [table.c[name] == bindparam(name) for name in _KEY_COLUMNS]
 
 
 @cache
-def _newest(since: bool, classes: bool) -> Select[int, str]:
+def _newest_turns(since: bool, classes: bool) -> Select[int, str]:
     """The last turns of a room, made once: that takes longer than to run it."""
     wanted = [
-        *_here(turns),
+        *_bound_conditions(turns),
         turns.c.is_error.is_(False),
         turns.c.search_type == bindparam("search_type"),
     ]
@@ -205,20 +215,20 @@ def _newest(since: bool, classes: bool) -> Select[int, str]:
         wanted.append(turns.c.at > bindparam("since"))
     if classes:
         values = turn_classes.c.value.in_(bindparam("classes", expanding=True))
-        shares = select(turn_classes.c.turn_id).where(*_here(turn_classes), values)
+        shares = select(turn_classes.c.turn_id).where(*_bound_conditions(turn_classes), values)
         wanted.append(turns.c.id.in_(shares))
     newest = select(turns.c.id, turns.c.conversations).where(*wanted)
     return newest.order_by(turns.c.id.desc()).limit(bindparam("most"))
 
 
-_TOOLS = (*_here(turns), turns.c.is_tool_block.is_(True), turns.c.status == "idle")
+_TOOLS = (*_bound_conditions(turns), turns.c.is_tool_block.is_(True), turns.c.status == "idle")
 _WITH_TOOLS = select(turns.c.id, turns.c.conversations).where(*_TOOLS)
 _ADDED = turns.insert().returning(turns.c.id)
 _REPLACED = delete(turns).where(*_TOOLS, turns.c.chat_id == bindparam("same"))
 
 
 def _append(connection: Connection, conversation: ConversationKey, entry: StoredTurn) -> None:
-    block, here = entry.block, _place(conversation)
+    block, here = entry.block, _key_columns(conversation)
     _count(connection, conversation, entry)
     if not block.working:
         _prune(connection, here)
@@ -235,7 +245,7 @@ def _count(connection: Connection, conversation: ConversationKey, entry: StoredT
     """Note the turn in its room, which begins with its first turn."""
     block = entry.block
     row = {
-        **_place(conversation),
+        **_key_columns(conversation),
         "title": title(entry.question),
         "turns": int(not block.working),
         "errors": int(block.is_error),
@@ -250,13 +260,13 @@ def _prune(connection: Connection, here: Mapping[str, str]) -> None:
     """Remove calls of tools, and what they said, from unfinished turns of the room."""
     for turn, stored in connection.execute(_WITH_TOOLS, here).all():
         try:
-            kept = [one for one in json.loads(stored) if not _works(one)]
+            kept = [one for one in json.loads(stored) if not _is_tool_message(one)]
         except (ValueError, TypeError, AttributeError):
             continue
         changed = update(turns).where(turns.c.id == turn)
         connection.execute(changed.values(conversations=text(kept)))
 
 
-def _works(message: Mapping[str, Any]) -> bool:
+def _is_tool_message(message: Mapping[str, Any]) -> bool:
     role = message.get("role")
     return role == "tool" or (role == "assistant" and bool(message.get("tool_calls")))

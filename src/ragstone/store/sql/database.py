@@ -47,7 +47,7 @@ class Backend(Protocol):
         ...
 
     async def begin_writing(self, connection: AsyncConnection) -> None:
-        """Begin a transaction once no other that writes goes on anywhere."""
+        """Begin a transaction once no other process is writing."""
         ...
 
     async def whole(self, engine: AsyncEngine, work: Callable[[Connection], T], writing: bool) -> T:
@@ -55,7 +55,7 @@ class Backend(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Close what the backend itself has opened."""
+        """Close the connections that the backend opened."""
         ...
 
     def keep(self, connection: Connection, schema: str) -> str:
@@ -68,7 +68,7 @@ class Backend(Protocol):
         ...
 
     def translate(self, error: DBAPIError) -> RagstoneError | None:
-        """What an error means to an operator; None for a mistake in a statement."""
+        """The operator's message for an error; None for a mistake in a statement."""
         ...
 
 
@@ -84,10 +84,10 @@ class Database:
         self.engine = backend.engine()
         self._turn = asyncio.Lock()
         self._writes: set[asyncio.Task[Any]] = set()
-        self._together = GroupCommit(self._kept)
+        self._together = GroupCommit(self._write_in_turn)
         self._closed = False
         self.closing: list[Callable[[], Awaitable[None]]] = []
-        """What is to be closed before the last connection."""
+        """Callbacks that run before the last connection is closed."""
 
     @property
     def shared(self) -> bool:
@@ -151,7 +151,7 @@ class Database:
                 committed(result)
             return result
 
-    async def _kept(self, work: Callable[[Connection], T]) -> T:
+    async def _write_in_turn(self, work: Callable[[Connection], T]) -> T:
         async with self._turn:
             with translated(self.backend):
                 return await self.backend.whole(self.engine, work, writing=True)
@@ -162,7 +162,7 @@ class Database:
             await self.backend.check(connection)
 
     async def aclose(self) -> None:
-        """Finish what is being written, then close every connection."""
+        """Finish the running write, then close every connection."""
         self._closed = True
         if self._writes:
             await asyncio.wait(self._writes)

@@ -1,4 +1,4 @@
-"""The state store as rows, and back: what a backup holds of it."""
+"""The state store as rows of a backup, and back."""
 
 import base64
 import tempfile
@@ -45,7 +45,7 @@ class SqlDump:
 
             async def tables() -> AsyncIterator[Rows]:
                 async for table, some in every_row(connection, written):
-                    yield table.name, [_dumped(row) for row in some]
+                    yield table.name, [_dump_row(row) for row in some]
 
             yield tables()
 
@@ -60,9 +60,9 @@ class SqlDump:
             )
         if schema != self.schema:
             with _brought_up(schema, rows) as current:
-                await self._put(current, collections)
+                await self._replace_rows(current, collections)
         else:
-            await self._put(rows, collections)
+            await self._replace_rows(rows, collections)
 
     async def flaws(self) -> list[str]:
         """`ports.StateDump`."""
@@ -74,17 +74,17 @@ class SqlDump:
         flaws = [f"The state's file is damaged: {line}." for line in said if line != "ok"]
         return flaws + [f"A row of {row[0]} belongs to no row of {row[2]}." for row in broken]
 
-    async def _put(self, rows: Iterable[Rows], those: Sequence[Collection]) -> None:
+    async def _replace_rows(self, rows: Iterable[Rows], those: Sequence[Collection]) -> None:
         async def work(connection: AsyncConnection) -> Any:
-            await connection.run_sync(lambda sync: _put(sync, metadata, rows))
-            await connection.run_sync(lambda sync: _settle(sync, those))
+            await connection.run_sync(lambda sync: _insert_rows(sync, metadata, rows))
+            await connection.run_sync(lambda sync: _end_unfinished_work(sync, those))
             await number_on(connection)
             return await self._catalog.replacing(connection)
 
         await self._database.write(work, self._catalog.replaced)
 
 
-def _put(connection: Connection, tables: MetaData, rows: Iterable[Rows]) -> None:
+def _insert_rows(connection: Connection, tables: MetaData, rows: Iterable[Rows]) -> None:
     for table in reversed(tables.sorted_tables):
         connection.execute(table.delete())
     for name, some in rows:
@@ -92,7 +92,7 @@ def _put(connection: Connection, tables: MetaData, rows: Iterable[Rows]) -> None
         if table is None:
             raise InputError(f"The backup has a table {name[:80]!r}, which its schema does not.")
         try:
-            connection.execute(insert(table), [_loaded(table, row) for row in some])
+            connection.execute(insert(table), [_load_row(table, row) for row in some])
         except (IntegrityError, ValueError, TypeError, KeyError) as error:
             raise InputError(f"The backup's table {name!r} has rows that do not fit it.") from error
         except SQLAlchemyError as error:
@@ -101,8 +101,8 @@ def _put(connection: Connection, tables: MetaData, rows: Iterable[Rows]) -> None
             raise InputError(f"The backup's table {name!r} lacks columns.") from error
 
 
-def _settle(connection: Connection, those: Sequence[Collection]) -> None:
-    """What was going on when the backup was made is over."""
+def _end_unfinished_work(connection: Connection, those: Sequence[Collection]) -> None:
+    """End the jobs and collections that were unfinished when the backup was made."""
     kept = {(one.tenant, one.id): one for one in those}
     for tenant, id in connection.execute(select(collections.c.tenant, collections.c.id)).all():
         here = (collections.c.tenant == tenant) & (collections.c.id == id)
@@ -136,7 +136,7 @@ class _brought_up:  # noqa: N801  a context manager that reads like a function
         with self._engine.begin() as connection:
             old.reflect(connection)
             old.remove(old.tables["alembic_version"])
-            _put(connection, old, self._rows)
+            _insert_rows(connection, old, self._rows)
         upgrade(self._engine)
         return self._read()
 
@@ -145,14 +145,14 @@ class _brought_up:  # noqa: N801  a context manager that reads like a function
             for table in metadata.sorted_tables:
                 result = connection.execute(select(table))
                 for some in result.mappings().partitions(BATCH):
-                    yield table.name, [_dumped(dict(row)) for row in some]
+                    yield table.name, [_dump_row(dict(row)) for row in some]
 
     def __exit__(self, *_: object) -> None:
         self._engine.dispose()
         self._folder.cleanup()
 
 
-def _dumped(row: Row) -> Row:
+def _dump_row(row: Row) -> Row:
     return {name: _json(value) for name, value in row.items()}
 
 
@@ -162,7 +162,7 @@ def _json(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date) else value
 
 
-def _loaded(table: Table, row: Row) -> Row:
+def _load_row(table: Table, row: Row) -> Row:
     return {name: _value(table.c[name].type, value) for name, value in row.items()}
 
 

@@ -67,7 +67,7 @@ class Editions:
         shown = _Shown()
         result = await connection.stream(select(*_COLUMNS).where(mine))
         async for row in result.mappings():
-            shown.add(_shown(row))
+            shown.add(_visible_part(row))
         self._known[key] = shown
 
     async def around(
@@ -76,7 +76,7 @@ class Editions:
         document_ids: Sequence[str],
         work: Callable[[AsyncConnection], Awaitable[T]],
     ) -> tuple[T, Mapping[Key, "_Shown"]]:
-        """Run `work`, and say what it changed of these documents; `apply` it once committed."""
+        """Run `work`; returns its changes to these documents, for `apply` after the commit."""
         changed: defaultdict[Key, _Shown] = defaultdict(_Shown)
         await self._collect(connection, document_ids, changed)
         result = await work(connection)
@@ -94,10 +94,10 @@ class Editions:
         for ids in batches(document_ids):
             rows = await connection.execute(select(*_COLUMNS).where(documents.c.id.in_(ids)))
             for row in rows.mappings():
-                changed[row["tenant"], row["collection"]].add(_shown(row))
+                changed[row["tenant"], row["collection"]].add(_visible_part(row))
 
     def apply(self, changed: Mapping[Key, "_Shown"]) -> None:
-        """Take over what a committed transaction changed."""
+        """Apply the changes of a committed transaction."""
         for key, shown in changed.items():
             if key in self._known:
                 self._known[key].add(shown)
@@ -107,8 +107,8 @@ class Editions:
         self._known.pop(key, None)
 
 
-def _shown(row: Mapping[Any, Any]) -> _Shown:
-    """What one document adds: nothing before it has a version that answers."""
+def _visible_part(row: Mapping[Any, Any]) -> _Shown:
+    """The part of one document; empty until a version of it is live."""
     if not row["version"]:
         return _Shown()
     readers = set(row["allowed"])

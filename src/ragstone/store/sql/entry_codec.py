@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 def dump_notes(notes: Notes) -> dict[str, Any]:
-    """What is known of a turn besides its block, as JSON values."""
+    """The notes of a turn (all but its block) as JSON values."""
     return cast(dict[str, Any], _notes().dump_python(notes, mode="json", warnings=False))
 
 
@@ -76,7 +76,7 @@ def unreadable(turn: object) -> InvalidBlock:
 
 
 def messages(stored: Sequence[tuple[object, object]]) -> list[Message]:
-    """What was said in turns, given as id and messages; damaged ones are left out."""
+    """The messages of turns, given as id and messages; damaged turns are left out."""
     said: list[Message] = []
     for turn, given in stored:
         try:

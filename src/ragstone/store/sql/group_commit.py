@@ -1,4 +1,4 @@
-"""Several small changes in one transaction: whoever comes while one is written is in the next."""
+"""Several small changes in one transaction: changes that arrive during a write join the next."""
 
 import asyncio
 from collections import deque
@@ -60,15 +60,15 @@ class GroupCommit:
             results = await self._transaction(lambda c: [one.work(c) for one in some])
         except Exception as error:
             if len(some) == 1 or isinstance(error, StateUnavailable):
-                _settle(some, [error] * len(some))
+                _set_results(some, [error] * len(some))
                 return
             for one in some:
                 await self._commit([one])
         else:
-            _settle(some, results)
+            _set_results(some, results)
 
 
-def _settle(some: Sequence[_Waiting], results: Sequence[Any]) -> None:
+def _set_results(some: Sequence[_Waiting], results: Sequence[Any]) -> None:
     for one, result in zip(some, results, strict=True):
         if one.done.done():
             continue

@@ -1,4 +1,4 @@
-"""Statistics: how much was asked on which day, by whom, and what it cost."""
+"""Statistics: the questions per day and user, and their cost."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""What must not be done a second time."""
+"""Keys of work that must not be repeated."""
 
 from sqlalchemy import Connection, delete
 
@@ -6,7 +6,7 @@ from ragstone.store.sql.rows import insert
 from ragstone.store.sql.tables import done_once
 
 REMEMBERED = 30 * 86_400.0
-"""Seconds after which nobody tries again what was done."""
+"""Seconds after which finished work is not retried."""
 
 
 def first_time(connection: Connection, key: str, now: float) -> bool:

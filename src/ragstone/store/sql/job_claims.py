@@ -15,7 +15,7 @@ CROWD = 20
 """Waiting jobs looked at for each free place, where those of one collection wait for each other."""
 
 QUEUE_LOCK = 0x7261_6773_746F_6E65
-"""Any number that nobody else uses for a lock in the same database."""
+"""A lock number unused elsewhere in the same database."""
 
 _other = jobs.alias()
 READY = (
@@ -47,7 +47,7 @@ async def claim(connection: AsyncConnection, worker: str, free: Mapping[str, int
             .with_for_update(skip_locked=True)
         )
         found = [to_job(row) for row in (await connection.execute(waiting)).mappings()]
-        claimed += _one_each(found, claimed)[:places]
+        claimed += _one_per_collection(found, claimed)[:places]
     if claimed:
         mine = {"state": RUNNING, "worker": worker, "updated_at": now, "error": "", "code": ""}
         these = update(jobs).where(jobs.c.id.in_([job.id for job in claimed]))
@@ -68,8 +68,8 @@ def to_job(row: Mapping[Any, Any]) -> Job:
     return Job(**{field.name: row[field.name] for field in fields(Job)})
 
 
-def _one_each(found: Sequence[Job], claimed: Sequence[Job]) -> list[Job]:
-    """Of the jobs that change a collection, one for each collection."""
+def _one_per_collection(found: Sequence[Job], claimed: Sequence[Job]) -> list[Job]:
+    """The jobs, with at most one job that changes each collection."""
     places = {(job.tenant, job.collection) for job in claimed if job.kind in WRITING}
     chosen = []
     for job in found:

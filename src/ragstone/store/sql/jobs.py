@@ -50,10 +50,10 @@ class SqlJobs:
 
         async def work(connection: AsyncConnection) -> Job:
             await in_turn(connection)
-            known = await _first(connection, select(jobs).where(jobs.c.id == new.id))
-            if known and not _over(known, now):
+            known = await _first_job(connection, select(jobs).where(jobs.c.id == new.id))
+            if known and not _may_resubmit(known, now):
                 return known
-            if same and (twin := await _twin(connection, new)):
+            if same and (twin := await _unfinished_duplicate(connection, new)):
                 return twin
             waiting = await connection.scalar(
                 select(func.count()).where(jobs.c.kind == new.kind, jobs.c.state == QUEUED)
@@ -88,18 +88,21 @@ class SqlJobs:
 
     async def held(self, worker: str) -> dict[str, int]:
         """The jobs that `worker` has, and which attempt of each."""
-        mine = select(jobs.c.id, jobs.c.attempts).where(*_of(worker))
+        mine = select(jobs.c.id, jobs.c.attempts).where(*_running_on(worker))
         async with self._database.reading() as connection:
             rows = (await connection.execute(mine)).all()
         return {row.id: row.attempts for row in rows}
 
     async def report(self, job: Job, progress: Mapping[str, Any]) -> None:
         """Record how far a claimed job is; nothing, if it was taken away."""
-        await self._change(_mine(job), progress=dict(progress))
+        await self._change(_claim_conditions(job), progress=dict(progress))
 
     async def finish(self, job: Job, state: State, expires_at: float, **values: Any) -> bool:
         """Record the end of a claimed job; False if it was taken away."""
-        return await self._change(_mine(job), state=state, expires_at=expires_at, **values) == 1
+        return (
+            await self._change(_claim_conditions(job), state=state, expires_at=expires_at, **values)
+            == 1
+        )
 
     async def again(
         self, job: Job, due_at: float, error: str, code: str, failed: bool = True
@@ -108,15 +111,15 @@ class SqlJobs:
         if it was taken away."""
         values = {"state": QUEUED, "worker": "", "due_at": due_at, "error": error, "code": code}
         failures = jobs.c.failures + int(failed)
-        return await self._change(_mine(job), **values, failures=failures) == 1
+        return await self._change(_claim_conditions(job), **values, failures=failures) == 1
 
     async def release(self, worker: str) -> None:
-        """Queue what a worker that stops has not finished."""
-        await self._change(_of(worker), state=QUEUED, worker="")
+        """Queue the unfinished jobs of a worker that stops."""
+        await self._change(_running_on(worker), state=QUEUED, worker="")
 
     async def give_back(self, id: str, worker: str) -> None:
         """Queue one of a worker's jobs, which it does not run."""
-        await self._change([jobs.c.id == id, *_of(worker)], state=QUEUED, worker="")
+        await self._change([jobs.c.id == id, *_running_on(worker)], state=QUEUED, worker="")
 
     async def orphans(self, alive: Collection[str]) -> set[str]:
         """Workers that have jobs and are not among `alive`."""
@@ -152,11 +155,11 @@ class SqlJobs:
         self, id: str, states: Collection[State], state: State, **values: Any
     ) -> Job | None:
         """Bring a job that is in one of `states` into another; the job before, None if it was in
-        none of them. Whoever ran it has it no more."""
+        none of them. Its worker loses it."""
 
         async def work(connection: AsyncConnection) -> Job | None:
             this = select(jobs).where(jobs.c.id == id, jobs.c.state.in_(list(states)))
-            job = await _first(connection, this.with_for_update())
+            job = await _first_job(connection, this.with_for_update())
             if job:
                 new = {"state": state, "worker": "", "updated_at": time.time(), **values}
                 await connection.execute(update(jobs).where(jobs.c.id == id).values(**new))
@@ -167,7 +170,7 @@ class SqlJobs:
     async def get(self, id: str) -> Job | None:
         """The job of this id, unless it is unknown or its time is over."""
         async with self._database.reading() as connection:
-            job = await _first(connection, select(jobs).where(jobs.c.id == id))
+            job = await _first_job(connection, select(jobs).where(jobs.c.id == id))
         return None if job is None or _expired(job, time.time()) else job
 
     async def listed(
@@ -179,12 +182,14 @@ class SqlJobs:
         found = found.where(jobs.c.expires_at.is_(None) | (jobs.c.expires_at > now))
         for column, value in ((jobs.c.kind, kind), (jobs.c.state, state), (jobs.c.user, user)):
             found = found if value is None else found.where(column == value)
-        return await self._all(found.order_by(jobs.c.created_at.desc(), jobs.c.id).limit(limit))
+        return await self._select_jobs(
+            found.order_by(jobs.c.created_at.desc(), jobs.c.id).limit(limit)
+        )
 
     async def unfinished(self, kinds: Collection[str]) -> list[Job]:
         """The jobs of these kinds that have not ended, oldest first."""
         found = select(jobs).where(jobs.c.state.not_in(ENDED), jobs.c.kind.in_(list(kinds)))
-        return await self._all(found.order_by(jobs.c.created_at, jobs.c.id))
+        return await self._select_jobs(found.order_by(jobs.c.created_at, jobs.c.id))
 
     async def counts(self) -> dict[tuple[str, str], int]:
         """How many jobs there are of each kind and state."""
@@ -211,7 +216,7 @@ class SqlJobs:
             return set((await connection.scalars(paused)).all())
 
     async def pause_kind(self, kind: str, paused: bool) -> None:
-        """Begin no more jobs of a kind, or begin them again."""
+        """Pause or resume the jobs of a kind."""
 
         async def work(connection: AsyncConnection) -> None:
             row = insert(connection, job_kinds).values(kind=kind, paused=paused)
@@ -221,7 +226,7 @@ class SqlJobs:
 
         await self._database.write(work)
 
-    async def _all(self, statement: Select[Any]) -> list[Job]:
+    async def _select_jobs(self, statement: Select[Any]) -> list[Job]:
         async with self._database.reading() as connection:
             return [to_job(row) for row in (await connection.execute(statement)).mappings()]
 
@@ -242,17 +247,17 @@ class SqlJobs:
         return await self._database.write(work)
 
 
-def _of(worker: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+def _running_on(worker: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     return (jobs.c.state == RUNNING, jobs.c.worker == worker)
 
 
-def _mine(job: Job) -> list[ColumnElement[bool]]:
-    """That a claimed job is still the claimer's, and in the same attempt."""
-    return [jobs.c.id == job.id, jobs.c.attempts == job.attempts, *_of(job.worker)]
+def _claim_conditions(job: Job) -> list[ColumnElement[bool]]:
+    """The conditions that a claimed job still has its worker and its attempt."""
+    return [jobs.c.id == job.id, jobs.c.attempts == job.attempts, *_running_on(job.worker)]
 
 
-def _over(job: Job, now: float) -> bool:
-    """Whether the same may be submitted again."""
+def _may_resubmit(job: Job, now: float) -> bool:
+    """Whether the same job may be submitted again."""
     return job.state in (FAILED, CANCELLED) or _expired(job, now)
 
 
@@ -260,13 +265,13 @@ def _expired(job: Job, now: float) -> bool:
     return job.expires_at is not None and job.expires_at <= now
 
 
-async def _first(connection: AsyncConnection, statement: Select[Any]) -> Job | None:
+async def _first_job(connection: AsyncConnection, statement: Select[Any]) -> Job | None:
     row = (await connection.execute(statement)).mappings().first()
     return None if row is None else to_job(row)
 
 
-async def _twin(connection: AsyncConnection, new: NewJob) -> Job | None:
-    """The job of the same owner that does the same and has not ended."""
+async def _unfinished_duplicate(connection: AsyncConnection, new: NewJob) -> Job | None:
+    """The unfinished job with the same owner, kind and request."""
     like = select(jobs).where(
         jobs.c.kind == new.kind,
         jobs.c.state.not_in(ENDED),

@@ -58,7 +58,7 @@ class Leases:
         Raises StateUnavailable, on exit too: then it is not known whether that held.
         """
         number = next(self._numbers) % 2**31
-        taking = asyncio.ensure_future(self._take(number))
+        taking = asyncio.ensure_future(self._take_lock(number))
         try:
             _, hidden = await asyncio.shield(taking)
             yield hidden
@@ -70,7 +70,7 @@ class Leases:
                 f"The connection to {self._name} broke off during the search. Try again."
             )
 
-    async def _take(self, number: int) -> tuple[AsyncConnection[Any], frozenset[str]]:
+    async def _take_lock(self, number: int) -> tuple[AsyncConnection[Any], frozenset[str]]:
         # The lock first: a revision that is hidden after that waits for this search.
         session = await self._open()
         statements = f"SELECT pg_advisory_lock_shared({SEARCHING}, {number}); {HIDDEN}"
@@ -98,21 +98,21 @@ class Leases:
             return False
 
     async def drained(self) -> None:
-        """Return when every search that goes on now, in any server, has ended."""
-        waited = await self._held(SEARCHING)
+        """Wait until every search now running, in any server, has ended."""
+        waited = await self._held_locks(SEARCHING)
         until, pause = time.monotonic() + PATIENCE, 0.002
         while waited:
             await asyncio.sleep(pause)
             pause = min(2 * pause, 0.1)
-            waited &= await self._held(SEARCHING)
+            waited &= await self._held_locks(SEARCHING)
             if waited and time.monotonic() > until:
-                await self._throw_out({pid for pid, _ in waited})
+                await self._terminate_sessions({pid for pid, _ in waited})
                 until += 1.0
 
-    async def _throw_out(self, pids: set[int]) -> None:
+    async def _terminate_sessions(self, pids: set[int]) -> None:
         log.warning("Searches of other servers hang; their sessions are ended: %s.", sorted(pids))
         for pid in pids:
-            await self._run("SELECT pg_terminate_backend(%s)", (pid,))
+            await self._execute("SELECT pg_terminate_backend(%s)", (pid,))
 
     @asynccontextmanager
     async def alone(self, *key: str) -> AsyncIterator[None]:
@@ -120,7 +120,7 @@ class Leases:
         digest = blake2b("\0".join(key).encode("utf-8", "replace"), digest_size=4).digest()
         lock = WORKING, int.from_bytes(digest, signed=True)
         while True:
-            if await self._tried(lock):
+            if await self._try_lock(lock):
                 break
             await asyncio.sleep(_TRY_SECONDS)
         self._works.add(lock)
@@ -129,14 +129,14 @@ class Leases:
         finally:
             self._works.discard(lock)
             try:
-                await asyncio.shield(self._run("SELECT pg_advisory_unlock(%s, %s)", lock))
+                await asyncio.shield(self._execute("SELECT pg_advisory_unlock(%s, %s)", lock))
             except StateUnavailable as error:
                 log.info("A lock went with its connection: %s", error)
 
     async def lonely(self) -> bool:
         """Whether no other server has the database open."""
         session = await self._open()
-        return all(pid == session.info.backend_pid for pid, _ in await self._held(PRESENT))
+        return all(pid == session.info.backend_pid for pid, _ in await self._held_locks(PRESENT))
 
     async def aclose(self) -> None:
         """End the session, and with it everything that it holds."""
@@ -145,14 +145,14 @@ class Leases:
         if self._session is not None:
             await self._session.close()
 
-    async def _tried(self, lock: _Lock) -> bool:
-        [(got,)] = await self._run("SELECT pg_try_advisory_lock(%s, %s)", lock)
+    async def _try_lock(self, lock: _Lock) -> bool:
+        [(got,)] = await self._execute("SELECT pg_try_advisory_lock(%s, %s)", lock)
         return bool(got)
 
-    async def _held(self, kind: int) -> set[_Lock]:
-        return {(pid, number) for pid, number in await self._run(_HELD, (kind,))}
+    async def _held_locks(self, kind: int) -> set[_Lock]:
+        return {(pid, number) for pid, number in await self._execute(_HELD, (kind,))}
 
-    async def _run(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
+    async def _execute(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
         session = await self._open()
         async with self._failing(session):
             return await (await session.execute(statement.encode(), values)).fetchall()
@@ -172,7 +172,7 @@ class Leases:
 
     @asynccontextmanager
     async def _failing(self, session: AsyncConnection[Any]) -> AsyncIterator[None]:
-        """A session that fails is given up: what it holds must not stay held."""
+        """Close a session that fails, so that its locks are released."""
         try:
             yield
         except psycopg.Error as error:

@@ -29,7 +29,7 @@ WRITING_IDLE_SECONDS = 5
 """The same while it writes, since it keeps all others from writing."""
 
 WRITERS = 1_918_989_424
-"""The advisory lock of whoever writes."""
+"""The advisory lock of the writer."""
 
 _WRITING = text(
     f"SELECT set_config('idle_in_transaction_session_timeout', '{WRITING_IDLE_SECONDS}s', true), "
@@ -146,7 +146,7 @@ def _limit(engine: Engine, timeout: float) -> None:
 
 
 def meaning(error: BaseException | None, name: str) -> RagstoneError | None:
-    """What an error of the driver means to an operator; None for a mistake in a statement."""
+    """The operator's message for a driver error; None for a mistake in a statement."""
     state = getattr(error, "sqlstate", None) or ""
     said = str(error)
     for matches, raised, message in _MEANINGS:

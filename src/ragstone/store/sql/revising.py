@@ -50,14 +50,14 @@ async def begin(connection: AsyncConnection, *, document: Document) -> int:
     version = (await connection.execute(open_)).scalar()
     try:
         if version is None:
-            version = await _next(connection, document)
+            version = await _next_version(connection, document)
         await _describe(connection, document, "writing", "")
     except IntegrityError as error:
         raise UnknownCollection(document.collection) from error
     return int(version)
 
 
-async def _next(connection: AsyncConnection, document: Document) -> int:
+async def _next_version(connection: AsyncConnection, document: Document) -> int:
     """Give the document a number that it never had, and a revision of that name."""
     number = insert(connection, versions).values(document_id=document.id, last=1)
     number = number.on_conflict_do_update(
@@ -93,7 +93,7 @@ async def _describe(
 
 
 async def publish(connection: AsyncConnection, *, document: Document) -> Change:
-    """Make `document.version` live and what was live retired, and store the document."""
+    """Make `document.version` live, retire the one before, and store the document."""
     name = revision(document.id, document.version)
     found = select(revisions.c.state).where(revisions.c.name == name)
     state = (await connection.execute(found)).scalar()
@@ -111,7 +111,7 @@ async def publish(connection: AsyncConnection, *, document: Document) -> Change:
 
 
 async def fail(connection: AsyncConnection, *, document: Document) -> None:
-    """Retire what was being written, and store why; what answers goes on."""
+    """Retire the unfinished revision and store the reason; the live one stays live."""
     being_written = revisions.c.state.in_(["writing", "abandoned"])
     await _move(connection, (revisions.c.document_id == document.id) & being_written, "retired")
     try:

@@ -74,7 +74,7 @@ def one_value(connection: AsyncConnection, texts: Sequence[str]) -> Select[tuple
 
 
 async def count_up(connection: AsyncConnection, name: str) -> None:
-    """Say to every server that what it keeps in memory under this name has changed."""
+    """Tell every server that its copy in memory under this name is out of date."""
     row = insert(connection, counters).values(name=name, value=1)
     more = {"value": counters.c.value + 1}
     await connection.execute(row.on_conflict_do_update(index_elements=["name"], set_=more))

@@ -1,4 +1,4 @@
-"""What was set at run time, in the state database."""
+"""Settings changed at run time, in the state database."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,9 @@ class SqlSettings:
         async def work(connection: AsyncConnection) -> None:
             await mark(connection, SETTINGS)
             now = time.time()
-            lines = [line for one in edits if (line := await _edited(connection, one, now, who))]
+            lines = [
+                line for one in edits if (line := await _apply_edit(connection, one, now, who))
+            ]
             if lines:
                 await connection.execute(insert(settings_log), lines)
 
@@ -59,11 +61,11 @@ async def forget_scope(connection: AsyncConnection, scope: str, who: str) -> Non
         await mark(connection, SETTINGS)
         now = time.time()
         edits = [SettingEdit(scope, key, removes=True) for key in held]
-        lines = [line for one in edits if (line := await _edited(connection, one, now, who))]
+        lines = [line for one in edits if (line := await _apply_edit(connection, one, now, who))]
         await connection.execute(insert(settings_log), lines)
 
 
-async def _edited(
+async def _apply_edit(
     connection: AsyncConnection, edit: SettingEdit, now: float, who: str
 ) -> dict[str, Any] | None:
     """Make one change; the line of the log for it, None if it changes nothing."""

@@ -36,24 +36,24 @@ class SharedView:
 
     @classmethod
     async def open(cls, database: Database) -> "SharedView":
-        """Join the servers of this database; the first one takes over what a crash left."""
+        """Join the servers of this database; the first one repairs the state after a crash."""
         leases = leases_of(database)
         lonely = await leases.lonely()
 
         async def work(connection: AsyncConnection) -> None:
             if lonely:
                 await revising.recover(connection)
-            await _complete(connection)
+            await _complete_editions(connection)
 
         await database.write(work)
         return cls(database, leases)
 
     async def collection(self, key: Key) -> Collection | None:
-        return await self._one(_of(key))
+        return await self._fetch_collection(_select_collection(key))
 
     async def named(self, tenant: str, name: str) -> Collection | None:
         mine = (collections.c.tenant == tenant) & (collections.c.name == name)
-        return await self._one(select(collections).where(mine))
+        return await self._fetch_collection(select(collections).where(mine))
 
     async def some(self, tenant: str, ids: Several[str]) -> list[Collection]:
         found: list[Collection] = []
@@ -64,7 +64,7 @@ class SharedView:
                 found += [to_collection(dict(row)) for row in rows]
         return found
 
-    async def _one(self, wanted: Any) -> Collection | None:
+    async def _fetch_collection(self, wanted: Any) -> Collection | None:
         async with self._database.reading() as connection:
             row = (await connection.execute(wanted)).mappings().first()
         return None if row is None else to_collection(dict(row))
@@ -75,8 +75,12 @@ class SharedView:
             return [to_collection(dict(row)) for row in rows]
 
     async def edition(self, key: Key) -> Edition | None:
-        """Names of readers are only added, so those that are new since the last time are read."""
-        numbered = _of(key).add_columns(editions.c.number).join(editions, _same(editions))
+        """Names of readers are only added, so only the new ones are read."""
+        numbered = (
+            _select_collection(key)
+            .add_columns(editions.c.number)
+            .join(editions, _same_collection(editions))
+        )
         async with self._database.reading() as connection:
             row = (await connection.execute(numbered)).mappings().first()
             if row is None:
@@ -104,9 +108,9 @@ class SharedView:
     async def showing(
         self, connection: AsyncConnection, document_ids: Sequence[str], work: Work
     ) -> Any:
-        before = await _shown(connection, document_ids)
+        before = await _visible_readers(connection, document_ids)
         await work(connection)
-        after = await _shown(connection, document_ids)
+        after = await _visible_readers(connection, document_ids)
         for key in sorted({*before, *after}):
             await _renumber(connection, key, after.get(key, set()))
 
@@ -132,7 +136,7 @@ class SharedView:
         """Every collection gets a number that it has never had."""
         await connection.execute(delete(readers))
         await connection.execute(delete(editions))
-        await _complete(connection)
+        await _complete_editions(connection)
 
     def replaced(self, done: Any) -> None:
         self._readers.clear()
@@ -147,16 +151,16 @@ def leases_of(database: Database) -> Leases:
     return leases
 
 
-def _of(key: Key) -> Any:
+def _select_collection(key: Key) -> Any:
     return select(collections).where(collections.c.tenant == key[0], collections.c.id == key[1])
 
 
-def _same(table: Any) -> Any:
+def _same_collection(table: Any) -> Any:
     """The condition that a row belongs to a collection."""
     return (table.c.tenant == collections.c.tenant) & (table.c.collection == collections.c.id)
 
 
-async def _shown(
+async def _visible_readers(
     connection: AsyncConnection, document_ids: Sequence[str]
 ) -> Mapping[Key, set[str]]:
     """The collections of those documents that answer, and who may read them."""
@@ -185,8 +189,8 @@ async def _renumber(connection: AsyncConnection, key: Key, names: set[str]) -> N
         await connection.execute(insert(connection, readers).on_conflict_do_nothing(), rows)
 
 
-async def _complete(connection: AsyncConnection) -> None:
-    """Number collections that came from elsewhere, and forget readers of documents long gone."""
+async def _complete_editions(connection: AsyncConnection) -> None:
+    """Number imported collections, and delete readers of documents that no longer exist."""
     some = select(collections.c.tenant, collections.c.id, _NOW)
     numbers = insert(connection, editions).from_select(["tenant", "collection", "number"], some)
     await connection.execute(numbers.on_conflict_do_nothing())

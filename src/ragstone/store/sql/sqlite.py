@@ -50,9 +50,9 @@ class Sqlite:
         return made
 
     def migrating(self) -> Engine:
-        return self._direct().execution_options(**_WRITING)
+        return self._thread_engine().execution_options(**_WRITING)
 
-    def _direct(self) -> Engine:
+    def _thread_engine(self) -> Engine:
         """An engine for threads."""
         made = create_engine(
             URL.create("sqlite", database=str(self.path)),
@@ -65,7 +65,7 @@ class Sqlite:
 
     @cached_property
     def _reader(self) -> Engine:
-        return self._direct()
+        return self._thread_engine()
 
     @cached_property
     def _writer(self) -> Engine:

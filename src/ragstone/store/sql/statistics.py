@@ -1,4 +1,4 @@
-"""Sums per day: what was asked and what it cost, and how each strategy did."""
+"""Sums per day: questions, their cost, and the results of each strategy."""
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal

@@ -90,10 +90,10 @@ class SqlTraces:
                 for stage in stages:
                     seconds[stage["stage"]].append(stage["seconds"])
                     failed[stage["stage"]] += stage["status"] in ("failed", "timeout")
-        return [_use(stage, times, failed[stage]) for stage, times in seconds.items()]
+        return [_stage_use(stage, times, failed[stage]) for stage, times in seconds.items()]
 
 
-def _use(stage: str, times: list[float], failed: int) -> StageUse:
+def _stage_use(stage: str, times: list[float], failed: int) -> StageUse:
     times = sorted(times)
     p95 = times[min(len(times) - 1, int(0.95 * len(times)))]
     return StageUse(stage, len(times), failed, sum(times) / len(times), p95)

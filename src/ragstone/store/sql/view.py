@@ -42,7 +42,7 @@ class View(Protocol):
     async def showing(
         self, connection: AsyncConnection, document_ids: Sequence[str], work: Work
     ) -> Any:
-        """Run `work`, which changes what these documents show; `shown` takes what it returns."""
+        """Run `work`, which changes these documents' visibility; `shown` takes its result."""
         ...
 
     def shown(self, done: Any) -> None: ...
@@ -85,11 +85,11 @@ class MemoryView:
         self._database = database
         self._visibility = Visibility(hidden)
         # Every question asks for its collection, and nobody else can change them.
-        self._know(known)
+        self._set_collections(known)
         self._editions = Editions()
         self._turns = ViewWriters()
 
-    def _know(self, known: Iterable[Collection]) -> None:
+    def _set_collections(self, known: Iterable[Collection]) -> None:
         self._known = {(one.tenant, one.id): one for one in known}
         self._named = {(one.tenant, one.name): one.id for one in self._known.values()}
 
@@ -166,5 +166,5 @@ class MemoryView:
     def replaced(self, done: revising.Read) -> None:
         hidden, known = done
         self._visibility.replace(hidden)
-        self._know(known)
+        self._set_collections(known)
         self._editions = Editions()

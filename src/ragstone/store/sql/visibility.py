@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Change(NamedTuple):
-    """What a transaction did to the hidden revisions."""
+    """The changes of a transaction to the hidden revisions."""
 
     hide: tuple[str, ...] = ()
     show: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ from ragstone.store.sql.rows import insert, one_value
 from ragstone.store.sql.tables import collections, revisions, vocabulary, vocabulary_read
 
 STALE = 0.1
-"""When a larger share of what was read has gone, the words are read anew."""
+"""When a larger share of the read revisions is gone, all words are read again."""
 
 
 class SqlVocabulary:
@@ -24,7 +24,7 @@ class SqlVocabulary:
     async def known(self, collection: Collection, words: Words[str]) -> frozenset[str]:
         async with self._database.reading() as connection:
             rows = select(vocabulary.c.word).where(
-                *_of(vocabulary, collection),
+                *_collection_conditions(vocabulary, collection),
                 vocabulary.c.word.in_(one_value(connection, sorted(words))),
             )
             return frozenset((await connection.execute(rows)).scalars())
@@ -35,7 +35,7 @@ class SqlVocabulary:
         place = {"tenant": collection.tenant, "collection": collection.id}
 
         async def work(connection: AsyncConnection) -> None:
-            if not await _exists(connection, collection):
+            if not await _collection_exists(connection, collection):
                 return
             for table, column, values in (
                 (vocabulary, "word", sorted(words)),
@@ -50,12 +50,14 @@ class SqlVocabulary:
         await self._database.write(work)
 
     async def unread(self, collection: Collection) -> list[str]:
-        live = select(revisions.c.name).where(*_of(revisions, collection))
+        live = select(revisions.c.name).where(*_collection_conditions(revisions, collection))
         live = live.where(revisions.c.state == "live")
-        read = select(vocabulary_read.c.revision).where(*_of(vocabulary_read, collection))
+        read = select(vocabulary_read.c.revision).where(
+            *_collection_conditions(vocabulary_read, collection)
+        )
         missing = live.where(revisions.c.name.not_in(read))
         gone = select(func.count()).select_from(vocabulary_read)
-        gone = gone.where(*_of(vocabulary_read, collection))
+        gone = gone.where(*_collection_conditions(vocabulary_read, collection))
         every = gone
         gone = gone.where(vocabulary_read.c.revision.not_in(live))
         async with self._database.reading() as connection:
@@ -69,12 +71,14 @@ class SqlVocabulary:
     async def _forget(self, collection: Collection) -> None:
         async def work(connection: AsyncConnection) -> None:
             for table in (vocabulary, vocabulary_read):
-                await connection.execute(delete(table).where(*_of(table, collection)))
+                await connection.execute(
+                    delete(table).where(*_collection_conditions(table, collection))
+                )
 
         await self._database.write(work)
 
 
-async def _exists(connection: AsyncConnection, collection: Collection) -> bool:
+async def _collection_exists(connection: AsyncConnection, collection: Collection) -> bool:
     """Whether the collection was not dropped meanwhile."""
     one = select(collections.c.id).where(
         collections.c.tenant == collection.tenant, collections.c.id == collection.id
@@ -82,5 +86,7 @@ async def _exists(connection: AsyncConnection, collection: Collection) -> bool:
     return (await connection.execute(one)).first() is not None
 
 
-def _of(table: Table, collection: Collection) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+def _collection_conditions(
+    table: Table, collection: Collection
+) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     return table.c.tenant == collection.tenant, table.c.collection == collection.id

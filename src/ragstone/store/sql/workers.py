@@ -9,7 +9,7 @@ from ragstone.store.sql.tables import job_workers
 
 
 class SqlWorkers:
-    """Who runs jobs, and how often each has said so. Methods raise StateUnavailable."""
+    """The workers that run jobs, and their heartbeats. Methods raise StateUnavailable."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -32,7 +32,7 @@ STEPS = {
     "generate": "Generating an answer...",
     "converse": "Generating an answer...",
 }
-"""What a reader is told when a stage begins."""
+"""The text shown when a stage begins."""
 
 DEBUGGED = frozenset({"guard", "recall", "retrieve", "rounds", "tool_agent", "tool"})
 """Stages whose end is told; one that fails always is."""
@@ -58,9 +58,13 @@ class Conversation(Transcript):
             case Note(_, text):
                 return self._step(text)
             case Rewritten(text, _):
-                return [self._named("debug", f'Query rewriting complete: "{text}"')]
+                return [self._content_event("debug", f'Query rewriting complete: "{text}"')]
             case StageEnded(traced):
-                return [self._named("debug", _told(traced))] if _worth_telling(traced) else []
+                return (
+                    [self._content_event("debug", _debug_text(traced))]
+                    if _is_reported(traced)
+                    else []
+                )
             case Thinking(text):
                 self._thought = self._thought or self._id()
                 return [{"type": "think", "id": self._thought, "content": text}]
@@ -68,10 +72,10 @@ class Conversation(Transcript):
                 self._text.append(text)
                 return [{"type": "token", "content": text}]
             case Done(turn):
-                return [self._done(turn)]
+                return [self._done_event(turn)]
         return []
 
-    def _done(self, turn: Turn) -> Json:
+    def _done_event(self, turn: Turn) -> Json:
         return {
             "type": "done",
             "search_type": self._search_type,
@@ -95,9 +99,9 @@ class Conversation(Transcript):
         if not text or text in self._steps:
             return []
         self._steps.add(text)
-        return [self._named("step", text)]
+        return [self._content_event("step", text)]
 
-    def _named(self, kind: str, content: str) -> Json:
+    def _content_event(self, kind: str, content: str) -> Json:
         return {"type": kind, "id": self._id(), "content": content}
 
 
@@ -120,13 +124,13 @@ def _reference(source: Source) -> Json:
     return {**to_kdb(source), **{k: v for k, v in ours.items() if k not in ("score", "cited")}}
 
 
-def _worth_telling(traced: StageTrace) -> bool:
+def _is_reported(traced: StageTrace) -> bool:
     if traced.status in ("failed", "timeout"):
         return True
     return traced.stage in DEBUGGED and traced.decision not in ("", "skipped", "unknown")
 
 
-def _told(traced: StageTrace) -> str:
+def _debug_text(traced: StageTrace) -> str:
     said = "; ".join(part for part in (traced.decision, traced.reason) if part)
     state = "" if traced.status == "done" else f" {traced.status}"
     return f"{traced.stage}{state}: {said}"

@@ -73,7 +73,7 @@ def router(parts: DialectParts) -> APIRouter:
     async def vision(request: Request, caller: Who) -> Response:
         """Answer about images, by a chat model that can look at them; JSON, or a form with the
         images as files."""
-        body, seen = await _seen(request)
+        body, seen = await _vision_request(request)
         return answered(body.seen(seen, caller, _id()), caller)
 
     @routes.get("/{search_type}/query", response_model=None)
@@ -91,20 +91,20 @@ def _id() -> str:
     return str(uuid.uuid4())
 
 
-async def _seen(request: Request) -> tuple[VisionRequest, tuple[Picture, ...]]:
+async def _vision_request(request: Request) -> tuple[VisionRequest, tuple[Picture, ...]]:
     """The request and its images; raises RequestValidationError, InputError, TooLarge."""
     if request.headers.get("content-type", "").startswith(MULTIPART):
         async with request.form(max_files=MOST, max_fields=50, max_part_size=MOST_BYTES) as form:
             fields, uploads = _fields(form)
             data = [await upload.read() for upload in uploads]
         seen = tuple(picture(one) for one in data)
-        return _checked({**fields, "images": ["form"] if seen else []}), seen
+        return _validate_body({**fields, "images": ["form"] if seen else []}), seen
     try:
         given = await request.json()
     except ValueError as error:
         wrong = {"type": "json_invalid", "loc": ("body",), "msg": "invalid JSON"}
         raise RequestValidationError([wrong]) from error
-    body = _checked(given)
+    body = _validate_body(given)
     return body, pictures(body.images)
 
 
@@ -117,7 +117,7 @@ def _fields(form: FormData) -> tuple[dict[str, Any], list[UploadFile]]:
     return fields, uploads
 
 
-def _checked(given: Any) -> VisionRequest:
+def _validate_body(given: Any) -> VisionRequest:
     try:
         return VisionRequest.model_validate(given)
     except ValidationError as error:

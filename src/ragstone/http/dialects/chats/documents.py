@@ -40,19 +40,19 @@ class ChatDocuments:
         for file in files:
             name = plain_name(file.filename or "")
             try:
-                one = await self._handed(caller, collection, name, file)
+                one = await self._spool_upload(caller, collection, name, file)
             except RagstoneError as error:
                 failed.append({"name": name, "error": error.message})
                 continue
             if one is None:
-                failed.append({"name": name, "error": _unreadable(name)})
+                failed.append({"name": name, "error": _unreadable_message(name)})
                 continue
             if one.path in handed:
                 await asyncio.to_thread(self._spool.drop, handed[one.path].file)
             handed[one.path] = one
         if not handed:
             return {"uploaded": [], "failed": failed}
-        end = await self._ingested(caller, collection, tuple(handed.values()))
+        end = await self._ingest(caller, collection, tuple(handed.values()))
         reasons = {failure.path: failure.reason for failure in end.failed}
         if end.error:
             reasons = dict.fromkeys(handed, end.error)
@@ -93,7 +93,7 @@ class ChatDocuments:
         except UnknownCollection:
             return 0
 
-    async def _handed(
+    async def _spool_upload(
         self, caller: Caller, collection: str, name: str, file: UploadFile
     ) -> Handed | None:
         """The upload in the spool; None if its type cannot be read. Raises WrongType."""
@@ -105,10 +105,10 @@ class ChatDocuments:
         path = f"/{name}" if caller == LOCAL else f"/{plain_name(user) or 'user'}/{name}"
         return Handed(kept, path, f"upload:{collection}{path}", allowed=(f"user:{user}",))
 
-    async def _ingested(
+    async def _ingest(
         self, caller: Caller, collection: str, handed: tuple[Handed, ...]
     ) -> Progress:
-        """The end of the job; it goes on if nobody waits for it any more."""
+        """The last progress of the job, which continues if the client leaves."""
         request = IngestRequest(
             collection=collection, tenant=caller.principal.tenant, handed=handed
         )
@@ -133,7 +133,7 @@ def _name(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def _unreadable(name: str) -> str:
+def _unreadable_message(name: str) -> str:
     if not name:
         return "The file has no name. Give it one with an ending that says what it is."
     return f"{name} is of a type that cannot be read. Use one of {', '.join(supported())}."

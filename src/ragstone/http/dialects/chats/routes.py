@@ -108,26 +108,26 @@ def router(parts: DialectParts) -> APIRouter:
     ) -> Response:
         """Index files for this chat; one that cannot be read spoils no other. A file of the same
         name takes the place of the one before."""
-        collection = _reachable(chat_id, caller)
+        collection = _chat_collection(chat_id, caller)
         return await json_unless_left(request, documents.add(caller, collection, files))
 
     @routes.get("/documents", response_model=None)
     async def listed(chat_id: ChatId, caller: Who) -> Response:
         """The chat's documents."""
-        found = await documents.listed(caller, _reachable(chat_id, caller))
+        found = await documents.listed(caller, _chat_collection(chat_id, caller))
         return Json({"documents": found, "total": len(found)})
 
     @routes.delete("/documents", response_model=None, dependencies=editor)
     async def delete_all(chat_id: ChatId, caller: Who) -> Response:
         """Forget all documents of the chat."""
-        return Json({"deleted": await documents.clear(caller, _reachable(chat_id, caller))})
+        return Json({"deleted": await documents.clear(caller, _chat_collection(chat_id, caller))})
 
     @routes.delete("/documents/{document_id}", response_model=None, dependencies=editor)
     async def delete(
         chat_id: ChatId, document_id: Annotated[str, Path(max_length=255)], caller: Who
     ) -> Response:
         """Forget one document, by its id or its name."""
-        deleted = await documents.remove(caller, _reachable(chat_id, caller), document_id)
+        deleted = await documents.remove(caller, _chat_collection(chat_id, caller), document_id)
         return Json({"deleted": deleted, "id": document_id})
 
     return routes
@@ -147,7 +147,7 @@ def is_grounded(turn: Turn) -> bool:
     return answer.refused or not turn.passages or bool(answer.citations)
 
 
-def _reachable(chat_id: str, caller: Caller) -> str:
+def _chat_collection(chat_id: str, caller: Caller) -> str:
     collection = collection_of(chat_id)
     narrowed(caller, collection)
     return collection

@@ -49,7 +49,7 @@ class Completion(Transcript):
             **self._head("chat.completion"),
             "choices": [choice],
             "usage": wire.usage(turn.usage),
-            "ragstone": self._ours(turn),
+            "ragstone": self._extension_fields(turn),
         }
 
     def said(self, event: Event) -> list[dict[str, Any]]:
@@ -85,7 +85,7 @@ class Completion(Transcript):
         calls = [{"index": i, **one} for i, one in enumerate(tool_calls(answer))]
         chunks = [self._chunk({"tool_calls": calls}, None)] if calls else []
         end = self._chunk({"annotations": cited} if cited else {}, _finish(answer))
-        chunks.append({**end, "ragstone": self._ours(turn)})
+        chunks.append({**end, "ragstone": self._extension_fields(turn)})
         if self._request.wants_usage:
             head = self._head("chat.completion.chunk")
             chunks.append({**head, "choices": [], "usage": wire.usage(turn.usage)})
@@ -105,8 +105,8 @@ class Completion(Transcript):
             "system_fingerprint": None,
         }
 
-    def _ours(self, turn: Turn) -> dict[str, Any]:
-        """What OpenAI's shape has no place for."""
+    def _extension_fields(self, turn: Turn) -> dict[str, Any]:
+        """The fields that OpenAI's schema does not have."""
         answer = turn.answer or Answer()
         ours = wire.answered(turn)
         if answer.suggested:

@@ -1,4 +1,4 @@
-"""The messages and tools of OpenAI's API: which message asks, and what was called for it."""
+"""The messages and tools of OpenAI's API: the question, and its tool calls."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
@@ -38,7 +38,7 @@ Content = Annotated[
 
 
 class CalledFunction(StrictBody):
-    """What a model wants called, and with what."""
+    """A call that a model requests: function and arguments."""
 
     name: Text
     arguments: Text = "{}"

@@ -28,14 +28,14 @@ CHAT_MODELS: dict[str, Level] = {
 MAX_INPUTS = 2048
 
 
-def _room(name: str) -> str:
+def _valid_room(name: str) -> str:
     try:
         return room_name(name)
     except InvalidRoom as error:
         raise ValueError(error.message) from error
 
 
-RoomId = Annotated[str, AfterValidator(_room)]
+RoomId = Annotated[str, AfterValidator(_valid_room)]
 
 
 class StreamOptions(StrictBody):
@@ -75,7 +75,7 @@ class ChatRequest(StrictBody):
 
     @field_validator("n")
     @classmethod
-    def _one(cls, n: int | None) -> int | None:
+    def _check_n(cls, n: int | None) -> int | None:
         if n not in (None, 1):
             raise ValueError("only one answer can be given; leave n out or set it to 1")
         return n
@@ -101,7 +101,7 @@ class ChatRequest(StrictBody):
             collection=self.collection or "default",
             # What is in an image stands in no document.
             search_type="gpt" if pictures else "rag",
-            level=self.level or _level(self.model),
+            level=self.level or _model_level(self.model),
             top_k=self.top_k,
             prefer=self.prefer,
             mode=self.mode,
@@ -113,14 +113,14 @@ class ChatRequest(StrictBody):
             max_tokens=self.max_completion_tokens or self.max_tokens,
             stop=tuple(text for text in stop if text),
             cache=self.cache is not False,
-            tools=self._offered(),
+            tools=self._offered_tools(),
             tool_choice=self._choice(),
             pictures=pictures,
             steps=steps(after),
             id=id,
         )
 
-    def _offered(self) -> tuple[Tool, ...]:
+    def _offered_tools(self) -> tuple[Tool, ...]:
         if self.tool_choice == "none":
             return ()
         return tuple(one.tool() for one in self.tools or ())
@@ -160,7 +160,7 @@ class EmbeddingRequest(StrictBody):
         return [well_formed(text) for text in texts]
 
 
-def _level(model: str) -> Level:
+def _model_level(model: str) -> Level:
     if model not in CHAT_MODELS:
         raise UnknownModel(f"There is no chat model {model!r}; use {', '.join(CHAT_MODELS)}.")
     return CHAT_MODELS[model]

@@ -63,7 +63,7 @@ def router(parts: DialectParts) -> APIRouter:
         events = service.ask(ask)
         if body.stream:
             return sse.EventStream(streamed(events, completion, sse.DONE))
-        return await json_unless_left(request, _whole(completion, events))
+        return await json_unless_left(request, _completion_json(completion, events))
 
     @routes.get("/models", response_model=None)
     async def models() -> Response:
@@ -85,7 +85,9 @@ def router(parts: DialectParts) -> APIRouter:
     return routes
 
 
-async def _whole(completion: Completion, events: AsyncGenerator[Event, None]) -> dict[str, Any]:
+async def _completion_json(
+    completion: Completion, events: AsyncGenerator[Event, None]
+) -> dict[str, Any]:
     return completion.whole(await finished(events))
 
 

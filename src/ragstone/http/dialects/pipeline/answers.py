@@ -49,7 +49,7 @@ class RagStream(Transcript):
         self._sourced = False
 
     def said(self, event: Event) -> list[dict[str, Any]]:
-        """What the client is sent for an event of ours."""
+        """The data sent to the client for an event."""
         match event:
             case Sources(passages):
                 self._sourced = bool(passages)

@@ -1,4 +1,4 @@
-"""What clients of the query pipeline send, and what it means to Ragstone."""
+"""Requests of the query pipeline, translated to questions."""
 
 from typing import Annotated, Literal
 

@@ -37,10 +37,10 @@ def router(parts: DialectParts) -> APIRouter:
         events = service.ask(ask)
         if body.stream:
             return sse.EventStream(streamed(events, RagStream()))
-        return await json_unless_left(request, _whole(events))
+        return await json_unless_left(request, _response_json(events))
 
     return routes
 
 
-async def _whole(events: AsyncGenerator[Event, None]) -> dict[str, Any]:
+async def _response_json(events: AsyncGenerator[Event, None]) -> dict[str, Any]:
     return rag_response(await finished(events))

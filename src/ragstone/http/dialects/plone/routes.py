@@ -146,7 +146,7 @@ def _add_asking(routes: APIRouter, questions: Questions) -> None:
         """Ask a question: at once with `sync`, else by a job that GET asks for."""
         asked = questions.ask(body, request.url.path, caller)
         work = questions.answer(asked) if body.sync else questions.queue(asked)
-        return await json_unless_left(request, _told(request, work))
+        return await json_unless_left(request, _with_address(request, work))
 
     @routes.get("/@rag-ask", response_model=None)
     @routes.get("/{path:path}/@rag-ask", response_model=None)
@@ -154,7 +154,7 @@ def _add_asking(routes: APIRouter, questions: Questions) -> None:
         request: Request, caller: Who, job_id: Annotated[Text, Query(min_length=1, max_length=200)]
     ) -> Response:
         """The answer of a job, or that it is pending."""
-        return Json(await _told(request, questions.poll(caller, job_id)))
+        return Json(await _with_address(request, questions.poll(caller, job_id)))
 
 
 def _add_status(routes: APIRouter, service: Service, settings: Settings) -> None:
@@ -187,14 +187,16 @@ def _add_indexing(routes: APIRouter, site: PloneSite) -> None:
     async def index(body: IndexRequest, request: Request, caller: Who) -> Response:
         """Fetch one object from the site and index it."""
         site.reached_by(caller)
-        return await json_unless_left(request, _told(request, site.index(body.uid, body.queue)))
+        return await json_unless_left(
+            request, _with_address(request, site.index(body.uid, body.queue))
+        )
 
     @routes.post("/@rag-index-all", response_model=None, dependencies=editor)
     @routes.post("/{path:path}/@rag-index-all", response_model=None, dependencies=editor)
     async def index_all(request: Request, caller: Who) -> Response:
         """Index the whole site in the background."""
         site.reached_by(caller)
-        return await json_unless_left(request, _told(request, site.index_all()))
+        return await json_unless_left(request, _with_address(request, site.index_all()))
 
     @routes.post("/plone/webhook", response_model=None)
     async def webhook(request: Request) -> Response:
@@ -213,7 +215,7 @@ def as_plone(principal: Principal) -> Principal:
     return Principal(principal.tenant, principal.user, groups)
 
 
-async def _told(request: Request, body: Coroutine[Any, Any, Object]) -> Object:
+async def _with_address(request: Request, body: Coroutine[Any, Any, Object]) -> Object:
     return {"@id": _address(request), **await body}
 
 

@@ -126,12 +126,12 @@ class SignedEvents:
         signature = sign(self._secret, stamp, body)
         if not hmac.compare_digest(given.encode("utf-8", "replace"), signature.encode()):
             raise Unauthorized("The event's signature does not hold. Check the secret.")
-        self._take(
+        self._accept_event(
             int(stamp) if stamp.isascii() and stamp.isdigit() and len(stamp) < 12 else 0, signature
         )
         return _event(body)
 
-    def _take(self, at: int, signature: str) -> None:
+    def _accept_event(self, at: int, signature: str) -> None:
         now = int(time.time())
         if abs(now - at) > self._seconds or at < self._began:
             raise Unauthorized("The event is too old, or of the future. Sign it again.")

@@ -47,7 +47,7 @@ def text_of(turn: Turn) -> str:
 
 
 def metadata(turn: Turn, seconds: float) -> Object:
-    """Times in seconds, what was found, and who answered; with a few fields of ours behind."""
+    """Times in seconds, the hits and the model, followed by a few added fields."""
     answer = turn.answer or Answer()
     return {
         "total_time": seconds,
@@ -140,14 +140,14 @@ class _Growing(Transcript):
         self._spoke = False
         self.started = time.perf_counter()
 
-    def _piece(self, event: Token) -> str:
+    def _token_text(self, event: Token) -> str:
         if self._empty:
             return ""
         self._spoke = True
         return event.text
 
-    def _rest(self, turn: Turn) -> str:
-        """What must still be said at the end."""
+    def _remaining_text(self, turn: Turn) -> str:
+        """The text that was not streamed yet."""
         return "" if self._spoke else text_of(turn)
 
     def seconds(self) -> float:
@@ -170,9 +170,9 @@ class GenerateStream(_Growing):
                 self._empty = not passages
                 return self._context(len(passages))
             case Token():
-                return [*self._context(0), *_chunk(self._markers.feed(self._piece(event)))]
+                return [*self._context(0), *_chunk(self._markers.feed(self._token_text(event)))]
             case Done(turn):
-                rest = self._markers.feed(self._rest(turn)) + self._markers.end()
+                rest = self._markers.feed(self._remaining_text(turn)) + self._markers.end()
                 cited = citations(turn) if self._cites else []
                 return [
                     *self._context(len(turn.passages)),
@@ -203,21 +203,21 @@ class QueryStream(_Growing):
         """`streaming.Transcript`."""
         match event:
             case Rewritten(text, _):
-                return self._up_to(1, text)
+                return self._pending_steps(1, text)
             case Sources(passages):
                 self._empty = not passages
-                return self._up_to(2, count=len(passages))
+                return self._pending_steps(2, count=len(passages))
             case StageStarted("generate") | Thinking():
-                return self._up_to(3)
+                return self._pending_steps(3)
             case Token():
-                return [*self._up_to(3), *token(self._piece(event))]
+                return [*self._pending_steps(3), *token(self._token_text(event))]
             case Done(turn):
-                before = self._up_to(3, turn.rewritten, len(turn.passages))
-                return [*before, *token(self._rest(turn)), self._complete(turn)]
+                before = self._pending_steps(3, turn.rewritten, len(turn.passages))
+                return [*before, *token(self._remaining_text(turn)), self._completion_event(turn)]
         return []
 
-    def _up_to(self, step: int, text: str = "", count: int = 0) -> list[Object]:
-        """The steps before the tokens that were not yet told, in their order."""
+    def _pending_steps(self, step: int, text: str = "", count: int = 0) -> list[Object]:
+        """The steps before the tokens that were not sent yet, in their order."""
         steps: list[Object] = [
             {"type": "query_rewritten", "content": text or self._request.query},
             {"type": "documents_retrieved", "count": count},
@@ -227,7 +227,7 @@ class QueryStream(_Growing):
         self._steps = max(self._steps, step)
         return new
 
-    def _complete(self, turn: Turn) -> Object:
+    def _completion_event(self, turn: Turn) -> Object:
         wanted = self._request.include_sources
         return {
             "type": "generation_complete",

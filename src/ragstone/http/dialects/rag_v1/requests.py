@@ -1,4 +1,4 @@
-"""What clients of the VoiceHelper document send to `/api/v1/rag`, and what it means here."""
+"""Requests of the VoiceHelper document to `/api/v1/rag`, translated to questions."""
 
 import logging
 from typing import Annotated, Any, Literal
@@ -21,14 +21,14 @@ MODE_REWRITES: dict[Mode, Rewriting] = {"advanced": "multi"}
 MOST_QUERIES = 50
 
 
-def _said(text: str) -> str:
+def _valid_query(text: str) -> str:
     if not text.strip():
         raise ValueError("it is empty; write what you want to know")
     return well_formed(text)
 
 
-Query = Annotated[str, AfterValidator(_said), Field(min_length=1, max_length=5000)]
-ShortQuery = Annotated[str, AfterValidator(_said), Field(min_length=1, max_length=2000)]
+Query = Annotated[str, AfterValidator(_valid_query), Field(min_length=1, max_length=5000)]
+ShortQuery = Annotated[str, AfterValidator(_valid_query), Field(min_length=1, max_length=2000)]
 Id = Annotated[Text, Field(min_length=1, max_length=64)]
 Name = Annotated[Text, Field(min_length=1, max_length=255)]
 Collection = Annotated[Name | None, Field(description="Which documents to answer from.")]
@@ -80,12 +80,12 @@ class RagRequest(_How):
             collection=collection,
             top_k=self.top_k,
             wanted=SearchOptions(rewrite="none" if plain else _method(self.rewrite_method)),
-            tools=self._offered(),
+            tools=self._offered_tools(),
             tool_choice=self._choice(),
             id=id,
         )
 
-    def _offered(self) -> tuple[Tool, ...]:
+    def _offered_tools(self) -> tuple[Tool, ...]:
         """The functions that may be called."""
         if self.function_call == "none":
             return ()

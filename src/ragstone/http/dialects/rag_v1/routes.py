@@ -91,7 +91,7 @@ class RagEngine:
 
         async def in_turn(query: Any) -> dict[str, Any]:
             async with turns:
-                return await self._one(body, query, caller)
+                return await self._answer_query(body, query, caller)
 
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(in_turn(query)) for query in body.queries]
@@ -99,14 +99,14 @@ class RagEngine:
         failed = sum("error" in result for result in results)
         return {"results": results, "total": len(results), "failed": failed}
 
-    async def _one(self, body: BatchRequest, query: Any, caller: Caller) -> dict[str, Any]:
-        """One query of a batch; whatever is wrong with it is said in its own place."""
+    async def _answer_query(self, body: BatchRequest, query: Any, caller: Caller) -> dict[str, Any]:
+        """The answer to one query of a batch, or its error."""
         text = query.get("query") if isinstance(query, dict) else query
         said = {"query": text if isinstance(text, str) else None}
         try:
             return {**said, **await self.generated(body.request(query), caller)}
         except ValidationError as error:
-            return {**said, "error": _first(error), "code": InputError.code}
+            return {**said, "error": _first_error(error), "code": InputError.code}
         except RagstoneError as error:
             return {**said, "error": error.message, "code": error.code}
         except Exception:
@@ -173,7 +173,7 @@ def _id() -> str:
     return f"rag-{uuid.uuid4().hex}"
 
 
-def _first(error: ValidationError) -> str:
+def _first_error(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     where = ".".join(str(part) for part in first["loc"])[:100]
     return what_is_wrong(where, first["msg"])

@@ -130,16 +130,16 @@ class PloneClient:
             if attempt:
                 await asyncio.sleep(FIRST_PAUSE * 2 ** (attempt - 1))
             try:
-                return await self._got(address, query)
+                return await self._read_response(address, query)
             except _Again as error:
                 reason = str(error)
         raise PloneUnavailable(f"The site {self.site} {reason}. Try again later.")
 
-    async def _got(self, address: str, query: Mapping[str, Any]) -> tuple[bytes, str]:
+    async def _read_response(self, address: str, query: Mapping[str, Any]) -> tuple[bytes, str]:
         most = self._settings.max_file_mb * _MEGABYTE
         try:
             async with self._http.stream("GET", address, params=dict(query)) as response:
-                if trouble := self._trouble(response.status_code):
+                if trouble := self._status_error(response.status_code):
                     raise trouble
                 parts, size = [], 0
                 async for part in response.aiter_bytes():
@@ -156,7 +156,7 @@ class PloneClient:
         except httpx2.HTTPError as error:
             raise _Again(f"cannot be reached ({type(error).__name__})") from error
 
-    def _trouble(self, status: int) -> RagstoneError | _Again | None:
+    def _status_error(self, status: int) -> RagstoneError | _Again | None:
         if status == 200:
             return None
         if status in (401, 403):

@@ -1,4 +1,4 @@
-"""Who may read what in Plone, as names of ours, and where it is."""
+"""Readers of Plone content as Ragstone principals, and its path."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -88,31 +88,31 @@ class PloneSync:
         since = None if full or not state.complete else state.complete - OVERLAP
         state = replace(state, began=state.began if resumed else time.time())
         notes = ("The last run was cut off; this one goes on.",) if resumed else ()
-        done = await self._each(state.again, Synced(notes=notes))
+        done = await self._index_each(state.again, Synced(notes=notes))
         start = max(0, state.cursor - self._settings.page_size)
         async with aclosing(self._client.pages(since, start)) as pages:
             async for items, total in pages:
-                done = await self._indexed(items, replace(done, total=total))
+                done = await self._index_items(items, replace(done, total=total))
                 start += len(items)
                 state = replace(state, cursor=start, again=done.again)
                 await asyncio.to_thread(self._save, state)
                 yield done
-        done = await self._completed(done)
+        done = await self._complete(done)
         await asyncio.to_thread(self._save, _State(state.began, again=done.again))
         yield done
 
-    async def _each(self, uids: Iterable[str], done: Synced) -> Synced:
+    async def _index_each(self, uids: Iterable[str], done: Synced) -> Synced:
         """Index these objects one by one."""
         for uid in uids:
             if item := await self._client.item(uid):
-                done = await self._indexed([item], done)
+                done = await self._index_items([item], done)
         return done
 
-    async def _completed(self, done: Synced) -> Synced:
-        """Index what was passed over, and forget what the site has no more."""
-        there, known = await self._client.uids(), await self._known()
+    async def _complete(self, done: Synced) -> Synced:
+        """Index the objects passed over, and delete documents the site no longer has."""
+        there, known = await self._client.uids(), await self._known_documents()
         passed_over = sorted(there - set(known) - set(done.again))
-        done = await self._each(passed_over[:MOST_PASSED_OVER], done)
+        done = await self._index_each(passed_over[:MOST_PASSED_OVER], done)
         gone = [document for uid in set(known) - there for document in known[uid]]
         if gone and not there:
             note = "The site lists no content at all, so nothing was deleted."
@@ -125,20 +125,20 @@ class PloneSync:
         item = await self._client.item(uid)
         if item is None:
             return Synced(deleted=await self.forget(uid), finished=True)
-        return await self._indexed([item], Synced(total=1), wait)
+        return await self._index_items([item], Synced(total=1), wait)
 
     async def forget(self, uid: str) -> int:
         """Delete the documents of one object; how many there were."""
-        return await self._delete((await self._known()).get(uid, []))
+        return await self._delete((await self._known_documents()).get(uid, []))
 
-    async def _indexed(self, items: Sequence[Item], done: Synced, wait: bool = True) -> Synced:
+    async def _index_items(self, items: Sequence[Item], done: Synced, wait: bool = True) -> Synced:
         """Hand a page of objects over, and delete what moved from where it was."""
         handed: dict[str, Handed] = {}
         failed, again = list(done.failed), list(done.again)
         try:
             for item in items:
                 try:
-                    if one := await self._handed(item):
+                    if one := await self._spool_item(item):
                         handed[one.path] = one
                 except (DocumentError, PloneUnavailable) as error:
                     failed.append(FileFailure(str(item.get("@id", ""))[:500], error.message))
@@ -148,7 +148,7 @@ class PloneSync:
             for one in handed.values():
                 self._spool.drop(one.file)
             raise
-        end = await self._ingested(tuple(handed.values()), wait)
+        end = await self._ingest(tuple(handed.values()), wait)
         if end.error:
             raise Unavailable(f"The objects could not be indexed: {end.error}")
         if wait:
@@ -162,7 +162,7 @@ class PloneSync:
             again=tuple(dict.fromkeys(again)),
         )
 
-    async def _handed(self, item: Item) -> Handed | None:
+    async def _spool_item(self, item: Item) -> Handed | None:
         """An object with its content in the spool; None for one that is not of the site."""
         path = path_in(self._client.site, str(item.get("@id", "")))
         uid = item.get("UID")
@@ -198,7 +198,7 @@ class PloneSync:
             name += ending_of(str(file.get("content-type", "")).partition(";")[0].strip())
         return await self._client.download(file["download"]), name
 
-    async def _ingested(self, handed: tuple[Handed, ...], wait: bool) -> Progress:
+    async def _ingest(self, handed: tuple[Handed, ...], wait: bool) -> Progress:
         """The end of the job, or its beginning, from which on it is durable."""
         last = Progress("", finished=True)
         if handed:
@@ -215,7 +215,7 @@ class PloneSync:
 
     async def _delete_moved(self, handed: dict[str, Handed]) -> None:
         """Delete documents of these objects at other paths."""
-        known = await self._known()
+        known = await self._known_documents()
         moved = [
             document
             for path, one in handed.items()
@@ -224,7 +224,7 @@ class PloneSync:
         ]
         await self._delete(moved)
 
-    async def _known(self) -> dict[str, list[Document]]:
+    async def _known_documents(self) -> dict[str, list[Document]]:
         """The documents of the site in the collection, by the ids of their objects."""
         known: dict[str, list[Document]] = {}
         for document in await self._documents():

@@ -62,7 +62,7 @@ def _field(name: str, value: Any) -> Iterator[str]:
 
 
 def _blocks(item: Item, depth: int) -> Iterator[str]:
-    """The blocks of Volto in their order; those that the layout forgot come last."""
+    """The blocks of Volto in their order; blocks missing from the layout come last."""
     blocks = item.get("blocks")
     if not isinstance(blocks, Mapping) or depth > DEEPEST:
         return
@@ -76,14 +76,14 @@ def _blocks(item: Item, depth: int) -> Iterator[str]:
 
 
 def _block(block: Item, depth: int) -> Iterator[str]:
-    """What a block says: its rich text, else its words, and the blocks inside it."""
+    """The text of a block: its rich text, else its words, and its inner blocks."""
     if depth > DEEPEST:
         return
     rich = _slate(block.get("value"), depth)
     yield rich
     for name in _SAYING:
         if not (rich.strip() and name == "plaintext"):
-            yield from _said(name, block.get(name), depth)
+            yield from _field_text(name, block.get(name), depth)
     yield from _blocks(block, depth)
     for value in block.values():
         for one in value if isinstance(value, list) else [value]:
@@ -91,7 +91,7 @@ def _block(block: Item, depth: int) -> Iterator[str]:
                 yield from _inside(one, depth)
 
 
-def _said(name: str, said: Any, depth: int) -> Iterator[str]:
+def _field_text(name: str, said: Any, depth: int) -> Iterator[str]:
     """One text of a block, in whatever shape the block keeps it."""
     if isinstance(said, str) and said.strip():
         yield said if name == "html" else _paragraph(said)
@@ -102,7 +102,7 @@ def _said(name: str, said: Any, depth: int) -> Iterator[str]:
 
 
 def _inside(one: Item, depth: int) -> Iterator[str]:
-    """A table, or a thing with words of its own: a card, a column, a tab."""
+    """A table, or a part that has its own text: a card, a column, a tab."""
     if one.get("rows"):
         yield _table(one, depth)
     elif "@type" in one or "blocks" in one or "title" in one:

@@ -1,4 +1,4 @@
-"""Tables of what was asked: conversations, statistics, traces."""
+"""Tables of questions: conversations, statistics, traces."""
 
 from sqlalchemy import (
     JSON,

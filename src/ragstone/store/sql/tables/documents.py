@@ -130,7 +130,7 @@ vocabulary = Table(
     ),
     sqlite_with_rowid=False,
 )
-"""Words that were read in a collection, whoever may read them; deleted ones stay for a while."""
+"""Words of a collection, of all readers; words of deleted documents stay for a while."""
 
 vocabulary_read = Table(
     "vocabulary_read",

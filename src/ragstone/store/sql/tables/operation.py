@@ -100,7 +100,7 @@ job_workers = Table(
     Column("host", Text, nullable=False),
     Column("beat", BigInteger, nullable=False),
 )
-"""Processes that run jobs. One whose `beat` stands still has died; whoever sees it removes it."""
+"""Processes that run jobs. One whose `beat` stands still is dead; any other removes it."""
 
 job_kinds = Table(
     "job_kinds",
@@ -116,7 +116,7 @@ done_once = Table(
     Column("at", Double, nullable=False),
     Index(None, "at"),
 )
-"""What must not be done a second time by whoever repeats a work that was cut off."""
+"""Keys of work that must not be repeated when an interrupted job runs again."""
 
 topics = Table(
     "topics",
@@ -187,4 +187,4 @@ blocked_questions = Table(
     Index(None, "tenant", "id"),
     Index(None, "at"),
 )
-"""No reference to `topics`: what was blocked stays readable when its topic is gone."""
+"""No reference to `topics`: a blocked question stays readable when its topic is gone."""
