@@ -70,6 +70,7 @@ class Notes:
             "cpu": self._used() - before,
             "wall": time.monotonic() - started,
             "mb": megabytes(os.getpid()),
+            "files": in_memory() / 2**20,
             "worker": os.getpid(),
         }
         with open(self._path, "a") as file:

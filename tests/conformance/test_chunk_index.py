@@ -1,6 +1,7 @@
 """What every chunk index must do; the plain-Python filter evaluator is the oracle."""
 
 import asyncio
+import shutil
 import warnings
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -101,6 +102,8 @@ async def index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     adapter = an_index(request.param, request, tmp_path / "index")
     yield adapter
     await adapter.aclose()
+    if request.param == "qdrant":
+        request.getfixturevalue("qdrant")[1].clear()
 
 
 async def test_given_chunks_with_vectors_when_searched_by_meaning_then_the_nearest_is_first(
@@ -417,7 +420,8 @@ def test_given_any_chunks_and_any_filter_then_exactly_the_matching_chunks_are_se
     conditions: list[Filter],
 ) -> None:
     async def check() -> None:
-        index = an_index(kind, request, tmp_path_factory.mktemp("index"))
+        folder = tmp_path_factory.mktemp("index")
+        index = an_index(kind, request, folder)
         collection = a_collection()
         chunks = [a_chunk(collection, "word", **values) for values in documents]
         rows = vectors(*range(len(chunks)))
@@ -431,6 +435,8 @@ def test_given_any_chunks_and_any_filter_then_exactly_the_matching_chunks_are_se
             assert {s.chunk_id for s in bm25.found} == expected
             assert await index.count(collection, where) == len(expected)
             assert all(UUID(s.chunk_id) for s in dense.found)
+        await index.drop(collection)
         await index.aclose()
+        shutil.rmtree(folder)
 
     asyncio.run(check())

@@ -1,10 +1,13 @@
 """The embedders: the real bundled models, and a real server for the remote one."""
 
 import asyncio
+import gc
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pytest
@@ -15,14 +18,17 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from ragstone import build
 from ragstone.core.errors import ConfigError, EmbeddingMismatch, ModelUnavailable
 from ragstone.core.records import Collection
 from ragstone.language.late_interaction import maxsim, unpacked
+from ragstone.models import onnx
 from ragstone.models.embedders import ConfiguredEmbedders
 from ragstone.models.minilm import MiniLm
 from ragstone.models.multilingual import MultilingualE5
 from ragstone.ports import Embedder, LateEmbedder
-from ragstone.settings import EmbeddingSettings
+from ragstone.settings import EmbeddingSettings, Settings
+from tests.patience import until
 
 pytestmark = pytest.mark.slow
 
@@ -74,6 +80,32 @@ async def test_given_many_callers_at_once_then_each_gets_its_own(bundled: Embedd
     alone = await bundled.embed_queries(texts)
     together = await asyncio.gather(*(bundled.embed_queries([text]) for text in texts))
     assert all(float(one[0] @ row) > 0.98 for one, row in zip(together, alone, strict=True))
+
+
+def _threads() -> list[threading.Thread]:
+    """Those of bundled models."""
+    return [one for one in threading.enumerate() if one.name.startswith(("minilm", "e5"))]
+
+
+async def test_given_data_directories_that_are_closed_then_their_models_are_gone_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While two are open they share a model; what is left of them waits for no collector."""
+    monkeypatch.setattr(onnx, "sessions", WeakValueDictionary())
+    before = set(_threads())
+    gc.disable()
+    try:
+        async with (
+            build.open(Settings(ragstone_data=tmp_path / "one")) as one,
+            build.open(Settings(ragstone_data=tmp_path / "two")) as other,
+        ):
+            for service in (one, other):
+                await service.embed(["a whale"])
+            assert len(onnx.sessions) == 1
+        assert len(onnx.sessions) == 0
+        assert await until(lambda: set(_threads()) <= before, 10)
+    finally:
+        gc.enable()
 
 
 async def test_given_nothing_then_no_vectors() -> None:
