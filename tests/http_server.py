@@ -9,6 +9,8 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
+from tests.patience import PATIENCE
+
 
 @contextmanager
 def running(app: ASGIApp, http: Any = "auto") -> Iterator[str]:
@@ -18,7 +20,7 @@ def running(app: ASGIApp, http: Any = "auto") -> Iterator[str]:
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + PATIENCE
         while not server.started:
             assert thread.is_alive()
             assert time.monotonic() < deadline

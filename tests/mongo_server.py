@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.patience import PATIENCE
+
 
 class MongoServer:
     """Stopped and started again, it is at the same address with the same data."""
@@ -29,7 +31,7 @@ class MongoServer:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
             try:
                 socket.create_connection(("127.0.0.1", self.port), 1).close()

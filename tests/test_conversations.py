@@ -204,7 +204,7 @@ async def test_given_mongodb_goes_and_comes_back_then_questions_are_answered_thr
             ask = Ask("Where was Frank Zappa born?", room="r1")
             events = await events_of(ragstone, ask)
             assert isinstance(events[-1], Done)
-            assert time.monotonic() - started < 5
+            assert time.monotonic() - started < 25  # The driver by itself would try for 30 s.
             assert any(isinstance(e, Note) and "cannot be read" in e.text for e in events)
             answer = events[-1].turn.answer
             assert answer is not None

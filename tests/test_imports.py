@@ -10,6 +10,7 @@ ROOT = Path(__file__).parents[1] / "src" / "ragstone"
 
 LAYERS = (
     {"core"},
+    {"registry"},
     {"language"},
     {"ports"},
     {"settings"},

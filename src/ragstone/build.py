@@ -20,7 +20,7 @@ from ragstone.core.turn import Ask
 from ragstone.engine.engine import Engine
 from ragstone.engine.room_queue import RoomQueue
 from ragstone.guard.topic_index import TopicCollection
-from ragstone.index.connect import ELSEWHERE, connect
+from ragstone.index.connect import connect, external_retriever, names_retriever
 from ragstone.ingest.handed import Spool
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ingest.vocabulary import VocabularyReader
@@ -33,15 +33,10 @@ from ragstone.ports import (
     Catalog,
     Checker,
     ChunkIndex,
-    Completer,
     Profile,
-    Reranker,
-    Retriever,
-    Templates,
 )
 from ragstone.retrieve.held_tokens import HeldTokens
-from ragstone.retrieve.rerankers.late_interaction import LateInteraction
-from ragstone.retrieve.rerankers.listwise import ListwiseReranker
+from ragstone.retrieve.rerankers import RerankerParts, reranker_of
 from ragstone.retrieve.sampled_rarity import SampledRarity
 from ragstone.service.local import Ragstone
 from ragstone.service.local.collections import identified
@@ -103,16 +98,15 @@ async def open_adapters(
         members = ensemble(settings) if chat else ()
         for member in members:
             stack.push_async_callback(member.aclose)
-        reranker = _reranker(settings, chat, templates) or LateInteraction(
-            tokens, embedders, rarity
-        )
+        parts = RerankerParts(settings.rerank, chat, templates, tokens, embedders, rarity)
+        reranker = reranker_of(parts)
         stack.push_async_callback(reranker.aclose)
         conversations, history = await stack.enter_async_context(
             open_conversations(settings, database)
         )
-        elsewhere = _elsewhere(settings)
-        if elsewhere:
-            stack.push_async_callback(elsewhere.aclose)
+        retriever = external_retriever(settings.index)
+        if retriever:
+            stack.push_async_callback(retriever.aclose)
         days = settings.rag.forbidden_log_days
         topics = await TopicCollection.open(SqlTopics(database), embedders, days)
         stack.push_async_callback(topics.aclose)
@@ -138,7 +132,7 @@ async def open_adapters(
             completer=chat,
             chat=chat,
             answerable=extractive if chat else None,
-            external_retriever=elsewhere,
+            external_retriever=retriever,
             toolbox=toolbox(settings.mcp),
             profile=profile,
             count=token_counter(profile.tokenizer),
@@ -174,7 +168,7 @@ async def open_two_indexes(
 
     Raises DataDirectoryInUse, ConfigError, StateUnavailable.
     """
-    if any(one.url.split("+", 1)[0].lower() in ELSEWHERE for one in (source, target)):
+    if any(names_retriever(one) for one in (source, target)):
         raise ConfigError("A retrieval service holds no collections of ours: nothing can move.")
     data = settings.ragstone_data.expanduser().absolute()
     async with AsyncExitStack() as stack:
@@ -292,37 +286,3 @@ async def _warn_if_lost(collection: Collection, catalog: Catalog, index: ChunkIn
             "are with 'ragstone migrate', or set INDEX__URL back.",
             collection.name,
         )
-
-
-def _elsewhere(settings: Settings) -> Retriever | None:
-    """The retrieval service of the settings, if the index is one."""
-    scheme = settings.index.url.split("+", 1)[0]
-    if scheme not in ELSEWHERE:
-        return None
-    from ragstone.index.external_retriever import ExternalRetriever, KnowledgeBase, RetrievalService
-
-    return ExternalRetriever(
-        settings.index, KnowledgeBase() if scheme == "kdb" else RetrievalService()
-    )
-
-
-def _reranker(settings: Settings, chat: Completer | None, templates: Templates) -> Reranker | None:
-    """The reranker that the settings name, None for late interaction."""
-    rerank = settings.rerank
-    if rerank.model_path:
-        from ragstone.retrieve.rerankers.cross_encoder import CrossEncoder
-
-        return CrossEncoder(rerank)
-    if rerank.base_url:
-        from ragstone.retrieve.rerankers.remote import RemoteReranker
-
-        return RemoteReranker(rerank)
-    if rerank.model == "llm":
-        if chat is None:
-            raise ConfigError("RERANK__MODEL is llm, but no chat model is set: set LLM__MODEL.")
-        return ListwiseReranker(chat, rerank.weight, templates)
-    if rerank.model:
-        raise ConfigError(
-            f"RERANK__MODEL is {rerank.model!r}: set RERANK__BASE_URL to the endpoint that has it."
-        )
-    return None

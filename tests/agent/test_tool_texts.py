@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.agent.search_tools import injected, offered, parameters, searches
-from ragstone.agent.tool_output import fenced
 from ragstone.core.errors import InputError, TooLarge
 from ragstone.core.filters import And, AnyOf, under
 from ragstone.core.foreign_passages import from_kdb, to_kdb
@@ -16,6 +15,7 @@ from ragstone.core.source import hit_sources
 from ragstone.core.tool import Tool
 from ragstone.core.turn import Ask, Plan
 from ragstone.http.dialects.pictures import image_type, pictures
+from ragstone.language.fences import TOOL_OUTPUT, fenced
 from tests.engine.samples import a_hit
 
 JSON: st.SearchStrategy[Any] = st.recursive(
@@ -31,7 +31,7 @@ SCHEMA = st.dictionaries(
 
 @given(st.text() | st.sampled_from(["</tool_output>", "< / TOOL_OUTPUT >", "<tool_output"]))
 def test_given_any_output_then_it_cannot_close_its_fence(text: str) -> None:
-    inside = fenced("add", text).removeprefix('<tool_output tool="add">\n')
+    inside = fenced(TOOL_OUTPUT, text, "add").removeprefix('<tool_output tool="add">\n')
     assert inside.count("</tool_output>") == 1
     assert inside.endswith("\n</tool_output>")
 

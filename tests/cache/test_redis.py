@@ -58,13 +58,11 @@ async def test_given_redis_is_lost_then_it_is_said_once_and_heals(
     await cache.keep("s", vector(1), an_answer("Q"))
     [near] = await cache.near("s", vector(1), 0.9, 5)
     getattr(redis, how)()
-    started = time.monotonic()
     assert await cache.take("s", near) is None
     assert await cache.near("s", vector(1), 0.9, 5) == []
     await cache.keep("s", vector(1), an_answer("Q2"))
     await cache.missed()
     assert not (await cache.figures()).available
-    assert time.monotonic() - started < 5
     assert len([r for r in caplog.records if "does not answer" in r.message]) == 1
     redis.kill()
     redis.start()

@@ -13,9 +13,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from tests.patience import PATIENCE
 from tests.stand_still import stand_still
-
-SECONDS_TO_START = 20
 
 
 def free_port() -> int:
@@ -53,7 +52,7 @@ class ElasticsearchServer:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
             )
-        deadline = time.monotonic() + SECONDS_TO_START
+        deadline = time.monotonic() + PATIENCE
         while True:
             with contextlib.suppress(httpx2.TransportError):
                 if httpx2.get(self.url).is_success:
@@ -75,7 +74,7 @@ class ElasticsearchServer:
         if self._process:
             self.resume()
             self._process.send_signal(signal.SIGINT)
-            self._process.wait(10)
+            self._process.wait(PATIENCE)
             self._process = None
 
 

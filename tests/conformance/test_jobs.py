@@ -21,8 +21,9 @@ from ragstone.ports.jobs import Job, NewJob
 from ragstone.settings import JobSettings
 from tests.conformance.postgres_server import PostgresServer
 from tests.jobs.adapters import EVA, Counting, Queue, fresh_database, shared_queue
+from tests.patience import PATIENCE
 
-KILLS = int(os.environ.get("RAGSTONE_TEST_KILLS", "10"))
+KILLS = int(os.environ.get("RAGSTONE_TEST_KILLS", "6"))
 ROOT = Path(__file__).parents[2]
 
 
@@ -41,7 +42,7 @@ class Process:
         self._process = subprocess.Popen(command, stdout=self._file, cwd=ROOT)
 
     async def ready(self) -> None:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while b"ready" not in self.told.read_bytes():
                 assert self._process.poll() is None
                 await asyncio.sleep(0.05)
@@ -80,8 +81,8 @@ async def submit(queue: Queue, count: int) -> list[str]:
     return ids
 
 
-async def all_done(queue: Queue, count: int, seconds: float) -> None:
-    deadline = time.monotonic() + seconds
+async def all_done(queue: Queue, count: int) -> None:
+    deadline = time.monotonic() + PATIENCE
     while True:
         counts = await queue.store.counts()
         if sum(n for (_, state), n in counts.items() if state == "done") == count:
@@ -92,7 +93,7 @@ async def all_done(queue: Queue, count: int, seconds: float) -> None:
 
 async def settled(queue: Queue, id: str) -> Job:
     """The job when it is done, as soon as the database says so."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while True:
             with contextlib.suppress(StateUnavailable):
                 job = await queue.store.get(id)
@@ -115,7 +116,7 @@ async def test_a_thousand_questions_over_two_processes_are_answered_once_each(
     async with shared_queue(url, {}) as queue:
         ids = await submit(queue, 1000)
         with processes(url, 2, 0.02, tmp_path) as running:
-            await all_done(queue, 1000, 120)
+            await all_done(queue, 1000)
             shares = [len(p.told.read_text().split()) for p in running]
         assert min(shares) > 100
         assert told(tmp_path) == Counter(ids)
@@ -137,7 +138,7 @@ async def test_kill_9_at_any_instant_loses_no_job_and_ends_none_twice(
                 victim.kill()
                 running.remove(victim)
                 running.append(Process(url, 0.4, tmp_path / f"told{kill + 2}"))
-            await all_done(queue, len(ids), 60 + 10 * KILLS)
+            await all_done(queue, len(ids))
         ended = told(tmp_path)
         assert set(ended.values()) == {1}
         # A process may die between the end of a job and its word of it.
@@ -152,12 +153,12 @@ async def test_a_process_that_stands_still_loses_its_jobs_and_cannot_end_them(
         ids = await submit(queue, 8)
         with processes(url, 1, 6.0, tmp_path) as running:
             await running[0].ready()
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE):
                 while not (await queue.store.counts()).get(("ask", "running")):
                     await asyncio.sleep(0.05)
             running[0].kill(signal.SIGSTOP)
             running.append(Process(url, 0.05, tmp_path / "told1"))
-            await all_done(queue, len(ids), 60)
+            await all_done(queue, len(ids))
             running[0].kill(signal.SIGCONT)
             await asyncio.sleep(3)
         ended = told(tmp_path)
@@ -202,7 +203,7 @@ async def test_jobs_wait_while_the_database_is_away(url: str, postgres: Postgres
         await asyncio.to_thread(postgres.stop)
         await asyncio.sleep(3)
         await asyncio.to_thread(postgres.start)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while not count.reached:
                 await asyncio.sleep(0.05)
         assert (await settled(queue, job.id)).attempts == 1

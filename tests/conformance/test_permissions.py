@@ -96,8 +96,12 @@ def a_case(r: random.Random) -> Case:
     return Case(principal, a_condition(r), query, r.randint(0, 1_000))
 
 
-async def check(index: ChunkIndex, collection: Collection, chunks: list[Chunk], case: Case) -> None:
-    inside = [chunk for chunk in chunks if matches(case.where, chunk.payload())]
+Corpus = list[tuple[Chunk, dict[str, Any]]]
+"""Each chunk with its payload."""
+
+
+async def check(index: ChunkIndex, collection: Collection, corpus: Corpus, case: Case) -> None:
+    inside = [chunk for chunk, payload in corpus if matches(case.where, payload)]
     meant = {chunk.chunk_id for chunk in inside}
     asked = set(case.query.split())
     said = {chunk.chunk_id for chunk in inside if asked & set(chunk.text.split())}
@@ -123,12 +127,13 @@ async def test_given_any_principal_filter_and_query_then_exactly_what_may_be_rea
     r = random.Random(seed)
     index, collection = an_index(kind, request, tmp_path / "index"), a_collection(language="")
     chunks = [a_document(r, collection, number) for number in range(60)]
+    corpus = [(chunk, chunk.payload()) for chunk in chunks]
     await index.upsert(collection, chunks, vectors(*range(60)))
     for number in range(PER_CORPUS):
         if number == PER_CORPUS // 2:
             gone = a_condition(r)
             await index.delete(collection, gone)
-            chunks = [chunk for chunk in chunks if not matches(gone, chunk.payload())]
-        await check(index, collection, chunks, a_case(r))
+            corpus = [one for one in corpus if not matches(gone, one[1])]
+        await check(index, collection, corpus, a_case(r))
     await index.drop(collection)
     await index.aclose()

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.conversation.about_conversation import about_conversation
+from ragstone.conversation.retrieval_gate import about_conversation
 
 
 @pytest.mark.parametrize(

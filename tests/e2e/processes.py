@@ -1,5 +1,6 @@
 """Real processes of the real command, as a user starts them."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -12,8 +13,12 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
+from typer.testing import CliRunner
+
+from ragstone.core.errors import RagstoneError
+from tests.patience import PATIENCE
+
 RAGSTONE = str(Path(sys.executable).with_name("ragstone"))
-DOCUMENTS = Path(__file__).parents[2] / "examples" / "documents"
 
 
 def environment(data: Path, **variables: str) -> dict[str, str]:
@@ -32,13 +37,38 @@ def run(data: Path, *arguments: str, **variables: str) -> subprocess.CompletedPr
         cwd=data.parent,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
     )
+
+
+def here(data: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """`run` without a process, which costs 1.5 s of processor: for what needs none to be proven.
+    Not from inside an event loop."""
+    from ragstone.cli import app
+
+    kept = environment(data, **variables)
+    missing = {name: None for name in os.environ if name not in kept}
+    with contextlib.chdir(data.parent):
+        done = CliRunner().invoke(app, arguments, env={**kept, **missing})
+    if isinstance(done.exception, RagstoneError):  # What `ragstone.cli.main` makes of it.
+        said = f"ragstone: {done.exception.message}\n"
+        return subprocess.CompletedProcess(arguments, 1, done.stdout, done.stderr + said)
+    if done.exception and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)
 
 
 def run_json(data: Path, *arguments: str, **variables: str) -> Any:
     """The JSON that `ragstone ... --json` prints."""
-    done = run(data, *arguments, "--json", **variables)
+    return parsed(run(data, *arguments, "--json", **variables))
+
+
+def json_here(data: Path, *arguments: str, **variables: str) -> Any:
+    """`run_json` without a process."""
+    return parsed(here(data, *arguments, "--json", **variables))
+
+
+def parsed(done: subprocess.CompletedProcess[str]) -> Any:
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -59,19 +89,19 @@ def serving(data: Path, **variables: str) -> Iterator[str]:
             yield url
         finally:
             process.terminate()
-            process.wait(30)
+            process.wait(PATIENCE)
             output.seek(0)
             assert process.returncode == 0, output.read()
 
 
 def _url(file: Path, process: "subprocess.Popen[bytes]") -> str:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         assert process.poll() is None, "the server ended at its start"
         # A server that was killed leaves its file behind.
         if file.exists() and json.loads(file.read_text())["pid"] == process.pid:
             url: str = json.loads(file.read_text())["url"]
-            with urllib.request.urlopen(f"{url}/ready", timeout=10) as response:
+            with urllib.request.urlopen(f"{url}/ready", timeout=PATIENCE) as response:
                 assert response.status == 200
             return url
         time.sleep(0.05)

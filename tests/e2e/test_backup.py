@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from tests.e2e.processes import DOCUMENTS, run, run_json, serving
+from tests.documents import DOCUMENTS
+from tests.e2e.processes import run, run_json, serving
 
 
 def test_given_a_server_then_its_data_is_backed_up_and_restored_while_it_serves(

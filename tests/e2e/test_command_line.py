@@ -1,7 +1,6 @@
 """The command line on real documents, in real processes."""
 
 import fcntl
-import json
 import os
 import re
 import shutil
@@ -9,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.processes import DOCUMENTS, run, run_json, serving
+from tests.documents import DOCUMENTS
+from tests.e2e.processes import here, json_here, run, run_json, serving
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_given_documents_when_asked_then_the_answer_and_its_source_are_shown(
     indexed: Path, question: str, answer: str, source: str
 ) -> None:
-    done = run(indexed, "ask", question)
+    done = here(indexed, "ask", question)
     assert done.returncode == 0, done.stderr
     text, _, sources = done.stdout.partition("Sources")
     assert answer in text
@@ -46,7 +46,7 @@ def test_given_documents_when_asked_then_the_answer_and_its_source_are_shown(
 def test_given_a_question_that_nothing_answers_then_it_says_so_without_sources(
     indexed: Path,
 ) -> None:
-    result = run_json(indexed, "ask", "Who won the chess world championship in 1972?")
+    result = json_here(indexed, "ask", "Who won the chess world championship in 1972?")
     assert result["refused"] is True
     assert not [source for source in result["sources"] if source.get("cited")]
 
@@ -64,7 +64,7 @@ def test_given_json_then_the_citation_is_a_span_of_the_document(indexed: Path) -
 def test_given_a_query_when_searched_then_passages_come_with_falling_scores(
     indexed: Path,
 ) -> None:
-    hits = run_json(indexed, "search", "fault code E14", "--limit", "3")["hits"]
+    hits = json_here(indexed, "search", "fault code E14", "--limit", "3")["hits"]
     scores = [hit["score"] for hit in hits]
     assert len(hits) == 3
     assert scores == sorted(scores, reverse=True)
@@ -113,7 +113,7 @@ def test_given_bad_files_then_status_1_with_reasons_and_the_good_one_is_indexed(
 def test_given_wrong_input_then_one_clear_line_and_a_failing_status(
     indexed: Path, arguments: tuple[str, ...], message: str
 ) -> None:
-    done = run(indexed, *arguments)
+    done = here(indexed, *arguments)
     assert done.returncode == 1
     assert message in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
@@ -143,28 +143,28 @@ def test_given_another_model_then_the_error_names_the_command_that_rebuilds(
 ) -> None:
     data = tmp_path / "data"
     one = str(DOCUMENTS / "spare-parts.csv")
-    assert run(data, "ingest", one).returncode == 0
-    done = run(data, "ask", "What is HJ-2?", EMBEDDING__MODEL="multilingual")
+    assert here(data, "ingest", one).returncode == 0
+    done = here(data, "ask", "What is HJ-2?", EMBEDDING__MODEL="multilingual")
     assert done.returncode == 1
     assert "ragstone rebuild --collection default" in done.stderr
     rebuilt = run(data, "rebuild", "--collection", "default", EMBEDDING__MODEL="multilingual")
     assert rebuilt.returncode == 0, rebuilt.stderr
-    again = run(data, "search", "earth cable", EMBEDDING__MODEL="multilingual")
+    again = here(data, "search", "earth cable", EMBEDDING__MODEL="multilingual")
     assert "HJ-2" in again.stdout, again.stderr
 
 
 def test_given_a_removed_file_when_pruned_or_deleted_then_it_is_gone(tmp_path: Path) -> None:
     folder, data = tmp_path / "docs", tmp_path / "data"
     shutil.copytree(DOCUMENTS, folder)
-    assert run(data, "ingest", str(folder)).returncode == 0
+    assert here(data, "ingest", str(folder)).returncode == 0
     (folder / "spare-parts.csv").unlink()
     assert "1 pruned" in run(data, "ingest", str(folder), "--prune").stdout
     done = run(data, "delete", "/docs/travel-policy.html", "--yes")
     assert done.returncode == 0, done.stderr
-    paths = [row["path"] for row in run_json(data, "documents")["documents"]]
+    paths = [row["path"] for row in json_here(data, "documents")["documents"]]
     assert len(paths) == 3
     assert "/docs/travel-policy.html" not in paths
-    assert run_json(data, "ask", "What is the daily allowance for meals?")["refused"] is True
+    assert json_here(data, "ask", "What is the daily allowance for meals?")["refused"] is True
 
 
 def test_given_text_that_is_not_english_then_the_multilingual_model_answers(
@@ -190,6 +190,5 @@ def test_given_a_server_on_the_data_then_the_commands_go_through_it(indexed: Pat
         assert "31 days" in run(indexed, "ask", "How long does a full charge last?").stdout
         assert "5 unchanged" in run(indexed, "ingest", str(DOCUMENTS)).stdout
         assert run(indexed, "ask", "x", "--collection", "nowhere").returncode == 1
-        hits = run_json(indexed, "search", "HJ-2")["hits"]
-        assert json.dumps(hits)
-    assert run_json(indexed, "status")["server"] is None
+        assert json_here(indexed, "search", "HJ-2")["hits"]
+    assert json_here(indexed, "status")["server"] is None

@@ -3,14 +3,15 @@
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from benchmarks import kill9
-from tests.e2e.processes import DOCUMENTS, RAGSTONE, environment, run, run_json, serving
+from tests.documents import DOCUMENTS
+from tests.e2e.processes import RAGSTONE, environment, here, json_here, run, serving
+from tests.patience import PATIENCE, wait_for
 
 
 def test_given_kills_at_any_instant_then_the_index_is_as_if_nothing_had_happened(
@@ -34,7 +35,7 @@ def test_given_a_server_killed_in_an_ingest_then_the_next_one_finishes_it(
         [RAGSTONE, "serve", "--port", "0"], env=environment(data), stdout=subprocess.DEVNULL
     )
     try:
-        wait_for(lambda: (data / "server.json").exists())
+        assert wait_for(lambda: (data / "server.json").exists())
         client = subprocess.Popen(
             [RAGSTONE, "ingest", str(documents)],
             env=environment(data),
@@ -42,28 +43,21 @@ def test_given_a_server_killed_in_an_ingest_then_the_next_one_finishes_it(
             stderr=subprocess.PIPE,
             text=True,
         )
-        wait_for(lambda: run(data, "documents", "--json").stdout.count('"path"') > 5)
+        assert wait_for(lambda: here(data, "documents", "--json").stdout.count('"path"') > 5)
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()
-    _, errors = client.communicate(timeout=30)
+    _, errors = client.communicate(timeout=PATIENCE)
     assert client.returncode == 1
     assert "Traceback" not in errors
     with serving(data):
-        wait_for(lambda: status(data)["documents"] == 60 and not status(data)["jobs"], 60)
-    assert run(data, "ingest", str(documents)).stdout.startswith("0 indexed, 60 unchanged")
+        assert wait_for(lambda: (now := status(data))["documents"] == 60 and not now["jobs"])
+    assert here(data, "ingest", str(documents)).stdout.startswith("0 indexed, 60 unchanged")
 
 
 def status(data: Path) -> dict[str, object]:
-    found: dict[str, object] = run_json(data, "status")
+    found: dict[str, object] = json_here(data, "status")
     return found
-
-
-def wait_for(condition: object, seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 @pytest.fixture
@@ -84,7 +78,7 @@ def test_given_a_full_disk_then_a_clear_line_and_what_was_indexed_still_answers(
     small_disk: Path, tmp_path: Path
 ) -> None:
     data = small_disk / "data"
-    assert run(data, "ingest", str(DOCUMENTS)).returncode == 0
+    assert here(data, "ingest", str(DOCUMENTS)).returncode == 0
     filler = small_disk / "filler"
     more = tmp_path / "more"
     kill9.write(more, 5)
@@ -96,9 +90,9 @@ def test_given_a_full_disk_then_a_clear_line_and_what_was_indexed_still_answers(
         assert "31 days" in run(data, "ask", "How long does a full charge last?").stdout
     refused(run(data, "ingest", str(more)))
     filler.unlink()
-    assert "31 days" in run(data, "ask", "How long does a full charge last?").stdout
-    assert run(data, "ingest", str(more)).returncode == 0
-    assert run_json(data, "status")["documents"] == 10
+    assert "31 days" in here(data, "ask", "How long does a full charge last?").stdout
+    assert here(data, "ingest", str(more)).returncode == 0
+    assert json_here(data, "status")["documents"] == 10
 
 
 def refused(done: "subprocess.CompletedProcess[str]") -> None:

@@ -15,7 +15,9 @@ from ragstone.service import Service
 from ragstone.service.jobs import JobView
 from ragstone.service.remote import service_at
 from ragstone.service.server_file import find_server
-from tests.e2e.processes import DOCUMENTS, run, run_json, serving
+from tests.documents import copied
+from tests.e2e.processes import json_here, run, run_json, serving
+from tests.patience import PATIENCE
 
 EVA = Principal("default", "eva", ("staff",))
 QUESTIONS = tuple(f"How long does a full charge last, attempt {n}?" for n in range(8))
@@ -28,16 +30,15 @@ def remote(data: Path) -> Service:
 
 
 async def ended(ragstone: Service, id: str) -> JobView:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         async for view in ragstone.jobs.watch(EVA, id):
             last = view
     return last
 
 
 @pytest.fixture
-def data(tmp_path: Path) -> Path:
-    assert run(tmp_path / "data", "ingest", str(DOCUMENTS)).returncode == 0
-    return tmp_path / "data"
+def data(indexed_documents: Path, tmp_path: Path) -> Path:
+    return copied(indexed_documents, tmp_path / "data")
 
 
 async def test_a_question_is_answered_in_the_background_with_its_sources(data: Path) -> None:
@@ -84,9 +85,9 @@ async def test_given_kill_9_while_questions_wait_then_each_is_answered_after_the
 def test_a_large_deletion_goes_through_the_queue(data: Path) -> None:
     done = run(data, "delete", "--all", "--yes", JOBS__DELETE_AT_ONCE="2")
     assert (done.returncode, done.stdout) == (0, "5 documents deleted.\n"), done.stderr
-    (job, *_) = run_json(data, "jobs", "list", "--kind", "delete")["jobs"]
+    (job, *_) = json_here(data, "jobs", "list", "--kind", "delete")["jobs"]
     assert (job["state"], job["collection"]) == ("done", "default")
-    assert run_json(data, "collections")["collections"] == []
+    assert json_here(data, "collections")["collections"] == []
 
 
 def test_an_evaluation_runs_in_the_background_and_says_what_is_missing(data: Path) -> None:

@@ -25,9 +25,9 @@ from ragstone.service.server_file import find_server
 from tests.e2e.document_load import Deleting, Ingesting, Shelf
 from tests.e2e.mixed_load import Conversation, Jobs, Load, PromptOf, SettingsOf, Topics
 from tests.e2e.processes import RAGSTONE, environment, run
+from tests.patience import PATIENCE
 
 KILLS = int(os.environ.get("RAGSTONE_KILLS", "5"))
-START_SECONDS = 60.0
 FIRST = 12
 """Documents that are there before the first kill."""
 MEAN_SECONDS = 1.5
@@ -100,10 +100,10 @@ class Lives:
         """What was acknowledged is as it was said, once the jobs of before have ended."""
         began = time.monotonic()
         while any(kind.jobs.keys() & {"queued", "running"} for kind in await service.jobs.kinds()):
-            assert time.monotonic() - began < START_SECONDS, "the jobs of before do not end"
+            assert time.monotonic() - began < PATIENCE, "the jobs of before do not end"
             await asyncio.sleep(0.05)
         while notes := await findings(service):
-            assert time.monotonic() - began < START_SECONDS, notes
+            assert time.monotonic() - began < PATIENCE, notes
             await asyncio.sleep(0.05)
         self.settled.append(time.monotonic() - began)
         for load in self.loads:
@@ -116,7 +116,7 @@ class Lives:
         try:
             while not (server := await asyncio.to_thread(find_server, self.data)):
                 assert process.poll() is None, "the server ended at its start"
-                assert time.monotonic() - began < START_SECONDS, "the server did not start"
+                assert time.monotonic() - began < PATIENCE, "the server did not start"
                 await asyncio.sleep(0.05)
             self.starts.append(time.monotonic() - began)
             service = service_at(*server)

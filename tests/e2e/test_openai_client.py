@@ -8,13 +8,14 @@ import numpy as np
 import openai
 import pytest
 
-from tests.e2e.processes import DOCUMENTS, run, serving
+from tests.documents import copied
+from tests.e2e.processes import serving
+from tests.patience import PATIENCE
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    data = tmp_path_factory.mktemp("server") / "data"
-    assert run(data, "ingest", str(DOCUMENTS)).returncode == 0
+def server(indexed_documents: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    data = copied(indexed_documents, tmp_path_factory.mktemp("server") / "data")
     with serving(data) as url:
         yield url
 
@@ -103,7 +104,7 @@ def test_given_wrong_input_then_the_clients_own_error(
 def test_given_a_server_then_it_says_how_it_is(server: str) -> None:
     pages = {}
     for path in ("health", "ready", "metrics", "docs", "openapi.json"):
-        with urllib.request.urlopen(f"{server}/{path}", timeout=5) as response:
+        with urllib.request.urlopen(f"{server}/{path}", timeout=PATIENCE) as response:
             pages[path] = response.read().decode()
             assert response.status == 200
     assert "ok" in pages["ready"]

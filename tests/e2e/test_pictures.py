@@ -8,7 +8,8 @@ from typing import Any
 import openai
 import pytest
 
-from tests.e2e.processes import DOCUMENTS, run, serving
+from tests.documents import copied
+from tests.e2e.processes import serving
 from tests.model_server import ModelServer, model_server
 
 URL = "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0" * 8).decode()
@@ -32,10 +33,8 @@ def model() -> Iterator[ModelServer]:
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("pictures") / "data"
-    assert run(made, "ingest", str(DOCUMENTS)).returncode == 0
-    return made
+def data(indexed_documents: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return copied(indexed_documents, tmp_path_factory.mktemp("pictures") / "data")
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.postgres_server import PostgresServer
-from tests.e2e.processes import DOCUMENTS, RAGSTONE, environment, run, run_json
+from tests.documents import DOCUMENTS
+from tests.e2e.processes import RAGSTONE, environment, here, json_here, run, run_json
 
 QUESTION = "How long does a full charge last without sun?"
 
@@ -20,7 +21,7 @@ def test_given_an_index_on_postgresql_then_documents_are_answered_from_it(
     data = tmp_path / "data"
     there = {"INDEX__URL": postgres.url}
     assert run(data, "ingest", str(DOCUMENTS), **there).returncode == 0
-    answer = run_json(data, "ask", QUESTION, **there)
+    answer = json_here(data, "ask", QUESTION, **there)
     assert "31 days" in answer["answer"]
     elsewhere = run(data, "search", QUESTION)
     assert "Nothing was found" in elsewhere.stdout
@@ -33,10 +34,10 @@ def test_given_a_move_that_is_killed_then_the_next_one_ends_it_and_passages_are_
     data, folder = tmp_path / "data", tmp_path / "folder"
     folder.mkdir()
     for number in range(400):
-        (folder / f"{number}.txt").write_text(f"Lamp {number} burns {number + 31} days. " * 40)
+        (folder / f"{number}.txt").write_text(f"Lamp {number} burns {number + 31} days. " * 4)
     for some in (folder, DOCUMENTS):
-        assert run(data, "ingest", str(some), "-c", "many").returncode == 0
-    before = run_json(data, "search", QUESTION, "-c", "many")
+        assert here(data, "ingest", str(some), "-c", "many").returncode == 0
+    before = json_here(data, "search", QUESTION, "-c", "many")
     move = [RAGSTONE, "migrate", "--to", postgres.url]
     for seconds in (1.0, 1.3, 1.6):
         process = subprocess.Popen(move, env=environment(data))
@@ -46,11 +47,11 @@ def test_given_a_move_that_is_killed_then_the_next_one_ends_it_and_passages_are_
     moved = run_json(data, "migrate", "--to", postgres.url)["collections"]
     assert moved[0]["collection"] == "many"
     assert moved[0]["copied"] + moved[0]["there"] > 400
-    after = run_json(data, "search", QUESTION, "-c", "many", INDEX__URL=postgres.url)
-    here, there = (
-        {hit["chunk"]["text"]: hit["score"] for hit in one["hits"]} for one in (before, after)
+    after = json_here(data, "search", QUESTION, "-c", "many", INDEX__URL=postgres.url)
+    one, other = (
+        {hit["chunk"]["text"]: hit["score"] for hit in found["hits"]} for found in (before, after)
     )
-    assert there == pytest.approx(here, abs=0.01)
+    assert other == pytest.approx(one, abs=0.01)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +68,7 @@ def test_given_a_move_that_is_killed_then_the_next_one_ends_it_and_passages_are_
 def test_given_addresses_between_which_nothing_moves_then_a_clear_error(
     arguments: tuple[str, ...], message: str, tmp_path: Path
 ) -> None:
-    done = run(tmp_path / "data", "migrate", *arguments, INDEX__TIMEOUT="2")
+    done = here(tmp_path / "data", "migrate", *arguments, INDEX__TIMEOUT="2")
     assert done.returncode == 1
     assert message in done.stderr
     assert "secret" not in done.stderr

@@ -17,6 +17,7 @@ from ragstone.engine.recipe import Recipe
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.ports import Adapters
 from tests.engine.adapters import a_kit
+from tests.patience import PATIENCE
 
 NO_KIT = cast(Adapters, None)
 
@@ -282,7 +283,7 @@ async def test_given_a_reader_who_leaves_while_searching_then_the_next_may_searc
     engine = Engine(a_kit(searching=asyncio.Semaphore(1)), {"standard": recipe})
     async with aclosing(engine.events(Ask("q"))) as events:
         await anext(events)
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(PATIENCE):
         await engine.answered(Ask("q"))
 
 

@@ -11,11 +11,11 @@ import pytest
 from ragstone import build
 from ragstone.access.setup import interceptor
 from ragstone.http.app import create_app
-from ragstone.service import IngestRequest
 from ragstone.settings import LlmSettings, Settings
+from tests.documents import copied
 from tests.model_server import ModelServer, model_server
+from tests.patience import PATIENCE
 
-DOCUMENTS = Path(__file__).parents[2] / "examples" / "documents"
 QUESTION = "How long does a full battery charge last without sun?"
 
 
@@ -36,17 +36,16 @@ class Server:
         settings = Settings(ragstone_data=self._data, llm=llm, **sections)
         around = interceptor(settings)
         service = await self._stack.enter_async_context(build.open(settings, {}, around))
-        async for _ in service.ingest(IngestRequest((str(DOCUMENTS),))):
-            pass
         self.transport = httpx2.ASGITransport(create_app(service, settings, "token", around))
         client = httpx2.AsyncClient(
-            transport=self.transport, base_url="http://127.0.0.1", timeout=60
+            transport=self.transport, base_url="http://127.0.0.1", timeout=PATIENCE
         )
         return await self._stack.enter_async_context(client)
 
 
 @pytest.fixture
-async def server(tmp_path: Path) -> AsyncIterator[Server]:
+async def server(tmp_path: Path, indexed_documents: Path) -> AsyncIterator[Server]:
+    copied(indexed_documents, tmp_path / "data")
     async with AsyncExitStack() as stack:
         yield Server(stack, tmp_path / "data")
 

@@ -6,13 +6,18 @@ from typing import Any
 import httpx
 from httpx_sse import connect_sse
 
+from tests.patience import PATIENCE
+
 UUID = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 
 def heard(url: str, body: Any, most: int | None = None) -> list[dict[str, Any]]:
     """The data of every event of a POST, or of the first `most`, after which the client leaves."""
     found: list[dict[str, Any]] = []
-    with httpx.Client(timeout=20) as client, connect_sse(client, "POST", url, json=body) as source:
+    with (
+        httpx.Client(timeout=PATIENCE) as client,
+        connect_sse(client, "POST", url, json=body) as source,
+    ):
         for event in source.iter_sse():
             assert event.event == "message"
             found.append(json.loads(event.data))

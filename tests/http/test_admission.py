@@ -1,7 +1,6 @@
 """What stands before the routes, once there are credentials: who gets in, how often, how long."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -19,6 +18,7 @@ from ragstone.settings import AuthSettings, LimitSettings, ServerSettings, Setti
 from tests.credentials import a_key, bearer
 from tests.fake_service import FakeService, limited_app
 from tests.http_server import running
+from tests.patience import until
 
 CHAT = "/v1/chat/completions"
 PROBES = ("/health", "/ready")
@@ -203,9 +203,7 @@ async def test_given_an_answer_that_takes_too_long_then_504_and_all_it_called_is
             late = await http.post(CHAT, json=body("silent"))
             assert (late.status_code, late.json()["error"]["code"]) == (504, "timeout")
             assert await until(lambda: service.closed == ["silent"])
-            started = time.monotonic()
             streamed = await http.post(CHAT, json=body("endless", stream=True))
-            assert time.monotonic() - started < 5
             assert streamed.status_code == 200
             assert '"code":"timeout"' in streamed.text.rstrip().splitlines()[-1]
             assert await until(lambda: service.closed == ["silent", "endless"])
@@ -350,15 +348,6 @@ async def test_given_a_revoked_key_then_it_stops_at_once_here(service: FakeServi
         assert (await http.post(CHAT, json=body(), headers=headers)).status_code == 200
         await service.keys.revoke(None, (await service.keys.listed(None))[0].id)
         assert (await http.post(CHAT, json=body(), headers=headers)).status_code == 401
-
-
-async def until(condition: Any, seconds: float = 5) -> bool:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return True
-        await asyncio.sleep(0.02)
-    return False
 
 
 async def test_given_a_websocket_then_it_is_closed(service: FakeService) -> None:

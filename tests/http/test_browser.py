@@ -17,6 +17,7 @@ from tests.http.page_server import Site
 from tests.http.sites import Sites
 from tests.http.transcripts import data, here, names, same, transcripts
 from tests.http_server import running
+from tests.patience import PATIENCE
 
 DIALECTS = ("chat_core", "rag_v1", "chats", "pipeline", "openai", "jobs")
 FILES = [file for dialect in DIALECTS for file in transcripts(dialect)]
@@ -78,7 +79,7 @@ def agrees(found: Any, golden: Any, place: str) -> None:
 
 
 def until(so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE
     while not so():
         assert time.monotonic() < deadline
         time.sleep(0.01)

@@ -21,6 +21,7 @@ from ragstone.settings import DialectSettings, ServerSettings, Settings
 from tests.fake_service import FakeService
 from tests.http.transcripts import replayed, transcripts
 from tests.http_server import running
+from tests.patience import PATIENCE
 
 HERE = "http://127.0.0.1"
 OST = b"The lighthouse of Ost was built in 1871. It is 34 metres high."
@@ -47,7 +48,7 @@ async def ragstone(tmp_path: Path) -> AsyncIterator[Ragstone]:
 async def http(ragstone: Ragstone, tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
     settings = Settings(ragstone_data=tmp_path / "data")
     transport = httpx.ASGITransport(create_app(ragstone, settings, "token"))
-    async with httpx.AsyncClient(transport=transport, base_url=HERE, timeout=60) as client:
+    async with httpx.AsyncClient(transport=transport, base_url=HERE, timeout=PATIENCE) as client:
         yield client
 
 
@@ -261,7 +262,7 @@ async def test_given_types_that_may_be_uploaded_then_others_fail_alone(
     server = ServerSettings(upload_types=("txt",))
     settings = Settings(ragstone_data=tmp_path / "data", server=server)
     transport = httpx.ASGITransport(create_app(ragstone, settings, "token"))
-    async with httpx.AsyncClient(transport=transport, base_url=HERE, timeout=60) as client:
+    async with httpx.AsyncClient(transport=transport, base_url=HERE, timeout=PATIENCE) as client:
         found = await uploaded(client, "c", ("ost.txt", OST), ("ost.md", OST))
     assert [one["name"] for one in found["uploaded"]] == ["ost.txt"]
     [failed] = found["failed"]

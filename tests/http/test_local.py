@@ -16,9 +16,9 @@ from ragstone.http.app import create_app
 from ragstone.service.contract import operations
 from ragstone.service.wire import OPERATION_HEADER, VERSION_HEADER
 from ragstone.settings import Settings
-from tests.examples import Recorder, as_service, example, recorder
 from tests.fake_service import FakeService
 from tests.http.test_any_input import values
+from tests.wire_values import Recorder, as_service, example, recorder
 
 JSON = {"content-type": "application/json"}
 TOKEN = {"authorization": "Bearer secret-token"}

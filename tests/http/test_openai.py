@@ -1,10 +1,10 @@
 """The official client against a real server, and bad input without one."""
 
+import asyncio
 import base64
 import json
 import struct
 import threading
-import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from ragstone.settings import Settings
 from tests.fake_service import EVIL, MODEL, WORDS, FakeService
 from tests.http.transcripts import replayed, transcripts
 from tests.http_server import running
+from tests.patience import PATIENCE, until, wait_for
 
 USER = [{"role": "user", "content": "What is the answer?"}]
 EMBED = {"model": MODEL}
@@ -355,15 +356,12 @@ async def test_a_client_that_leaves_closes_the_services_generator(
     url: str, service: FakeService, question: str, stream: bool
 ) -> None:
     body = chat({"role": "user", "content": question}, stream=stream)
-    async with httpx2.AsyncClient(base_url=url) as http:
-        try:
-            async with http.stream(
-                "POST", "/v1/chat/completions", json=body, timeout=0.5
-            ) as response:
-                await anext(response.aiter_raw())
-        except httpx2.ReadTimeout:
-            assert not stream or question == "silent"
-    assert wait_for(lambda: service.closed == [question])
+    async with httpx2.AsyncClient(base_url=url, timeout=PATIENCE) as http:
+        asking = asyncio.create_task(http.post("/v1/chat/completions", json=body))
+        assert await until(lambda: service.yielded > 3)
+        asking.cancel()
+        await asyncio.wait([asking])
+    assert await until(lambda: service.closed == [question])
 
 
 async def test_a_slow_reader_slows_the_service(url: str, service: FakeService) -> None:
@@ -373,7 +371,7 @@ async def test_a_slow_reader_slows_the_service(url: str, service: FakeService) -
         http.stream("POST", "/v1/chat/completions", json=body) as response,
     ):
         await anext(response.aiter_raw())
-        assert wait_for(lambda: stands_still(service), 20)
+        assert wait_for(lambda: stands_still(service))
         assert service.closed == []
     assert wait_for(lambda: service.closed == ["endless"])
 
@@ -387,15 +385,6 @@ def stands_still(service: FakeService) -> bool:
     before = service.yielded
     threading.Event().wait(0.3)
     return service.yielded == before
-
-
-def wait_for(condition: Any, seconds: float = 5) -> bool:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return False
 
 
 async def test_a_forbidden_question_is_filtered(http: httpx2.AsyncClient) -> None:

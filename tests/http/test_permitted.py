@@ -25,7 +25,7 @@ from ragstone.service.local.keys import LocalKeys
 from ragstone.service.wire import OPERATION_HEADER, VERSION_HEADER
 from ragstone.settings import ServerSettings, Settings
 from tests.credentials import MemoryKeys, a_key, bearer
-from tests.examples import Recorder, as_service, example, items, recorder
+from tests.wire_values import Recorder, as_service, example, items, recorder
 
 ALLOWED = [operation for operation in operations().values() if operation.allowed]
 EVA = Principal("acme", "eva", ("staff",))

@@ -24,6 +24,7 @@ from ragstone.settings import DialectSettings, PloneSettings, Settings
 from tests.fake_service import FakeService
 from tests.http.transcripts import replayed, transcripts
 from tests.http_server import running
+from tests.patience import PATIENCE
 from tests.plone_jobs import PloneJobs
 from tests.plone_server import TOKEN, PloneServer, plone_server
 
@@ -72,7 +73,7 @@ async def ragstone(settings: Settings) -> AsyncIterator[Ragstone]:
 @pytest.fixture
 async def http(ragstone: Ragstone, settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
     transport = httpx.ASGITransport(create_app(ragstone, settings, "token"))
-    async with httpx.AsyncClient(transport=transport, base_url=HERE, timeout=60) as client:
+    async with httpx.AsyncClient(transport=transport, base_url=HERE, timeout=PATIENCE) as client:
         yield client
 
 

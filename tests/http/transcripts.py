@@ -13,6 +13,8 @@ from typing import Any
 import httpx
 from httpx_sse import connect_sse
 
+from tests.patience import PATIENCE
+
 HERE = Path(__file__).parent / "transcripts"
 
 
@@ -26,7 +28,7 @@ def replayed(url: str, file: Path) -> None:
     golden = json.loads(file.read_text(encoding="utf-8"))
     request = {"method": "POST", **golden["request"]}
     path = request.pop("path")
-    with httpx.Client(base_url=url, timeout=20, trust_env=False) as client:
+    with httpx.Client(base_url=url, timeout=PATIENCE, trust_env=False) as client:
         if "events" in golden:
             method = request.pop("method")
             with connect_sse(client, method, path, **request) as source:

@@ -21,6 +21,7 @@ from ragstone.store.sql.jobs import SqlJobs
 from ragstone.store.sql.postgres import Postgres
 from ragstone.store.sql.workers import SqlWorkers
 from tests.memory_store import MemoryNames
+from tests.patience import PATIENCE
 
 EVA = Principal("default", "eva", ("staff",))
 FAST = JobSettings(retry_seconds=0.05, retries=2)
@@ -52,7 +53,7 @@ class Counting:
 
     async def begun(self) -> None:
         """Wait until a first job runs."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while not self.runs:
                 await asyncio.sleep(0.01)
 
@@ -70,14 +71,14 @@ class Queue:
 
     async def ended(self, id: str) -> JobView:
         """The job when it has ended."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             async for view in self.jobs.watch(EVA, id):
                 last = view
         return last
 
     async def until(self, id: str, state: str) -> JobView:
         """The job when it is in this state."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while True:
                 view = await self.jobs.get(EVA, id)
                 if view and view.state == state:

@@ -26,6 +26,7 @@ from tests.engine.samples import a_passage
 from tests.http_server import running
 from tests.llama import llama_server, model_file
 from tests.model_server import model_server
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -96,7 +97,7 @@ async def test_given_a_reader_who_leaves_then_the_model_is_free_at_once(
         async for piece in stream:
             if piece.text:
                 break
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         again = await said(chat(llama, max_tokens=2), Ask("Hello?"))
     assert again[-1].usage.completion_tokens <= 2
 

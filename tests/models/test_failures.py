@@ -112,19 +112,17 @@ async def test_given_a_failure_before_the_first_word_then_the_error_says_what_to
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_given_a_spare_model_then_it_answers_within_a_second_of_the_failure(
+async def test_given_a_spare_model_then_it_answers_at_the_first_failure(
     way: str, first: ModelServer, spare: ModelServer, chat: Make
 ) -> None:
     model = WithFallback(chat(failing(first, way), standby=True), chat(spare.url, model="spare"))
-    started = time.perf_counter()
     events, turn, error = await heard(model)
-    took = time.perf_counter() - started
     assert error is None
     assert text(events) == SPARE
     assert turn is not None
     assert turn.answer is not None
     assert turn.answer.model == "spare"
-    assert took < 3.0  # Measured in benchmarks; machines are busy.
+    assert len(first.calls) <= 1
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.retrieve.appraisal import Appraisal, appraisal
+from ragstone.retrieve.grade_passages import Appraisal, appraisal
 
 
 @pytest.mark.parametrize(

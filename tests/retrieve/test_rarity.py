@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.retrieve.rarity import Rarity
+from ragstone.retrieve.sampled_rarity import Rarity
 
 COMMON, RARE, UNSEEN = 1, 2, 3
 SAMPLE = Rarity.of([[COMMON, COMMON, RARE], *([[COMMON]] * 999)])

@@ -15,9 +15,9 @@ from ragstone.service.contract import LIFECYCLE, Operation, operations
 from ragstone.service.local import Ragstone
 from ragstone.service.remote import service_at
 from ragstone.settings import Settings
-from tests.examples import Recorder, as_service, example, items, recorder, same
 from tests.fake_service import FakeService
 from tests.http_server import running
+from tests.wire_values import Recorder, as_service, example, items, recorder, same
 
 ALL = list(operations().values())
 PARTS = {name.rpartition(".")[0] for name in operations()} - {""}

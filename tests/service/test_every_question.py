@@ -25,8 +25,7 @@ from ragstone.core.tool import Tool
 from ragstone.core.turn import Ask, Principal
 from ragstone.http.app import create_app
 from ragstone.jobs.questions import request_of
-from ragstone.service import IngestRequest, Service
-from ragstone.service.contract import operations
+from ragstone.service import IngestRequest, Service, contract
 from ragstone.service.jobs import JobView
 from ragstone.service.local import Ragstone
 from ragstone.service.wire import OPERATION_HEADER, VERSION_HEADER
@@ -254,7 +253,7 @@ async def test_given_the_command_lines_routes_then_they_are_measured_and_have_no
     await world.used_up("operator")
     async with client(world) as http:
         for name in ("ask", "search", "function_calling"):
-            measured, operation = world.measured(), operations()[name]
+            measured, operation = world.measured(), contract.operations()[name]
             body = {"ask": {"question": QUESTION, "tools": [{"name": "look"}]}}
             told = {VERSION_HEADER: __version__, OPERATION_HEADER: operation.fingerprint}
             path = f"/local/call/{name}"

@@ -36,8 +36,8 @@ from ragstone.service.server_file import find_server
 from ragstone.settings import Settings
 from tests.credentials import a_key
 from tests.fake_service import FakeService
-from tests.http.test_openai import wait_for
 from tests.http_server import running
+from tests.patience import wait_for
 
 pytestmark = pytest.mark.slow
 

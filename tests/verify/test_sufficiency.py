@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.verify.sufficiency import coverage
+from ragstone.verify.score import coverage
 
 TEXTS = ["The lighthouse of Ost was built in 1871.", "Ada Okafor designed it."]
 

@@ -6,13 +6,13 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from ragstone.agent.tool_calls import ToolCalls
-from ragstone.agent.tool_output import fenced
 from ragstone.core.errors import RagstoneError, ToolsUnavailable, Unavailable
 from ragstone.core.events import StageEnded, StageStarted, Thinking
 from ragstone.core.tool import Tool, ToolCall, ToolResult, ToolStep
 from ragstone.core.turn import StageTrace, Status, Turn
 from ragstone.engine.prompts import prompt
 from ragstone.engine.stage import Emit
+from ragstone.language.fences import TOOL_OUTPUT, fenced
 from ragstone.language.tokens import cut
 from ragstone.ports import Adapters, Conversing
 
@@ -119,7 +119,9 @@ class ToolLoop:
         await self._emit(StageEnded(traced))
         share = self._window() // 4
         return ToolResult(
-            call.id, call.name, fenced(call.name, cut(text, share, self._adapters.count))
+            call.id,
+            call.name,
+            fenced(TOOL_OUTPUT, cut(text, share, self._adapters.count), call.name),
         )
 
     def _limit(self) -> str:

@@ -15,6 +15,7 @@ from ragstone.cli.maintenance import app as maintenance
 from ragstone.cli.managing import app as managing
 from ragstone.cli.mcp import app as mcp_app
 from ragstone.cli.plone import app as plone_app
+from ragstone.cli.plugins import app as plugins_app
 from ragstone.cli.prompts import app as prompts_app
 from ragstone.cli.running import CommandContext, Context, guarded, run, settings_of
 from ragstone.cli.settings import app as settings_app
@@ -37,6 +38,7 @@ app = typer.Typer(
 app.add_typer(managing)
 app.add_typer(maintenance)
 app.add_typer(mcp_app)
+app.add_typer(plugins_app)
 app.add_typer(eval_app, name="eval")
 app.add_typer(topics_app, name="topics")
 app.add_typer(cache_app, name="cache")

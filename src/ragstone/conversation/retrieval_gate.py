@@ -1,14 +1,18 @@
 """Whether a request needs documents at all: what is about the conversation is answered from it."""
 
 import asyncio
+import json
+import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
+from importlib.resources import files
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from ragstone.answer.stream import AnswerStream
-from ragstone.conversation.about_conversation import about_conversation
 from ragstone.core.answer import Answer, Usage, Verdict
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Checked, Token
@@ -21,6 +25,26 @@ from ragstone.language.words import content_word_set
 from ragstone.ports import Adapters, Checker, Claim, Completer, Source
 from ragstone.verify.claims import answer_sentences
 from ragstone.verify.verdicts import verdict, weighed
+
+MOST_CHARS = 120
+"""A longer request says more than such a phrase does."""
+
+
+def about_conversation(request: str) -> bool:
+    """Whether the request needs nothing but what was said before."""
+    said = unicodedata.normalize("NFC", request[: MOST_CHARS + 1]).replace("’", "'")
+    if len(said) > MOST_CHARS:
+        return False
+    plain = " ".join(said.casefold().strip(" \t\n.,!?¿¡。，！？…").replace(",", " ").split())
+    return bool(_phrases().fullmatch(plain))
+
+
+@cache
+def _phrases() -> re.Pattern[str]:
+    file = files("ragstone.conversation").joinpath("data/about_conversation.json")
+    every = [p for some in json.loads(file.read_text(encoding="utf-8")).values() for p in some]
+    return re.compile("|".join(f"(?:{phrase})" for phrase in every))
+
 
 MESSAGES = 20
 MESSAGE_CHARS = 2_000

@@ -4,12 +4,31 @@ import asyncio
 import json
 from collections.abc import Coroutine, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 import typer
+from typer.core import TyperGroup
 
-app = typer.Typer(help="Measure retrieval and answers on a set of questions.", add_completion=False)
+from ragstone.registry import Extension, Registry, summary
 
+if TYPE_CHECKING:
+    from ragstone.settings import Settings
+
+
+class Measures(TyperGroup):
+    """The commands of this file, and one for each measure that another package adds."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*super().list_commands(ctx), *MEASURES.others]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        known = super().get_command(ctx, cmd_name)
+        return _added(cmd_name) if known is None and cmd_name in MEASURES.others else known
+
+
+app = typer.Typer(
+    help="Measure retrieval and answers on a set of questions.", add_completion=False, cls=Measures
+)
 
 Directory = Annotated[
     Path, typer.Argument(help="Folder with corpus.jsonl and <split>/queries.jsonl; .gz too.")
@@ -190,3 +209,48 @@ def _show(work: Coroutine[Any, Any, Mapping[str, float | None]], as_json: bool) 
     for name, value in measured.items():
         shown = "-" if value is None else f"{value:.4g}"
         typer.echo(f"{name:<{width}}  {shown}")
+
+
+class Measure(Protocol):
+    """A measure of another package: figures by name, from a file that it reads as it likes, over at
+    most `limit` of its rows. Raises InputError for a file that it cannot read."""
+
+    async def __call__(
+        self, file: Path, settings: "Settings", limit: int | None, /
+    ) -> Mapping[str, float | None]: ...
+
+
+MEASURES: Registry[Measure] = Registry(
+    "ragstone.measures",
+    "measure",
+    {
+        own.__name__: Extension(own, summary(own))
+        for own in (command.callback for command in app.registered_commands)
+        if own
+    },
+)
+"""Measures by their command. Ours are commands with options of their own."""
+
+
+def _added(name: str) -> Any:
+    """The command of a measure of another package; the package is imported when it is run."""
+
+    def command(
+        file: Annotated[Path, typer.Argument(help="What it measures on.")],
+        limit: Limit = None,
+        as_json: AsJson = False,
+    ) -> None:
+        _show(_measured(name, file, limit), as_json)
+
+    one = typer.Typer(add_completion=False, rich_markup_mode=None)
+    one.command(name, help=f"A measure of the package {MEASURES[name].package}.")(command)
+    return typer.main.get_command(one)
+
+
+async def _measured(name: str, file: Path, limit: int | None) -> Mapping[str, float | None]:
+    from ragstone.settings import load
+
+    measure, settings = MEASURES.get(name), load()
+    with MEASURES.explained(name):
+        figures = await measure(file, settings, limit)
+        return {name: None if one is None else float(one) for name, one in figures.items()}

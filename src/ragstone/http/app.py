@@ -1,9 +1,9 @@
 """The HTTP application: every dialect on one service, behind the guards."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
 from ragstone import __version__
@@ -16,14 +16,7 @@ from ragstone.http.admin import conversations, jobs, keys, prompts, statistics, 
 from ragstone.http.admin import settings as runtime
 from ragstone.http.admission import ALWAYS_OPEN, Authenticate, RateLimit, TimeLimit
 from ragstone.http.correlate import REQUEST_ID, Correlate
-from ragstone.http.dialects import retrieval
-from ragstone.http.dialects.chat_core import routes as chat_core
-from ragstone.http.dialects.chats import routes as chats
-from ragstone.http.dialects.openai import routes as openai
-from ragstone.http.dialects.pipeline import routes as pipeline
-from ragstone.http.dialects.plone import routes as plone
-from ragstone.http.dialects.rag_v1 import routes as rag_v1
-from ragstone.http.mcp import routes as mcp
+from ragstone.http.dialects import DialectParts, dialects
 from ragstone.http.middleware import BodyLimit, Observe, OnlyFromHere, Unforeseen
 from ragstone.http.openapi import describe
 from ragstone.http.responses import handle_errors
@@ -65,8 +58,9 @@ def create_app(
         lifespan=lifespan,
     )
     uploads = Uploads(settings.ragstone_data, settings.server.upload_types)
+    parts = DialectParts(service, settings)
     for routes in (
-        *_dialects(service, settings),
+        *dialects(parts, ours=True),
         collections.router(service),
         conversations.router(service),
         local.router(service, uploads),
@@ -78,6 +72,8 @@ def create_app(
         jobs.router(service),
         ops.router(service, metrics, token, settings.server),
         docs.router(app),
+        # The last ones, so that no package takes an address of ours.
+        *dialects(parts, ours=False),
     ):
         app.include_router(routes)
     handle_errors(app)
@@ -86,27 +82,6 @@ def create_app(
     # The one added last runs first.
     app.add_middleware(Correlate, telemetry=interceptor.telemetry, logs=settings.log.requests)
     return app
-
-
-def _dialects(service: Service, settings: Settings) -> Iterator[APIRouter]:
-    """The routes of the dialects that are switched on."""
-    on = settings.dialects
-    if on.openai:
-        yield openai.router(service)
-    if on.retrieval:
-        yield retrieval.router(service)
-    if on.chat_core:
-        yield chat_core.router(service)
-    if on.mcp and mcp.installed():
-        yield mcp.router(service)
-    if on.pipeline:
-        yield pipeline.router(service)
-    if on.rag_v1:
-        yield rag_v1.router(service)
-    if on.chats:
-        yield chats.router(service, settings)
-    if on.plone:
-        yield plone.router(service, settings)
 
 
 def _guard(app: FastAPI, settings: Settings, gate: Gate, rates: Rates, metrics: Metrics) -> None:

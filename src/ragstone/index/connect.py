@@ -1,16 +1,18 @@
-"""Which chunk index an address means."""
+"""Which chunk index, or which service that is asked instead of one, an address means."""
 
 from pathlib import Path
 from typing import Protocol
 
 from ragstone.core.errors import ConfigError
 from ragstone.index.edge.index import EdgeIndex
-from ragstone.ports import ChunkIndex
+from ragstone.ports import ChunkIndex, Retriever
+from ragstone.registry import Extension, Registry
 from ragstone.settings import IndexSettings
 
+EDGE = ""
+"""The scheme of no address."""
+
 ELASTICSEARCH = "elasticsearch+"
-ELSEWHERE = ("kdb", "retrieval")
-"""Schemes of services that are asked instead of an index, which then stays beside them."""
 
 
 class OpenIndex(ChunkIndex, Protocol):
@@ -20,45 +22,98 @@ class OpenIndex(ChunkIndex, Protocol):
 
 
 def connect(settings: IndexSettings, data: Path) -> OpenIndex:
-    """The index at `settings.url`; without one, Qdrant Edge in the directory `data`.
+    """The index at `settings.url`; without one, or with the address of a service that is asked
+    instead, Qdrant Edge in the directory `data`.
 
     Raises ConfigError for an address of no kind that is known.
     """
-    url, key = settings.url, settings.api_key.get_secret_value()
-    scheme = url.split(":", 1)[0].lower()
-    if not url or scheme.split("+", 1)[0] in ELSEWHERE:
-        return EdgeIndex(data)
-    if scheme in ("elasticsearch+http", "elasticsearch+https"):
-        from ragstone.index.elasticsearch.index import ElasticsearchIndex
-
-        return ElasticsearchIndex(url[len(ELASTICSEARCH) :], key, settings.timeout)
-    if scheme in ("postgresql", "postgres"):
-        return _postgres(url, settings.timeout)
-    if scheme in ("http", "https"):
-        return _qdrant(url, key, settings.timeout)
-    raise ConfigError(
-        f"INDEX__URL begins with {scheme!r}; use http:// for Qdrant, postgresql:// "
-        "or elasticsearch+http:// for those, kdb+http:// or retrieval+http://, or leave it empty."
-    )
-
-
-def _postgres(url: str, timeout: float) -> OpenIndex:
-    try:
-        from ragstone.index.postgres.index import PostgresIndex
-    except ImportError as error:
+    scheme = _scheme(settings)
+    if names_retriever(settings):
+        scheme = EDGE
+    if scheme not in INDEXES:
         raise ConfigError(
-            "INDEX__URL is a PostgreSQL address: install what it needs with "
-            "pip install 'ragstone[postgres]'."
-        ) from error
-    return PostgresIndex(url, timeout)
+            f"INDEX__URL begins with {scheme!r}. Use one of "
+            f"{', '.join(f'{name}://' for name in INDEXES if name)}, "
+            f"{', '.join(f'{name}+http://' for name in RETRIEVERS)}, or leave it empty."
+        )
+    return INDEXES.make(scheme, settings, data)
 
 
-def _qdrant(url: str, key: str, timeout: float) -> OpenIndex:
-    try:
-        from ragstone.index.qdrant.index import QdrantIndex
-    except ImportError as error:
-        raise ConfigError(
-            "INDEX__URL is the address of a Qdrant server: install what it needs with "
-            "pip install 'ragstone[qdrant]'."
-        ) from error
-    return QdrantIndex(url, key, timeout)
+def names_retriever(settings: IndexSettings) -> bool:
+    """Whether the address is that of a service that is asked instead of an index."""
+    return bool(_retriever(_scheme(settings)))
+
+
+def external_retriever(settings: IndexSettings) -> Retriever | None:
+    """The retrieval service of the settings, if the index is one; raises ConfigError."""
+    name = _retriever(_scheme(settings))
+    return RETRIEVERS.make(name, settings) if name else None
+
+
+def _scheme(settings: IndexSettings) -> str:
+    return settings.url.split(":", 1)[0].lower()
+
+
+def _retriever(scheme: str) -> str:
+    """The retrieval service that a scheme such as `kdb+http` names, empty if it names an index."""
+    name, plus, _ = scheme.partition("+")
+    return name if plus and scheme not in INDEXES and name in RETRIEVERS else ""
+
+
+def _edge(settings: IndexSettings, data: Path) -> OpenIndex:
+    return EdgeIndex(data)
+
+
+def _elasticsearch(settings: IndexSettings, data: Path) -> OpenIndex:
+    from ragstone.index.elasticsearch.index import ElasticsearchIndex
+
+    url, key = settings.url[len(ELASTICSEARCH) :], settings.api_key.get_secret_value()
+    return ElasticsearchIndex(url, key, settings.timeout)
+
+
+def _postgres(settings: IndexSettings, data: Path) -> OpenIndex:
+    from ragstone.index.postgres.index import PostgresIndex
+
+    return PostgresIndex(settings.url, settings.timeout)
+
+
+def _qdrant(settings: IndexSettings, data: Path) -> OpenIndex:
+    from ragstone.index.qdrant.index import QdrantIndex
+
+    return QdrantIndex(settings.url, settings.api_key.get_secret_value(), settings.timeout)
+
+
+_POSTGRES = Extension(_postgres, "PostgreSQL with pgvector", extra="postgres")
+_QDRANT = Extension(_qdrant, "A Qdrant server or cluster", extra="qdrant")
+_ELASTICSEARCH = Extension(_elasticsearch, "Elasticsearch")
+
+INDEXES: Registry[OpenIndex] = Registry(
+    "ragstone.indexes",
+    "chunk index",
+    {
+        EDGE: Extension(_edge, "Where INDEX__URL is empty: Qdrant Edge in the data directory"),
+        "http": _QDRANT,
+        "https": _QDRANT,
+        "postgresql": _POSTGRES,
+        "postgres": _POSTGRES,
+        "elasticsearch+http": _ELASTICSEARCH,
+        "elasticsearch+https": _ELASTICSEARCH,
+    },
+    makes=OpenIndex,
+)
+"""Chunk indexes by the scheme of INDEX__URL, made of the settings of the index and the directory of
+Qdrant Edge."""
+
+_SERVICES = "ragstone.index.external_retriever"
+
+RETRIEVERS: Registry[Retriever] = Registry(
+    "ragstone.retrievers",
+    "retrieval service",
+    {
+        "kdb": Extension(f"{_SERVICES}:knowledge_base", "A knowledge database that is searched"),
+        "retrieval": Extension(f"{_SERVICES}:retrieval_service", "A retrieval service"),
+    },
+    makes=Retriever,
+)
+"""Retrieval services by what stands before the `+` in the scheme of INDEX__URL, made of the
+settings of the index."""

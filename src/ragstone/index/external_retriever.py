@@ -119,6 +119,16 @@ class KnowledgeBase:
         return [from_kdb(row, ask, i) for i, row in enumerate(_rows(answer))]
 
 
+def retrieval_service(settings: IndexSettings) -> ExternalRetriever:
+    """The service of `retrieval+http://`."""
+    return ExternalRetriever(settings, RetrievalService())
+
+
+def knowledge_base(settings: IndexSettings) -> ExternalRetriever:
+    """The service of `kdb+http://`."""
+    return ExternalRetriever(settings, KnowledgeBase())
+
+
 def _rows(rows: Any) -> Sequence[Any]:
     if not isinstance(rows, list):
         raise TypeError(type(rows))

@@ -1,4 +1,4 @@
-"""What a parser makes of a file: a title, a media type and a stream of blocks."""
+"""What a parser makes of a file: a title and a stream of blocks."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -27,10 +27,11 @@ class Parsed:
     """A document being read. `blocks` can be iterated once and may raise a DocumentError.
 
     `pages` is how many there are, None where the format has none. `metadata` holds JSON values.
+    `media_type` is the format's, unless the parser names another one.
     """
 
     title: str
-    media_type: str
     blocks: Iterator[Block]
     pages: int | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
+    media_type: str = ""

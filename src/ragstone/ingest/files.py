@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragstone.core.errors import DocumentError, OutsideFolder, UnreadableDocument, WrongType
-from ragstone.ingest.formats.types import SUPPORTED
+from ragstone.ingest.formats.types import supported
 from ragstone.service import Handed
 
 _READ_BYTES = 1 << 20
@@ -77,7 +77,7 @@ def content_hash(path: Path) -> str:
 
 
 def _named(given: Path, root: Path, taken: set[str]) -> FoundFile | RefusedFile:
-    if given.suffix.lower() not in SUPPORTED and root.suffix.lower() not in SUPPORTED:
+    if not {given.suffix.lower(), root.suffix.lower()} & set(supported()):
         if not root.exists():
             return RefusedFile(str(given), _missing(given))
         return RefusedFile(str(given), _unsupported(given))
@@ -100,12 +100,12 @@ def _walk(
         place, name = Path(entry.path), f"{path}/{entry.name}"
         target = Path(os.path.realpath(place))
         if entry.is_symlink() and not follow_links and not target.is_relative_to(root):
-            if place.is_dir() or place.suffix.lower() in SUPPORTED:
+            if place.is_dir() or place.suffix.lower() in supported():
                 yield RefusedFile(name, _outside(place))
         elif place.is_dir():
             if target not in above | {real}:
                 yield from _walk(place, name, root, follow_links, above | {real})
-        elif place.suffix.lower() in SUPPORTED:
+        elif place.suffix.lower() in supported():
             yield _file(place, name, root)
 
 
@@ -148,7 +148,7 @@ def _unsupported(path: Path) -> DocumentError:
     kind = path.suffix or "without an ending"
     return WrongType(
         f"{path.name} is of a type that cannot be read ({kind}). "
-        f"Supported are {', '.join(SUPPORTED)}."
+        f"Supported are {', '.join(supported())}."
     )
 
 

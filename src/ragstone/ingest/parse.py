@@ -1,24 +1,24 @@
 """Reading one file: what it is, whether it may be read, and then its blocks."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
-from ragstone.core.errors import EmptyDocument, TooLarge, UnreadableDocument
+from ragstone.core.errors import (
+    ConfigError,
+    EmptyDocument,
+    TooLarge,
+    UnreadableDocument,
+    WrongType,
+)
 from ragstone.ingest.document import Block, Parsed
-from ragstone.ingest.formats.json import parse_json, parse_jsonl
-from ragstone.ingest.formats.markdown import parse_markdown
-from ragstone.ingest.formats.text import parse_csv, parse_text
-from ragstone.ingest.formats.types import SUPPORTED, check_type
+from ragstone.ingest.formats.types import FORMATS, check_type
 from ragstone.language.unicode import whole, whole_values
 from ragstone.settings import IngestSettings
 
-__all__ = ["SUPPORTED", "parse"]
-
 _MEGABYTE = 1 << 20
-_WHOLE = {".docx", ".pptx", ".xlsx", ".eml", ".html", ".htm"}
-"""Formats that are parsed whole: a file must fit into INGEST__MAX_MEMORY_MB."""
 
 
 def parse(path: Path, settings: IngestSettings) -> Parsed:
@@ -27,9 +27,15 @@ def parse(path: Path, settings: IngestSettings) -> Parsed:
     Raises a DocumentError, and so may iterating over the blocks. Blocking: run it, and the
     iteration, in a thread.
     """
-    _check_size(path, settings)
-    ending = check_type(path)
-    parsed = _open(path, ending, settings.max_memory_mb * _MEGABYTE)
+    ending = path.suffix.lower()
+    with _explained(path):
+        known = FORMATS.get(_name(path))
+    _check_size(path, known.whole, settings)
+    check_type(path, known.magic)
+    with _explained(path):
+        parsed = known.parse(path, ending, settings.max_memory_mb * _MEGABYTE)
+        if not isinstance(parsed, Parsed):
+            raise TypeError(f"its parser made {type(parsed).__name__} instead of Parsed")
     blocks = _guarded(path, parsed.blocks)
     first = next(blocks, None)
     if first is None:
@@ -40,37 +46,30 @@ def parse(path: Path, settings: IngestSettings) -> Parsed:
         title=whole(title),
         blocks=chain((first,), blocks),
         metadata=whole_values(parsed.metadata),
+        media_type=parsed.media_type or known.media_type,
     )
 
 
-def _open(path: Path, ending: str, max_bytes: int) -> Parsed:
-    """Libraries of whole formats are imported here: a start needs none of them."""
-    match ending:
-        case ".pdf":
-            from ragstone.ingest.formats.pdf import parse_pdf
-
-            return parse_pdf(path, ending)
-        case ".docx" | ".pptx" | ".xlsx" | ".eml":
-            from ragstone.ingest.formats.office import parse_office
-
-            return parse_office(path, ending, max_bytes)
-        case ".html" | ".htm":
-            from ragstone.ingest.formats.html import parse_html
-
-            return parse_html(path, ending)
-        case ".md" | ".markdown":
-            return parse_markdown(path, ending)
-        case ".csv" | ".tsv":
-            return parse_csv(path, ending)
-        case ".json":
-            return parse_json(path, ending, max_bytes)
-        case ".jsonl" | ".ndjson":
-            return parse_jsonl(path, ending, max_bytes)
-    return parse_text(path, ending)
+def _name(path: Path) -> str:
+    """The name of a file's format; raises WrongType for an ending that no format has."""
+    name = path.suffix.lower().removeprefix(".")
+    if name not in FORMATS:
+        raise WrongType(f"{path.name} is of a type that cannot be read. See the supported types.")
+    return name
 
 
-def _check_size(path: Path, settings: IngestSettings) -> None:
-    whole = path.suffix.lower() in _WHOLE
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """What breaks in the format of another package is this document's failure, and says whose it
+    is."""
+    try:
+        with FORMATS.explained(_name(path)):
+            yield
+    except ConfigError as error:
+        raise UnreadableDocument(f"{path.name} cannot be read. {error.message}") from error
+
+
+def _check_size(path: Path, whole: bool, settings: IngestSettings) -> None:
     name = "max_memory_mb" if whole else "max_file_mb"
     limit = settings.max_memory_mb if whole else settings.max_file_mb
     try:
@@ -87,8 +86,9 @@ def _check_size(path: Path, settings: IngestSettings) -> None:
 def _guarded(path: Path, blocks: Iterator[Block]) -> Iterator[Block]:
     """A file that becomes unreadable half-way is still a DocumentError; text is whole."""
     try:
-        for block in blocks:
-            yield block if block.text.isascii() else replace(block, text=whole(block.text))
+        with _explained(path):
+            for block in blocks:
+                yield block if block.text.isascii() else replace(block, text=whole(block.text))
     except OSError as error:
         raise UnreadableDocument(f"{path.name} cannot be read: {error.strerror}.") from error
 

@@ -107,6 +107,8 @@ def _launch(url: str, executor: str, body: Callable[[str], None]) -> Any:
             "console_log_level": "ERROR",
             "sys_db_pool_size": 4,
             "use_listen_notify": False,
+            # Nobody sends notifications here, but `_destroy` waits for the end of such a pause.
+            "notification_listener_polling_interval_sec": 0.05,
         }
     )
 

@@ -1,16 +1,11 @@
 """The chat model of the settings. Its libraries take a second to import, so it is imported only
 when there is one."""
 
-from typing import TYPE_CHECKING
-
 from ragstone.core.errors import ConfigError
 from ragstone.models.fallback import NOTE, ChatAnswerer, WithFallback
 from ragstone.ports import Answerer
+from ragstone.registry import Extension, Registry
 from ragstone.settings import LlmSettings, Settings
-
-if TYPE_CHECKING:
-    from ragstone.models.chat import ChatModel
-    from ragstone.models.gguf import GgufModel
 
 
 def chat_model(settings: Settings) -> ChatAnswerer | None:
@@ -50,11 +45,32 @@ def with_standby(settings: Settings, chat: ChatAnswerer | None, extractive: Answ
     return WithFallback(chat, extractive, NOTE) if chat else extractive
 
 
-def _one(llm: LlmSettings, section: str, standby: bool) -> "ChatModel | GgufModel":
+def _one(llm: LlmSettings, section: str, standby: bool) -> ChatAnswerer:
+    """The model of one section: a GGUF file, a server's, or that of a provider's or package's name
+    before the colon."""
     if llm.model_path:
-        from ragstone.models.gguf import GgufModel
+        return CHAT_MODELS.make("gguf", llm, section, standby)
+    name = llm.model.partition(":")[0]
+    if llm.base_url or name not in CHAT_MODELS:
+        name = "server"
+    return CHAT_MODELS.make(name, llm, section, standby)
 
-        return GgufModel(llm, section, standby)
-    from ragstone.models.chat import ChatModel
 
-    return ChatModel(llm, section, standby)
+def _provider(help: str) -> Extension:
+    return Extension("ragstone.models.chat:ChatModel", help)
+
+
+CHAT_MODELS: Registry[ChatAnswerer] = Registry(
+    "ragstone.chat_models",
+    "chat model",
+    {
+        "gguf": Extension("ragstone.models.gguf:GgufModel", "The file of LLM__MODEL_PATH"),
+        "server": _provider("The server of LLM__BASE_URL, or any provider of pydantic-ai"),
+        "openai": _provider("Models of OpenAI, as openai:name"),
+        "anthropic": _provider("Models of Anthropic, as anthropic:name"),
+        "google": _provider("Models of Google, as google:name"),
+    },
+    makes=ChatAnswerer,
+)
+"""Chat models by what stands before the colon of LLM__MODEL, made of the settings of the section,
+its name, and whether another model stands by."""

@@ -1,57 +1,71 @@
 """Which embedder a collection uses: the bundled ones by language, or the configured one."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Protocol, runtime_checkable
 
 from ragstone.core.errors import ConfigError, EmbeddingMismatch
 from ragstone.core.records import Collection
 from ragstone.models.minilm import MiniLm
 from ragstone.models.multilingual import MultilingualE5
 from ragstone.ports import Embedder
+from ragstone.registry import Extension, Registry
 from ragstone.settings import EmbeddingSettings
 
-if TYPE_CHECKING:
-    from ragstone.models.remote_embedder import RemoteEmbedder
-
 BUNDLED = ("minilm", "multilingual")
+
+
+@runtime_checkable
+class Connected(Protocol):
+    """An embedder that something has to be opened for before it is used."""
+
+    async def connect(self) -> None:
+        """Raises ModelUnavailable."""
+        ...
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """An embedder that holds what is freed when it is closed: a connection, or a model."""
+
+    async def aclose(self) -> None: ...
 
 
 class ConfiguredEmbedders:
     """`ports.Embedders` by the settings. Models load when they are first used."""
 
     def __init__(self, settings: EmbeddingSettings) -> None:
-        self._choice = settings.model
-        self._remote: RemoteEmbedder | None = None
-        self._bundled: dict[str, Embedder] = {}
         self._english = MiniLm(settings.threads)
+        self._chosen = self._made(settings)
+
+    def _made(self, settings: EmbeddingSettings) -> Mapping[str, Embedder]:
+        """The embedders of the settings by their names at the extension point."""
         if settings.base_url:
-            self._remote = _remote(settings)
-            return
-        if settings.model not in ("auto", *BUNDLED):
+            return {"server": EMBEDDERS.make("server", settings)}
+        names = BUNDLED if settings.model == "auto" else (settings.model,)
+        if names[0] not in EMBEDDERS:
             raise ConfigError(
-                f"EMBEDDING__MODEL is {settings.model!r}: use auto, minilm or multilingual, "
+                f"EMBEDDING__MODEL is {settings.model!r}: use one of auto, {', '.join(EMBEDDERS)}, "
                 "or set EMBEDDING__BASE_URL to the server that has this model."
             )
-        self._bundled = {
-            "minilm": self._english,
-            "multilingual": MultilingualE5(settings.threads),
+        return {
+            name: self._english if name == "minilm" else EMBEDDERS.make(name, settings)
+            for name in names
         }
 
     async def connect(self) -> None:
-        """Ask a remote model for its dimensions; raises ModelUnavailable."""
-        if self._remote:
-            await self._remote.connect()
+        """Open what the models need, such as a server; raises ModelUnavailable."""
+        for embedder in self._chosen.values():
+            if isinstance(embedder, Connected):
+                await embedder.connect()
 
     def for_text(self, language: str) -> Embedder:
-        if self._remote:
-            return self._remote
-        if self._choice != "auto":
-            return self._bundled[self._choice]
-        return self._bundled["minilm" if language in ("en", "") else "multilingual"]
+        if len(self._chosen) == 1:
+            return self.usable()[0]
+        return self._chosen["minilm" if language in ("en", "") else "multilingual"]
 
     def of(self, collection: Collection) -> Embedder:
         """The embedder that indexed `collection`; with `auto`, either bundled one will do."""
-        usable = self.usable()
-        for embedder in usable:
+        for embedder in self.usable():
             if embedder.fingerprint == collection.fingerprint:
                 return embedder
         current = self.for_text(collection.language)
@@ -59,22 +73,42 @@ class ConfiguredEmbedders:
 
     def usable(self) -> list[Embedder]:
         """Every embedder that the settings allow."""
-        if self._remote:
-            return [self._remote]
-        if self._choice == "auto":
-            return list(self._bundled.values())
-        return [self._bundled[self._choice]]
+        return list(self._chosen.values())
 
     def english(self) -> MiniLm:
         """The bundled English one, which questions are understood with whatever the settings."""
         return self._english
 
     async def aclose(self) -> None:
-        if self._remote:
-            await self._remote.aclose()
+        for embedder in {self._english, *self._chosen.values()}:
+            if isinstance(embedder, Closing):
+                await embedder.aclose()
 
 
-def _remote(settings: EmbeddingSettings) -> "RemoteEmbedder":
+def _minilm(settings: EmbeddingSettings) -> Embedder:
+    return MiniLm(settings.threads)
+
+
+def _multilingual(settings: EmbeddingSettings) -> Embedder:
+    return MultilingualE5(settings.threads)
+
+
+def _server(settings: EmbeddingSettings) -> Embedder:
     from ragstone.models.remote_embedder import RemoteEmbedder
 
+    if not settings.base_url:
+        raise ConfigError("EMBEDDING__MODEL is server: set EMBEDDING__BASE_URL to its address.")
     return RemoteEmbedder(settings)
+
+
+EMBEDDERS: Registry[Embedder] = Registry(
+    "ragstone.embedders",
+    "embedder",
+    {
+        "minilm": Extension(_minilm, "The bundled English model"),
+        "multilingual": Extension(_multilingual, "The bundled model of 100 languages"),
+        "server": Extension(_server, "The OpenAI-compatible server of EMBEDDING__BASE_URL"),
+    },
+    makes=Embedder,
+)
+"""Embedders by EMBEDDING__MODEL, made of the settings of the embedding."""

@@ -35,6 +35,7 @@ from ragstone.engine.stage import Stage
 from ragstone.guard.guard import Guard
 from ragstone.recipes.plans import plans
 from ragstone.recipes.stage_options import with_options
+from ragstone.recipes.stages import STAGES, with_added
 from ragstone.retrieve.deduplicate import Deduplicate
 from ragstone.retrieve.expand import Expand
 from ragstone.retrieve.fuse import Fuse
@@ -184,8 +185,8 @@ class Recipes:
             known = self._stages[level] = stages(self._settings, level)
         options = self._settings.stages
         return Recipe(
-            with_options(_formed(form.stages, form, known), options),
-            with_options(_formed(form.tail, form, known), options),
+            with_options(with_added(_formed(form.stages, form, known)), options),
+            with_options(with_added(_formed(form.tail, form, known)), options),
         )
 
 
@@ -327,6 +328,7 @@ def _recall(settings: Settings, level: Level) -> Recall:
     """The cache's stage; results of other settings are none of this recipe's."""
     behind = {"server", "cache", "log_level", "ragstone_data", "db", "service"}
     behind |= {"statistics", "log", "telemetry", "dialects", "plone", "auth", "limits", "jobs"}
-    said = (level, settings.model_dump_json(exclude=behind))
+    added = [one.package for one in STAGES.others.values()]
+    said = (level, settings.model_dump_json(exclude=behind), *added)
     recipe = hashlib.blake2b(repr(said).encode(), digest_size=16).hexdigest()
     return Recall(recipe=recipe, answers=True, mode=settings.cache.threshold_mode)

@@ -22,8 +22,10 @@ from ragstone.core.turn import LEVELS
 from ragstone.engine.stage import Stage
 from ragstone.recipes.recipe import stages
 from ragstone.recipes.stage_options import PREFIX, Options, free
+from ragstone.recipes.stages import with_added
 from ragstone.settings import Settings
 from ragstone.settings.aliases import ALIASES, BY_NAME, current_key
+from ragstone.settings.dialects import added_dialects
 from ragstone.settings.names import readable, variable
 
 Scope = Literal["global", "tenant", "collection", "request"]
@@ -203,13 +205,17 @@ def _fields() -> Mapping[str, FieldInfo]:
             found.update({f"{name}.{one}": inner for one, inner in kind.model_fields.items()})
         else:
             found[name] = field
+    for name, one in added_dialects().items():
+        found[f"dialects.{name}"] = FieldInfo(
+            annotation=bool, default=True, description=f"A dialect of the package {one.package}."
+        )
     found.update({f"{PREFIX}.{stage}.{name}": field for stage, name, field in _options()})
     return found
 
 
 def _options() -> Iterator[tuple[str, str, FieldInfo]]:
     for level in LEVELS:
-        yield from free(stages(Settings(), level).values())
+        yield from free(with_added(tuple(stages(Settings(), level).values())))
 
 
 def _row(key: str, field: FieldInfo) -> Setting:

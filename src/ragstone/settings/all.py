@@ -11,12 +11,11 @@ from ragstone.settings.dialects import DialectSettings
 from ragstone.settings.jobs import JobSettings
 from ragstone.settings.mcp import McpSettings
 from ragstone.settings.models import EmbeddingSettings, LlmSettings, RerankSettings
-from ragstone.settings.neighbours import ServiceSettings
 from ragstone.settings.observing import LogSettings, StatisticsSettings, TelemetrySettings
 from ragstone.settings.origin import Origin
 from ragstone.settings.plone import PloneSettings
 from ragstone.settings.rag import EnsembleSettings, RagSettings, SelfRagSettings
-from ragstone.settings.server import ServerSettings
+from ragstone.settings.server import ServerSettings, ServiceSettings
 from ragstone.settings.storage import IndexSettings, IngestSettings, StateSettings
 from ragstone.settings.understanding import (
     AdaptiveSettings,

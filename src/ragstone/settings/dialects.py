@@ -1,12 +1,17 @@
 """Which of the HTTP dialects answer."""
 
-from pydantic import Field
+from pydantic import ConfigDict, Field, model_validator
 
+from ragstone.registry import Extension, installed
 from ragstone.settings.section import Section
 
 
 class DialectSettings(Section):
-    """One switch for each dialect; the routes of one that is off do not exist."""
+    """One switch for each dialect; the routes of one that is off do not exist. A dialect of another
+    package has a switch of its name too."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, bool]
 
     chat_core: bool = Field(True, description="`/v2/{rag,gpt,pa}/query`.")
     pipeline: bool = Field(True, description="Chat completions with `mode`.")
@@ -16,3 +21,23 @@ class DialectSettings(Section):
     openai: bool = Field(True, description="`/v1/*`.")
     retrieval: bool = Field(True, description="`/api/v1/retrieval/*`.")
     mcp: bool = Field(True, description="Tools for agents at `/mcp`.")
+
+    def on(self, name: str) -> bool:
+        """Whether a dialect answers; that of another package does unless it is switched off."""
+        return bool(getattr(self, name, True))
+
+    @model_validator(mode="after")
+    def _all_known(self) -> "DialectSettings":
+        known = added_dialects() if self.__pydantic_extra__ else {}
+        for name in self.__pydantic_extra__:
+            if name not in known:
+                raise ValueError(
+                    f"there is no dialect {name!r}; 'ragstone plugins' shows what there is"
+                )
+        return self
+
+
+def added_dialects() -> dict[str, Extension]:
+    """The dialects of other packages by name, as far as none of ours has it."""
+    added = dict(installed().get("ragstone.dialects", ()))
+    return {name: one for name, one in added.items() if name not in DialectSettings.model_fields}

@@ -13,7 +13,7 @@ class EmbeddingSettings(Section):
     model: str = Field(
         "auto",
         description="auto (English or multilingual by the collection's text), minilm, "
-        "multilingual, or the model's name at EMBEDDING__BASE_URL.",
+        "multilingual, an embedder of a package, or the model's name at EMBEDDING__BASE_URL.",
     )
     base_url: str = Field("", description="An OpenAI-compatible server, up to and with /v1.")
     api_key: SecretStr = Field(SecretStr(""), description="The key of that server.")
@@ -27,7 +27,9 @@ class LlmSettings(Section):
     """The chat model; without one, answers are extracted from the passages."""
 
     model: str = Field(
-        "", description="The model's name at LLM__BASE_URL, or provider:model (anthropic:...)."
+        "",
+        description="The model's name at LLM__BASE_URL, provider:model (anthropic:...), or "
+        "name:model for a chat model of a package.",
     )
     base_url: str = Field("", description="An OpenAI-compatible server, up to and with /v1.")
     api_key: SecretStr = Field(SecretStr(""), description="The key of the model's server.")
@@ -93,7 +95,8 @@ class RerankSettings(Section):
     base_url: str = Field("", description="An HTTP endpoint, up to and with /rerank.")
     model: str = Field(
         "",
-        description="The model's name at that endpoint; llm for the chat model of LLM__*; empty, "
+        description="The model's name at that endpoint; llm for the chat model of LLM__*; the "
+        "name of a package's reranker; empty, "
         "with neither folder nor endpoint, for late interaction.",
     )
     api_key: SecretStr = Field(SecretStr(""), description="The key of the endpoint.")

@@ -14,6 +14,7 @@ from ragstone.core.errors import ConfigError, InputError, UnknownSetting
 from ragstone.language.templates import check
 from ragstone.settings.aliases import BY_NAME
 from ragstone.settings.all import Settings
+from ragstone.settings.dialects import added_dialects
 from ragstone.settings.environment import from_dotenv, from_environment
 from ragstone.settings.names import nested, ours, variable
 from ragstone.settings.origin import COMMAND_LINE, GivenValue, Origin
@@ -117,7 +118,7 @@ def _keys() -> list[str]:
             keys += [f"{name}.{inside}" for inside in kind.model_fields]
         else:
             keys.append(name)
-    return keys
+    return [*keys, *(f"dialects.{name}" for name in added_dialects())]
 
 
 def _is_section(kind: Any) -> bool:

@@ -1,8 +1,20 @@
 """The HTTP server."""
 
-from pydantic import Field, SecretStr
+from pydantic import ConfigDict, Field, SecretStr
 
 from ragstone.settings.section import Names, Section
+
+
+class _Neighbour(Section):
+    """A section whose prefix other programs use too: an unknown name is somebody else's."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class ServiceSettings(_Neighbour):
+    """What this server calls itself."""
+
+    name: str = Field("ragstone", max_length=200, description="The name of the service.")
 
 
 class ServerSettings(Section):

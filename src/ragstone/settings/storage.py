@@ -12,7 +12,8 @@ class IndexSettings(Section):
         "",
         description="Empty for Qdrant Edge in the data directory; http:// or https:// for a "
         "Qdrant server; postgresql:// for PostgreSQL; elasticsearch+http:// for Elasticsearch; "
-        "kdb+http:// or retrieval+http:// for a retrieval service that is asked instead.",
+        "kdb+http:// or retrieval+http:// for a retrieval service that is asked instead; or the "
+        "scheme of a package's index.",
     )
     api_key: SecretStr = Field(SecretStr(""), description="The key of that server.")
     timeout: Seconds = Field(30.0, gt=0, description="Seconds that one request to it may take.")

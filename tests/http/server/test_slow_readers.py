@@ -16,6 +16,7 @@ from ragstone.settings import ServerSettings, Settings
 from tests.fake_service import limited_app
 from tests.http.server.long_answers import LONG, LongService, piece
 from tests.http_server import running
+from tests.patience import PATIENCE
 
 AHEAD = 500
 """Pieces that may be under way: the engine's 64, and what both ends of a connection hold."""
@@ -53,7 +54,7 @@ def opened(url: str, stream: str) -> socket.socket:
     sent = b"" if body is None else json.dumps(body).encode()
     connection = socket.socket()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
-    connection.settimeout(30)
+    connection.settimeout(PATIENCE)
     connection.connect((place.hostname, place.port))
     head = f"{'GET' if body is None else 'POST'} {path} HTTP/1.0\r\nHost: localhost\r\n"
     head += f"Content-Type: application/json\r\nContent-Length: {len(sent)}\r\n\r\n"
@@ -87,7 +88,7 @@ def said(event: dict[str, Any]) -> str:
 
 
 def until(so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while not so():
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -96,7 +97,9 @@ def until(so: Callable[[], bool]) -> None:
 def asked(url: str) -> int:
     """How another question is answered meanwhile."""
     body = {"query": "short"}
-    return httpx.post(url + "/v2/rag/query", json=body, trust_env=False, timeout=30).status_code
+    return httpx.post(
+        url + "/v2/rag/query", json=body, trust_env=False, timeout=PATIENCE
+    ).status_code
 
 
 def settled(made: list[int]) -> int:
@@ -132,7 +135,7 @@ def test_given_many_that_do_not_read_then_others_are_answered_meanwhile() -> Non
         for stream in QUESTIONS:
             path, body = STREAMS[stream]
             other = json.loads(json.dumps(body).replace("long", "short"))
-            assert piece(0) in client.post(url + path, json=other, timeout=30).text
+            assert piece(0) in client.post(url + path, json=other, timeout=PATIENCE).text
         assert service.closed == ["short"] * len(QUESTIONS)
 
 

@@ -16,6 +16,7 @@ from ragstone.core.errors import ConfigError
 from ragstone.http.server import workers
 from ragstone.settings import IndexSettings, ServerSettings, Settings, StateSettings
 from tests.e2e.processes import RAGSTONE, environment
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[3]
 SERVERS = {
@@ -81,13 +82,13 @@ def test_given_two_processes_then_both_answer_and_one_that_dies_comes_again(
     for _ in range(20):
         assert httpx2.get(url + "/health").status_code == 200
     os.kill(first[0], signal.SIGKILL)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and len(set(children(process.pid)) - {first[0]}) < 2:
         time.sleep(0.1)
     assert len(set(children(process.pid)) - {first[0]}) == 2
     assert httpx2.get(url + "/health").status_code == 200
     process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=30) == 0
+    assert process.wait(timeout=PATIENCE) == 0
     assert not any(Path(f"/proc/{one}").exists() for one in first)
 
 
@@ -100,7 +101,7 @@ def test_given_a_process_that_cannot_start_then_the_server_says_why_and_ends(
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         env=environment(tmp_path, **{**SERVERS, "INDEX__URL": "ftp://127.0.0.1"}),
     )
     assert done.returncode == 1

@@ -25,6 +25,7 @@ from ragstone.store.sql.conversations import SqlConversations
 from ragstone.store.sql.database import open_database
 from ragstone.store.sql.history import SqlHistory
 from ragstone.store.sql.migrations import newest
+from ragstone.store.sql.settings import SqlSettings
 from ragstone.store.sql.tables import metadata
 
 CITATION = {
@@ -210,3 +211,20 @@ def test_only_a_database_that_is_behind_is_opened_with_alembic(tmp_path: Path) -
     ]
     assert [one.stdout.strip() for one in outputs] == ["False", "False", "True", "False"]
     assert dump(tmp_path / "old.sqlite") == dump(tmp_path / "new.sqlite")
+
+
+async def test_options_of_stages_that_were_renamed_move_over(tmp_path: Path) -> None:
+    path = tmp_path / "state.sqlite"
+    migrated(path, "0013")
+    connection = sqlite3.connect(path)
+    for key in ("stages.grade.high", "stages.graded.high", "rag.top_k"):
+        connection.execute("INSERT INTO settings VALUES ('global', ?, '0.5', 1)", (key,))
+    connection.commit()
+    connection.close()
+    async with open_database(path) as database:
+        stored = await SqlSettings(database).stored()
+    assert {one.key for one in stored} == {
+        "stages.deduplicate.high",
+        "stages.graded.high",
+        "rag.top_k",
+    }

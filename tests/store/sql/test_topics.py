@@ -11,6 +11,7 @@ from ragstone.core.records import BlockedQuestion
 from ragstone.guard.topic_file import topic
 from ragstone.store.sql.database import Database, open_database
 from ragstone.store.sql.topics import SqlTopics
+from tests.patience import PATIENCE
 
 SALARY = topic("acme", "salary", ("wage",), ("How much?",))
 BOSS = topic("acme", "executive")
@@ -38,7 +39,7 @@ async def test_given_every_connection_is_in_use_then_it_is_known_whether_a_list_
     async with open_database(tmp_path / "state.sqlite") as database, AsyncExitStack() as held:
         for _ in range(4):
             await held.enter_async_context(database.reading())
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             assert await SqlTopics(database).number() == 0
 
 

@@ -1,1 +1,56 @@
-"""One folder for each API that Ragstone speaks."""
+"""The HTTP dialects by name: each turns requests into questions, and events into its answers."""
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fastapi import APIRouter
+
+from ragstone.core.errors import ConfigError
+from ragstone.registry import Extension, Registry
+from ragstone.service import Service
+from ragstone.settings import Settings
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class DialectParts:
+    """What the routes of a dialect work with. Every request to them has passed the guards."""
+
+    service: Service
+    settings: Settings
+
+
+def dialects(parts: DialectParts, ours: bool) -> Iterator[APIRouter]:
+    """The routes of the dialects that are switched on: ours, or those of other packages. One of
+    another package that is broken is left out, and the log says why."""
+    for name in DIALECTS.ours if ours else DIALECTS.others:
+        if not parts.settings.dialects.on(name):
+            continue
+        try:
+            yield DIALECTS.make(name, parts)
+        except ConfigError as error:
+            if ours:
+                raise
+            log.warning("%s The server goes on without it.", error)
+
+
+_HERE = "ragstone.http.dialects"
+
+DIALECTS: Registry[APIRouter] = Registry(
+    "ragstone.dialects",
+    "dialect",
+    {
+        "openai": Extension(f"{_HERE}.openai.routes:router", "/v1/*"),
+        "retrieval": Extension(f"{_HERE}.retrieval:router", "/api/v1/retrieval/*"),
+        "chat_core": Extension(f"{_HERE}.chat_core.routes:router", "/v2/{rag,gpt,pa}/query"),
+        "mcp": Extension("ragstone.http.mcp.routes:router", "/mcp, if the extra mcp is installed"),
+        "pipeline": Extension(f"{_HERE}.pipeline.routes:router", "/api/chat/completions"),
+        "rag_v1": Extension(f"{_HERE}.rag_v1.routes:router", "/api/v1/rag/*"),
+        "chats": Extension(f"{_HERE}.chats.routes:router", "/chat/{chat_id}/*"),
+        "plone": Extension(f"{_HERE}.plone.routes:router", "@rag-ask and its kin"),
+    },
+    makes=APIRouter,
+)
+"""Dialects by their switch among the settings, made of `DialectParts`."""

@@ -15,6 +15,7 @@ from ragstone.core.foreign_passages import to_kdb
 from ragstone.core.source import Source, hit_sources
 from ragstone.core.turn import Ask, SearchOptions, Strategy
 from ragstone.http.bodies import Body, Name, Text
+from ragstone.http.dialects import DialectParts
 from ragstone.http.identity import Who, narrowed
 from ragstone.http.responses import Json, json_unless_left
 from ragstone.service import Service
@@ -84,8 +85,9 @@ class SearchRerankRequest(Body):
         )
 
 
-def router(service: Service) -> APIRouter:
+def router(parts: DialectParts) -> APIRouter:
     """The routes below /api/v1/retrieval, and the knowledge base's search."""
+    service = parts.service
     routes = APIRouter(prefix="/api/v1", tags=["Retrieval"])
 
     @routes.post("/retrieval/retrieve", response_model=None)

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from ragstone.core.errors import Unavailable
+from ragstone.http.dialects import DialectParts
 from ragstone.http.identity import Who
 from ragstone.service import Service
 
@@ -21,14 +22,12 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-def installed() -> bool:
-    """Whether the extra `mcp` is."""
-    return find_spec("mcp") is not None
-
-
-def router(service: Service) -> APIRouter:
-    """The route. Every request stands by itself: nothing is kept between them."""
-    sessions = _Sessions(service)
+def router(parts: DialectParts) -> APIRouter:
+    """The route, if the extra `mcp` is installed. Every request stands by itself: nothing is kept
+    between them."""
+    if find_spec("mcp") is None:
+        return APIRouter()
+    sessions = _Sessions(parts.service)
 
     @asynccontextmanager
     async def lifespan(app: Any) -> AsyncIterator[None]:

@@ -12,7 +12,7 @@ from ragstone.core.errors import UnreadableDocument
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.decode import decoded
 from ragstone.ingest.formats.tables import piped
-from ragstone.ingest.formats.types import MEDIA_TYPES
+from ragstone.ingest.formats.types import Format
 
 _SILENT = {"script", "style", "noscript", "template", "svg", "iframe", "object", "head", "button"}
 _FURNITURE = {"nav", "footer", "aside", "form"}
@@ -30,7 +30,7 @@ _ENOUGH = 0.25
 """Below this share of the page's visible text, the main part has been missed."""
 
 
-def parse_html(path: Path, ending: str) -> Parsed:
+def parse_html(path: Path, ending: str, max_bytes: int) -> Parsed:
     """Read a page whole. Scripts and styles are dropped, entities outside never fetched.
 
     Raises UnreadableDocument.
@@ -44,7 +44,7 @@ def parse_html(path: Path, ending: str) -> Parsed:
     blocks = _chosen(tree, source)
     language = tree.get("lang", "")
     metadata = {"language": language} if language else {}
-    return Parsed(title, MEDIA_TYPES[ending], iter(blocks), None, metadata)
+    return Parsed(title, iter(blocks), metadata=metadata)
 
 
 def _chosen(tree: Any, source: str) -> list[Block]:
@@ -169,3 +169,6 @@ def _raw(element: Any) -> str:
 
 def _text(element: Any) -> str:
     return "" if element is None else " ".join(_raw(element).split())
+
+
+HTML = Format("text/html", parse_html, whole=True)

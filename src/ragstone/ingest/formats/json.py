@@ -12,7 +12,7 @@ from typing import Any, TextIO
 from ragstone.core.errors import TooLarge, UnreadableDocument
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.decode import open_text
-from ragstone.ingest.formats.types import MEDIA_TYPES
+from ragstone.ingest.formats.types import Format
 
 _READ_CHARS = 1 << 16
 _OPEN_LEVELS = 3
@@ -22,12 +22,12 @@ _DECODER = json.JSONDecoder(strict=False)
 
 def parse_json(path: Path, ending: str, max_bytes: int) -> Parsed:
     """The records of a JSON file; a single one may have `max_bytes` at most."""
-    return Parsed("", MEDIA_TYPES[ending], _json_blocks(path, max_bytes), None)
+    return Parsed("", _json_blocks(path, max_bytes))
 
 
 def parse_jsonl(path: Path, ending: str, max_bytes: int) -> Parsed:
     """The records of a JSON Lines file; a line may have `max_bytes` at most."""
-    return Parsed("", MEDIA_TYPES[ending], _jsonl_blocks(path, max_bytes), None)
+    return Parsed("", _jsonl_blocks(path, max_bytes))
 
 
 def _jsonl_blocks(path: Path, max_bytes: int) -> Iterator[Block]:
@@ -187,3 +187,8 @@ def _too_long(path: Path) -> TooLarge:
     return TooLarge(
         f"{path.name} has a single JSON value that is larger than INGEST__MAX_MEMORY_MB allows."
     )
+
+
+JSON = Format("application/json", parse_json)
+JSONL = Format("application/jsonl", parse_jsonl)
+NDJSON = Format("application/x-ndjson", parse_jsonl)

@@ -8,7 +8,7 @@ from ragstone.ingest.document import Block, BlockKind, Parsed
 from ragstone.ingest.formats.decode import open_text
 from ragstone.ingest.formats.tables import piped
 from ragstone.ingest.formats.text import MAX_BLOCK_CHARS, lines_of
-from ragstone.ingest.formats.types import MEDIA_TYPES
+from ragstone.ingest.formats.types import Format
 
 _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*")
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*")
@@ -21,12 +21,12 @@ _FRONT_LINE = re.compile(r"([A-Za-z_][\w-]*):[ \t]*(.*)")
 _MAX_FRONT_LINES = 100
 
 
-def parse_markdown(path: Path, ending: str) -> Parsed:
+def parse_markdown(path: Path, ending: str, max_bytes: int) -> Parsed:
     """The blocks of a Markdown file; a `title:` of its front matter is the title."""
     front = _front_matter(path)
     metadata = {key: value for key, value in front.items() if key != "title" and value}
     blocks = _blocks(path, skip_front=bool(front))
-    return Parsed(front.get("title", ""), MEDIA_TYPES[ending], blocks, None, metadata)
+    return Parsed(front.get("title", ""), blocks, metadata=metadata)
 
 
 def _front_matter(path: Path) -> dict[str, str]:
@@ -129,3 +129,6 @@ def _block(held: list[str], kind: BlockKind) -> Iterator[Block]:
 
 def _cells(line: str) -> list[str]:
     return [cell.replace("\\|", "|").strip() for cell in _CELL.split(line.strip().strip("|"))]
+
+
+MARKDOWN = Format("text/markdown", parse_markdown)

@@ -15,7 +15,16 @@ from ragstone.core.errors import UnreadableDocument, WrongType
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.package import repacked, restored
 from ragstone.ingest.formats.tables import piped, record_blocks
-from ragstone.ingest.formats.types import MEDIA_TYPES, ZIPPED
+from ragstone.ingest.formats.types import ZIP, Format
+
+_OFFICE = "application/vnd.openxmlformats-officedocument"
+_MEDIA_TYPES = {
+    ".docx": f"{_OFFICE}.wordprocessingml.document",
+    ".pptx": f"{_OFFICE}.presentationml.presentation",
+    ".xlsx": f"{_OFFICE}.spreadsheetml.sheet",
+    ".eml": "message/rfc822",
+}
+_ZIPPED = (".docx", ".pptx", ".xlsx")
 
 _SLIDE = "%%ragstone-slide-{page_num}%%"
 _SLIDE_NUMBER = re.compile(r"%%ragstone-slide-(\d+)%%")
@@ -28,7 +37,7 @@ def parse_office(path: Path, ending: str, max_bytes: int) -> Parsed:
 
     Raises UnreadableDocument, WrongType, EncryptedDocument or ArchiveBomb.
     """
-    if ending in ZIPPED:
+    if ending in _ZIPPED:
         data = repacked(path, ending, max_bytes)
     else:
         _check_mail(path)
@@ -38,10 +47,10 @@ def parse_office(path: Path, ending: str, max_bytes: int) -> Parsed:
     blocks, pages = _BLOCKS[ending](result, metadata)
     title = metadata.get("subject" if ending == ".eml" else "title") or ""
     kept = {new: metadata[old] for old, new in _DESCRIPTION.items() if metadata.get(old)}
-    if ending in ZIPPED:
+    if ending in _ZIPPED:
         blocks = (replace(block, text=restored(block.text)) for block in blocks)
         title = restored(str(title))
-    return Parsed(" ".join(str(title).split()), MEDIA_TYPES[ending], blocks, pages, kept)
+    return Parsed(" ".join(str(title).split()), blocks, pages, kept)
 
 
 def _extract(path: Path, data: bytes, ending: str) -> kreuzberg.ExtractionResult:
@@ -58,7 +67,7 @@ def _extract(path: Path, data: bytes, ending: str) -> kreuzberg.ExtractionResult
         ),
     )
     try:
-        return kreuzberg.extract_bytes_sync(data, MEDIA_TYPES[ending], config)
+        return kreuzberg.extract_bytes_sync(data, _MEDIA_TYPES[ending], config)
     except kreuzberg.KreuzbergError as error:
         reason = str(error).removeprefix("ParsingError: ").split("\n")[0].rstrip(".")
         raise UnreadableDocument(
@@ -180,3 +189,9 @@ _BLOCKS = {
     ".xlsx": _sheet_blocks,
     ".eml": _mail_blocks,
 }
+
+
+DOCX = Format(_MEDIA_TYPES[".docx"], parse_office, whole=True, magic=ZIP)
+PPTX = Format(_MEDIA_TYPES[".pptx"], parse_office, whole=True, magic=ZIP)
+XLSX = Format(_MEDIA_TYPES[".xlsx"], parse_office, whole=True, magic=ZIP)
+EML = Format(_MEDIA_TYPES[".eml"], parse_office, whole=True)

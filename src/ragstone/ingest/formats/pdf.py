@@ -23,7 +23,7 @@ from ragstone.ingest.formats.pdf_lines import (
     top_first,
     without_edges,
 )
-from ragstone.ingest.formats.types import MEDIA_TYPES
+from ragstone.ingest.formats.types import Format
 
 _C: Any = pypdfium2.raw
 _Document: Any = pypdfium2.PdfDocument
@@ -37,7 +37,7 @@ _LINE = re.compile(rf"[^\n{HYPHEN}]*(?:\n|{HYPHEN})|[^\n{HYPHEN}]+")
 _METADATA = {"Author": "author", "Subject": "subject", "Keywords": "keywords"}
 
 
-def parse_pdf(path: Path, ending: str) -> Parsed:
+def parse_pdf(path: Path, ending: str, max_bytes: int) -> Parsed:
     """Open a PDF; pages are read 16 at a time while the blocks are iterated.
 
     Raises UnreadableDocument or EncryptedDocument.
@@ -53,7 +53,7 @@ def parse_pdf(path: Path, ending: str) -> Parsed:
         raise UnreadableDocument(f"{path.name} is damaged: it has no pages.")
     metadata = {new: clean(facts[old]) for old, new in _METADATA.items() if old in facts}
     blocks = across_pages(_blocks(path, document, pages))
-    return Parsed(clean(facts.get("Title", "")), MEDIA_TYPES[ending], blocks, pages, metadata)
+    return Parsed(clean(facts.get("Title", "")), blocks, pages, metadata)
 
 
 def _open(path: Path) -> Any:
@@ -146,3 +146,6 @@ def _height(text_page: Any, char: int) -> float:
         scale = float((matrix.c**2 + matrix.d**2) ** 0.5)
         return size * scale if scale else size
     return size
+
+
+PDF = Format("application/pdf", parse_pdf, magic=b"%PDF-")

@@ -10,7 +10,7 @@ from ragstone.core.errors import UnreadableDocument
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.decode import open_text
 from ragstone.ingest.formats.tables import record_blocks
-from ragstone.ingest.formats.types import MEDIA_TYPES
+from ragstone.ingest.formats.types import Format
 
 MAX_BLOCK_CHARS = 8000
 """Where a paragraph without an end is cut, so that memory stays bounded."""
@@ -22,15 +22,15 @@ _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+\S")
 _DELIMITERS = ",;\t|"
 
 
-def parse_text(path: Path, ending: str) -> Parsed:
+def parse_text(path: Path, ending: str, max_bytes: int) -> Parsed:
     """Paragraphs of a text file; underlined headings too in reStructuredText."""
     rst = ending == ".rst"
-    return Parsed("", MEDIA_TYPES[ending], _text_blocks(path, rst), None)
+    return Parsed("", _text_blocks(path, rst))
 
 
-def parse_csv(path: Path, ending: str) -> Parsed:
+def parse_csv(path: Path, ending: str, max_bytes: int) -> Parsed:
     """The rows of a CSV or TSV file, each line carrying the names of its columns."""
-    return Parsed("", MEDIA_TYPES[ending], _csv_blocks(path, ending), None)
+    return Parsed("", _csv_blocks(path, ending))
 
 
 def lines_of(file: TextIO) -> Iterator[str]:
@@ -116,3 +116,9 @@ def _delimiter(sample: str) -> str:
         return max(_DELIMITERS, key=columns)
     except csv.Error:
         return ","
+
+
+TEXT = Format("text/plain", parse_text)
+RST = Format("text/x-rst", parse_text)
+CSV = Format("text/csv", parse_csv)
+TSV = Format("text/tab-separated-values", parse_csv)

@@ -1,42 +1,102 @@
 """Which files can be read, and what a file's first bytes say that it is."""
 
+import logging
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
-from ragstone.core.errors import EmptyDocument, EncryptedDocument, UnreadableDocument, WrongType
+from ragstone.core.errors import (
+    ConfigError,
+    EmptyDocument,
+    EncryptedDocument,
+    UnreadableDocument,
+    WrongType,
+)
+from ragstone.ingest.document import Parsed
+from ragstone.registry import Extension, Registry
 
-_OFFICE = "application/vnd.openxmlformats-officedocument"
+log = logging.getLogger(__name__)
 
-MEDIA_TYPES: dict[str, str] = {
-    ".pdf": "application/pdf",
-    ".docx": f"{_OFFICE}.wordprocessingml.document",
-    ".pptx": f"{_OFFICE}.presentationml.presentation",
-    ".xlsx": f"{_OFFICE}.spreadsheetml.sheet",
-    ".html": "text/html",
-    ".htm": "text/html",
-    ".md": "text/markdown",
-    ".markdown": "text/markdown",
-    ".txt": "text/plain",
-    ".text": "text/plain",
-    ".rst": "text/x-rst",
-    ".log": "text/plain",
-    ".csv": "text/csv",
-    ".tsv": "text/tab-separated-values",
-    ".json": "application/json",
-    ".jsonl": "application/jsonl",
-    ".ndjson": "application/x-ndjson",
-    ".eml": "message/rfc822",
-}
-"""Media type by file ending."""
-
-SUPPORTED: tuple[str, ...] = tuple(MEDIA_TYPES)
-"""The file endings that can be read, in lower case."""
-
-ZIPPED = (".docx", ".pptx", ".xlsx")
+ZIP = b"PK\x03\x04"
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+
+class Parser(Protocol):
+    """Opens a file. `ending` is that of its name, with the dot and in lower case; no more than
+    `max_bytes` may be in memory at a time, also of what is unpacked. Raises a DocumentError, and so
+    may iterating over the blocks. It runs in a thread."""
+
+    def __call__(self, path: Path, ending: str, max_bytes: int, /) -> Parsed: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A file format: its media type and its parser.
+
+    `whole` says that the parser has the whole file in memory at once, so that it has to be smaller
+    than INGEST__MAX_MEMORY_MB, else than INGEST__MAX_FILE_MB. `magic` is what every file of it
+    begins with; a format without one is text, and a file that begins like something else is
+    refused.
+    """
+
+    media_type: str
+    parse: Parser
+    whole: bool = False
+    magic: bytes = b""
+
+
+_HERE = "ragstone.ingest.formats"
+_TEXT = Extension(f"{_HERE}.text:TEXT", "Plain text, by its paragraphs")
+_HTML = Extension(f"{_HERE}.html:HTML", "Web pages, without their menus")
+_MARKDOWN = Extension(f"{_HERE}.markdown:MARKDOWN", "Markdown, with its headings and front matter")
+
+FORMATS: Registry[Format] = Registry(
+    "ragstone.formats",
+    "file format",
+    {
+        "pdf": Extension(f"{_HERE}.pdf:PDF", "PDF, page by page"),
+        "docx": Extension(f"{_HERE}.office:DOCX", "Word documents"),
+        "pptx": Extension(f"{_HERE}.office:PPTX", "PowerPoint presentations, slide by slide"),
+        "xlsx": Extension(f"{_HERE}.office:XLSX", "Excel workbooks, row by row"),
+        "html": _HTML,
+        "htm": _HTML,
+        "md": _MARKDOWN,
+        "markdown": _MARKDOWN,
+        "txt": _TEXT,
+        "text": _TEXT,
+        "rst": Extension(f"{_HERE}.text:RST", "reStructuredText, with its headings"),
+        "log": _TEXT,
+        "csv": Extension(f"{_HERE}.text:CSV", "Tables, row by row"),
+        "tsv": Extension(f"{_HERE}.text:TSV", "Tables with tabs, row by row"),
+        "json": Extension(f"{_HERE}.json:JSON", "JSON, value by value"),
+        "jsonl": Extension(f"{_HERE}.json:JSONL", "JSON lines, a record a line"),
+        "ndjson": Extension(f"{_HERE}.json:NDJSON", "JSON lines, a record a line"),
+        "eml": Extension(f"{_HERE}.office:EML", "Mails, with their attachments' names"),
+    },
+    is_a=Format,
+)
+"""File formats by the endings of file names, without the dot."""
+
+
+def supported() -> tuple[str, ...]:
+    """The file endings that can be read, in lower case, with the dot."""
+    return tuple(f".{name}" for name in FORMATS)
+
+
+def ending_of(media_type: str) -> str:
+    """The first ending of a media type, empty for one that no format has."""
+    for name in FORMATS:
+        try:
+            if FORMATS.get(name).media_type == media_type:
+                return f".{name}"
+        except ConfigError as error:
+            log.warning("%s", error)
+    return ""
+
 
 _HEAD_BYTES = 4096
 _MAGIC: tuple[tuple[bytes, str], ...] = (
-    (b"PK\x03\x04", "a ZIP archive"),
+    (ZIP, "a ZIP archive"),
     (b"PK\x05\x06", "an empty ZIP archive"),
     (OLE, "an old Office file (.doc, .xls, .ppt)"),
     (b"\x89PNG\r\n\x1a\n", "a PNG image"),
@@ -56,15 +116,12 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
 )
 
 
-def check_type(path: Path) -> str:
-    """The file's ending, once the content agrees with it.
+def check_type(path: Path, magic: bytes) -> None:
+    """Compare a file's first bytes with those of its format.
 
     Raises WrongType, EmptyDocument, EncryptedDocument (an Office file under a password) or
     UnreadableDocument.
     """
-    ending = path.suffix.lower()
-    if ending not in MEDIA_TYPES:
-        raise WrongType(f"{path.name} is of a type that cannot be read. See the supported types.")
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD_BYTES)
@@ -73,23 +130,21 @@ def check_type(path: Path) -> str:
     if not head:
         raise EmptyDocument(f"{path.name} is empty (0 bytes).")
     kind = _kind(head)
-    if ending in ZIPPED and kind == _MAGIC[2][1] and _protected(path):
+    if magic == ZIP and kind == _kind(OLE) and _protected(path):
         raise EncryptedDocument(
             f"{path.name} is protected by a password. Save a copy without one and ingest that."
         )
-    if not _agrees(ending, kind):
+    if not _agrees(magic, head):
+        ending = path.suffix.lower()
         raise WrongType(
             f"{path.name} ends in {ending}, but by its content it is {kind or _guess(head)}."
         )
-    return ending
 
 
-def _agrees(ending: str, kind: str) -> bool:
-    if ending == ".pdf":
-        return kind == "a PDF file"
-    if ending in ZIPPED:
-        return kind == "a ZIP archive"
-    return not kind
+def _agrees(magic: bytes, head: bytes) -> bool:
+    """Whether the content is what the format's magic says; text may begin like nothing known."""
+    kind = _kind(head)
+    return kind == _kind(magic) if kind or not magic else head.startswith(magic)
 
 
 def _kind(head: bytes) -> str:

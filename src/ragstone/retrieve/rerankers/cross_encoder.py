@@ -63,6 +63,7 @@ class CrossEncoder:
 
     async def aclose(self) -> None:
         self._thread.shutdown(wait=False, cancel_futures=True)
+        self._session = self._tokenizer = None
 
     def _scores(self, pairs: Sequence[tuple[str, str]]) -> Vectors:
         if self._session is None:

@@ -16,7 +16,7 @@ from ragstone.guard.guard import Guard
 from ragstone.recipes import setting_table
 from ragstone.recipes.recipe import Recipes, guard
 from ragstone.recipes.stage_options import PREFIX
-from ragstone.settings import Settings
+from ragstone.settings import DialectSettings, Settings
 from ragstone.settings.names import nested
 from ragstone.settings.scope import chain, place
 
@@ -173,6 +173,8 @@ def value_of(settings: Settings, key: str) -> Any:
         stage, _, option = rest.partition(".")
         return settings.stages.get(stage, {}).get(option)
     found = getattr(settings, first)
+    if isinstance(found, DialectSettings):
+        return found.on(rest)
     return getattr(found, rest) if isinstance(found, BaseModel) else found
 
 

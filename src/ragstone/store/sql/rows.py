@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.core.records import Collection, Document
 from ragstone.store.sql.tables import counters
-from ragstone.store.sql.types import Text
+from ragstone.store.sql.tables.base import Text
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql

@@ -15,6 +15,7 @@ from ragstone.core.conversation import conversation_key
 from ragstone.core.tool import Picture
 from ragstone.core.turn import Ask, SearchType
 from ragstone.http import sse
+from ragstone.http.dialects import DialectParts
 from ragstone.http.dialects.chat_core.events import Conversation, refused
 from ragstone.http.dialects.chat_core.requests import SessionChatRequest, VisionRequest
 from ragstone.http.dialects.pictures import MOST, MOST_BYTES, picture, pictures
@@ -23,7 +24,6 @@ from ragstone.http.openapi import STREAM, documented
 from ragstone.http.opening import opened
 from ragstone.http.responses import Json, Refusal
 from ragstone.http.streaming import streamed
-from ragstone.service import Service
 
 MULTIPART = "multipart/form-data"
 Room = Annotated[str, Query(max_length=255)]
@@ -41,8 +41,9 @@ class ChatCoreRoute(APIRoute):
 _ANSWERS = documented("application/json", STREAM)
 
 
-def router(service: Service) -> APIRouter:
+def router(parts: DialectParts) -> APIRouter:
     """The routes below /v2."""
+    service = parts.service
     routes = APIRouter(prefix="/v2", tags=["chat-core"], route_class=ChatCoreRoute)
 
     def answered(ask: Ask, caller: Caller) -> Response:

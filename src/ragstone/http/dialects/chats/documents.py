@@ -12,7 +12,7 @@ from ragstone.access.uploads import check_type
 from ragstone.core.caller import LOCAL, Caller
 from ragstone.core.errors import RagstoneError, UnknownCollection
 from ragstone.core.records import Document
-from ragstone.ingest.formats.types import SUPPORTED
+from ragstone.ingest.formats.types import supported
 from ragstone.ingest.handed import Spool, plain_name
 from ragstone.service import Handed, IngestRequest, Progress, Service
 
@@ -98,7 +98,7 @@ class ChatDocuments:
     ) -> Handed | None:
         """The upload in the spool; None if its type cannot be read. Raises WrongType."""
         check_type(name, self._types)
-        if not name.lower().endswith(SUPPORTED):
+        if not name.lower().endswith(supported()):
             return None
         kept = await asyncio.to_thread(self._spool.add, file.file, name)
         user = caller.principal.user
@@ -136,4 +136,4 @@ def _name(path: str) -> str:
 def _unreadable(name: str) -> str:
     if not name:
         return "The file has no name. Give it one with an ending that says what it is."
-    return f"{name} is of a type that cannot be read. Use one of {', '.join(SUPPORTED)}."
+    return f"{name} is of a type that cannot be read. Use one of {', '.join(supported())}."

@@ -15,6 +15,7 @@ from ragstone.core.source import sources
 from ragstone.core.turn import Ask, Turn
 from ragstone.http import sse
 from ragstone.http.bodies import StrictBody, Text
+from ragstone.http.dialects import DialectParts
 from ragstone.http.dialects.chats.documents import ChatDocuments
 from ragstone.http.identity import Who, at_least, narrowed
 from ragstone.http.openapi import STREAM, documented
@@ -22,8 +23,7 @@ from ragstone.http.responses import Json, json_unless_left
 from ragstone.http.streaming import Transcript, or_refusal, streamed, token
 from ragstone.language.language import detect
 from ragstone.language.no_answer import no_answer
-from ragstone.service import Service, wire
-from ragstone.settings import Settings
+from ragstone.service import wire
 
 Object = dict[str, Any]
 
@@ -84,8 +84,9 @@ class ChatStream(Transcript):
         return []
 
 
-def router(service: Service, settings: Settings) -> APIRouter:
+def router(parts: DialectParts) -> APIRouter:
     """The routes below /chat."""
+    service, settings = parts.service, parts.settings
     routes = APIRouter(prefix="/chat/{chat_id}", tags=["Chats"])
     documents = ChatDocuments(service, settings.ragstone_data, settings.server.upload_types)
     editor = [Depends(at_least("editor"))]

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from ragstone.core.errors import InputError, NoChatModel, NoVision, UnknownModel
 from ragstone.core.events import Event
 from ragstone.http import sse
+from ragstone.http.dialects import DialectParts
 from ragstone.http.dialects.openai.answers import Completion
 from ragstone.http.dialects.openai.requests import CHAT_MODELS, ChatRequest, EmbeddingRequest
 from ragstone.http.identity import Who, narrowed
@@ -42,8 +43,9 @@ class OpenAiRoute(APIRoute):
         return refusal_response(OPENAI_PREFIX, replace(refusal, status=400) if unseen else refusal)
 
 
-def router(service: Service) -> APIRouter:
+def router(parts: DialectParts) -> APIRouter:
     """The routes below /v1."""
+    service = parts.service
     routes = APIRouter(prefix=OPENAI_PREFIX, tags=["OpenAI-compatible"], route_class=OpenAiRoute)
 
     @routes.post(

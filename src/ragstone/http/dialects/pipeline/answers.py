@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from ragstone.answer.source_markers import SpeltOut, spelt_out
+from ragstone.answer.citation_list import SpeltOut, spelt_out
 from ragstone.core.answer import Answer, Usage
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Done, Event, Note, Sources, Thinking, Token

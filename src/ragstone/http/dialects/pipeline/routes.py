@@ -9,17 +9,18 @@ from starlette.responses import Response
 
 from ragstone.core.events import Event
 from ragstone.http import sse
+from ragstone.http.dialects import DialectParts
 from ragstone.http.dialects.pipeline.answers import RagStream, rag_response
 from ragstone.http.dialects.pipeline.requests import PipelineRequest
 from ragstone.http.identity import Who, narrowed
 from ragstone.http.openapi import STREAM, documented
 from ragstone.http.responses import json_unless_left
 from ragstone.http.streaming import finished, streamed
-from ragstone.service import Service
 
 
-def router(service: Service) -> APIRouter:
+def router(parts: DialectParts) -> APIRouter:
     """The routes below /api."""
+    service = parts.service
     routes = APIRouter(prefix="/api", tags=["Query pipeline"])
 
     answers = documented("application/json", STREAM)

@@ -17,6 +17,7 @@ from ragstone.core.filters import under
 from ragstone.core.source import passage_sources
 from ragstone.core.turn import Ask, Principal
 from ragstone.http.bodies import StrictBody, Text
+from ragstone.http.dialects import DialectParts
 from ragstone.http.dialects.plone import answers
 from ragstone.http.dialects.plone.site import PloneSite
 from ragstone.http.identity import Who, at_least, narrowed
@@ -126,8 +127,9 @@ class UnknownQuestion(InputError):
         super().__init__(f"There is no question {id[:100]!r}, or its answer is forgotten.")
 
 
-def router(service: Service, settings: Settings) -> APIRouter:
+def router(parts: DialectParts) -> APIRouter:
     """The services, and the webhook of content events."""
+    service, settings = parts.service, parts.settings
     routes = APIRouter(tags=["Plone"], route_class=PloneRoute)
     questions = Questions(service, settings)
     site = PloneSite(service, settings)

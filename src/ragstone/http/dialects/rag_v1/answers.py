@@ -4,8 +4,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from ragstone.answer.citation_list import citation_list
-from ragstone.answer.source_markers import SpeltOut, spelt_out
+from ragstone.answer.citation_list import SpeltOut, citation_list, spelt_out
 from ragstone.core.answer import Answer
 from ragstone.core.events import Done, Event, Rewritten, Sources, StageStarted, Thinking, Token
 from ragstone.core.source import Source, cited_sources, sources

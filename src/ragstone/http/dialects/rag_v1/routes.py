@@ -17,6 +17,7 @@ from ragstone.core.errors import InputError, ModelUnavailable, RagstoneError
 from ragstone.core.events import Event
 from ragstone.core.turn import Ask
 from ragstone.http import sse
+from ragstone.http.dialects import DialectParts
 from ragstone.http.dialects.rag_v1 import answers
 from ragstone.http.dialects.rag_v1.requests import BatchRequest, QueryRequest, RagRequest
 from ragstone.http.identity import Who
@@ -119,8 +120,9 @@ class RagEngine:
         return events if named else or_refusal(ask, events, answers.NOTHING_FOUND)
 
 
-def router(service: Service) -> APIRouter:
+def router(parts: DialectParts) -> APIRouter:
     """The routes below /api/v1/rag."""
+    service = parts.service
     routes = APIRouter(prefix="/api/v1/rag", tags=["RAG engine (rag_v1)"], route_class=RagRoute)
     engine = RagEngine(service)
 

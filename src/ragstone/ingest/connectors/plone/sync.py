@@ -19,7 +19,7 @@ from ragstone.core.turn import Principal
 from ragstone.ingest.connectors.plone.client import Item, PloneClient, PloneUnavailable
 from ragstone.ingest.connectors.plone.names import CONNECTOR, names, path_in, tokens
 from ragstone.ingest.connectors.plone.text import page
-from ragstone.ingest.formats.types import MEDIA_TYPES
+from ragstone.ingest.formats.types import ending_of, supported
 from ragstone.ingest.handed import Spool, plain_name
 from ragstone.service import FileFailure, Handed, IngestRequest, Progress, Service
 from ragstone.settings import PloneSettings
@@ -32,8 +32,6 @@ OVERLAP = 300.0
 PAGE = 100_000
 MOST_PASSED_OVER = 1000
 """Objects that one run fetches singly, because its pages did not hold them."""
-
-_ENDINGS = {kind: ending for ending, kind in reversed(MEDIA_TYPES.items())}
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,9 +194,8 @@ class PloneSync:
         if not isinstance(file, dict) or not isinstance(file.get("download"), str):
             return page(item).encode("utf-8", "replace"), f"{stem}.html"
         name = plain_name(str(file.get("filename") or "")) or stem
-        ending = _ENDINGS.get(str(file.get("content-type", "")).partition(";")[0].strip(), "")
-        if not name.lower().endswith(tuple(MEDIA_TYPES)):
-            name += ending
+        if not name.lower().endswith(supported()):
+            name += ending_of(str(file.get("content-type", "")).partition(";")[0].strip())
         return await self._client.download(file["download"]), name
 
     async def _ingested(self, handed: tuple[Handed, ...], wait: bool) -> Progress:

@@ -30,6 +30,7 @@ REVISIONS = (
     "0011",
     "0012",
     "0013",
+    "0014",
 )
 """Every migration, oldest first; a test compares this with the files in `versions`."""
 

@@ -13,8 +13,7 @@ from sqlalchemy import (
     Table,
 )
 
-from ragstone.store.sql.tables.base import BIG, metadata
-from ragstone.store.sql.types import Text
+from ragstone.store.sql.tables.base import BIG, Text, metadata
 
 _OF_A_ROOM = ("tenant", "user", "user_id", "room")
 _A_ROOM = ["rooms.tenant", "rooms.user", "rooms.user_id", "rooms.room"]

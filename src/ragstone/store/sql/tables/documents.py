@@ -11,8 +11,7 @@ from sqlalchemy import (
     Table,
 )
 
-from ragstone.store.sql.tables.base import metadata
-from ragstone.store.sql.types import Text
+from ragstone.store.sql.tables.base import Text, metadata
 
 collections = Table(
     "collections",

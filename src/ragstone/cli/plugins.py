@@ -1,0 +1,117 @@
+"""`ragstone plugins`: every extension point, what fills it, and from which package."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ragstone.cli import options as opt
+from ragstone.registry import OURS, Extension, summary
+
+if TYPE_CHECKING:
+    from ragstone.registry import Registry
+
+app = typer.Typer(add_completion=False)
+
+POINTS = (
+    "ragstone.ingest.formats.types:FORMATS",
+    "ragstone.index.connect:INDEXES",
+    "ragstone.index.connect:RETRIEVERS",
+    "ragstone.models.embedders:EMBEDDERS",
+    "ragstone.retrieve.rerankers:RERANKERS",
+    "ragstone.models.configured_chat:CHAT_MODELS",
+    "ragstone.recipes.stages:STAGES",
+    "ragstone.http.dialects:DIALECTS",
+    "ragstone.evaluation.commands:MEASURES",
+)
+"""Where the registry of each extension point is."""
+
+
+_DESCRIBED = {"ragstone.formats": "parse", "ragstone.stages": "stage"}
+"""Which field of a thing says what it is for, where the thing is plain data."""
+
+
+def points() -> "list[Registry[Any]]":
+    """The registries of all extension points."""
+    return [Extension(place).load() for place in POINTS]
+
+
+@app.command()
+def plugins(
+    point: Annotated[
+        str | None, typer.Argument(metavar="POINT", help="One point alone, such as formats.")
+    ] = None,
+    added: Annotated[bool, typer.Option("--added", help="Only what other packages bring.")] = False,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Show what can be added by a package, and what is there. The exit status is 1 if anything of
+    another package is broken. Packages are imported to find that out."""
+    from ragstone.cli.show import err, out, out_json
+
+    known = points()
+    names = [one.group.removeprefix(f"{OURS}.") for one in known]
+    if point is not None and point not in names:
+        raise typer.BadParameter(f"there is no point {point!r}; use one of {', '.join(names)}")
+    shown = {
+        name: _rows(one, added)
+        for name, one in zip(names, known, strict=True)
+        if point in (None, name)
+    }
+    problems = _problems(known)
+    if as_json:
+        out_json({"points": shown, "problems": problems})
+    else:
+        out("\n\n".join(_section(name, rows) for name, rows in shown.items()))
+        for problem in problems:
+            err(problem)
+    raise typer.Exit(int(bool(problems)))
+
+
+def _rows(registry: "Registry[Any]", added: bool) -> list[dict[str, str]]:
+    return [
+        {"name": name, "package": one.package, "help": one.help or _summary(registry, name)}
+        for name, one in registry.items()
+        if not added or one.package != OURS
+    ]
+
+
+def _summary(registry: "Registry[Any]", name: str) -> str:
+    """The first line of what another package says of its extension, and what is wrong with it."""
+    from ragstone.core.errors import ConfigError
+
+    try:
+        found = registry.load(name)
+    except ConfigError:
+        return "broken"
+    return summary(getattr(found, _DESCRIBED.get(registry.group, ""), found))
+
+
+def _problems(known: "list[Registry[Any]]") -> list[str]:
+    """One sentence for everything of another package that cannot be used."""
+    from ragstone.core.errors import ConfigError
+    from ragstone.registry import installed
+
+    problems: list[str] = []
+    for registry in known:
+        problems += registry.refused
+        for name in registry.others:
+            try:
+                registry.load(name)
+            except ConfigError as error:
+                problems.append(error.message)
+    for group in sorted(installed().keys() - {one.group for one in known}):
+        if group.startswith(f"{OURS}."):
+            problems += [
+                f"{one.package} adds {name!r} to {group}, which is no extension point."
+                for name, one in installed()[group]
+            ]
+    return problems
+
+
+def _section(name: str, rows: list[dict[str, str]]) -> str:
+    names = [row["name"] or "(none)" for row in rows]
+    width = max(map(len, names), default=0)
+    lines = [
+        f"  {one:<{width}}  {row['help']} ({row['package']})"
+        for one, row in zip(names, rows, strict=True)
+    ]
+    return "\n".join([f"{name} ({OURS}.{name})", *lines])

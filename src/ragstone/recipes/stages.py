@@ -1,0 +1,102 @@
+"""Every stage by name: ours, and those of other packages with the place that they take."""
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragstone.agent.tool_agent import ToolAgent
+from ragstone.answer.assemble import Assemble
+from ragstone.answer.build_prompt import BuildPrompt
+from ragstone.answer.cite import Cite
+from ragstone.answer.generate import Generate
+from ragstone.answer.pre_answer_gate import PreAnswerGate
+from ragstone.answer.reason import Reason
+from ragstone.answer.rounds import Rounds
+from ragstone.cache.recall import Recall
+from ragstone.cache.remember import Remember
+from ragstone.conversation.converse import Converse
+from ragstone.conversation.memory import Memory
+from ragstone.conversation.persist import Persist
+from ragstone.conversation.record_trace import Record
+from ragstone.conversation.retrieval_gate import RetrievalGate
+from ragstone.core.errors import ConfigError
+from ragstone.engine.stage import Stage
+from ragstone.guard.guard import Guard
+from ragstone.registry import Extension, Registry, summary
+from ragstone.retrieve.deduplicate import Deduplicate
+from ragstone.retrieve.expand import Expand
+from ragstone.retrieve.fuse import Fuse
+from ragstone.retrieve.grade_passages import GradePassages
+from ragstone.retrieve.rerank import Rerank
+from ragstone.retrieve.retrieve import Retrieve
+from ragstone.understand.classify import Classify
+from ragstone.understand.contextualize import Contextualize
+from ragstone.understand.correct import Correct
+from ragstone.understand.rewrite import Rewrite
+from ragstone.understand.route import Route
+from ragstone.verify.check import Check
+from ragstone.verify.score import Score
+
+OURS: tuple[type[Stage], ...] = (
+    Memory, Contextualize, Guard, Classify, RetrievalGate, Correct, Recall, Route, Rewrite,
+    Retrieve, Fuse, Rerank, Deduplicate, Expand, GradePassages, Rounds, ToolAgent,
+    Assemble, BuildPrompt, PreAnswerGate, Reason, Generate, Cite, Check, Score, Converse,
+    Persist, Remember, Record,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class AddedStage:
+    """A stage of another package and its place: after or before the stage of ours that it names, in
+    every recipe that has that one. It is made without arguments: its options have defaults."""
+
+    stage: type[Stage]
+    after: str = ""
+    before: str = ""
+
+
+STAGES: Registry[AddedStage] = Registry(
+    "ragstone.stages",
+    "stage",
+    {one.name: Extension(one, summary(one)) for one in OURS},
+    is_a=AddedStage,
+)
+"""Stages by their name."""
+
+
+def with_added(stages: Sequence[Stage]) -> tuple[Stage, ...]:
+    """The stages with those of other packages in their places, also inside stages that run others.
+
+    Raises ConfigError for a stage of another package that is broken or whose name is taken: it may
+    be one that no question should be answered without.
+    """
+    added = [_checked(name) for name in STAGES.others]
+    if STAGES.refused:
+        raise ConfigError(STAGES.refused[0])
+    return _placed(stages, added) if added else tuple(stages)
+
+
+def _placed(stages: Sequence[Stage], added: Sequence[AddedStage]) -> tuple[Stage, ...]:
+    placed: list[Stage] = []
+    for stage in stages:
+        if stage.inner:
+            stage = stage.but(inner=_placed(stage.inner, added))
+        placed += [one.stage() for one in added if one.before == stage.name]
+        placed.append(stage)
+        placed += [one.stage() for one in added if one.after == stage.name]
+    return tuple(placed)
+
+
+def _checked(name: str) -> AddedStage:
+    """The stage of another package that has this name; raises ConfigError."""
+    added = STAGES.get(name)
+    with STAGES.explained(name):
+        if added.stage.name != name:
+            raise ValueError(f"its class has the name {added.stage.name!r}")
+        if {added.after, added.before} - {one.name for one in OURS} != {""}:
+            raise ValueError(
+                f"it has no place: after or before is to be one of {', '.join(STAGES.ours)}"
+            )
+        made = added.stage()
+        inspect.signature(made.run).bind("turn", "adapters", "emit")
+    return added

@@ -1,0 +1,239 @@
+"""What can be added by name: each extension point has a table of ours, and beside it the entry
+points that other packages declare in its group.
+
+An entry point is read from the metadata of an installed package, so a name is known before anything
+is imported; it is imported when it is chosen. What is wrong with a package costs one line that
+names it, and everything else goes on.
+"""
+
+import importlib
+import inspect
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from ragstone.core.errors import ConfigError, RagstoneError
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+OURS = "ragstone"
+"""The package of what stands in the tables, and the beginning of every group's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """What has a name at an extension point.
+
+    `target` is the thing, or `module:attribute` where it is. `extra` is the optional requirement
+    of Ragstone that it needs. `package` is the name and version of the package it comes from.
+    """
+
+    target: object
+    help: str = ""
+    extra: str = ""
+    package: str = OURS
+
+    def load(self) -> Any:
+        """The thing itself; raises whatever its module raises."""
+        if not isinstance(self.target, str):
+            return self.target
+        module, _, path = self.target.partition(":")
+        found: Any = importlib.import_module(module)
+        for name in path.split(".") if path else ():
+            found = getattr(found, name)
+        return found
+
+
+class Registry(Generic[T]):
+    """The extensions of one point, by name.
+
+    `group` is the group of entry points, `noun` what one is called in messages, `table` what
+    Ragstone brings. An extension either `is_a` thing of this class, or a factory that `makes` one:
+    an instance of this class, or of this Protocol, whose names it must have. A name of ours is
+    found without a look at other packages.
+    """
+
+    def __init__(
+        self,
+        group: str,
+        noun: str,
+        table: Mapping[str, Extension],
+        *,
+        is_a: Any = Callable,
+        makes: Any = None,
+    ) -> None:
+        self.group = group
+        self.noun = noun
+        self._table = table
+        self._is_a = is_a
+        self._makes = makes
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._table or name in self._others
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._table
+        yield from self._others
+
+    def items(self) -> Iterator[tuple[str, Extension]]:
+        """Every name and its extension, ours first."""
+        yield from self._table.items()
+        yield from self._others.items()
+
+    def __getitem__(self, name: str) -> Extension:
+        """Raises ConfigError for a name that nothing has."""
+        found = self._table.get(name) or self._others.get(name)
+        if found is None:
+            raise ConfigError(f"There is no {self.noun} {name!r}. There are {', '.join(self)}.")
+        return found
+
+    @property
+    def ours(self) -> Mapping[str, Extension]:
+        """What Ragstone brings."""
+        return self._table
+
+    @property
+    def others(self) -> Mapping[str, Extension]:
+        """What other packages bring."""
+        return self._others
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """A sentence for each extension that is left out, as its name is taken."""
+        return self._found[1]
+
+    def load(self, name: str) -> Any:
+        """The thing or the factory of this name; raises ConfigError when it is broken, of another
+        type or missing."""
+        with self.explained(name):
+            found = self[name].load()
+        # A thing of ours may be of another type: it is listed here and used elsewhere.
+        if self[name].package != OURS and not isinstance(found, self._is_a):
+            raise self._broken(name, f"{_named(found)} is no {self._is_a.__name__}")
+        return found
+
+    def get(self, name: str) -> T:
+        """The thing of this name; raises ConfigError as `load` does."""
+        return cast(T, self.load(name))
+
+    def make(self, name: str, *arguments: object) -> T:
+        """What the factory of this name makes of `arguments`.
+
+        Raises ConfigError when the factory is broken or missing, takes something else or makes
+        something else, and whatever error of Ragstone's it raises itself.
+        """
+        factory = self.load(name)
+        with self.explained(name):
+            made = factory(*arguments)
+        if getattr(self._makes, "_is_protocol", False):
+            missing = sorted(one for one in _members(self._makes) if not hasattr(made, one))
+            if missing:
+                raise self._broken(name, f"{_named(made)} has no {', '.join(missing)}")
+        elif not isinstance(made, self._makes):
+            raise self._broken(name, f"{_named(made)} is no {self._makes.__name__}")
+        return cast(T, made)
+
+    @contextmanager
+    def explained(self, name: str) -> Iterator[None]:
+        """What goes wrong inside is a ConfigError that says whose extension it is; our own mistakes
+        stay what they are."""
+        found = self[name]
+        try:
+            yield
+        except RagstoneError:
+            raise
+        except (Exception, SystemExit) as error:
+            if found.extra and isinstance(error, ImportError):
+                raise ConfigError(
+                    f"The {self.noun} {name!r} needs more than is installed: install what it needs "
+                    f"with pip install 'ragstone[{found.extra}]'."
+                ) from error
+            if found.package == OURS:
+                raise
+            log.debug("The package %s broke", found.package, exc_info=error)
+            raise self._broken(name, _said(error)) from error
+
+    def _broken(self, name: str, why: str) -> ConfigError:
+        return ConfigError(f"{_called(self.noun, name, self[name])} cannot be used: {why}.")
+
+    @property
+    def _others(self) -> Mapping[str, Extension]:
+        return self._found[0]
+
+    @cached_property
+    def _found(self) -> tuple[Mapping[str, Extension], tuple[str, ...]]:
+        """What other packages bring, and a sentence for each that is left out."""
+        found: dict[str, Extension] = {}
+        refused: list[str] = []
+        for name, one in installed().get(self.group, ()):
+            first = self._table.get(name) or found.get(name)
+            if first is None:
+                found[name] = one
+                continue
+            sentence = (
+                f"{_called(self.noun, name, one)} is left out: {first.package} has one of that "
+                "name."
+            )
+            log.warning(sentence)
+            refused.append(sentence)
+        return found, tuple(refused)
+
+
+def summary(thing: object) -> str:
+    """The first sentence of what a class or a function says of itself, without its stop."""
+    paragraph = (inspect.getdoc(thing) or "").partition("\n\n")[0]
+    return " ".join(paragraph.split()).partition(". ")[0].rstrip(".")
+
+
+@cache
+def installed() -> Mapping[str, tuple[tuple[str, Extension], ...]]:
+    """Names and extensions of all installed packages by their group, in the order of the packages'
+    names. Read once; nothing is imported."""
+    from importlib.metadata import distributions  # 40 ms that --help need not pay
+
+    found: dict[str, Distribution] = {}
+    for distribution in distributions():
+        # Most packages have none of ours: their metadata need not be parsed.
+        with suppress(UnicodeError):
+            if f"{OURS}." in (distribution.read_text("entry_points.txt") or ""):
+                found.setdefault(distribution.metadata["Name"] or "", distribution)
+    groups: dict[str, list[tuple[str, Extension]]] = {}
+    for name in sorted(found):
+        package = f"{name} {found[name].version}"
+        try:
+            points = found[name].entry_points
+        except (TypeError, ValueError) as error:
+            log.warning("The entry points of %s cannot be read (%s).", package, _said(error))
+            continue
+        for point in points:
+            extension = Extension(point.value.partition("[")[0].strip(), package=package)
+            groups.setdefault(point.group, []).append((point.name.lower(), extension))
+    return {group: tuple(points) for group, points in groups.items()}
+
+
+def _called(noun: str, name: str, one: Extension) -> str:
+    return f"The {noun} {name!r} of {one.package}"
+
+
+def _said(error: BaseException) -> str:
+    """An error on one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:300].rstrip(".: ")
+
+
+def _named(value: object) -> str:
+    return getattr(value, "__name__", None) or type(value).__name__
+
+
+def _members(protocol: type) -> set[str]:
+    """The names that a Protocol asks for."""
+    bases = [base for base in protocol.__mro__ if getattr(base, "_is_protocol", False)]
+    names = {name for base in bases for name in (*vars(base), *base.__annotations__)}
+    return {name for name in names if not name.startswith("_")}
