@@ -1,4 +1,7 @@
-"""`python -m benchmarks [NAME...]`: run benchmarks and write `benchmarks/results/results.md`.
+"""`python -m benchmarks [NAME...]`: run benchmarks and write their figures.
+
+All of them go to `benchmarks/results/results.md`, those with a bound to `docs/measured.md`, and ten
+to the README.
 
 Each benchmark is a module here with `run() -> Iterable[Row]`. A row without a bound is shown; a
 row that misses its bound makes the command fail.
@@ -12,6 +15,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.row import Row
+
+Rows = dict[str, list[dict[str, object]]]
+"""The stored rows of each benchmark."""
 
 NAMES = (
     "startup",
@@ -45,8 +51,25 @@ APART = {
 }
 """Benchmarks that run only when they are named (an hour each), and the command that does it."""
 
+HEADLINES = {
+    ("startup", "`ragstone serve` until /ready answers, median of 3"),
+    ("retrieval", "nDCG@10, squad2_dev, default settings"),
+    ("answers", "an accepted answer is in the first two sentences, squad2_dev"),
+    ("answers", "refusal AUROC, squad2_dev's questions over scifact"),
+    ("grounding", "Supported claims told from others, AUROC"),
+    ("cache", "Cache: false hits on 351 pairs with one thing changed"),
+    ("latency", "Resident memory at 100,000 chunks"),
+    ("latency", "Added before the answerer's first token at 100,000 chunks, p50"),
+    ("kill9", "Index equal to the undisturbed one, chunk for chunk"),
+    ("installed_size", "Installed size of the default set-up"),
+}
+"""The figures that the README shows: a benchmark, and what its row measures."""
+
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "results.json"
+README = HERE.parent / "README.md"
+MEASURED = HERE.parent / "docs" / "measured.md"
+BEGIN, END = "<!-- measured -->\n", "<!-- /measured -->"
 
 
 def main(names: list[str]) -> int:
@@ -66,27 +89,42 @@ def main(names: list[str]) -> int:
     return missed
 
 
-def write_tables(stored: dict[str, list[dict[str, object]]]) -> None:
-    """All rows into results.md, and into the README those with a bound that are no details."""
+def write_tables(stored: Rows) -> None:
+    """Write all rows into results.md, and between the marks of the two pages what each shows."""
     RESULTS.with_suffix(".md").write_text(table(stored), encoding="utf-8")
-    short = {name: [row for row in rows if _short(row)] for name, rows in stored.items()}
-    _into_readme(table(short))
+    for page, rows in ((MEASURED, bounded(stored)), (README, headlines(stored))):
+        text = between_marks(page.read_text(encoding="utf-8"), table(rows))
+        page.write_text(text, encoding="utf-8")
 
 
-def _short(row: dict[str, object]) -> bool:
-    bounded = row["least"] is not None or row["most"] is not None
-    return bounded and not row["detail"]
+def bounded(stored: Rows) -> Rows:
+    """The rows of `docs/measured.md`: those with a bound that are no details."""
+    return {name: [row for row in rows if _is_shown(row)] for name, rows in stored.items()}
 
 
-def _into_readme(shown: str) -> None:
-    """Put the table between its marks in the README."""
-    readme = HERE.parent / "README.md"
-    before, begin, rest = readme.read_text(encoding="utf-8").partition("<!-- measured -->\n")
-    _, end, after = rest.partition("<!-- /measured -->")
-    readme.write_text(f"{before}{begin}{shown}{end}{after}", encoding="utf-8")
+def _is_shown(row: dict[str, object]) -> bool:
+    has_bound = row["least"] is not None or row["most"] is not None
+    return has_bound and not row["detail"]
 
 
-def table(stored: dict[str, list[dict[str, object]]]) -> str:
+def headlines(stored: Rows) -> Rows:
+    """The rows of the README."""
+    return {
+        name: [row for row in rows if (name, row["what"]) in HEADLINES]
+        for name, rows in stored.items()
+    }
+
+
+def between_marks(page: str, shown: str) -> str:
+    """The page with another table between its marks; raises ValueError if it has no marks."""
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"The page has no {BEGIN.strip()} with {END} after it.")
+    return f"{before}{begin}{shown}{end}{after}"
+
+
+def table(stored: Rows) -> str:
     """Every stored row as Markdown."""
     lines = ["| what | measured | bound | reproduce |", "| --- | --- | --- | --- |"]
     for name in (*NAMES, *APART):

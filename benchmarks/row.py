@@ -6,7 +6,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Row:
     """`value` in `unit`; `least` and `most` are the bounds it must keep, if any; `note`
-    is shown behind the value; a `detail` is in results.md but not in the README."""
+    is shown behind the value; a `detail` is in results.md but not in docs/measured.md."""
 
     what: str
     value: float

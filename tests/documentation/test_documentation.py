@@ -50,6 +50,7 @@ ADDRESS = re.compile(
 HERE = re.compile(r"https?://(?:127\.0\.0\.1|localhost):8006(/[^\s?'\"]*)?")
 MODULE = re.compile(r"python3? -m ((?:ragstone|benchmarks|training)[\w.]*)(?: ([a-z]\w*))?")
 EXTRA = re.compile(r"ragstone\[([a-z0-9,]+)\]")
+CODE = re.compile(r"\b(?:src|tests|benchmarks|training|deploy|examples)/[\w./-]+")
 FILE = re.compile(r"\.(?:csv|json|jsonl|md|py|sqlite|txt|yaml)$")
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
@@ -88,6 +89,22 @@ def test_every_link_leads_to_a_file(page: Page) -> None:
     folder = (ROOT / page.name).parent
     links = re.findall(r"\]\((?!\w+:|#)([^)#]+)", page.prose)
     assert [link for link in links if not (folder / link).exists()] == []
+
+
+def test_the_map_names_every_page() -> None:
+    text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    names = {path.name for path in (ROOT / "docs").glob("*.md")} - {"index.md"}
+    assert {name for name in names if name not in text} == set()
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 150
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_every_file_of_the_code_that_a_page_names_exists(page: Page) -> None:
+    names = {name.rstrip(",.;") for span in page.spans for name in CODE.findall(span)}
+    assert {name for name in names if not (ROOT / name).exists()} == set()
 
 
 class TestCommands:
@@ -228,6 +245,9 @@ class TestCode:
                 for alias in node.names:
                     assert not alias.name.startswith("ragstone") or find_spec(alias.name)
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ragstone"):
+                assert find_spec(str(node.module)), node.module
+                if block.not_run:  # It may need what is not installed.
+                    continue
                 module = import_module(str(node.module))
                 for alias in node.names:
                     assert hasattr(module, alias.name) or find_spec(f"{node.module}.{alias.name}")

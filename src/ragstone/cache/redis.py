@@ -40,7 +40,7 @@ SCOPES = 1000
 
 
 class RedisCache:
-    """`ports.Cache` in Redis; see `state.cache.LocalCache` for `max_entries` and `ttl`."""
+    """`ports.Cache` in Redis; see `cache.local.LocalCache` for `max_entries` and `ttl`."""
 
     def __init__(
         self,

@@ -95,7 +95,7 @@ class Ask:
     may call: one of them at least if `tool_choice` is required, or the one that it names. `steps`
     are the calls that it made for this question, with what they returned.
     `organisation` is whose tools of the MCP gateway may be called. `keeps` allows to keep anything
-    of it: the conversation, the statistics, the answer for the next one. `once` is of a
+    of it: the conversation, the statistics, the answer for the next one. `idempotent` is of a
     question that may be asked again when it was cut off: then nothing is kept, nor is what an
     attempt of the same `id` has kept already.
     """

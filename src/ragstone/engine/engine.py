@@ -63,7 +63,7 @@ class Engine:
     def events(self, ask: Ask) -> AsyncGenerator[Event, None]:
         """Answer `ask`. Close the iterator (`contextlib.aclosing`) to cancel.
 
-        A question that is kept `once` has been kept when the iterator is closed.
+        An `idempotent` question has been kept when the iterator is closed.
         """
         return self._around(ask, self._run(ask)) if self._around else self._run(ask)
 

@@ -1,6 +1,6 @@
 """`ragstone eval grounding`: is what a response claims told from what its source does not say?
 
-The response's score is that of `text.groundedness.response_score`, over its sentences. Without a
+The response's score is that of `verify.groundedness.response_score`, over its sentences. Without a
 chat model, and without one sentence of the source being embedded.
 """
 

@@ -1,8 +1,8 @@
 """Somebody else's retrieval service, asked instead of the local index.
 
 `retrieval+http://HOST/api/v1/retrieval` speaks VoiceHelper's API, `kdb+http://HOST` chat-core's
-knowledge base. Both are what `dialects/retrieval.py` serves. The service decides what the caller
-may read: it is told the tenant, and nothing else of the caller.
+knowledge base. Both are what `http/dialects/retrieval.py` serves. The service decides what the
+caller may read: it is told the tenant, and nothing else of the caller.
 """
 
 from collections.abc import Sequence

@@ -20,8 +20,8 @@ from ragstone.core.errors import ConfigError
 from ragstone.settings import LlmSettings
 
 NO_TAGS = ("\0", "\0")
-"""pydantic-ai finds thoughts in text only when a tag comes in one piece; `text.thoughts` does it
-however they come, so nothing may take the tags away before."""
+"""pydantic-ai finds thoughts in text only when a tag comes in one piece; `language.thoughts`
+does it however they come, so nothing may take the tags away before."""
 
 PROFILE = OpenAIModelProfile(
     thinking_tags=NO_TAGS,

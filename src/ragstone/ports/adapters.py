@@ -38,10 +38,10 @@ class Adapters:
     What may be absent is what a deployment may not have, and None says so: a chat model (as
     `completer`, which does the work around an answer, and as `chat`, which converses), what tells
     whether passages hold an answer before it is asked (`answerable`), a retrieval service in place
-    of the index (`elsewhere`), and a gateway of tools (`toolbox`). `profile` is the chat model's,
-    `count` counts tokens as it does, `ensemble` are the models that vote. `dump` is for backups.
-    `searching` lets so many questions search at a time while the others wait in turn, so that a
-    search that has begun is not slowed down, and documents can be ingested meanwhile.
+    of the index (`external_retriever`), and a gateway of tools (`toolbox`). `profile` is the chat
+    model's, `count` counts tokens as it does, `ensemble` are the models that vote. `dump` is for
+    backups. `searching` lets so many questions search at a time while the others wait in turn, so
+    that a search that has begun is not slowed down, and documents can be ingested meanwhile.
     """
 
     index: ChunkIndex

@@ -46,7 +46,7 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class LateEmbedder(Embedder, Protocol):
-    """An embedder whose token vectors can be compared one by one (`text.late_interaction`)."""
+    """An embedder whose token vectors can be compared one by one (`language.late_interaction`)."""
 
     def token_scale(self) -> Vectors:
         """The usual deviation of each dimension of a token vector (token dimensions,), once the

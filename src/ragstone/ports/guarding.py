@@ -59,7 +59,7 @@ class Topics(Protocol):
         ...
 
     async def named(self, tenant: str, texts: Sequence[str]) -> list[list[TopicMatch]]:
-        """The topics whose words stand in each text, a normal form of `text.phrases.normal`."""
+        """The topics whose words stand in each text, a normal form of `language.phrases.normal`."""
         ...
 
     async def alike(

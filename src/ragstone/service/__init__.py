@@ -1,6 +1,6 @@
 """What Ragstone does for a person or a program: the one interface behind CLI, HTTP and library.
 
-`library.Ragstone` does it in this process, `remote.Remote` through the server that holds the data
+`local.Ragstone` does it in this process, `remote.Remote` through the server that holds the data
 directory. Nothing else restates an operation: `contract` reads the Protocols, and carries what they
 declare. The limits of arguments hold for what comes from another process.
 """

@@ -1,4 +1,4 @@
-"""Whether sources support a claim: a logistic regression over `text.support`, and a few rules.
+"""Whether sources support a claim: a logistic regression over `support`, and a few rules.
 
 Its weights are `data/verdict.json`, made by `python -m training.verdict_weights`. A sentence
 quoted as it stands needs no weighing, and one that is quoted up to some place is not in conflict

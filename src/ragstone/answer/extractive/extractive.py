@@ -1,6 +1,6 @@
 """Answers without a language model: the sentences of the passages that answer the question.
 
-Every unit of the passages (`text.answer_units`) gets a score from how near its tokens and words are
+Every unit of the passages (`units`) gets a score from how near its tokens and words are
 to the question, from its passage's place, and from whether it holds the kind of thing that is asked
 for (`models.unit_ranking`). The best one is said first, each with its source; below `refuse_below`
 nothing is said but that.
@@ -23,7 +23,7 @@ from ragstone.ports import Said, Vectors
 Closeness = Callable[
     [Ask, Sequence[Passage], Sequence[Sequence[AnswerUnit]]], Awaitable[list[Vectors] | None]
 ]
-"""Per passage the features (units, `text.unit_closeness.NAMES`), None without token vectors."""
+"""Per passage the features (units, `unit_closeness.NAMES`), None without token vectors."""
 
 PASSAGES = 10
 PASSAGE_CHARS = 20_000

@@ -31,7 +31,7 @@ class TokenCloseness:
     async def __call__(
         self, ask: Ask, passages: Sequence[Passage], units: Sequence[Sequence[AnswerUnit]]
     ) -> list[Vectors] | None:
-        """Per passage `text.unit_closeness` of its units; None where token vectors are missing:
+        """Per passage `unit_closeness` of its units; None where token vectors are missing:
         there is no such collection here, its embedder gives none, the index has none, or a
         passage is wider than its chunk."""
         collection = await collection_of(self._catalog, ask)

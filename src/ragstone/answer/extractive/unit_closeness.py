@@ -1,4 +1,5 @@
-"""How near each unit of the passages is to a question, token by token (`text.late_interaction`).
+"""How near each unit of the passages is to a question, token by token
+(`language.late_interaction`).
 
 A passage's token vectors were made with the whole passage in view, so a sentence that begins with
 "It" is already near to what it speaks of; nothing has to be embedded for this.

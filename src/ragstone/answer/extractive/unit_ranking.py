@@ -80,7 +80,7 @@ def ranked(
     near: Sequence[Vectors] | None,
 ) -> tuple[list[RankedUnit], float]:
     """The best units of the passages, best first, and the probability (0..1) that they hold the
-    answer. `near` is `text.unit_closeness` per passage, None if there are no token vectors."""
+    answer. `near` is `unit_closeness` per passage, None if there are no token vectors."""
     read_ = [[read(p.text, unit) for unit in own] for p, own in zip(passages, found, strict=True)]
     texts = [text for own in read_ for text in own]
     if not texts:

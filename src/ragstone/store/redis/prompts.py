@@ -16,7 +16,7 @@ KEPT = 86_400
 
 
 class RedisTexts:
-    """`state.templates.SharedTexts` in Redis."""
+    """`store.sql.templates.SharedTexts` in Redis."""
 
     def __init__(self, url: str, password: str = "", rest: float = REST) -> None:
         self._redis = redis_client(url, password)
