@@ -35,12 +35,12 @@ def costs(typed: str, meant: Rows) -> Costs:
     letters = [ord(letter) for letter in typed]
     width = max(1, int(lengths(meant).max(initial=1)))
     columns = np.ascontiguousarray(meant[:, :width].T)
-    missing = _missing(columns)
+    missing = _deletion_costs(columns)
     start = np.zeros((1, columns.shape[1]), np.float32)
     before: Costs | None = None
     line: Costs = np.concatenate([start, np.cumsum(missing, axis=0)])
     for place, letter in enumerate(letters):
-        extra = _extra(letters, place)
+        extra = _insertion_cost(letters, place)
         found = np.empty_like(line)
         found[0] = line[0] + extra
         doubles = _EXTRA_DOUBLE if place else extra
@@ -58,7 +58,7 @@ def costs(typed: str, meant: Rows) -> Costs:
     return line[lengths(meant), np.arange(len(meant))]
 
 
-def _missing(columns: Rows) -> Costs:
+def _deletion_costs(columns: Rows) -> Costs:
     """What it costs to leave out each letter of the words meant."""
     vowels = np.frombuffer(_VOWELS.encode(), np.uint8)
     cost = np.where(np.isin(columns, vowels), _MISSING_VOWEL, _MISSING).astype(np.float32)
@@ -68,7 +68,7 @@ def _missing(columns: Rows) -> Costs:
     return cost
 
 
-def _extra(letters: list[int], place: int) -> float:
+def _insertion_cost(letters: list[int], place: int) -> float:
     """What it costs that the letter at `place` was typed too."""
     letter = chr(letters[place])
     if place and letters[place - 1] == letters[place]:

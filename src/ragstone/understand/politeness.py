@@ -36,7 +36,7 @@ def social(text: str) -> bool:
     if len(text) > _LONGEST_SOCIAL:
         return False
     said = " ".join(_WORD.findall(text.casefold()))
-    return bool(said) and _social().fullmatch(said) is not None
+    return bool(said) and _social_pattern().fullmatch(said) is not None
 
 
 def refusal(answer: str) -> bool:
@@ -45,7 +45,7 @@ def refusal(answer: str) -> bool:
 
 
 @cache
-def _social() -> re.Pattern[str]:
+def _social_pattern() -> re.Pattern[str]:
     phrases = sorted(word_lists("understand", "follow_up")["social"], key=len, reverse=True)
     either = "|".join(map(re.escape, phrases))
     return re.compile(rf"(?:{either})(?:\s(?:{either}))*+")

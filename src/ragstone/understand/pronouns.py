@@ -61,7 +61,7 @@ def resolved(question: str, state: Salience) -> Resolved:
         if pronoun in done or any(a <= match.start() < b for a, b in empty):
             continue
         done.add(pronoun)
-        if _means_own(question[: match.start()], pronoun):
+        if _has_antecedent(question[: match.start()], pronoun):
             continue
         entity = state.meant(pronoun)
         if entity is None:
@@ -69,12 +69,12 @@ def resolved(question: str, state: Salience) -> Resolved:
         elif not any(same(entity.name, one.text) for one in own):
             state = state.taken_up(entity, pronoun)
             meant.append(entity)
-            pieces += [question[end : match.start()], _form(match, question, entity)]
+            pieces += [question[end : match.start()], _replacement(match, question, entity)]
             end = match.end()
     return Resolved("".join([*pieces, question[end:]]), state, tuple(meant))
 
 
-def _means_own(before: str, pronoun: Pronoun) -> bool:
+def _has_antecedent(before: str, pronoun: Pronoun) -> bool:
     """Whether a pronoun means something that the same question names before it.
 
     A name of a person in the same clause may be it; anything else must stand in an earlier clause.
@@ -91,7 +91,7 @@ def _means_own(before: str, pronoun: Pronoun) -> bool:
     )
 
 
-def _form(pronoun: re.Match[str], question: str, entity: Entity) -> str:
+def _replacement(pronoun: re.Match[str], question: str, entity: Entity) -> str:
     """The entity in the pronoun's place: `his` becomes `Frank Zappa's`."""
     name = entity.name if entity.proper else f"the {entity.name}"
     word = pronoun.group().casefold()

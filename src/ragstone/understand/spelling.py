@@ -95,7 +95,7 @@ def candidates(
     word: str, dictionary: Dictionary, corpus: Corpus | None = None
 ) -> list[SpellingCandidate]:
     """Words that may have been meant, best first."""
-    found = list(_listed(word, dictionary))
+    found = list(_likeliest_words(word, dictionary))
     if corpus is not None:
         listed = {one.word for one in found}
         near = [other for other in corpus.near.get(word, ()) if other not in listed]
@@ -104,11 +104,11 @@ def candidates(
             for other, cost in zip(near, costs(word, rows(near)).tolist(), strict=True)
             if corpus.seen.get(other)
         ]
-    return sorted(found, key=lambda one: -_likely(one, corpus))
+    return sorted(found, key=lambda one: -_log_likelihood(one, corpus))
 
 
 @lru_cache(maxsize=1024)
-def _listed(word: str, dictionary: Dictionary) -> tuple[SpellingCandidate, ...]:
+def _likeliest_words(word: str, dictionary: Dictionary) -> tuple[SpellingCandidate, ...]:
     """The likeliest words of the dictionary."""
     words, letters, frequency = dictionary.candidates(word)
     cost = costs(word, letters)
@@ -131,7 +131,9 @@ def correct(
             changes.append((one, best[0].word))
     text = question
     for one, right in reversed(changes):
-        text = text[: one.start] + _cased(right, question[one.start : one.end]) + text[one.end :]
+        text = (
+            text[: one.start] + _match_case(right, question[one.start : one.end]) + text[one.end :]
+        )
     if text == question or not alike(question, text):
         return Corrected(question)
     return Corrected(text, tuple((one.word, right) for one, right in changes))
@@ -156,7 +158,7 @@ def evidence(
     shape = form(word, lambda part: dictionary.log_frequency(part) >= WELL_KNOWN)
     return (
         weights.bias
-        + weights.channel * _likely(best, corpus)
+        + weights.channel * _log_likelihood(best, corpus)
         + weights.letters * len(word)
         + weights.unlike * dictionary.unlike(word)
         + weights.rare * dictionary.rare(word)
@@ -187,14 +189,14 @@ def alike(question: str, corrected: str) -> bool:
     return same >= SIMILARITY * total
 
 
-def _likely(one: SpellingCandidate, corpus: Corpus | None) -> float:
+def _log_likelihood(one: SpellingCandidate, corpus: Corpus | None) -> float:
     """The channel's logarithm, moved by whether the collection holds the word."""
     if corpus is None:
         return one.channel
     return one.channel + (SEEN if corpus.seen.get(one.word) else UNSEEN)
 
 
-def _cased(right: str, written: str) -> str:
+def _match_case(right: str, written: str) -> str:
     """`right` in the way that `written` is."""
     if len(written) > 1 and written.isupper():
         return right.upper()
