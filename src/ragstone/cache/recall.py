@@ -37,7 +37,7 @@ class Recall(Stage):
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         ask = turn.ask
         cache = adapters.cache
-        if why_not := _why_not(turn, adapters):
+        if why_not := _skip_reason(turn, adapters):
             return Step(turn, "skipped", why_not)
         collection = await collection_of(adapters.catalog, ask)
         if collection is None:
@@ -54,19 +54,19 @@ class Recall(Stage):
         turn = replace(turn, collection=collection)
         found = await _exact(cache, answer or search, turn.question)
         if found:
-            return await _recalled(turn, found, Recalled(answer_scope=answer), emit)
-        encoded = await _encoded(embedder, turn.question)
+            return await _recall_step(turn, found, Recalled(answer_scope=answer), emit)
+        encoded = await _encode(embedder, turn.question)
         # What is found with the help of what was said before is not this question's alone.
         kept = search if len(turn.queries) == 1 else ""
         recalled = Recalled(answer_scope=answer, search_scope=kept, encoded=encoded)
         for scope in filter(None, (answer, search)):
-            found = await self._equal(cache, scope, turn.question, embedder, encoded)
+            found = await self._find_equal(cache, scope, turn.question, embedder, encoded)
             if found:
-                return await _recalled(turn, found, recalled, emit)
+                return await _recall_step(turn, found, recalled, emit)
         await cache.missed()
         return Step(replace(turn, recalled=recalled), "unknown", "no equal question was asked")
 
-    async def _equal(
+    async def _find_equal(
         self, cache: Cache, scope: str, question: str, embedder: Embedder, encoded: EncodedQuestion
     ) -> "_Found | None":
         """The nearest entry whose question asks the same, and how alike the vectors are."""
@@ -97,7 +97,7 @@ async def _exact(cache: Cache, scope: str, question: str) -> _Found | None:
     return _Found(question, 1.0, kept) if kept else None
 
 
-async def _recalled(turn: Turn, found: _Found, recalled: Recalled, emit: Emit) -> Step:
+async def _recall_step(turn: Turn, found: _Found, recalled: Recalled, emit: Emit) -> Step:
     kept = found.kept
     content: Literal["answer", "search"] = "answer" if kept.answer else "search"
     said = replace(recalled, content=content, question=found.question, likeness=found.likeness)
@@ -116,13 +116,13 @@ async def _recalled(turn: Turn, found: _Found, recalled: Recalled, emit: Emit) -
     return Step(turn, "the whole answer", reason, leaves=True)
 
 
-async def _encoded(embedder: Embedder, question: str) -> EncodedQuestion:
+async def _encode(embedder: Embedder, question: str) -> EncodedQuestion:
     if isinstance(embedder, LateEmbedder):
         return await embedder.embed_question(question)
     return EncodedQuestion((await embedder.embed_queries([question]))[0])
 
 
-def _why_not(turn: Turn, adapters: Adapters) -> str:
+def _skip_reason(turn: Turn, adapters: Adapters) -> str:
     """Why this question is not looked for; empty if it may be."""
     if not turn.ask.cache:
         return "the request wants a fresh answer"
