@@ -65,7 +65,7 @@ class Gathered:
             for hit in (*self._outputs, *ranked)
             if hit is not None
         }
-        turn = _with(self._turn, self._local) if self._local else self._turn
+        turn = _with_search(self._turn, self._local) if self._local else self._turn
         return replace(
             turn,
             hits=tuple(hits.values()),
@@ -74,7 +74,7 @@ class Gathered:
         )
 
 
-def _with(turn: Turn, searched: Turn) -> Turn:
+def _with_search(turn: Turn, searched: Turn) -> Turn:
     """`turn` with what a search of the documents adds to it, besides its hits."""
     return replace(
         turn,

@@ -61,7 +61,7 @@ def _html(source: Source) -> str:
     return f'<li value="{source.number}">{html.escape(_name(source))}{link}</li>'
 
 
-def _plain(source: Source) -> str:
+def _plain_text(source: Source) -> str:
     return f"[{source.number}] {_name(source)}"
 
 
@@ -76,4 +76,4 @@ def _name(source: Source) -> str:
     return f"{name} (Page {source.page})" if source.page else name
 
 
-_LINES = {"markdown": _markdown, "html": _html, "plain": _plain}
+_LINES = {"markdown": _markdown, "html": _html, "plain": _plain_text}

@@ -62,7 +62,7 @@ class Rounds(Stage):
             late = time.monotonic() - started > self.seconds or spent > self.tokens
             calls = tried.turn.answer is not None and tried.turn.answer.calls
             enough = tried.said.score >= self.enough or bool(calls)
-            following = None if late or enough else _again(asked, tried)
+            following = None if late or enough else _next_turn(asked, tried)
             if following is None or number == self.most:
                 asked = tried.turn
                 break
@@ -70,7 +70,7 @@ class Rounds(Stage):
         if best is None:
             raise AssertionError("the first round ends with an answer or an error")
         found = replace(best.turn, usage=asked.usage, trace=asked.trace)
-        return await _sent(found, best, number, emit)
+        return await _send_best(found, best, number, emit)
 
     async def _round(self, turn: Turn, adapters: Adapters, emit: Emit, number: int) -> _Tried:
         async def quiet(event: Event) -> None:
@@ -83,7 +83,7 @@ class Rounds(Stage):
         return _Tried(replace(turn, usage=turn.usage + usage), said, by)
 
 
-def _again(asked: Turn, tried: _Tried) -> Turn | None:
+def _next_turn(asked: Turn, tried: _Tried) -> Turn | None:
     """The question with one more query, or with what the next answer should do better, and what
     has been spent; None if there is nothing new to try."""
     said = tried.said
@@ -102,7 +102,7 @@ def _again(asked: Turn, tried: _Tried) -> Turn | None:
     )
 
 
-async def _sent(turn: Turn, best: _Tried, rounds: int, emit: Emit) -> Step:
+async def _send_best(turn: Turn, best: _Tried, rounds: int, emit: Emit) -> Step:
     """The best answer, to the client."""
     answer = replace(turn.answer or Answer(), held=False)
     await emit(Sources(turn.passages))

@@ -233,7 +233,7 @@ class AnswerStream:
         window = text[start : start + HELD]
         more = not final and len(window) < HELD
         if not self._begun:
-            return self._opening(window, more)
+            return self._skip_preamble(window, more)
         special = _SPECIAL.search(text, start)
         if special is None:
             return text[start:], len(text) - start
@@ -248,7 +248,7 @@ class AnswerStream:
             return None if more else ("", spaces)
         return self._special(window[:spaces], window[spaces:], more)
 
-    def _opening(self, window: str, more: bool) -> Step:
+    def _skip_preamble(self, window: str, more: bool) -> Step:
         more = more and len(window) < LONGEST
         end = preamble_end(window)
         if more and may_be_preamble(window) and (not end or end == len(window)):

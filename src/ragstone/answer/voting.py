@@ -78,7 +78,7 @@ class _Scored:
 
 async def voted(turn: Turn, adapters: Adapters, how: Voting) -> Vote:
     """Ask all members and choose; raises what the first failed with if every one fails."""
-    members = await _asked(turn, adapters, how)
+    members = await _ask_members(turn, adapters, how)
     usage = sum((one.usage for one in members), Usage())
     given = [one for one in members if one.answer is not None]
     if not given:
@@ -95,7 +95,7 @@ async def voted(turn: Turn, adapters: Adapters, how: Voting) -> Vote:
     return Vote(answers[best], given[best].dropped, usage, decision, "; ".join(told))
 
 
-async def _asked(turn: Turn, adapters: Adapters, how: Voting) -> list[_Member]:
+async def _ask_members(turn: Turn, adapters: Adapters, how: Voting) -> list[_Member]:
     """The answers of all members, in order."""
     members: Sequence[Answerer] = adapters.ensemble or [adapters.answerer] * how.samples
     turns = asyncio.Semaphore(how.concurrency)

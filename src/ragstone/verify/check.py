@@ -48,11 +48,11 @@ class Check(Stage):
     model_timeout: float = Field(15.0, gt=0, description="Seconds that the chat model may take.")
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
-        step = await self._checked(turn, adapters)
+        step = await self._check_turn(turn, adapters)
         await emit(_event(step.turn))
         return step
 
-    async def _checked(self, turn: Turn, adapters: Adapters) -> Step:
+    async def _check_turn(self, turn: Turn, adapters: Adapters) -> Step:
         """The turn with verdicts."""
         answer = turn.answer or Answer()
         found = await self._verdicts(answer, turn, adapters)
@@ -81,10 +81,10 @@ class Check(Stage):
             verdict(one, next(places) if one.claims else None, turn.passages) for one in said
         ]
         if self.asks_model and adapters.completer:
-            return await self._asked(verdicts, claims, found, turn, adapters)
+            return await self._model_verdicts(verdicts, claims, found, turn, adapters)
         return _Checked(tuple(verdicts))
 
-    async def _asked(
+    async def _model_verdicts(
         self,
         verdicts: list[Verdict],
         claims: list[Sentence],
@@ -131,7 +131,7 @@ class CheckHeld(Check):
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         try:
-            step = await self._checked(turn, adapters)
+            step = await self._check_turn(turn, adapters)
         except RagstoneError:
             raise
         except Exception as error:

@@ -78,7 +78,7 @@ def removed(turn: Turn) -> Turn:
         said = replace(answer, text=turn.instructions.no_answer, citations=(), finish="refused")
         blank = (replace(one, sentence="", citation=None, start=0, end=0) for one in out)
         return replace(turn, answer=said, verdicts=tuple(blank))
-    text, verdicts = _without(answer.text, turn.verdicts, out)
+    text, verdicts = _remove_sentences(answer.text, turn.verdicts, out)
     kept = set(numbers(text))
     citations = tuple(one for one in answer.citations if one.number in kept)
     return replace(
@@ -86,7 +86,7 @@ def removed(turn: Turn) -> Turn:
     )
 
 
-def _without(
+def _remove_sentences(
     text: str, verdicts: Sequence[Verdict], out: Sequence[Verdict]
 ) -> tuple[str, list[Verdict]]:
     """The text with one mark for each run of sentences taken out, and the verdicts as they stand
