@@ -49,14 +49,14 @@ class Persist(Stage):
         named = turn if ask.id else replace(turn, ask=replace(ask, id=uuid.uuid4().hex))
         here = conversation_key(ask.principal, ask.room, ask.user_id)
         try:
-            if not (ask.idempotent and await _kept(adapters.conversations, here, ask.id)):
+            if not (ask.idempotent and await _is_stored(adapters.conversations, here, ask.id)):
                 await adapters.conversations.append(here, entry(named, time.time()))
         except RagstoneError as error:
             log.warning("A turn of a conversation could not be kept: %s", error)
             raise
 
 
-async def _kept(conversations: Conversations, here: ConversationKey, id: str) -> bool:
+async def _is_stored(conversations: Conversations, here: ConversationKey, id: str) -> bool:
     """Whether the room has the turn; nobody else adds to it meanwhile."""
     newest = await conversations.entries(here, LOOKED_THROUGH)
     return any(one.block.chat_id == id for one in newest)

@@ -42,32 +42,32 @@ class Run:
         cache knew what they would find. Raises what a closed stage failed with.
         """
         for searches, several in groupby(stages, lambda one: one.searches):
-            if searches and self._recalled:
+            if searches and self._has_cached_search:
                 continue
             async with self._adapters.searching if searches else nullcontext():
                 for stage in several:
-                    if await self._left(stage):
+                    if await self._run_stage(stage):
                         return
 
     def finish(self, finish: Finish) -> None:
         """End the turn with what was said so far as its answer; what is held back stays unsaid."""
-        turn = self._heard()
+        turn = self._turn_with_partial()
         answer = turn.answer or Answer()
         answer = Answer() if answer.held else answer
         self.turn = replace(turn, answer=replace(answer, finish=finish))
 
     @property
-    def _recalled(self) -> bool:
+    def _has_cached_search(self) -> bool:
         """Whether the cache had what a search would find."""
         return self.turn.recalled is not None and self.turn.recalled.content == "search"
 
-    async def _left(self, stage: Stage) -> bool:
+    async def _run_stage(self, stage: Stage) -> bool:
         """Run one stage; whether no further one is to run."""
         told = not self._inside
         if told:
             await self._emit(StageStarted(stage.name))
         ended = await attempt(stage, self.turn, self._adapters, self._report)
-        turn = ended.step.turn if ended.step else self._heard()
+        turn = ended.step.turn if ended.step else self._turn_with_partial()
         self._said.clear()
         traced = ended.traced
         if not told:
@@ -85,7 +85,7 @@ class Run:
             self._said.append(event.text)
         await self._emit(event)
 
-    def _heard(self) -> Turn:
+    def _turn_with_partial(self) -> Turn:
         """The turn with what was said added to its answer, so that a partial answer is kept."""
         if not self._said:
             return self.turn

@@ -98,16 +98,16 @@ def check(name: str, text: str) -> None:
         raise InvalidPrompt(f"The prompt {name!r} must have 1 to {LONGEST:,} characters.")
     places = set(_PLACE.findall(text))
     if missing := known.needed - places:
-        raise InvalidPrompt(f"The prompt {name!r} must hold {_shown(missing)}.")
+        raise InvalidPrompt(f"The prompt {name!r} must hold {_placeholders(missing)}.")
     if unknown := places - known.needed - known.allowed:
-        raise InvalidPrompt(f"The prompt {name!r} cannot hold {_shown(unknown)}.")
+        raise InvalidPrompt(f"The prompt {name!r} cannot hold {_placeholders(unknown)}.")
     if "\0" in text or not _encodes(text):
         raise InvalidPrompt(f"The prompt {name!r} holds characters that are no text.")
 
 
 def shipped(name: str) -> str | None:
     """The text of a prompt as it comes with the product; None if it has none of that name."""
-    return _shipped().get(name)
+    return _shipped_prompts().get(name)
 
 
 def told(texts: Callable[[str], str], parts: Sequence[str], **values: str) -> str:
@@ -131,7 +131,7 @@ def of_language(own: Mapping[str, str], name: str, language: Callable[[], str]) 
     return own.get(name, "")
 
 
-def _shown(names: frozenset[str] | set[str]) -> str:
+def _placeholders(names: frozenset[str] | set[str]) -> str:
     return ", ".join(f"{{{name}}}" for name in sorted(names))
 
 
@@ -144,6 +144,6 @@ def _encodes(text: str) -> bool:
 
 
 @cache
-def _shipped() -> Mapping[str, str]:
+def _shipped_prompts() -> Mapping[str, str]:
     folder = files("ragstone").joinpath("templates")
     return {name: folder.joinpath(f"{name}.txt").read_text(encoding="utf-8") for name in NAMES}

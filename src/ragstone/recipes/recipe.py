@@ -185,18 +185,18 @@ class Recipes:
             known = self._stages[level] = stages(self._settings, level)
         options = self._settings.stages
         return Recipe(
-            with_options(with_added(_formed(form.stages, form, known)), options),
-            with_options(with_added(_formed(form.tail, form, known)), options),
+            with_options(with_added(_build_stages(form.stages, form, known)), options),
+            with_options(with_added(_build_stages(form.tail, form, known)), options),
         )
 
 
-def _formed(names: Names, form: Form, known: Mapping[str, Stage]) -> tuple[Stage, ...]:
+def _build_stages(names: Names, form: Form, known: Mapping[str, Stage]) -> tuple[Stage, ...]:
     """The stages of these names as a form has them."""
     made = []
     for stage in (known[name] for name in names if name in known):
         changes = dict(form.options.get(stage.name, {}))
         if stage.name in form.inner:
-            changes["inner"] = _formed(form.inner[stage.name], form, known)
+            changes["inner"] = _build_stages(form.inner[stage.name], form, known)
         made.append(stage.but(**changes))
     return tuple(made)
 
@@ -204,15 +204,15 @@ def _formed(names: Names, form: Form, known: Mapping[str, Stage]) -> tuple[Stage
 def stages(settings: Settings, level: Level) -> Mapping[str, Stage]:
     """Every stage that is switched on, by its name."""
     parts = (
-        _understanding(settings, level, plans(settings)[level]),
-        _searching(settings),
-        _answering(settings, level),
-        _keeping(settings),
+        _understanding_stages(settings, level, plans(settings)[level]),
+        _search_stages(settings),
+        _answer_stages(settings, level),
+        _tail_stages(settings),
     )
     return {stage.name: stage for part in parts for stage in part}
 
 
-def _understanding(settings: Settings, level: Level, plan: Plan) -> Iterator[Stage]:
+def _understanding_stages(settings: Settings, level: Level, plan: Plan) -> Iterator[Stage]:
     """What is asked, whether it may be, and how it is to be answered."""
     rag, adaptive, conversation = settings.rag, settings.adaptive, settings.conversation
     yield Memory(
@@ -237,7 +237,7 @@ def _understanding(settings: Settings, level: Level, plan: Plan) -> Iterator[Sta
     yield Rewrite(expands=rag.query_expansion_enabled, imagines=rag.hyde_enabled)
 
 
-def _searching(settings: Settings) -> Iterator[Stage]:
+def _search_stages(settings: Settings) -> Iterator[Stage]:
     """Searching, alone or inside what searches several times."""
     rag, loop, mcp = settings.rag, settings.self_rag, settings.mcp
     yield Retrieve()
@@ -264,7 +264,7 @@ def _searching(settings: Settings) -> Iterator[Stage]:
     )
 
 
-def _answering(settings: Settings, level: Level) -> Iterator[Stage]:
+def _answer_stages(settings: Settings, level: Level) -> Iterator[Stage]:
     """Answering and checking."""
     rag, ensemble = settings.rag, settings.ensemble
     holds = rag.checking in ("hold", "strict")
@@ -305,7 +305,7 @@ def _answering(settings: Settings, level: Level) -> Iterator[Stage]:
     yield Converse(timeout=rag.answer_timeout)
 
 
-def _keeping(settings: Settings) -> Iterator[Stage]:
+def _tail_stages(settings: Settings) -> Iterator[Stage]:
     """What the tail keeps."""
     yield Persist()
     if settings.cache.enabled:

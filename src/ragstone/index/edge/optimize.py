@@ -48,7 +48,7 @@ class Builder:
         building = target.with_name(f"{target.name}{BUILDING}-{os.getpid()}")
         try:
             self._copy(held, building)
-            if self._optimized(building, collection.dimensions):
+            if self._optimize_in_child(building, collection.dimensions):
                 self._take_over(collection, held, building, target)
         finally:
             held.journal = None
@@ -68,7 +68,7 @@ class Builder:
             held.journal = []
             held.unoptimized = 0
 
-    def _optimized(self, building: Path, dimensions: int) -> bool:
+    def _optimize_in_child(self, building: Path, dimensions: int) -> bool:
         command = [sys.executable, "-m", __name__, str(building), str(dimensions)]
         self._child = subprocess.Popen(  # noqa: S603 - this module, without a shell
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
