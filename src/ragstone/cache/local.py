@@ -1,4 +1,4 @@
-"""The cache of this process: its questions in memory, what is known of them in a file."""
+"""The cache of this process: its questions in memory, their entries in a file."""
 
 import asyncio
 import logging
@@ -159,7 +159,7 @@ class LocalCache:
         self._thread.shutdown()
 
     def _sweep(self) -> None:
-        """Forget what has ended."""
+        """Remove expired entries."""
         now = self._clock()
         ended = []
         for id, (expires, _) in self._ends.items():
@@ -180,7 +180,7 @@ class LocalCache:
         self._submit(lambda: self._file.remove(ids))
 
     def _submit(self, work: Callable[[], None]) -> None:
-        """Do it after all that waits for the file, without waiting."""
+        """Queue work for the file behind the work already queued, and return at once."""
         self._thread.submit(self._attempt, work, None)
 
     async def _run(self, work: Callable[[], T], otherwise: T) -> T:

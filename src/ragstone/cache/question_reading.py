@@ -37,7 +37,7 @@ _ASIDE = re.compile(r"\b(?:do you think|in your opinion|according to you|please|
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """`kind` is what is asked for, `rest` the words about which it is asked."""
+    """`kind` is the kind of question, `rest` the words that it is about."""
 
     kind: str
     rest: str
@@ -346,7 +346,7 @@ def _unit(word: str) -> str:
 
 
 def _number(words: list[str], position: int) -> tuple[str | None, int]:
-    """The number that begins at `position`, if one does, and where what follows begins."""
+    """The number at `position`, if there is one, and the position after it."""
     word = words[position]
     if word in _ORDINALS:
         return str(_ORDINALS[word]), position + 1
@@ -392,7 +392,7 @@ _FRONTED = re.compile(
     r"would|should|must|may|has|have|had)\b[^,]*)$",
     re.IGNORECASE,
 )
-"""What stands before the question but belongs behind it."""
+"""Phrases before the question that are moved behind it."""
 
 
 def _word_set(words: str) -> frozenset[str]:
@@ -510,7 +510,7 @@ def _modality(kind: str, words: Sequence[str]) -> str:
 
 
 def _anybody(kind: str, words: set[str]) -> frozenset[str]:
-    """Pronouns that mean anybody who asks, so that they count for nothing."""
+    """Pronouns for any asker; they are left out of the comparison."""
     if words & _I and words & _YOU:
         return _ONE - _I
     if kind == "how to":

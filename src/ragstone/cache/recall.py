@@ -68,8 +68,8 @@ class Recall(Stage):
 
     async def _find_equal(
         self, cache: Cache, scope: str, question: str, embedder: Embedder, encoded: EncodedQuestion
-    ) -> "_Found | None":
-        """The nearest entry whose question asks the same, and how alike the vectors are."""
+    ) -> "_CachedMatch | None":
+        """The nearest entry with an equivalent question, and the likeness of the vectors."""
         unrelated = embedder.cosines[0]
         cosine = unrelated + least(self.mode) * (1 - unrelated)
         for near in await cache.near(scope, encoded.vector, cosine, COMPARED):
@@ -77,27 +77,27 @@ class Recall(Stage):
             if compare(question, near.question, likeness, self.mode).same:
                 kept = await cache.take(scope, near)
                 if kept is not None:
-                    return _Found(near.question, likeness, kept)
+                    return _CachedMatch(near.question, likeness, kept)
         return None
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """The question that asks the same, how alike the vectors are, and what is known of it."""
+class _CachedMatch:
+    """The cached question, its likeness to the new one, and its entry."""
 
     question: str
     likeness: float
     kept: Kept
 
 
-async def _exact(cache: Cache, scope: str, question: str) -> _Found | None:
-    """What is known of this question in these words, which takes no vector."""
+async def _exact(cache: Cache, scope: str, question: str) -> _CachedMatch | None:
+    """The entry of a question in the same words; no vector is needed."""
     near = await cache.exact(scope, question)
     kept = await cache.take(scope, near) if near else None
-    return _Found(question, 1.0, kept) if kept else None
+    return _CachedMatch(question, 1.0, kept) if kept else None
 
 
-async def _recall_step(turn: Turn, found: _Found, recalled: Recalled, emit: Emit) -> Step:
+async def _recall_step(turn: Turn, found: _CachedMatch, recalled: Recalled, emit: Emit) -> Step:
     kept = found.kept
     content: Literal["answer", "search"] = "answer" if kept.answer else "search"
     said = replace(recalled, content=content, question=found.question, likeness=found.likeness)
@@ -123,7 +123,7 @@ async def _encode(embedder: Embedder, question: str) -> EncodedQuestion:
 
 
 def _skip_reason(turn: Turn, adapters: Adapters) -> str:
-    """Why this question is not looked for; empty if it may be."""
+    """Why the cache is not searched for this question; empty if it is."""
     if not turn.ask.cache:
         return "the request wants a fresh answer"
     if adapters.external_retriever is not None:

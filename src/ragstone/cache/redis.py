@@ -105,7 +105,7 @@ class RedisCache:
         return (await self.figures()).entries
 
     def resize(self, max_entries: int, ttl: float) -> None:
-        """What is kept already ends as it was to end; the next entry removes what is too many."""
+        """Change the limits. Stored entries keep their expiry; a write removes the surplus."""
         self._max, self._ttl = max_entries, ttl
 
     async def aclose(self) -> None:

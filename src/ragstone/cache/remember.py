@@ -1,4 +1,4 @@
-"""Keeps what was found and answered for the next one who asks the same."""
+"""Stores the search and the answer in the cache for the next equal question."""
 
 from typing import ClassVar
 
@@ -48,7 +48,7 @@ class Remember(Stage):
 
 
 def _is_searched(turn: Turn) -> bool:
-    """Whether the hits are what a whole search of this question found."""
+    """Whether the hits come from a complete search for this question."""
     return bool(turn.hits) and any(traced.stage == Expand.name for traced in turn.trace)
 
 

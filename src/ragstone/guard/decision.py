@@ -61,7 +61,7 @@ def verdict(said: str) -> bool | None:
 
 
 def _abridge(question: str) -> str:
-    """The first and last part of a long question: what is asked stands in one of them."""
+    """The first and last part of a long question: the request is in one of them."""
     if len(question) <= MOST_CHARS:
         return question
     half = MOST_CHARS // 2

@@ -81,7 +81,7 @@ class Guard(Stage):
                 return ruling, usage
         for one in found:
             if isinstance(one, BaseException):
-                # Not the message: it may hold what was asked.
+                # The message is not logged: it may contain the question.
                 log.warning("The check of forbidden topics failed (%s)", type(one).__name__)
                 raise GuardUnavailable from one
         return (rulings[0][0] if rulings else GuardDecision(False)), usage

@@ -39,7 +39,7 @@ _ENGLISH, _OTHER = "en", "zh"
 
 @dataclass
 class _List:
-    """One tenant's topics, and what is made of them."""
+    """One tenant's topics, and the search structures made from them."""
 
     topics: tuple[Topic, ...]
     phrases: Phrases
@@ -81,7 +81,7 @@ class TopicCollection:
         return known.topics if known else ()
 
     async def _refresh(self) -> None:
-        """Take up what another server has changed, a moment ago at most."""
+        """Read the changes of other servers, unless the lists are fresh."""
         if time.monotonic() < self._until or self._editing.locked():
             return
         async with self._editing:
@@ -91,7 +91,7 @@ class TopicCollection:
                 log.warning("The forbidden topics stay as they were: %s", error)
 
     async def _read_changes(self) -> None:
-        """Read the lists again if they have changed; what is unchanged keeps its vectors."""
+        """Read the lists again if they have changed; unchanged topics keep their vectors."""
         number = await self._store.number()
         if number != self._number:
             stored = await self._store.tenants()
@@ -156,7 +156,7 @@ class TopicCollection:
         return await self._store.forget(principal, user_id)
 
     async def aclose(self) -> None:
-        """Stop what is still being embedded."""
+        """Cancel the embeddings that are still running."""
         tasks = [task for known in self._lists.values() for task in known.matrices.values()]
         for task in tasks:
             task.cancel()
@@ -198,7 +198,7 @@ class TopicCollection:
         return await asyncio.shield(task)
 
     async def _build_matrix(self, known: _List, embedder: Embedder) -> TopicMatrix:
-        """From the store, and by the model for what is not there."""
+        """The stored vectors of the topics, completed by the embedder where they are missing."""
         topics, tenant = known.topics, known.topics[0].tenant
         kept = await self._store.vectors(tenant, embedder.fingerprint)
         foreign = sum(len(texts_of(topic)) for topic in topics) <= FOREIGN
@@ -211,7 +211,7 @@ class TopicCollection:
         added = await packed(missing, embedder)
         if added:
             async with self._editing:
-                # A topic that was changed meanwhile must not get the vectors of what it was.
+                # A topic that was changed meanwhile must not get the vectors of its old text.
                 if self._lists.get(tenant) is known:
                     await self._store.keep_vectors(embedder.fingerprint, added)
         return TopicMatrix.of(chosen, {**kept, **added}, embedder)

@@ -42,7 +42,7 @@ ANSWERED = 0.5
 """Share of the weight for a mention in an answer; each further one weighs a tenth less."""
 
 TAKEN_UP = 3.0
-"""What a pronoun adds to what it stands for."""
+"""The weight that a pronoun adds to its antecedent."""
 
 LEAST = 0.2
 """A mention of less weight is forgotten."""
@@ -106,7 +106,7 @@ class Salience:
         return state
 
     def _common_nouns(self) -> list[Entity]:
-        """What has been mentioned but is no name, even where a sentence writes it like one."""
+        """Entities that are not names, even where a sentence capitalizes them."""
         return [one for one in self.entities if not one.proper]
 
     def meant(self, pronoun: Pronoun) -> Entity | None:

@@ -130,8 +130,8 @@ class Classify(Stage):
         return turn, replace(guess, intent=Intent(name, BY_MODEL, 2), reason=model.name)
 
     def _is_plausible(self, name: str, turn: Turn) -> bool:
-        """Whether the model may say so: a long text is a question, and only a conversation can be
-        followed up."""
+        """Whether the model's intent is possible: a long text is a question, and a follow-up needs
+        a conversation."""
         if name == "small_talk":
             return self.answers and len(turn.question) <= small_talk.MOST_CHARS
         return name != "follow_up" or _continues(turn)
@@ -143,5 +143,5 @@ def _continues(turn: Turn) -> bool:
 
 
 def _is_follow_up(intent: Intent | None) -> bool:
-    """Whether the question leans on the conversation, so that it only looks like small talk."""
+    """Whether the question is a follow-up, which can look like small talk."""
     return intent is not None and intent.name == "follow_up"

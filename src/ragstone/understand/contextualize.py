@@ -139,7 +139,7 @@ class Contextualize(Stage):
     async def _model_rewrite(
         self, question: str, model: Completer, rules: str, before: Sequence[Exchange]
     ) -> tuple[list[str], Usage, str]:
-        """What the chat model makes of it, what that cost, and why it is nothing."""
+        """The chat model's rewrites, their usage, and why there are none."""
         try:
             async with asyncio.timeout(self.model_timeout):
                 found, usage = await standalone_by_model(model, rules, question, before)

@@ -52,7 +52,7 @@ _VERB = re.compile(
 )
 
 MOST_EXCHANGED = 4
-"""Words of what is put in the place of something else."""
+"""Words of a substitute."""
 
 FRAGMENT = 3
 """Words of a question without a verb that are only a part of one."""
@@ -187,7 +187,7 @@ def _is_dependent(question: str, language: str) -> bool:
 
 
 def _topic(question: str, language: str) -> str:
-    """What an earlier question speaks of: its last name, or what is left of it."""
+    """The topic of an earlier question: its last name, or its remaining words."""
     lists = word_lists("understand", "follow_up")
     if language in ("zh", "ja", "ko"):
         left = question
@@ -225,10 +225,10 @@ def _replace_pronoun(question: str, topic: str, language: str) -> str:
 
 
 LONGEST = 500
-"""Characters of a question that is still rewritten; a longer one says what it means."""
+"""Characters of a question that is still rewritten; a longer one stands alone."""
 
 LONGEST_ANSWER = 1000
-"""Characters of an answer that tell what was spoken of."""
+"""Characters of an answer that are read for its topic."""
 
 CONTEXT_QUESTIONS = 2
 CONTEXT_NAMES = 3
@@ -320,7 +320,7 @@ def _english_standalone(
 
 
 def _salience_after(before: Sequence[Exchange], subject: str) -> Salience:
-    """What is salient when the question is asked."""
+    """The salience before the question."""
     state = Salience().about(subject)
     for one in before:
         earlier = one.question[:LONGEST]
@@ -332,8 +332,8 @@ def _salience_after(before: Sequence[Exchange], subject: str) -> Salience:
 
 
 def _is_english_dependent(question: str, before: Sequence[Exchange]) -> bool:
-    """Whether the question leans on what was said: it points back, is short, or shares words. A
-    long one that does none of these begins a new topic."""
+    """Whether the question depends on the conversation: it points back, is short, or shares words.
+    A long one that does none of these begins a new topic."""
     asked = set(content_words(question))
     if len(asked) < SHORT or _LEANS.search(question):
         return bool(before)

@@ -59,7 +59,7 @@ def costs(typed: str, meant: Rows) -> Costs:
 
 
 def _deletion_costs(columns: Rows) -> Costs:
-    """What it costs to leave out each letter of the words meant."""
+    """The cost of leaving out each letter of the intended words."""
     vowels = np.frombuffer(_VOWELS.encode(), np.uint8)
     cost = np.where(np.isin(columns, vowels), _MISSING_VOWEL, _MISSING).astype(np.float32)
     cost[columns == ord("h")] = _MISSING_H
@@ -69,7 +69,7 @@ def _deletion_costs(columns: Rows) -> Costs:
 
 
 def _insertion_cost(letters: list[int], place: int) -> float:
-    """What it costs that the letter at `place` was typed too."""
+    """The cost of the extra letter at `place`."""
     letter = chr(letters[place])
     if place and letters[place - 1] == letters[place]:
         return _EXTRA_DOUBLE

@@ -1,4 +1,4 @@
-"""What is said around a question: greetings, thanks, fillers, and answers that refuse."""
+"""The polite phrases around a question: greetings, thanks, fillers; and answers that refuse."""
 
 import re
 from functools import cache
@@ -40,7 +40,7 @@ def social(text: str) -> bool:
 
 
 def refusal(answer: str) -> bool:
-    """Whether an answer says that it has none: what it names is not what was asked for."""
+    """Whether an answer is a refusal: its names are not those that were asked for."""
     return _REFUSAL.search(answer[:_REFUSED_EARLY]) is not None
 
 

@@ -1,4 +1,4 @@
-"""English pronouns in a question, replaced by what they stand for."""
+"""English pronouns in a question, replaced by their antecedents."""
 
 import re
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ _WITHIN = {
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """The question with names for pronouns, the conversation after it, and what was meant."""
+    """The question with names for pronouns, the salience after it, and the antecedents."""
 
     text: str
     state: Salience
@@ -45,7 +45,7 @@ class Resolved:
 
 
 def resolved(question: str, state: Salience) -> Resolved:
-    """Replace the first pronoun of each kind by what it stands for in `state`.
+    """Replace the first pronoun of each kind by its antecedent in `state`.
 
     Later ones of the same kind then have it before them. One that means something in the question
     itself is left, and so is one that nothing agrees with.
@@ -75,7 +75,7 @@ def resolved(question: str, state: Salience) -> Resolved:
 
 
 def _has_antecedent(before: str, pronoun: Pronoun) -> bool:
-    """Whether a pronoun means something that the same question names before it.
+    """Whether a pronoun has its antecedent earlier in the same question.
 
     A name of a person in the same clause may be it; anything else must stand in an earlier clause.
     """

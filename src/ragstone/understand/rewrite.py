@@ -26,7 +26,7 @@ PASSAGE_TOKENS = 300
 """Most tokens of an answer."""
 
 LONGEST = 400
-"""Characters of a query; what is longer is chatter."""
+"""Characters of a query; a longer line is not a query."""
 
 SHORTEST_PASSAGE = 20
 LONGEST_PASSAGE = 2000

@@ -106,7 +106,7 @@ def possible(text: str) -> bool:
 
 
 def reply(kind: SmallTalkKind, language: str) -> str:
-    """What is said to it, in `language` if there are words in it."""
+    """The reply to small talk of this kind, in `language` if there is one."""
     replies = _phrases().replies
     return replies.get(language, replies[FALLBACK])[kind]
 

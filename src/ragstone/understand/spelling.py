@@ -50,7 +50,7 @@ CORPUS_FREQUENCY = 6.0
 """What a word of the collection that no dictionary holds counts as: that of an ordinary word."""
 
 SEEN, UNSEEN = 1.5, -0.5
-"""What it adds to a candidate that the collection holds it or does not, in powers of ten."""
+"""The weight of a candidate's presence in the collection, or its absence, in powers of ten."""
 
 WELL_KNOWN = 5.5
 """The frequency from which a word may be a part of others."""
@@ -80,7 +80,7 @@ class Corrected:
 
 @dataclass(frozen=True, slots=True)
 class SpellingCandidate:
-    """A word that may have been meant: how frequent it is, and what it costs to misspell it so."""
+    """A possible correction: its frequency, and the cost of the misspelling."""
 
     word: str
     frequency: float
@@ -190,14 +190,14 @@ def alike(question: str, corrected: str) -> bool:
 
 
 def _log_likelihood(one: SpellingCandidate, corpus: Corpus | None) -> float:
-    """The channel's logarithm, moved by whether the collection holds the word."""
+    """The logarithm of the channel, adjusted by the word's presence in the collection."""
     if corpus is None:
         return one.channel
     return one.channel + (SEEN if corpus.seen.get(one.word) else UNSEEN)
 
 
 def _match_case(right: str, written: str) -> str:
-    """`right` in the way that `written` is."""
+    """`right` in the letter case of `written`."""
     if len(written) > 1 and written.isupper():
         return right.upper()
     return right.capitalize() if written[:1].isupper() else right
