@@ -23,15 +23,15 @@ class Gathered:
 
     @property
     def passages(self) -> int:
-        """How many were found, counted each time."""
+        """The number of passages found; repeated ones count each time."""
         return sum(map(len, self._searched))
 
     def searched(self, hits: Sequence[Hit]) -> None:
-        """Keep what one search found, best first."""
+        """Keep the hits of one search, best first."""
         self._searched.append(hits)
 
     def searched_here(self, found: Turn) -> None:
-        """Keep what a search of the documents found and what it took."""
+        """Keep the result of a search of the documents, with its usage and trace."""
         self._local = found
         self.usage += found.usage
         self.trace += found.trace
@@ -75,7 +75,7 @@ class Gathered:
 
 
 def _with_search(turn: Turn, searched: Turn) -> Turn:
-    """`turn` with what a search of the documents adds to it, besides its hits."""
+    """`turn` with the fields that a search of the documents sets, except its hits."""
     return replace(
         turn,
         plan=searched.plan,

@@ -40,7 +40,7 @@ def parameters(ask: Ask, plan: Plan) -> dict[str, Any] | None:
 
 
 def offered(tool: Tool) -> Tool:
-    """The tool as the chat model sees it: without what is set for it."""
+    """The tool as the chat model sees it: without the arguments that are set for it."""
     schema = dict(tool.parameters)
     schema["properties"] = {k: v for k, v in _properties(tool).items() if k not in INJECTED}
     schema["required"] = [name for name in _required_names(tool) if name not in INJECTED]

@@ -131,7 +131,7 @@ def _within_chars(chosen: Sequence[tuple[str, Hit]], most: int) -> list[tuple[st
 def _within_tokens(
     found: Sequence[tuple[str, Hit]], most: int, counted: Count
 ) -> tuple[list[tuple[str, Hit]], int]:
-    """What fits, and how many tokens it has."""
+    """The passages that fit, and their number of tokens."""
     chosen: list[tuple[str, Hit]] = []
     left = most
     for text, hit in found:

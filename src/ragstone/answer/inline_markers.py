@@ -75,11 +75,11 @@ class InlineMarkers:
         return len(self._space)
 
     def feed(self, text: str) -> str:
-        """What can be sent now that `text` has come."""
+        """The text that can be sent after `text` has arrived."""
         return "".join(self._token(token) for token in _TOKEN.findall(text))
 
     def end(self) -> str:
-        """What is left when nothing more comes."""
+        """The rest of the text, at its end."""
         return self._marker() + self._flush_space()
 
     def _token(self, token: str) -> str:

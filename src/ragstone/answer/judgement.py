@@ -49,7 +49,7 @@ LOCAL = "the answer's confidence"
 
 
 async def judgement(turn: Turn, adapters: Adapters) -> tuple[AnswerJudgement, str, Usage]:
-    """What is to be said of the turn's answer, who says so, and what that took."""
+    """The judgement of the turn's answer, the name of the judge, and the usage."""
     answer = turn.answer or Answer()
     local = AnswerJudgement(answer.confidence or 0.0, _missing_query(turn, answer))
     if adapters.completer is None:
@@ -66,7 +66,7 @@ async def judgement(turn: Turn, adapters: Adapters) -> tuple[AnswerJudgement, st
 
 
 def _missing_query(turn: Turn, answer: Answer) -> str:
-    """A query for what no passage speaks of."""
+    """A query for the aspects that no passage covers."""
     missing = answer.sufficiency.missing_aspects if answer.sufficiency else ()
     return " ".join(missing)
 

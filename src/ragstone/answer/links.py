@@ -45,7 +45,7 @@ class Addresses:
 
 
 def addresses(passages: Iterable[Passage]) -> Addresses:
-    """What the passages are found at, and what stands in them."""
+    """The addresses of the passages, and the addresses in their texts."""
     sources, said = set[str](), set[str]()
     for passage in passages:
         chunk = passage.hit.chunk

@@ -76,7 +76,7 @@ class PreAnswerGate(Stage):
         return Step(turn, f"{answer.model}, {answer.finish}", reason)
 
     def _skip_reason(self, turn: Turn) -> str:
-        """Why no refusal is thought of; empty if one is."""
+        """Why a refusal is not considered; empty if it is."""
         if not self.refuse_below:
             return "nothing is refused before it is asked"
         if turn.grades:
@@ -102,7 +102,7 @@ async def _faq(turn: Turn, adapters: Adapters) -> tuple[Passage, FaqEntry] | Non
 
 
 def _matching_faqs(turn: Turn) -> Iterator[tuple[Passage, FaqEntry]]:
-    """The FAQs whose words would do."""
+    """The FAQ entries with an equivalent question."""
     for passage in turn.passages[:READ]:
         if passage.hit.chunk.kind == FAQ:
             for pair in pairs(passage.text):

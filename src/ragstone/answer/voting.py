@@ -65,7 +65,7 @@ class _Member:
 
 
 @dataclass(frozen=True, slots=True)
-class _Scored:
+class _ScoredAnswer:
     """How far (0..1) the passages and the other answers support an answer."""
 
     grounded: float
@@ -138,11 +138,11 @@ async def _answer(
     return _Member(answer.model, reply.usage, answer, reply.stream.dropped)
 
 
-async def _scores(turn: Turn, answers: Sequence[Answer], checker: Checker) -> list[_Scored]:
+async def _scores(turn: Turn, answers: Sequence[Answer], checker: Checker) -> list[_ScoredAnswer]:
     """How well each answer is supported. A refusal is as right as the other answers are badly
     grounded, and agrees with other refusals alone."""
     if len(answers) == 1:
-        return [_Scored(UNKNOWN, UNKNOWN) for _ in answers]
+        return [_ScoredAnswer(UNKNOWN, UNKNOWN) for _ in answers]
     claims = [_claims(one) for one in answers]
     passages = [Source(p.text, p.hit.chunk.heading) for p in turn.passages]
     grounded = [await _support(checker, one, passages) for one in claims]
@@ -153,7 +153,7 @@ async def _scores(turn: Turn, answers: Sequence[Answer], checker: Checker) -> li
         pairs = [
             await _agreement(checker, answers, claims, i, j) for j in range(len(answers)) if j != i
         ]
-        scores.append(_Scored(silent if answer.refused else grounded[i], fmean(pairs)))
+        scores.append(_ScoredAnswer(silent if answer.refused else grounded[i], fmean(pairs)))
     return scores
 
 

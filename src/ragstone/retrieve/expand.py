@@ -76,7 +76,7 @@ def narrowed(chunk: Chunk, span: Span) -> Chunk:
 
 
 def _merge(first: Chunk, second: Chunk) -> Chunk:
-    """Both as one; what they share stands once, and the space between them becomes line ends."""
+    """Both chunks as one: shared text stands once, and a gap between them becomes line ends."""
     if second.end <= first.end:
         return first
     gap = "\n" * max(0, second.start - first.end)

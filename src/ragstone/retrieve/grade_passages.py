@@ -90,7 +90,7 @@ SPARED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class _Graded:
+class _GradingResult:
     """What the model said of the passages that had no grade, what that took, and why it is not
     known if it is not."""
 
@@ -144,11 +144,13 @@ class GradePassages(Stage):
         also = f"; also searched: {query}" if query else ""
         return Step(replace(turn, hits=hits), decision, f"{model.name} gave {grades}{also}")
 
-    async def _grade_first(self, turn: Turn, adapters: Adapters, model: Completer) -> _Graded:
+    async def _grade_first(
+        self, turn: Turn, adapters: Adapters, model: Completer
+    ) -> _GradingResult:
         """The grades of the first passages that have none yet, in one call."""
         asked = _ungraded_hits(turn, self.most)
         if not asked:
-            return _Graded(failure="all are graded")
+            return _GradingResult(failure="all are graded")
         texts = [f"[{n}] {h.chunk.searchable[:PASSAGE_CHARS]}" for n, h in enumerate(asked, 1)]
         text = f"{fenced('question', turn.question)}\n{fenced('passages', chr(10).join(texts))}"
         rules = await prompt(turn, adapters, "appraisal")
@@ -156,16 +158,16 @@ class GradePassages(Stage):
             async with asyncio.timeout(self.model_timeout):
                 said = await model.complete(rules, text, REPLY_TOKENS)
         except (RagstoneError, TimeoutError) as error:
-            return _Graded(
+            return _GradingResult(
                 failure=f"{model.name} did not grade: {str(error) or 'it took too long'}"
             )
         found = appraisal(said.text, len(asked))
-        return _Graded(found, said.usage, "" if found else f"{model.name} gave no grades")
+        return _GradingResult(found, said.usage, "" if found else f"{model.name} gave no grades")
 
     async def _search_again(
         self, turn: Turn, query: str, adapters: Adapters, emit: Emit
     ) -> Turn | None:
-        """The turn with what this query finds too; None if that search fails."""
+        """The turn with the results of this query added; None if that search fails."""
         asked = replace(turn, queries=(*turn.queries, query), recalled=None)
         try:
             found = await run_stages(
@@ -193,8 +195,8 @@ def _ungraded_hits(turn: Turn, most: int) -> list[Hit]:
     return [hit for hit in turn.hits[:most] if hit.chunk.chunk_id not in turn.grades]
 
 
-def _with_grades(turn: Turn, graded: _Graded, most: int) -> Turn:
-    """The turn with what the grading said and took."""
+def _with_grades(turn: Turn, graded: _GradingResult, most: int) -> Turn:
+    """The turn with the new grades and their usage."""
     turn = replace(turn, usage=turn.usage + graded.usage)
     if graded.said is None:
         return turn

@@ -52,5 +52,5 @@ def _blend_scores(hits: tuple[Hit, ...], judged: Judgement) -> list[Hit]:
 
 
 def _scale_scores(hits: tuple[Hit, ...], share: float) -> list[Hit]:
-    """What was not compared keeps its share of the score, and its place after the rest."""
+    """The hits that were not reranked, with their share of the score."""
     return [replace(hit, score=hit.score * share) for hit in hits]

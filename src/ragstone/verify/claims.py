@@ -85,7 +85,7 @@ def _claims(shown: str, text: str) -> bool:
 
 @cache
 def _claimless() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What refuses, anywhere in a sentence; and what is polite, where a clause begins."""
+    """Patterns of refusals, anywhere in a sentence, and of courtesies, at the start of a clause."""
     lists = word_lists("verify", "claimless")
     refusal, courtesy = ("|".join(map(_word_pattern, lists[n])) for n in ("refusal", "courtesy"))
     return re.compile(refusal), re.compile(rf"(?:^|[,;，、] ?)(?:{courtesy})")

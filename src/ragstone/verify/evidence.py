@@ -106,8 +106,8 @@ class Evidence:
 
 
 def _quantity_share(source: Terms, quantity: Quantity) -> float:
-    """A count that a sentence does not state may still be of what it lists, if it counts nothing
-    else."""
+    """The share for a quantity. An unstated count may be that of a list in the sentence, if it
+    counts nothing else."""
     if states(source.quantities, quantity):
         return SAME
     return COUNT if quantity.counted and not any(q.counted for q in source.quantities) else 0.0

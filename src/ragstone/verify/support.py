@@ -90,14 +90,14 @@ def support(
     if not evidence.texts or not (terms.words or terms.quantities):
         return None
     matrix, weights = evidence.held(terms)
-    found = _Found(claim, terms, evidence, matrix, weights, preferred)
+    found = _ClaimMatrix(claim, terms, evidence, matrix, weights, preferred)
     numbers = {**found.shares(), **found.gaps(), **found.sequences(), **found.conflicts()}
     values = np.array([numbers[name] for name in FEATURES], np.float32)
     return SupportFeatures(np.clip(values, 0, 1), found.best, numbers["best"])
 
 
-class _Found:
-    """The matrix of what each sentence holds, and what is read from it."""
+class _ClaimMatrix:
+    """The matrix of the claim's words in each sentence, and the features read from it."""
 
     def __init__(
         self,

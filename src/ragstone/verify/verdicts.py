@@ -15,10 +15,10 @@ UNDECIDED = (0.3, 0.8)
 """Between these probabilities a chat model is asked."""
 
 REMOVED: tuple[Label, ...] = ("unsupported", "contradicted")
-"""What is taken out of a strict answer."""
+"""The labels of sentences that are removed from a strict answer."""
 
 MARK = "[…]"
-"""What stands for sentences that were taken out."""
+"""The mark in place of removed sentences."""
 
 
 def verdict(sentence: Sentence, support: Support | None, passages: Sequence[Passage]) -> Verdict:

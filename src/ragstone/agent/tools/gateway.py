@@ -137,9 +137,9 @@ def _address(gateway: str) -> str:
 
 
 async def _close(stack: AsyncExitStack) -> None:
-    """Close the connection; what goes wrong there concerns no answer.
+    """Close the connection; a failure to close it does not affect the answer.
 
-    Nor does what went wrong with the answer concern the connection: its task groups would wrap it.
+    An error of the answer is raised outside the connection, whose task groups would wrap it.
     """
     try:
         async with asyncio.timeout(CLOSING_SECONDS):
@@ -160,7 +160,7 @@ def _innermost(error: BaseException) -> str:
 
 
 def _forget_old(times: dict[str, float]) -> None:
-    """Drop what is over, so that many organisations take no memory for ever."""
+    """Drop expired times, so that the memory does not grow with every organisation."""
     now = time.monotonic()
     for name in [name for name, until in times.items() if until <= now]:
         del times[name]

@@ -49,7 +49,7 @@ _Ranked = tuple[list[Passage], list[list[AnswerUnit]], list[RankedUnit], float]
 
 @dataclass(frozen=True, slots=True)
 class AnswerLine:
-    """What is said of one source at a time, and whether it stands on a line of its own."""
+    """One line of the answer from one source, and whether it stands on a line of its own."""
 
     text: str
     number: int
@@ -105,7 +105,7 @@ def _units(passages: Sequence[Passage]) -> list[list[AnswerUnit]]:
 def _choose_units(
     best: Sequence[RankedUnit], passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
 ) -> list[RankedUnit]:
-    """The best unit, what it leans on, and those that may well answer too."""
+    """The best unit, the sentence that it depends on, and further likely answers."""
     first = best[0]
     chosen = [first]
     if first.unit.form in WHOLE and (first.asked or first.unit.form == "list"):

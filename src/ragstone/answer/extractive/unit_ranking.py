@@ -38,17 +38,17 @@ MANY = 3
 """More things of the kind in one unit than this count no more."""
 
 HEADING = -4.0
-"""What is added to the score of a line that is mostly a heading."""
+"""Added to the score of a line that is mostly a heading."""
 
 FRAGMENT = -2.0
-"""What is added to that of a sentence without its beginning."""
+"""Added to the score of a sentence without its beginning."""
 
 DEFINITION = 1.5
-"""What is added to that of a sentence that says what something is, where that is asked."""
+"""Added to the score of a definition, where the question asks for one."""
 
 QUESTION, SAME_QUESTION = -1.0, 4.0
-"""What is added to that of a question: few are asked to be answered, but in a list of questions the
-one that was asked has its answer after it."""
+"""Added to the score of a question: few questions in a document answer another, but in a list of
+questions the one that was asked has its answer after it."""
 
 SAME = 0.7
 """The share (Dice) of common words from which a question is the one that was asked."""
@@ -192,7 +192,7 @@ def _is_same_question(asked: frozenset[str], unit: AnswerUnit, text: UnitText) -
 
 
 def _form_score(unit: AnswerUnit, same: bool) -> float:
-    """What the form of a unit adds to its score."""
+    """The addition to a unit's score for its form."""
     if unit.form == "heading":
         return HEADING
     if unit.form == "fragment":

@@ -48,7 +48,7 @@ class UnitText:
 
 
 def leans(text: str) -> bool:
-    """Whether a sentence begins with something that stands for what was said before it."""
+    """Whether a sentence begins with a reference to the sentence before it."""
     return bool(_ANAPHOR.match(text))
 
 

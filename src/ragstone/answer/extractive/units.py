@@ -10,7 +10,7 @@ from ragstone.language.sentences import Span, sentences
 Form = Literal["sentence", "list", "row", "answer", "heading", "fragment"]
 
 LONGEST = 1000
-"""Characters of a sentence that are said; what is longer is divided."""
+"""Characters of a sentence in an answer; a longer one is divided."""
 
 LIST_ITEMS, LIST_CHARS = 20, 2000
 """How much of a list is said."""
