@@ -59,7 +59,7 @@ def able(turn: Turn, adapters: Adapters) -> Conversing:
 
 
 async def _send(said: Said, emit: Emit) -> None:
-    """Send on what is for the client."""
+    """Send the thinking, text and note to the client."""
     if said.thinking:
         await emit(Thinking(said.thinking))
     if said.text:

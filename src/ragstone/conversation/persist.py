@@ -1,4 +1,4 @@
-"""Keeps what was asked and answered."""
+"""Stores the question and its answer in the conversation."""
 
 import asyncio
 import logging
@@ -34,15 +34,15 @@ class Persist(Stage):
         if not turn.ask.keeps:
             return Step(turn, "skipped", "the request wants nothing kept")
         # At once, so that a store that holds both can keep them in one transaction.
-        both = (self._converse(turn, adapters), adapters.history.save(turn))
+        both = (self._store_turn(turn, adapters), adapters.history.save(turn))
         ended = await asyncio.gather(*both, return_exceptions=True)
         for failure in ended:
             if failure is not None:
                 raise failure
         return Step(turn)
 
-    async def _converse(self, turn: Turn, adapters: Adapters) -> None:
-        """Keep the turn, if it names a room and what it asks could be read."""
+    async def _store_turn(self, turn: Turn, adapters: Adapters) -> None:
+        """Store the turn, if it names a room and has a readable question."""
         ask = turn.ask
         if not ask.room or not turn.question:
             return
@@ -57,6 +57,6 @@ class Persist(Stage):
 
 
 async def _is_stored(conversations: Conversations, here: ConversationKey, id: str) -> bool:
-    """Whether the room has the turn; nobody else adds to it meanwhile."""
+    """Whether the conversation has the turn; no other question adds to it meanwhile."""
     newest = await conversations.entries(here, LOOKED_THROUGH)
     return any(one.block.chat_id == id for one in newest)

@@ -31,7 +31,7 @@ MOST_CHARS = 120
 
 
 def about_conversation(request: str) -> bool:
-    """Whether the request needs nothing but what was said before."""
+    """Whether the request is only about the conversation."""
     said = unicodedata.normalize("NFC", request[: MOST_CHARS + 1]).replace("’", "'")
     if len(said) > MOST_CHARS:
         return False
@@ -134,8 +134,8 @@ def _model_question(turn: Turn, said: Sequence[Message]) -> str:
 
 
 def _repeats_conversation(text: str, said: Sequence[Message]) -> bool:
-    """Whether most words of the answer were said before: one of a single word claims nothing that
-    could be checked otherwise."""
+    """Whether most words of the answer are in the conversation: an answer of a single word makes no
+    claim that could be checked otherwise."""
     words = content_word_set(text)
     known = frozenset[str]().union(*(content_word_set(one.text) for one in said))
     return bool(words) and len(words & known) >= SAID * len(words)
@@ -144,7 +144,7 @@ def _repeats_conversation(text: str, said: Sequence[Message]) -> bool:
 async def _check_answer(
     answer: Answer, said: Sequence[Message], checker: Checker
 ) -> tuple[Answer, tuple[Verdict, ...]]:
-    """The answer with what the messages support of it; they are no sources that it could cite."""
+    """The answer and its verdicts from the messages, which are not sources that it could cite."""
     sentences = answer_sentences(answer.text)
     claims = [Claim(one.text) for one in sentences if one.claims]
     found = iter(await checker.support(claims, [Source(one.text) for one in said], None))

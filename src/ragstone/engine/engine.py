@@ -31,7 +31,7 @@ Chosen = Callable[[Ask], Recipe]
 """Which recipe a question takes."""
 
 Around = Callable[[Ask, AsyncGenerator[Event, None]], AsyncGenerator[Event, None]]
-"""What stands round every question: it passes on the events of one that it lets in."""
+"""A wrapper of every question, which passes on the events of those that it lets in."""
 
 
 class Engine:
@@ -90,7 +90,7 @@ class Engine:
                 await asyncio.wait([tail])
 
     async def answered(self, ask: Ask) -> Turn:
-        """The finished turn of `ask`; raises what it failed with."""
+        """The finished turn of `ask`; raises its error."""
         async with aclosing(self.events(ask)) as events:
             async for event in events:
                 if isinstance(event, Failed):

@@ -117,7 +117,7 @@ class RoomQueue:
     async def _take_lease(
         self, conversations: Conversations, conversation: ConversationKey, holder: str, ends: float
     ) -> bool:
-        """Wait for the lease; False if the store does not answer. Raises Busy."""
+        """Wait for the lease; False if the store fails. Raises Busy."""
         seen, since, pause = Lease("", -1), time.monotonic(), LOOK[0]
         over: Lease | None = None
         while True:

@@ -39,7 +39,7 @@ class Run:
         """Run the stages, or as many as it takes until one of them leaves.
 
         Stages that search wait for each other's questions together, and are left out where the
-        cache knew what they would find. Raises what a closed stage failed with.
+        cache knew what they would find. Raises the error of a closed stage.
         """
         for searches, several in groupby(stages, lambda one: one.searches):
             if searches and self._has_cached_search:
@@ -50,7 +50,7 @@ class Run:
                         return
 
     def finish(self, finish: Finish) -> None:
-        """End the turn with what was said so far as its answer; what is held back stays unsaid."""
+        """End the turn with the text sent so far as its answer; held text is dropped."""
         turn = self._turn_with_partial()
         answer = turn.answer or Answer()
         answer = Answer() if answer.held else answer
@@ -58,11 +58,11 @@ class Run:
 
     @property
     def _has_cached_search(self) -> bool:
-        """Whether the cache had what a search would find."""
+        """Whether the cache holds the result of the search."""
         return self.turn.recalled is not None and self.turn.recalled.content == "search"
 
     async def _run_stage(self, stage: Stage) -> bool:
-        """Run one stage; whether no further one is to run."""
+        """Run one stage; True if it ends the run."""
         told = not self._inside
         if told:
             await self._emit(StageStarted(stage.name))
@@ -80,13 +80,13 @@ class Run:
         return ended.step is not None and ended.step.leaves
 
     async def _report(self, event: Event) -> None:
-        """Send an event on, and keep what has been said in case the stage does not return."""
+        """Send an event on, and keep its text in case the stage does not return."""
         if isinstance(event, Token):
             self._said.append(event.text)
         await self._emit(event)
 
     def _turn_with_partial(self) -> Turn:
-        """The turn with what was said added to its answer, so that a partial answer is kept."""
+        """The turn with the sent text added to its answer, so that a partial answer is kept."""
         if not self._said:
             return self.turn
         answer = self.turn.answer or Answer()

@@ -135,7 +135,7 @@ def _distinctive_units(units: Iterable[_Unit]) -> Iterator[_Unit]:
 
 
 def _lookup_key(phrase: str) -> str:
-    """The key of what a phrase is found by."""
+    """The key by which a phrase is found: its first units."""
     return _key(islice(_distinctive_units(_units(normal(phrase))), MOST_UNITS))
 
 
@@ -144,7 +144,7 @@ def _key(units: Iterable[_Unit]) -> str:
 
 
 def bare(word: str) -> list[str]:
-    """A Korean word, and what is left of it without each particle that it may end with."""
+    """A Korean word, and its forms without each particle that it may end with."""
     forms = [word]
     for particle in PARTICLES:
         if word.endswith(particle) and len(word) > len(particle):
@@ -209,7 +209,7 @@ def _goes_on(unit: _Unit, first: bool) -> Iterator[tuple[str, int]]:
 def _extend(
     begun: dict[str, int] | None, form: str, start: int, hyphen: bool
 ) -> Iterator[tuple[str, int]]:
-    """What was begun with `form` behind it, and where it began; after a hyphen also as one word."""
+    """The begun keys extended by `form`, and their starts; after a hyphen also as one word."""
     if begun is None:
         yield form, start
         return

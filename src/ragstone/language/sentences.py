@@ -79,7 +79,7 @@ _UNENDED = re.compile(
     r"[,，、]$|\b(?:an?|the|of|to|in|for|by|with|from|and|or|der|die|das|den|des|dem|und|oder|von|mit"
     r"|le|la|les|de|des|du|et|ou|el|los|las|del|y|e|o)$"
 )
-"""What stands at the end of a line that something goes on after."""
+"""Characters at the end of a line that continues on the next."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ _NAME = re.compile(rf"({'|'.join(map(re.escape, NAMES))})(?:\.([a-z]{{2,3}}))?")
 
 
 def described(name: str) -> Prompt:
-    """What is known of the prompt `name`, with or without a language; raises UnknownPrompt."""
+    """The description of the prompt `name`, with or without a language; raises UnknownPrompt."""
     match = _NAME.fullmatch(name)
     if match is None:
         raise UnknownPrompt(
@@ -113,14 +113,14 @@ def shipped(name: str) -> str | None:
 def told(texts: Callable[[str], str], parts: Sequence[str], **values: str) -> str:
     """The prompt `answer` with its places filled: the lines named in `parts` follow it.
 
-    `texts` gives a prompt's text by its name. What is filled in is not looked at for places.
+    `texts` gives a prompt's text by its name. Places in the values are not filled.
     """
     whole = "\n".join((texts(ANSWER).strip(), *(texts(part).strip() for part in parts)))
     return "\n".join(line for line in filled(whole, **values).splitlines() if line.strip())
 
 
 def filled(text: str, **values: str) -> str:
-    """The text with its places filled; what is filled in is not looked at for places."""
+    """The text with its places filled; places in the values are not."""
     return _PLACE.sub(lambda match: values.get(match[1], match[0]), text)
 
 

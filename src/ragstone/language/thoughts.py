@@ -32,7 +32,7 @@ class Thoughts:
         self._thought: list[str] = []
 
     def feed(self, piece: str) -> list[ReplyPiece]:
-        """What is known now that `piece` came."""
+        """The pieces that are decided after `piece` has arrived."""
         if not self._held and not self._closing and self._begun and "<" not in piece:
             self._before = piece[-1:] or self._before
             return [ReplyPiece(piece)] if piece else []

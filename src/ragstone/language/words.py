@@ -91,7 +91,7 @@ def _split(word: str) -> Sequence[str]:
 
 @lru_cache(20_000)
 def _stem(word: str) -> tuple[str, ...]:
-    """The stem, or nothing for nothing; kept, because most words come again and again."""
+    """The stem, or nothing for an empty word; cached, because most words recur."""
     if not word:
         return ()
     if word in STOPWORDS or not word.isascii() or not word.isalpha():

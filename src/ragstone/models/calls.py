@@ -33,7 +33,7 @@ LONGEST_PAUSE = 8.0
 T = TypeVar("T")
 Messages = Sequence[ModelMessage]
 Tools = Sequence[ToolDefinition]
-_Begun = tuple[Said, AsyncGenerator[Said, None]]
+_StartedStream = tuple[Said, AsyncGenerator[Said, None]]
 
 
 class Calls:
@@ -58,12 +58,12 @@ class Calls:
     async def stream(
         self, messages: Messages, options: ModelSettings, tools: Tools = ()
     ) -> AsyncGenerator[Said, None]:
-        """The reply as it comes; raises ModelUnavailable, Busy. What failed calls took is said
-        before. The model may call the `tools`."""
+        """The reply as it comes; raises ModelUnavailable, Busy. The usage of failed calls comes
+        first. The model may call the `tools`."""
         lost: list[Usage] = []
         async with self._turns.turn():
             try:
-                begun: _Begun = await self._retry_policy(lost)(
+                begun: _StartedStream = await self._retry_policy(lost)(
                     self._start_stream, messages, options, tools
                 )
                 first, rest = begun
@@ -98,7 +98,7 @@ class Calls:
 
     async def _start_stream(
         self, messages: Messages, options: ModelSettings, tools: Tools
-    ) -> _Begun:
+    ) -> _StartedStream:
         """The first piece, and the rest."""
         rest = self._stream_once(messages, options, tools)
         try:

@@ -52,7 +52,7 @@ class ChatModel:
         prices = Prices(self.profile, model.model_name, model.system, settings.base_url)
         reader = ReplyReader(self._place, prices)
         transport = ModelSettings(timeout=settings.timeout, max_retries=0)
-        # Some models warn of what they cannot do; our own time-outs hold all the same.
+        # Some models warn of options that they lack; our own time-outs hold all the same.
         for unsupported in model.unsupported_settings:
             transport.pop(unsupported, None)
         self._transport = transport
@@ -83,7 +83,7 @@ class ChatModel:
     def _reply_stream(
         self, ask: Ask, passages: Sequence[Passage], rules: str, thinks: bool = False
     ) -> AsyncGenerator[Said, None]:
-        """What the model says next, or which of `ask.tools` it calls."""
+        """The model's reply as it comes: text, or calls of `ask.tools`."""
         options = self._options(ask, thinks)
         before, sent = self._fit_window(ask, passages, rules, options["max_tokens"])
         told = messages(ask, before, prompt.system(sent, rules))

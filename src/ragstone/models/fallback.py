@@ -93,7 +93,7 @@ class WithFallback:
         return replace(said, model=said.model or self._second.name, reason=why)
 
     async def ready(self) -> str:
-        """What is known of both; raises ModelUnavailable when neither is ready."""
+        """The states of both models; raises ModelUnavailable when neither is ready."""
         states, ready = [], False
         for one in (self._first, self._second):
             try:

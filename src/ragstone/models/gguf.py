@@ -87,7 +87,7 @@ class GgufModel:
         del server
 
     async def _loaded_model(self) -> "ChatModel":
-        """The model, loaded once: who leaves while it loads does not make it load again."""
+        """The model, loaded once: a caller that leaves meanwhile does not make it load again."""
         if self._loading is None or failed(self._loading):
             self._loading = asyncio.create_task(asyncio.to_thread(self._load))
         return await asyncio.shield(self._loading)

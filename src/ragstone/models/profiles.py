@@ -1,4 +1,4 @@
-"""What is known of chat models by their names: window, sampling, size, tokenizer, prices."""
+"""The profiles of chat models by their names: window, sampling, size, tokenizer, prices."""
 
 import json
 import re
@@ -58,7 +58,7 @@ TIERS: tuple[tuple[float, Tier], ...] = ((3, "tiny"), (9, "small"), (34, "medium
 
 
 class ProfileRow(BaseModel):
-    """One row of the table; what it does not name stays as it was."""
+    """One row of the table; fields that it does not name keep their values."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

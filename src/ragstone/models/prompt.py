@@ -38,7 +38,7 @@ NOTES = (
 
 
 def question(asked: str, notes: str) -> str:
-    """The question, with what was thought of it before."""
+    """The question, with the notes on earlier answers to it."""
     return f"{asked}\n\n{fences.fenced('notes', notes)}\n{NOTES}" if notes else asked
 
 
@@ -77,7 +77,7 @@ def fenced(number: int, title: str, text: str) -> str:
 
 
 def _without_fences(text: str) -> str:
-    """A document's text so that neither fences nor markers in it can be taken for ours."""
+    """A document's text whose fences and markers cannot be taken for the prompt's."""
     return _LABEL_LIKE.sub(r"\1 \2", neutral(_FENCE_LIKE.sub("‹", text)))
 
 

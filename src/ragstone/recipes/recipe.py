@@ -191,7 +191,7 @@ class Recipes:
 
 
 def _build_stages(names: Names, form: Form, known: Mapping[str, Stage]) -> tuple[Stage, ...]:
-    """The stages of these names as a form has them."""
+    """The stages of these names with the options of a form."""
     made = []
     for stage in (known[name] for name in names if name in known):
         changes = dict(form.options.get(stage.name, {}))
@@ -213,7 +213,7 @@ def stages(settings: Settings, level: Level) -> Mapping[str, Stage]:
 
 
 def _understanding_stages(settings: Settings, level: Level, plan: Plan) -> Iterator[Stage]:
-    """What is asked, whether it may be, and how it is to be answered."""
+    """The stages that read the question, check it, and plan the answer."""
     rag, adaptive, conversation = settings.rag, settings.adaptive, settings.conversation
     yield Memory(
         turns=conversation.max_history_turns,
@@ -238,7 +238,7 @@ def _understanding_stages(settings: Settings, level: Level, plan: Plan) -> Itera
 
 
 def _search_stages(settings: Settings) -> Iterator[Stage]:
-    """Searching, alone or inside what searches several times."""
+    """The stages that search, alone or inside stages that search several times."""
     rag, loop, mcp = settings.rag, settings.self_rag, settings.mcp
     yield Retrieve()
     yield Fuse(rrf_k=rag.rrf_k, title_boost=rag.title_boost)
@@ -265,7 +265,7 @@ def _search_stages(settings: Settings) -> Iterator[Stage]:
 
 
 def _answer_stages(settings: Settings, level: Level) -> Iterator[Stage]:
-    """Answering and checking."""
+    """The stages that answer and check."""
     rag, ensemble = settings.rag, settings.ensemble
     holds = rag.checking in ("hold", "strict")
     yield Assemble(
@@ -306,7 +306,7 @@ def _answer_stages(settings: Settings, level: Level) -> Iterator[Stage]:
 
 
 def _tail_stages(settings: Settings) -> Iterator[Stage]:
-    """What the tail keeps."""
+    """The stages that store the turn after the answer."""
     yield Persist()
     if settings.cache.enabled:
         yield Remember()

@@ -162,7 +162,7 @@ def checked(key: str, value: Any) -> Any:
 
 
 def _coerce(key: str, value: Any) -> Any:
-    """A text as the value that it spells, unless texts are wanted; a truth value is no number."""
+    """A text as the value that it spells, unless it is a text setting; a boolean is no number."""
     kind = table()[key].kind
     if isinstance(value, str):
         if "null" in kind and value.strip().lower() in ("", "null", "none"):

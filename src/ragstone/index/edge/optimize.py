@@ -19,13 +19,13 @@ from ragstone.index.edge.shard import BUILDING, next_generation, open_shard, opt
 log = logging.getLogger(__name__)
 
 COPIES = 3
-"""Times its size that must be free on the disk: the copy, and what is built beside its parts."""
+"""Free disk space for a copy, as a multiple of its size: the copy and its new parts."""
 
 NICE = 10
 """Searches go first."""
 
 ZEROS = bytes(64 * 1024)
-"""What is left out of a copy, block by block."""
+"""Blocks that are left out of a copy."""
 
 
 class Builder:

@@ -77,7 +77,7 @@ def remove_generations(base: Path) -> None:
 
 
 def _free_path(path: Path) -> Path:
-    """A free place beside `path`; what a kill leaves there goes when the shard is opened."""
+    """A free path beside `path`; leftovers of a killed process are removed at the next opening."""
     generation = path.with_name(f"{path.name.partition('.')[0]}.{_number(path)}{BUILDING}")
     shutil.rmtree(generation, ignore_errors=True)
     return generation

@@ -22,7 +22,7 @@ LONGEST_REASON = 200
 DROPPED = (httpx2.ReadError, httpx2.WriteError, httpx2.CloseError, httpx2.RemoteProtocolError)
 
 UNREADABLE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""What reading an answer raises that is not what it should be."""
+"""The errors of reading a malformed answer."""
 
 
 INDEX_MISSING = "index_not_found_exception"
@@ -61,7 +61,7 @@ class Server:
         read: Callable[[Any], T],
         instead: Mapping[str, T] | None = None,
     ) -> T:
-        """What `read` makes of the answer, or what stands `instead` of a kind of refusal.
+        """The answer as `read` parses it, or the value that `instead` gives for a kind of refusal.
 
         Raises IndexUnavailable and StorageFull.
         """

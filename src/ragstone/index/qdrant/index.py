@@ -293,6 +293,6 @@ class QdrantIndex:
             return None
 
     def _refuse_if_opened(self, collection: Collection, error: Missing) -> None:
-        """A collection that this process opened is gone: another process dropped it."""
+        """Refuse a collection that this process opened and another one has dropped."""
         if self._name(collection) in self._opened:
             raise UnknownCollection(collection.name) from error
