@@ -23,15 +23,15 @@ class Gathered:
 
     @property
     def passages(self) -> int:
-        """How many were found, counted each time."""
+        """The number of passages found; repeated ones count each time."""
         return sum(map(len, self._searched))
 
     def searched(self, hits: Sequence[Hit]) -> None:
-        """Keep what one search found, best first."""
+        """Keep the hits of one search, best first."""
         self._searched.append(hits)
 
     def searched_here(self, found: Turn) -> None:
-        """Keep what a search of the documents found and what it took."""
+        """Keep the result of a search of the documents, with its usage and trace."""
         self._local = found
         self.usage += found.usage
         self.trace += found.trace
@@ -65,7 +65,7 @@ class Gathered:
             for hit in (*self._outputs, *ranked)
             if hit is not None
         }
-        turn = _with(self._turn, self._local) if self._local else self._turn
+        turn = _with_search(self._turn, self._local) if self._local else self._turn
         return replace(
             turn,
             hits=tuple(hits.values()),
@@ -74,8 +74,8 @@ class Gathered:
         )
 
 
-def _with(turn: Turn, searched: Turn) -> Turn:
-    """`turn` with what a search of the documents adds to it, besides its hits."""
+def _with_search(turn: Turn, searched: Turn) -> Turn:
+    """`turn` with the fields that a search of the documents sets, except its hits."""
     return replace(
         turn,
         plan=searched.plan,

@@ -40,10 +40,10 @@ def parameters(ask: Ask, plan: Plan) -> dict[str, Any] | None:
 
 
 def offered(tool: Tool) -> Tool:
-    """The tool as the chat model sees it: without what is set for it."""
+    """The tool as the chat model sees it: without the arguments that are set for it."""
     schema = dict(tool.parameters)
     schema["properties"] = {k: v for k, v in _properties(tool).items() if k not in INJECTED}
-    schema["required"] = [name for name in _required(tool) if name not in INJECTED]
+    schema["required"] = [name for name in _required_names(tool) if name not in INJECTED]
     return replace(tool, parameters=schema)
 
 
@@ -55,7 +55,7 @@ def injected(tool: Tool, asked: Mapping[str, Any], known: Mapping[str, Any]) -> 
     if not known[FILTER_KEY]:
         # A server may take an empty filter for one that nothing meets.
         for name in (FILTER_KEY, FILTER_VALUES):
-            if name not in _required(tool):
+            if name not in _required_names(tool):
                 given.pop(name, None)
     return {**arguments, **given}
 
@@ -74,6 +74,6 @@ def _properties(tool: Tool) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _required(tool: Tool) -> list[str]:
+def _required_names(tool: Tool) -> list[str]:
     found = tool.parameters.get("required")
     return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []

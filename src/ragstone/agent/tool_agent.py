@@ -45,7 +45,7 @@ class ToolAgent(Stage):
             why = "no chat model is set, so no tools are called"
             return Step(calls.gathered.turn(), "local search", why)
         async with AsyncExitStack() as stack:
-            session, why = await _connected(stack, turn, adapters)
+            session, why = await _open_session(stack, turn, adapters)
             calls = ToolCalls(turn, session, search, self.result_chars)
             agent = await self._work(turn, adapters, emit, calls, adapters.chat)
         if agent.failure:
@@ -67,7 +67,7 @@ class ToolAgent(Stage):
         return agent
 
 
-async def _connected(
+async def _open_session(
     stack: AsyncExitStack, turn: Turn, adapters: Adapters
 ) -> tuple[ToolSession | None, str]:
     """The gateway's tools, or why there are none."""

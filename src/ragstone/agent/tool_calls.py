@@ -65,14 +65,14 @@ class ToolCalls:
             return await self.search_here(_query(arguments, self._turn.question))
         if search_tools.searches(tool):
             return await self._search_there(self._session, tool, arguments)
-        return await self._called(self._session, call, arguments)
+        return await self._call_tool(self._session, call, arguments)
 
     async def search_here(self, query: str = "") -> Result:
         """Search the documents for `query`, or else for the question as it was understood."""
         found = await self._search(self._turn, query)
         self.gathered.searched_here(found)
         asked = query or self._turn.question
-        return _shown(found.hits), f"{asked!r}: {len(found.hits)} passages"
+        return _passage_text(found.hits), f"{asked!r}: {len(found.hits)} passages"
 
     async def _search_there(
         self, session: ToolSession, tool: Tool, arguments: dict[str, Any]
@@ -92,9 +92,9 @@ class ToolCalls:
             return text, f"local search, {said}, as {why}"
         hits = self._hits(returned.data)
         self.gathered.searched(hits)
-        return _shown(hits), f"{query!r}: {len(hits)} passages"
+        return _passage_text(hits), f"{query!r}: {len(hits)} passages"
 
-    async def _called(
+    async def _call_tool(
         self, session: ToolSession, call: ToolCall, arguments: dict[str, Any]
     ) -> Result:
         returned = await session.call(call.name, arguments)
@@ -104,7 +104,7 @@ class ToolCalls:
         hits = self._hits(returned.data)
         if hits:
             self.gathered.searched(hits)
-            return _shown(hits), f"{len(hits)} passages"
+            return _passage_text(hits), f"{len(hits)} passages"
         if text.strip():
             self.gathered.output(call, text)
         return text or "It returned nothing.", f"{len(text)} characters"
@@ -153,6 +153,6 @@ def _cut(hit: Hit, most: int) -> Hit:
     return replace(hit, chunk=replace(chunk, text=chunk.text[:most], end=chunk.start + most))
 
 
-def _shown(hits: Sequence[Hit]) -> str:
+def _passage_text(hits: Sequence[Hit]) -> str:
     passages = (f"{hit.chunk.heading or hit.chunk.path}\n{hit.chunk.text}" for hit in hits[:SHOWN])
     return "\n\n".join(passages) or "Nothing was found."

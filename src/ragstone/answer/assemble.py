@@ -39,12 +39,12 @@ def compressed(
     weights = {word: math.log(1 + most / held[word]) for word in asked}
     worth = [[sum(weights.get(word, 0.0) for word in one) for one in said] for said in words]
     return [
-        _shortened(text, said, own, ratio, counted)
+        _compress(text, said, own, ratio, counted)
         for text, said, own in zip(texts, split, worth, strict=True)
     ]
 
 
-def _shortened(
+def _compress(
     text: str, said: Sequence[Span], worth: Sequence[float], ratio: float, counted: Count
 ) -> str:
     if ratio >= 1 or len(said) < 2:
@@ -85,13 +85,13 @@ class Assemble(Stage):
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         share = budget(adapters.profile.context_window, adapters.profile.tier).passages
         most = min(self.context_tokens, share)
-        hits = _uncontained(turn.hits)
+        hits = _without_contained(turn.hits)
         texts = [hit.chunk.text for hit in hits]
         if self.compression < 1:
             texts = compressed(turn.question, texts, self.compression, adapters.count)
-        chosen, used = _fitting(list(zip(texts, hits, strict=True)), most, adapters.count)
+        chosen, used = _within_tokens(list(zip(texts, hits, strict=True)), most, adapters.count)
         if self.context_chars:
-            chosen = _within(chosen, self.context_chars)
+            chosen = _within_chars(chosen, self.context_chars)
         if turn.plan.edges:
             chosen = best_at_the_edges(chosen)
         passages = tuple(Passage(i, text, hit) for i, (text, hit) in enumerate(chosen, start=1))
@@ -103,7 +103,7 @@ class Assemble(Stage):
         )
 
 
-def _uncontained(hits: Sequence[Hit]) -> list[Hit]:
+def _without_contained(hits: Sequence[Hit]) -> list[Hit]:
     """Hits without those whose text is part of a better one of the same document."""
     kept: list[Hit] = []
     for hit in hits:
@@ -117,7 +117,7 @@ def _uncontained(hits: Sequence[Hit]) -> list[Hit]:
     return kept
 
 
-def _within(chosen: Sequence[tuple[str, Hit]], most: int) -> list[tuple[str, Hit]]:
+def _within_chars(chosen: Sequence[tuple[str, Hit]], most: int) -> list[tuple[str, Hit]]:
     """The best that have at most so many characters together; the first is cut if need be."""
     kept: list[tuple[str, Hit]] = []
     for text, hit in chosen:
@@ -128,10 +128,10 @@ def _within(chosen: Sequence[tuple[str, Hit]], most: int) -> list[tuple[str, Hit
     return kept
 
 
-def _fitting(
+def _within_tokens(
     found: Sequence[tuple[str, Hit]], most: int, counted: Count
 ) -> tuple[list[tuple[str, Hit]], int]:
-    """What fits, and how many tokens it has."""
+    """The passages that fit, and their number of tokens."""
     chosen: list[tuple[str, Hit]] = []
     left = most
     for text, hit in found:

@@ -65,5 +65,5 @@ class BuildPrompt(Stage):
 
 
 def _advice(turn: Turn) -> str:
-    """What is noted for the next answer to the same question."""
+    """The notes for the next answer to the same question."""
     return f"Of an earlier answer it was said: {turn.advice}" if turn.advice else ""

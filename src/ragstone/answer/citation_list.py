@@ -23,7 +23,7 @@ class SpeltOut:
         self._held = ""
 
     def feed(self, piece: str) -> str:
-        """What can be said now: all but the beginning of a marker at the end."""
+        """The text that can be sent now: all but the beginning of a marker at the end."""
         text = self._held + piece
         begun = _BEGUN.search(text)
         end = begun.start() if begun else len(text)
@@ -31,7 +31,7 @@ class SpeltOut:
         return spelt_out(text[:end])
 
     def end(self) -> str:
-        """What was held back."""
+        """The text that was held back."""
         held, self._held = self._held, ""
         return held
 
@@ -61,7 +61,7 @@ def _html(source: Source) -> str:
     return f'<li value="{source.number}">{html.escape(_name(source))}{link}</li>'
 
 
-def _plain(source: Source) -> str:
+def _plain_text(source: Source) -> str:
     return f"[{source.number}] {_name(source)}"
 
 
@@ -76,4 +76,4 @@ def _name(source: Source) -> str:
     return f"{name} (Page {source.page})" if source.page else name
 
 
-_LINES = {"markdown": _markdown, "html": _html, "plain": _plain}
+_LINES = {"markdown": _markdown, "html": _html, "plain": _plain_text}

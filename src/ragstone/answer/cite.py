@@ -62,7 +62,7 @@ def _claims(answer: Answer) -> dict[int, list[str]]:
 
 
 def _citation(passage: Passage, claims: Sequence[str]) -> Citation:
-    known = [(_in_one_line(claim), content_word_set(claim)) for claim in claims]
+    known = [(_single_line(claim), content_word_set(claim)) for claim in claims]
     supports = {
         span: _support(known, passage.text[span.start : span.end]) for span in _spans(passage.text)
     }
@@ -82,17 +82,17 @@ def _spans(text: str) -> Iterator[Span]:
     yield from sentences(text) or [Span(0, len(text))]
 
 
-def _in_one_line(text: str) -> str:
+def _single_line(text: str) -> str:
     return " ".join(text.split())
 
 
 def _support(claims: Sequence[tuple[str, frozenset[str]]], sentence: str) -> float:
     """The sentence's support of the claim, given with its words, that it supports most."""
-    words, line = content_word_set(sentence), _in_one_line(sentence)
-    return max(_shared(claim, own, line, words) for claim, own in claims)
+    words, line = content_word_set(sentence), _single_line(sentence)
+    return max(_claim_overlap(claim, own, line, words) for claim, own in claims)
 
 
-def _shared(claim: str, own: frozenset[str], sentence: str, words: frozenset[str]) -> float:
+def _claim_overlap(claim: str, own: frozenset[str], sentence: str, words: frozenset[str]) -> float:
     """How much of the claim's words the sentence has; more than 1 if it holds the claim as it
     stands, most where it holds little else."""
     if claim.strip(" .") and claim in sentence:

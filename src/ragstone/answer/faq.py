@@ -13,7 +13,7 @@ _ASKS = re.compile(
 )
 _ENDS = re.compile(r"[.!?。！？…:：;)\]|][\"'”’»」』*_]*$")
 LONGEST = 2_000
-"""Characters of an answer; a longer one is a text to be read for what is asked."""
+"""Characters of an answer; a longer text is read like any other passage."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ class Generate(Stage):
             return Step(turn, "skipped", "it is answered already")
         wanted = self.votes if turn.ask.votes is None else turn.ask.votes
         if wanted and adapters.completer and turn.passages:
-            return await self._chosen(turn, adapters, emit)
+            return await self._answer_by_vote(turn, adapters, emit)
         answerer = adapters.answerer
         if not self.stands_by and isinstance(adapters.chat, Answerer):
             answerer = adapters.chat
@@ -64,7 +64,7 @@ class Generate(Stage):
         said_by = f"{answer.model}, {reply.usage.completion_tokens} tokens"
         return Step(turn, answer.finish, f"{said_by}; {reply.why}" if reply.why else said_by)
 
-    async def _chosen(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+    async def _answer_by_vote(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         """The answer that wins the vote."""
         vote = await voted(turn, adapters, self.voting)
         await _report(vote.dropped, emit)

@@ -75,32 +75,32 @@ class InlineMarkers:
         return len(self._space)
 
     def feed(self, text: str) -> str:
-        """What can be sent now that `text` has come."""
+        """The text that can be sent after `text` has arrived."""
         return "".join(self._token(token) for token in _TOKEN.findall(text))
 
     def end(self) -> str:
-        """What is left when nothing more comes."""
-        return self._marker() + self._flushed()
+        """The rest of the text, at its end."""
+        return self._marker() + self._flush_space()
 
     def _token(self, token: str) -> str:
         if token.isspace():
             self._space += token
-            return self._flushed() if len(self._space) > HELD else ""
+            return self._flush_space() if len(self._space) > HELD else ""
         lead = ""
-        if self._sentence and not _MARKER.match(token) and self._ended(token[0]):
+        if self._sentence and not _MARKER.match(token) and self._is_complete(token[0]):
             lead = self._marker()
             self._code ^= self._sentence.count(_FENCE) % 2 == 1
             self._sentence = ""
-        lead += self._flushed()
+        lead += self._flush_space()
         self._sentence += token
         return lead + token
 
-    def _flushed(self) -> str:
+    def _flush_space(self) -> str:
         space, self._space = self._space, ""
         self._sentence += space
         return space
 
-    def _ended(self, following: str) -> bool:
+    def _is_complete(self, following: str) -> bool:
         """Whether what has been said is a whole sentence, or a line, if something comes next
         that begins so: the rest of its first word may not be there yet."""
         last = self._sentence[-LOOKED_AT:]

@@ -49,14 +49,14 @@ LOCAL = "the answer's confidence"
 
 
 async def judgement(turn: Turn, adapters: Adapters) -> tuple[AnswerJudgement, str, Usage]:
-    """What is to be said of the turn's answer, who says so, and what that took."""
+    """The judgement of the turn's answer, the name of the judge, and the usage."""
     answer = turn.answer or Answer()
-    local = AnswerJudgement(answer.confidence or 0.0, _missing(turn, answer))
+    local = AnswerJudgement(answer.confidence or 0.0, _missing_query(turn, answer))
     if adapters.completer is None:
         return local, LOCAL, Usage()
     rules = await prompt(turn, adapters, "judge_answer", criteria=", ".join(CRITERIA))
     try:
-        said = await adapters.completer.complete(rules, _asked(turn, answer), REPLY_TOKENS)
+        said = await adapters.completer.complete(rules, _judge_request(turn, answer), REPLY_TOKENS)
     except RagstoneError as error:
         return local, f"{LOCAL}; {adapters.completer.name} did not judge: {error}", Usage()
     found = judged(said.text)
@@ -65,13 +65,13 @@ async def judgement(turn: Turn, adapters: Adapters) -> tuple[AnswerJudgement, st
     return found, adapters.completer.name, said.usage
 
 
-def _missing(turn: Turn, answer: Answer) -> str:
-    """A query for what no passage speaks of."""
+def _missing_query(turn: Turn, answer: Answer) -> str:
+    """A query for the aspects that no passage covers."""
     missing = answer.sufficiency.missing_aspects if answer.sufficiency else ()
     return " ".join(missing)
 
 
-def _asked(turn: Turn, answer: Answer) -> str:
+def _judge_request(turn: Turn, answer: Answer) -> str:
     sources = "\n".join(f"[{p.number}] {p.text[:PASSAGE_CHARS]}" for p in turn.passages)
     parts = {"question": turn.question, "sources": sources, "answer": answer.text}
     return "\n".join(fenced(name, text) for name, text in parts.items())

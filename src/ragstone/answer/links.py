@@ -45,18 +45,18 @@ class Addresses:
 
 
 def addresses(passages: Iterable[Passage]) -> Addresses:
-    """What the passages are found at, and what stands in them."""
+    """The addresses of the passages, and the addresses in their texts."""
     sources, said = set[str](), set[str]()
     for passage in passages:
         chunk = passage.hit.chunk
         places = (chunk.path, *(v for v in chunk.metadata.values() if isinstance(v, str)))
         sources.update(place for place in places if _ADDRESS.fullmatch(place))
         found = _ADDRESS.findall(passage.text)
-        said.update(one[: _balanced(one)].rstrip(_AFTER) for one in found)
+        said.update(one[: _closing_bracket(one)].rstrip(_AFTER) for one in found)
     return Addresses(frozenset(sources), frozenset(said))
 
 
-def _balanced(text: str, opened: int = 0) -> int:
+def _closing_bracket(text: str, opened: int = 0) -> int:
     """Where a closing bracket stands that nothing opened, as around an address in brackets;
     `opened` are the brackets open before."""
     for place, character in enumerate(text):
@@ -88,7 +88,7 @@ class BareAddress:
         """What of `text` can be sent, how much of it belongs to the address, and whether that is
         all."""
         end = next((i for i, one in enumerate(text) if one in _ENDS), len(text))
-        end = _balanced(text[:end], self._open)
+        end = _closing_bracket(text[:end], self._open)
         self._open += text.count("(", 0, end) - text.count(")", 0, end)
         self._text = (self._text + text[:end])[:LONGEST]
         if end == len(text) and not final:
@@ -111,11 +111,11 @@ class Target:
         for end, character in enumerate(text):
             self._depth += {"(": 1, ")": -1}.get(character, 0)
             if not self._depth or character == "\n":
-                return self._whole(), end + (character == ")"), True
+                return self._allowed_target(), end + (character == ")"), True
             self._text = (self._text + character)[:LONGEST]
-        return (self._whole() if final else ""), len(text), final
+        return (self._allowed_target() if final else ""), len(text), final
 
-    def _whole(self) -> str:
+    def _allowed_target(self) -> str:
         return f"({self._text})" if self._text in self._allowed else ""
 
 

@@ -59,7 +59,7 @@ class PreAnswerGate(Stage):
             answer = _answer(turn, *found)
             reason = f"a FAQ asks the same: {found[1].question!r}"
             return await self._step(turn, answer, reason, emit)
-        if why := self._why_not(turn):
+        if why := self._skip_reason(turn):
             return Step(turn, "the chat model", why)
         sure = await known.likelihood(replace(turn.ask, question=turn.question), turn.passages)
         reason = f"the passages hold an answer with a likelihood of {sure:.3f}"
@@ -75,8 +75,8 @@ class PreAnswerGate(Stage):
         turn = replace(turn, answer=replace(answer, held=self.holds))
         return Step(turn, f"{answer.model}, {answer.finish}", reason)
 
-    def _why_not(self, turn: Turn) -> str:
-        """Why no refusal is thought of; empty if one is."""
+    def _skip_reason(self, turn: Turn) -> str:
+        """Why a refusal is not considered; empty if it is."""
         if not self.refuse_below:
             return "nothing is refused before it is asked"
         if turn.grades:
@@ -93,7 +93,7 @@ class PreAnswerGate(Stage):
 
 async def _faq(turn: Turn, adapters: Adapters) -> tuple[Passage, FaqEntry] | None:
     """The FAQ that asks the same, and its passage."""
-    for passage, pair in _asking(turn):
+    for passage, pair in _matching_faqs(turn):
         if compare(
             turn.question, pair.question, await _likeness(turn, pair.question, adapters)
         ).same:
@@ -101,8 +101,8 @@ async def _faq(turn: Turn, adapters: Adapters) -> tuple[Passage, FaqEntry] | Non
     return None
 
 
-def _asking(turn: Turn) -> Iterator[tuple[Passage, FaqEntry]]:
-    """The FAQs whose words would do."""
+def _matching_faqs(turn: Turn) -> Iterator[tuple[Passage, FaqEntry]]:
+    """The FAQ entries with an equivalent question."""
     for passage in turn.passages[:READ]:
         if passage.hit.chunk.kind == FAQ:
             for pair in pairs(passage.text):

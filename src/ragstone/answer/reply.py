@@ -27,7 +27,7 @@ class Reply:
         self._emit = emit
 
     async def add(self, said: Said) -> None:
-        """Send on what can be sent now that `said` has come."""
+        """Send the text that is complete after `said` has arrived."""
         if said.thinking and not self._holds:
             await self._emit(Thinking(said.thinking))
         if said.text:
@@ -40,7 +40,7 @@ class Reply:
             self._last = said
 
     async def end(self) -> None:
-        """Send what was held back."""
+        """Send the text that was held back."""
         await self._send(self._markers.feed(self.stream.end()) + self._markers.end())
 
     def answer(self) -> Answer:

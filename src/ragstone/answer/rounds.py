@@ -20,8 +20,8 @@ HELD = (Sources, Token, Checked)
 
 
 @dataclass(frozen=True, slots=True)
-class _Tried:
-    """One round: its turn, what is said of its answer, and who says so."""
+class _RoundResult:
+    """One round: its turn, the judgement of its answer, and the name of the judge."""
 
     turn: Turn
     said: AnswerJudgement
@@ -48,7 +48,7 @@ class Rounds(Stage):
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         started = time.monotonic()
-        best: _Tried | None = None
+        best: _RoundResult | None = None
         asked = turn
         for number in range(1, self.most + 1):
             try:
@@ -62,7 +62,7 @@ class Rounds(Stage):
             late = time.monotonic() - started > self.seconds or spent > self.tokens
             calls = tried.turn.answer is not None and tried.turn.answer.calls
             enough = tried.said.score >= self.enough or bool(calls)
-            following = None if late or enough else _again(asked, tried)
+            following = None if late or enough else _next_turn(asked, tried)
             if following is None or number == self.most:
                 asked = tried.turn
                 break
@@ -70,9 +70,9 @@ class Rounds(Stage):
         if best is None:
             raise AssertionError("the first round ends with an answer or an error")
         found = replace(best.turn, usage=asked.usage, trace=asked.trace)
-        return await _sent(found, best, number, emit)
+        return await _send_best(found, best, number, emit)
 
-    async def _round(self, turn: Turn, adapters: Adapters, emit: Emit, number: int) -> _Tried:
+    async def _round(self, turn: Turn, adapters: Adapters, emit: Emit, number: int) -> _RoundResult:
         async def quiet(event: Event) -> None:
             if not isinstance(event, HELD):
                 await emit(event)
@@ -80,10 +80,10 @@ class Rounds(Stage):
         label = str if number == 1 else f"{{}} {number}".format
         turn = await run_stages(self.inner, turn, adapters, quiet, self.name, label)
         said, by, usage = await judgement(turn, adapters)
-        return _Tried(replace(turn, usage=turn.usage + usage), said, by)
+        return _RoundResult(replace(turn, usage=turn.usage + usage), said, by)
 
 
-def _again(asked: Turn, tried: _Tried) -> Turn | None:
+def _next_turn(asked: Turn, tried: _RoundResult) -> Turn | None:
     """The question with one more query, or with what the next answer should do better, and what
     has been spent; None if there is nothing new to try."""
     said = tried.said
@@ -102,7 +102,7 @@ def _again(asked: Turn, tried: _Tried) -> Turn | None:
     )
 
 
-async def _sent(turn: Turn, best: _Tried, rounds: int, emit: Emit) -> Step:
+async def _send_best(turn: Turn, best: _RoundResult, rounds: int, emit: Emit) -> Step:
     """The best answer, to the client."""
     answer = replace(turn.answer or Answer(), held=False)
     await emit(Sources(turn.passages))

@@ -63,7 +63,7 @@ def may_be_label(tail: str) -> bool:
 
 
 class Labelled:
-    """What stands behind a label, taken from the stream."""
+    """The text behind a label, taken out of the stream."""
 
     def __init__(self, label: Label) -> None:
         self.label = label
@@ -184,7 +184,7 @@ Step = tuple[str, int] | None
 class AnswerStream:
     """One answer from `passages`, whose numbers are the ones that may be cited.
 
-    `used`, `suggested` and `dropped` are what has been taken out: the numbers behind
+    `used`, `suggested` and `dropped` are taken out of the stream: the numbers behind
     `SOURCES_USED:`, the questions behind `SUGGESTED_QUESTIONS:`, citations of no source.
     """
 
@@ -209,7 +209,7 @@ class AnswerStream:
         return self._run(piece, final=False)
 
     def end(self) -> str:
-        """What is left when nothing more comes."""
+        """The rest of the answer, at the end of the stream."""
         return self._run("", final=True)
 
     def _run(self, piece: str, final: bool) -> str:
@@ -233,7 +233,7 @@ class AnswerStream:
         window = text[start : start + HELD]
         more = not final and len(window) < HELD
         if not self._begun:
-            return self._opening(window, more)
+            return self._skip_preamble(window, more)
         special = _SPECIAL.search(text, start)
         if special is None:
             return text[start:], len(text) - start
@@ -248,7 +248,7 @@ class AnswerStream:
             return None if more else ("", spaces)
         return self._special(window[:spaces], window[spaces:], more)
 
-    def _opening(self, window: str, more: bool) -> Step:
+    def _skip_preamble(self, window: str, more: bool) -> Step:
         more = more and len(window) < LONGEST
         end = preamble_end(window)
         if more and may_be_preamble(window) and (not end or end == len(window)):

@@ -65,7 +65,7 @@ class _Member:
 
 
 @dataclass(frozen=True, slots=True)
-class _Scored:
+class _ScoredAnswer:
     """How far (0..1) the passages and the other answers support an answer."""
 
     grounded: float
@@ -78,7 +78,7 @@ class _Scored:
 
 async def voted(turn: Turn, adapters: Adapters, how: Voting) -> Vote:
     """Ask all members and choose; raises what the first failed with if every one fails."""
-    members = await _asked(turn, adapters, how)
+    members = await _ask_members(turn, adapters, how)
     usage = sum((one.usage for one in members), Usage())
     given = [one for one in members if one.answer is not None]
     if not given:
@@ -95,7 +95,7 @@ async def voted(turn: Turn, adapters: Adapters, how: Voting) -> Vote:
     return Vote(answers[best], given[best].dropped, usage, decision, "; ".join(told))
 
 
-async def _asked(turn: Turn, adapters: Adapters, how: Voting) -> list[_Member]:
+async def _ask_members(turn: Turn, adapters: Adapters, how: Voting) -> list[_Member]:
     """The answers of all members, in order."""
     members: Sequence[Answerer] = adapters.ensemble or [adapters.answerer] * how.samples
     turns = asyncio.Semaphore(how.concurrency)
@@ -138,11 +138,11 @@ async def _answer(
     return _Member(answer.model, reply.usage, answer, reply.stream.dropped)
 
 
-async def _scores(turn: Turn, answers: Sequence[Answer], checker: Checker) -> list[_Scored]:
+async def _scores(turn: Turn, answers: Sequence[Answer], checker: Checker) -> list[_ScoredAnswer]:
     """How well each answer is supported. A refusal is as right as the other answers are badly
     grounded, and agrees with other refusals alone."""
     if len(answers) == 1:
-        return [_Scored(UNKNOWN, UNKNOWN) for _ in answers]
+        return [_ScoredAnswer(UNKNOWN, UNKNOWN) for _ in answers]
     claims = [_claims(one) for one in answers]
     passages = [Source(p.text, p.hit.chunk.heading) for p in turn.passages]
     grounded = [await _support(checker, one, passages) for one in claims]
@@ -153,7 +153,7 @@ async def _scores(turn: Turn, answers: Sequence[Answer], checker: Checker) -> li
         pairs = [
             await _agreement(checker, answers, claims, i, j) for j in range(len(answers)) if j != i
         ]
-        scores.append(_Scored(silent if answer.refused else grounded[i], fmean(pairs)))
+        scores.append(_ScoredAnswer(silent if answer.refused else grounded[i], fmean(pairs)))
     return scores
 
 

@@ -41,12 +41,12 @@ class CacheFile:
         """Open or make the file; its entries that have not ended, by when they end."""
         self._begun = True
         try:
-            return self._open(now)
+            return self._open_database(now)
         except sqlite3.Error as error:
             log.warning("The cache %s cannot be used and is thrown away (%s).", self._path, error)
             self.close()
             self._remove()
-            return self._open(now)
+            return self._open_database(now)
 
     def put(self, entry: Stored, content: bytes) -> None:
         row = (entry.id, entry.scope, entry.question, entry.vector, content, entry.expires)
@@ -64,7 +64,7 @@ class CacheFile:
         self._run("UPDATE entries SET expires = expires + ?", (seconds,))
 
     def remove(self, ids: list[str]) -> None:
-        database = self._opened()
+        database = self._connection()
         with database:
             database.executemany("DELETE FROM entries WHERE id = ?", [(id,) for id in ids])
 
@@ -78,7 +78,7 @@ class CacheFile:
                 self._database.close()
         self._database = None
 
-    def _open(self, now: float) -> list[Stored]:
+    def _open_database(self, now: float) -> list[Stored]:
         if self._version() not in (0, FORMAT):
             log.warning("The cache %s is of another version and begins anew.", self._path)
             self._remove()
@@ -111,9 +111,9 @@ class CacheFile:
             return int(database.execute("PRAGMA user_version").fetchone()[0])
 
     def _run(self, statement: str, values: tuple[object, ...]) -> list[Any]:
-        return self._opened().execute(statement, values).fetchall()
+        return self._connection().execute(statement, values).fetchall()
 
-    def _opened(self) -> sqlite3.Connection:
+    def _connection(self) -> sqlite3.Connection:
         if not self._begun:
             self.open(time.time())  # The cache was off when the server started.
         if self._database is None:

@@ -1,4 +1,4 @@
-"""The cache of this process: its questions in memory, what is known of them in a file."""
+"""The cache of this process: its questions in memory, their entries in a file."""
 
 import asyncio
 import logging
@@ -82,7 +82,7 @@ class LocalCache:
         self._counts = replace(
             counts, hits=counts.hits + 1, saved_seconds=counts.saved_seconds + kept.seconds
         )
-        self._later(lambda: self._file.renew(entry.id, expires))
+        self._submit(lambda: self._file.renew(entry.id, expires))
         return kept
 
     async def missed(self) -> None:
@@ -149,7 +149,7 @@ class LocalCache:
             # All of them, so that they still stand in the order in which they end.
             for id, (expires, scope) in self._ends.items():
                 self._ends[id] = (expires + later, scope)
-            self._later(lambda: self._file.shift(later))
+            self._submit(lambda: self._file.shift(later))
         many = len(self._ends) - max_entries
         if many > 0:
             self._forget([id for id, _ in zip(self._ends, range(many), strict=False)])
@@ -159,7 +159,7 @@ class LocalCache:
         self._thread.shutdown()
 
     def _sweep(self) -> None:
-        """Forget what has ended."""
+        """Remove expired entries."""
         now = self._clock()
         ended = []
         for id, (expires, _) in self._ends.items():
@@ -177,17 +177,17 @@ class LocalCache:
                 shelf.remove(id)
                 if not len(shelf):
                     del self._shelves[scope]
-        self._later(lambda: self._file.remove(ids))
+        self._submit(lambda: self._file.remove(ids))
 
-    def _later(self, work: Callable[[], None]) -> None:
-        """Do it after all that waits for the file, without waiting."""
-        self._thread.submit(self._tried, work, None)
+    def _submit(self, work: Callable[[], None]) -> None:
+        """Queue work for the file behind the work already queued, and return at once."""
+        self._thread.submit(self._attempt, work, None)
 
     async def _run(self, work: Callable[[], T], otherwise: T) -> T:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, self._tried, work, otherwise)
+        return await loop.run_in_executor(self._thread, self._attempt, work, otherwise)
 
-    def _tried(self, work: Callable[[], T], otherwise: T) -> T:
+    def _attempt(self, work: Callable[[], T], otherwise: T) -> T:
         try:
             done = work()
         except (sqlite3.Error, OSError) as error:

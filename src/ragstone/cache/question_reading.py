@@ -37,7 +37,7 @@ _ASIDE = re.compile(r"\b(?:do you think|in your opinion|according to you|please|
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """`kind` is what is asked for, `rest` the words about which it is asked."""
+    """`kind` is the kind of question, `rest` the words that it is about."""
 
     kind: str
     rest: str
@@ -346,22 +346,22 @@ def _unit(word: str) -> str:
 
 
 def _number(words: list[str], position: int) -> tuple[str | None, int]:
-    """The number that begins at `position`, if one does, and where what follows begins."""
+    """The number at `position`, if there is one, and the position after it."""
     word = words[position]
     if word in _ORDINALS:
         return str(_ORDINALS[word]), position + 1
     if _GROUPED.match(word) or (word.isascii() and word[:1].isdigit() and _is_number(word)):
-        return _scaled(float(word.replace(",", "")), words, position + 1)
+        return _apply_scales(float(word.replace(",", "")), words, position + 1)
     if word in _TENS or word in _DIGITS:
         value = _TENS.get(word, 0) or _DIGITS.get(word, 0)
         following = words[position + 1] if position + 1 < len(words) else ""
         if word in _TENS and 0 < _DIGITS.get(following, 0) < 10:
-            return _scaled(float(value + _DIGITS[following]), words, position + 2)
-        return _scaled(float(value), words, position + 1)
+            return _apply_scales(float(value + _DIGITS[following]), words, position + 2)
+        return _apply_scales(float(value), words, position + 1)
     return None, position
 
 
-def _scaled(value: float, words: list[str], position: int) -> tuple[str, int]:
+def _apply_scales(value: float, words: list[str], position: int) -> tuple[str, int]:
     while position < len(words):
         scale = _SCALES.get(words[position]) or _SHORT_SCALES.get(words[position])
         if scale is None:
@@ -392,36 +392,36 @@ _FRONTED = re.compile(
     r"would|should|must|may|has|have|had)\b[^,]*)$",
     re.IGNORECASE,
 )
-"""What stands before the question but belongs behind it."""
+"""Phrases before the question that are moved behind it."""
 
 
-def _set(words: str) -> frozenset[str]:
+def _word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
 NEGATIONS = frozenset({"not", "no", "never", "nobody", "nothing", "none", "neither", "nor"})
-_BE = _set("am is are was were be been being")
-_AUXILIARY = _set(
+_BE = _word_set("am is are was were be been being")
+_AUXILIARY = _word_set(
     "do does did done has have had having will would shall should can could may might must"
 )
-_LIGHT = _set(
+_LIGHT = _word_set(
     "a an the this that these those there some any such so just really actually basically "
     "exactly simply also even ever please own then which who where it its to too very quite "
     "currently nowadays various different several properly successfully correctly available"
 )
-_ONE = _set("one we us our one's ourselves oneself")
-_I = _set("i me my mine myself we us our ours")
-_YOU = _set("you your yours yourself")
-_OWN = _set("my our your mine yours ours one's")
+_ONE = _word_set("one we us our one's ourselves oneself")
+_I = _word_set("i me my mine myself we us our ours")
+_YOU = _word_set("you your yours yourself")
+_OWN = _word_set("my our your mine yours ours one's")
 _MODALS = {"can": "can", "could": "can", "may": "can", "might": "can"}
 _MODALS |= {"should": "should", "must": "should", "shall": "should", "ought": "should"}
-_STRICT = _set(
+_STRICT = _word_set(
     "from into onto without with before after until till since over under above below against by "
     "between among except than off out up down through via towards toward besides beyond "
     "despite instead like per across behind beside"
 )
 _JOINING = frozenset({"and", "or", "vs", "versus"})
-_LOOSE = _set("in on at of for about regarding during within inside as to around")
+_LOOSE = _word_set("in on at of for about regarding during within inside as to around")
 _FUNCTION = _AUXILIARY | _LIGHT | _LOOSE | _STRICT | NEGATIONS | _ONE | _I | _YOU | _BE
 
 
@@ -463,13 +463,13 @@ def read(text: str) -> ParsedQuestion:
     written = script(text)
     plain = " ".join(token.casefold() for token in _TOKEN.findall(text))
     if written != "en":
-        return ParsedQuestion(plain, written, (_foreign(text, written),))
+        return ParsedQuestion(plain, written, (_word_clause(text, written),))
     sentences = [s for s in _SENTENCE.split(text) if s and _TOKEN.search(s)]
     clauses = (_clause(sentence) for sentence in sentences)
     return ParsedQuestion(plain, written, tuple(c for c in clauses if c.terms or c.kind))
 
 
-def _foreign(text: str, script: str) -> Clause:
+def _word_clause(text: str, script: str) -> Clause:
     kind, words = read_by_words(text, script)
     return Clause(kind, (), tuple(QuestionTerm(word) for word in words))
 
@@ -510,7 +510,7 @@ def _modality(kind: str, words: Sequence[str]) -> str:
 
 
 def _anybody(kind: str, words: set[str]) -> frozenset[str]:
-    """Pronouns that mean anybody who asks, so that they count for nothing."""
+    """Pronouns for any asker; they are left out of the comparison."""
     if words & _I and words & _YOU:
         return _ONE - _I
     if kind == "how to":

@@ -37,7 +37,7 @@ class Recall(Stage):
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         ask = turn.ask
         cache = adapters.cache
-        if why_not := _why_not(turn, adapters):
+        if why_not := _skip_reason(turn, adapters):
             return Step(turn, "skipped", why_not)
         collection = await collection_of(adapters.catalog, ask)
         if collection is None:
@@ -54,22 +54,22 @@ class Recall(Stage):
         turn = replace(turn, collection=collection)
         found = await _exact(cache, answer or search, turn.question)
         if found:
-            return await _recalled(turn, found, Recalled(answer_scope=answer), emit)
-        encoded = await _encoded(embedder, turn.question)
+            return await _recall_step(turn, found, Recalled(answer_scope=answer), emit)
+        encoded = await _encode(embedder, turn.question)
         # What is found with the help of what was said before is not this question's alone.
         kept = search if len(turn.queries) == 1 else ""
         recalled = Recalled(answer_scope=answer, search_scope=kept, encoded=encoded)
         for scope in filter(None, (answer, search)):
-            found = await self._equal(cache, scope, turn.question, embedder, encoded)
+            found = await self._find_equal(cache, scope, turn.question, embedder, encoded)
             if found:
-                return await _recalled(turn, found, recalled, emit)
+                return await _recall_step(turn, found, recalled, emit)
         await cache.missed()
         return Step(replace(turn, recalled=recalled), "unknown", "no equal question was asked")
 
-    async def _equal(
+    async def _find_equal(
         self, cache: Cache, scope: str, question: str, embedder: Embedder, encoded: EncodedQuestion
-    ) -> "_Found | None":
-        """The nearest entry whose question asks the same, and how alike the vectors are."""
+    ) -> "_CachedMatch | None":
+        """The nearest entry with an equivalent question, and the likeness of the vectors."""
         unrelated = embedder.cosines[0]
         cosine = unrelated + least(self.mode) * (1 - unrelated)
         for near in await cache.near(scope, encoded.vector, cosine, COMPARED):
@@ -77,27 +77,27 @@ class Recall(Stage):
             if compare(question, near.question, likeness, self.mode).same:
                 kept = await cache.take(scope, near)
                 if kept is not None:
-                    return _Found(near.question, likeness, kept)
+                    return _CachedMatch(near.question, likeness, kept)
         return None
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """The question that asks the same, how alike the vectors are, and what is known of it."""
+class _CachedMatch:
+    """The cached question, its likeness to the new one, and its entry."""
 
     question: str
     likeness: float
     kept: Kept
 
 
-async def _exact(cache: Cache, scope: str, question: str) -> _Found | None:
-    """What is known of this question in these words, which takes no vector."""
+async def _exact(cache: Cache, scope: str, question: str) -> _CachedMatch | None:
+    """The entry of a question in the same words; no vector is needed."""
     near = await cache.exact(scope, question)
     kept = await cache.take(scope, near) if near else None
-    return _Found(question, 1.0, kept) if kept else None
+    return _CachedMatch(question, 1.0, kept) if kept else None
 
 
-async def _recalled(turn: Turn, found: _Found, recalled: Recalled, emit: Emit) -> Step:
+async def _recall_step(turn: Turn, found: _CachedMatch, recalled: Recalled, emit: Emit) -> Step:
     kept = found.kept
     content: Literal["answer", "search"] = "answer" if kept.answer else "search"
     said = replace(recalled, content=content, question=found.question, likeness=found.likeness)
@@ -116,14 +116,14 @@ async def _recalled(turn: Turn, found: _Found, recalled: Recalled, emit: Emit) -
     return Step(turn, "the whole answer", reason, leaves=True)
 
 
-async def _encoded(embedder: Embedder, question: str) -> EncodedQuestion:
+async def _encode(embedder: Embedder, question: str) -> EncodedQuestion:
     if isinstance(embedder, LateEmbedder):
         return await embedder.embed_question(question)
     return EncodedQuestion((await embedder.embed_queries([question]))[0])
 
 
-def _why_not(turn: Turn, adapters: Adapters) -> str:
-    """Why this question is not looked for; empty if it may be."""
+def _skip_reason(turn: Turn, adapters: Adapters) -> str:
+    """Why the cache is not searched for this question; empty if it is."""
     if not turn.ask.cache:
         return "the request wants a fresh answer"
     if adapters.external_retriever is not None:

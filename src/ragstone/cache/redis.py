@@ -81,7 +81,7 @@ class RedisCache:
             if self._attempts.answered and scope in self._shelves:
                 self._shelves[scope][0].remove(entry.id)
             return None
-        await self._attempts.make(lambda: self._used(scope, entry.id, kept.seconds), None)
+        await self._attempts.make(lambda: self._record_hit(scope, entry.id, kept.seconds), None)
         return kept
 
     async def missed(self) -> None:
@@ -90,7 +90,7 @@ class RedisCache:
         )
 
     async def keep(self, scope: str, vector: Vectors, kept: Kept) -> None:
-        await self._attempts.make(lambda: self._kept(scope, vector, kept), None)
+        await self._attempts.make(lambda: self._store_entry(scope, vector, kept), None)
 
     async def figures(self) -> CacheFigures:
         figures = await self._attempts.make(self._figures, None)
@@ -98,14 +98,14 @@ class RedisCache:
 
     async def clear(self) -> int:
         self._shelves.clear()
-        return await self._attempts.make(self._cleared, 0)
+        return await self._attempts.make(self._clear, 0)
 
     async def rebuild(self) -> int:
         self._shelves.clear()
         return (await self.figures()).entries
 
     def resize(self, max_entries: int, ttl: float) -> None:
-        """What is kept already ends as it was to end; the next entry removes what is too many."""
+        """Change the limits. Stored entries keep their expiry; a write removes the surplus."""
         self._max, self._ttl = max_entries, ttl
 
     async def aclose(self) -> None:
@@ -132,7 +132,7 @@ class RedisCache:
         while len(self._shelves) > SCOPES:
             del self._shelves[next(iter(self._shelves))]
 
-    async def _used(self, scope: str, id: str, seconds: float) -> None:
+    async def _record_hit(self, scope: str, id: str, seconds: float) -> None:
         async with self._redis.pipeline(transaction=False) as pipe:
             pipe.zadd(f"{PREFIX}all", {id: self._clock()}, xx=True)
             pipe.pexpire(f"{PREFIX}s:{scope}", STREAMS_KEPT * self._milliseconds)
@@ -140,7 +140,7 @@ class RedisCache:
             pipe.hincrbyfloat(f"{PREFIX}figures", "saved_seconds", seconds)
             await pipe.execute()
 
-    async def _kept(self, scope: str, vector: Vectors, kept: Kept) -> None:
+    async def _store_entry(self, scope: str, vector: Vectors, kept: Kept) -> None:
         id, now = key(scope, kept.question), self._clock()
         stream, every = f"{PREFIX}s:{scope}", f"{PREFIX}all"
         question = kept.question.encode("utf-8", "surrogatepass")
@@ -170,7 +170,7 @@ class RedisCache:
             float(counts.get(b"saved_seconds", 0)),
         )
 
-    async def _cleared(self) -> int:
+    async def _clear(self) -> int:
         figures = await self._figures()
         keys = [one async for one in self._redis.scan_iter(f"{PREFIX}*", count=IN_ONE_READ)]
         for start in range(0, len(keys), IN_ONE_READ):

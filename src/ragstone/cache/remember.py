@@ -1,4 +1,4 @@
-"""Keeps what was found and answered for the next one who asks the same."""
+"""Stores the search and the answer in the cache for the next equal question."""
 
 from typing import ClassVar
 
@@ -30,11 +30,11 @@ class Remember(Stage):
             return Step(turn, "skipped", "a stage failed")
         kept: list[str] = []
         seconds = turn.seconds
-        if recalled.search_scope and _searched(turn):
+        if recalled.search_scope and _is_searched(turn):
             found = Kept(turn.question, hits=turn.hits, seconds=seconds)
             await cache.keep(recalled.search_scope, recalled.encoded.vector, found)
             kept.append("passages")
-        if recalled.answer_scope and recalled.content != "answer" and _answered(turn, adapters):
+        if recalled.answer_scope and recalled.content != "answer" and _is_complete(turn, adapters):
             answered = Kept(
                 turn.question,
                 passages=turn.passages,
@@ -47,12 +47,12 @@ class Remember(Stage):
         return Step(turn, " and ".join(kept) or "nothing")
 
 
-def _searched(turn: Turn) -> bool:
-    """Whether the hits are what a whole search of this question found."""
+def _is_searched(turn: Turn) -> bool:
+    """Whether the hits come from a complete search for this question."""
     return bool(turn.hits) and any(traced.stage == Expand.name for traced in turn.trace)
 
 
-def _answered(turn: Turn, adapters: Adapters) -> bool:
+def _is_complete(turn: Turn, adapters: Adapters) -> bool:
     answer = turn.answer
     if answer is None or answer.finish != "stop" or answer.calls or not answer.text.strip():
         return False

@@ -45,10 +45,10 @@ def compare(
     if likeness < least(mode):
         return QuestionComparison(False, "likeness")
     strict = mode == "recall" or likeness < PRECISION
-    return _compared(reading(first), reading(second), strict)
+    return _compare_parsed(reading(first), reading(second), strict)
 
 
-def _compared(a: ParsedQuestion, b: ParsedQuestion, strict: bool) -> QuestionComparison:
+def _compare_parsed(a: ParsedQuestion, b: ParsedQuestion, strict: bool) -> QuestionComparison:
     if a.plain == b.plain:
         return QuestionComparison(True, "the same words")
     if a.script != b.script:
@@ -75,10 +75,10 @@ def _difference(a: Clause, b: Clause, strict: bool) -> str:
         return "negation"
     if strict:
         return "" if _sequence(a.terms, b.terms, strict) else "words"
-    left, right = _ordered(a), _ordered(b)
+    left, right = _canonical_terms(a), _canonical_terms(b)
     if _sequence(left, right) or _sequence(_heads_last(left), _heads_last(right)):
         return ""
-    if _chunked(left, right):
+    if _parts_match(left, right):
         return ""
     return "words"
 
@@ -90,7 +90,7 @@ def _equally_negated(a: Clause, b: Clause) -> bool:
     return sorted(n for n, _ in a.negations) == sorted(n for n, _ in b.negations)
 
 
-def _ordered(clause: Clause) -> list[QuestionTerm]:
+def _canonical_terms(clause: Clause) -> list[QuestionTerm]:
     """The terms, with what is joined by "and" or "or" in the order of the alphabet, and the best
     of something before it."""
     terms = list(clause.terms)
@@ -100,13 +100,13 @@ def _ordered(clause: Clause) -> list[QuestionTerm]:
         start = terms.index(part[0])
         joints = [i for i, term in enumerate(part) if term.joined]
         if len(joints) == 1 and (part[0].label == "between" or len(part) == 2):
-            terms[start : start + len(part)] = _sorted(part[: joints[0]], part[joints[0] :])
+            terms[start : start + len(part)] = _sort_pair(part[: joints[0]], part[joints[0] :])
         elif clause.kind.startswith("what") and part[-1].text == "best" and not part[0].begins:
             terms[start : start + len(part)] = [part[-1], *part[:-1]]
     return terms
 
 
-def _sorted(first: list[QuestionTerm], second: list[QuestionTerm]) -> list[QuestionTerm]:
+def _sort_pair(first: list[QuestionTerm], second: list[QuestionTerm]) -> list[QuestionTerm]:
     if [term.text for term in first] <= [term.text for term in second]:
         return [*first, *second]
     label, begins, joined = first[0].label, first[0].begins, second[0].joined
@@ -120,12 +120,13 @@ def _sequence(a: Sequence[QuestionTerm], b: Sequence[QuestionTerm], strict: bool
     if len(a) != len(b):
         return False
     return all(
-        (x.label, x.joined, x.suffered) == (y.label, y.joined, y.suffered) and _alike(x, y, strict)
+        (x.label, x.joined, x.suffered) == (y.label, y.joined, y.suffered)
+        and _terms_match(x, y, strict)
         for x, y in zip(a, b, strict=True)
     )
 
 
-def _alike(x: QuestionTerm, y: QuestionTerm, strict: bool = False) -> bool:
+def _terms_match(x: QuestionTerm, y: QuestionTerm, strict: bool = False) -> bool:
     if x.text == y.text:
         return True
     if not x.text.isalpha() or not y.text.isalpha():
@@ -149,7 +150,7 @@ def _heads_last(terms: Sequence[QuestionTerm]) -> list[QuestionTerm]:
     return [term for part in ordered for term in part]
 
 
-def _chunked(a: Sequence[QuestionTerm], b: Sequence[QuestionTerm]) -> bool:
+def _parts_match(a: Sequence[QuestionTerm], b: Sequence[QuestionTerm]) -> bool:
     """Whether the parts are the same, where those with a preposition stand elsewhere."""
     left, right = list(_parts(a)), list(_parts(b))
     if len(left) != len(right) or len(left) < 2:

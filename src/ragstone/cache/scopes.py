@@ -15,7 +15,7 @@ ASKER = frozenset(
 """Fields of an Ask that change no result, or are in the scope in another form."""
 
 ANSWER = frozenset({"temperature", "max_tokens", "stop"})
-"""Fields that change the answer but not what is found. Every other field changes both."""
+"""Fields that change the answer but not the search. Every other field changes both."""
 
 
 def scopes(

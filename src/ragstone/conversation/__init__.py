@@ -1,1 +1,1 @@
-"""What is remembered of a conversation, and the record of a question."""
+"""The memory of a conversation, and the record of a question."""

@@ -36,7 +36,7 @@ class Converse(Stage):
         async with aclosing(chat.converse(turn.ask, rules)) as stream:
             async for said in stream:
                 text.append(said.text)
-                await _sent(said, emit)
+                await _send(said, emit)
                 turn = replace(turn, usage=turn.usage + said.usage)
                 answer = replace(
                     answer,
@@ -58,8 +58,8 @@ def able(turn: Turn, adapters: Adapters) -> Conversing:
     return adapters.chat
 
 
-async def _sent(said: Said, emit: Emit) -> None:
-    """Send on what is for the client."""
+async def _send(said: Said, emit: Emit) -> None:
+    """Send the thinking, text and note to the client."""
     if said.thinking:
         await emit(Thinking(said.thinking))
     if said.text:

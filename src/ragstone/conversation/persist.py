@@ -1,4 +1,4 @@
-"""Keeps what was asked and answered."""
+"""Stores the question and its answer in the conversation."""
 
 import asyncio
 import logging
@@ -34,29 +34,29 @@ class Persist(Stage):
         if not turn.ask.keeps:
             return Step(turn, "skipped", "the request wants nothing kept")
         # At once, so that a store that holds both can keep them in one transaction.
-        both = (self._converse(turn, adapters), adapters.history.save(turn))
+        both = (self._store_turn(turn, adapters), adapters.history.save(turn))
         ended = await asyncio.gather(*both, return_exceptions=True)
         for failure in ended:
             if failure is not None:
                 raise failure
         return Step(turn)
 
-    async def _converse(self, turn: Turn, adapters: Adapters) -> None:
-        """Keep the turn, if it names a room and what it asks could be read."""
+    async def _store_turn(self, turn: Turn, adapters: Adapters) -> None:
+        """Store the turn, if it names a room and has a readable question."""
         ask = turn.ask
         if not ask.room or not turn.question:
             return
         named = turn if ask.id else replace(turn, ask=replace(ask, id=uuid.uuid4().hex))
         here = conversation_key(ask.principal, ask.room, ask.user_id)
         try:
-            if not (ask.idempotent and await _kept(adapters.conversations, here, ask.id)):
+            if not (ask.idempotent and await _is_stored(adapters.conversations, here, ask.id)):
                 await adapters.conversations.append(here, entry(named, time.time()))
         except RagstoneError as error:
             log.warning("A turn of a conversation could not be kept: %s", error)
             raise
 
 
-async def _kept(conversations: Conversations, here: ConversationKey, id: str) -> bool:
-    """Whether the room has the turn; nobody else adds to it meanwhile."""
+async def _is_stored(conversations: Conversations, here: ConversationKey, id: str) -> bool:
+    """Whether the conversation has the turn; no other question adds to it meanwhile."""
     newest = await conversations.entries(here, LOOKED_THROUGH)
     return any(one.block.chat_id == id for one in newest)

@@ -51,7 +51,7 @@ def trace(turn: Turn, questions: bool) -> QuestionTrace:
         question=(turn.question or ask.question) if questions else "",
         model=answer.model if answer else "",
         finish=answer.finish if answer else "search",
-        error=_ended_by(turn),
+        error=_failed_stage(turn),
         cached=turn.recalled.content if turn.recalled else "",
         seconds=turn.seconds,
         prompt_tokens=usage.prompt_tokens,
@@ -62,7 +62,7 @@ def trace(turn: Turn, questions: bool) -> QuestionTrace:
     )
 
 
-def _ended_by(turn: Turn) -> str:
+def _failed_stage(turn: Turn) -> str:
     """The stage whose failure ended the question, which is the last one that ran; empty where none
     did."""
     if turn.answer is None or turn.answer.finish != "error" or not turn.trace:

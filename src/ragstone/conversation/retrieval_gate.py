@@ -31,7 +31,7 @@ MOST_CHARS = 120
 
 
 def about_conversation(request: str) -> bool:
-    """Whether the request needs nothing but what was said before."""
+    """Whether the request is only about the conversation."""
     said = unicodedata.normalize("NFC", request[: MOST_CHARS + 1]).replace("’", "'")
     if len(said) > MOST_CHARS:
         return False
@@ -87,64 +87,64 @@ class RetrievalGate(Stage):
         why = "a phrase" if about_conversation(turn.ask.question) else ""
         try:
             if not why and self.asks_model:
-                needed, usage = await self._needed(turn, said, adapters, model)
+                needed, usage = await self._needs_documents(turn, said, adapters, model)
                 turn = replace(turn, usage=turn.usage + usage)
                 why = "" if needed else model.name
             if not why:
                 return Step(turn, "documents", "it is not about the conversation")
-            text, usage = await self._said(turn, said, adapters, model)
+            text, usage = await self._conversation_answer(turn, said, adapters, model)
         except (RagstoneError, TimeoutError) as error:
             return Step(turn, "documents", f"{model.name} did not say: {error}")
         turn = replace(turn, usage=turn.usage + usage)
-        answer, verdicts = await _checked(Answer(text, model=model.name), said, checker)
-        if not (answer.is_grounded and _was_said(text, said)):
+        answer, verdicts = await _check_answer(Answer(text, model=model.name), said, checker)
+        if not (answer.is_grounded and _repeats_conversation(text, said)):
             return Step(turn, "documents", "the conversation does not hold the answer")
         await emit(Checked(verdicts, answer.groundedness_score))
         await emit(Token(text))
         turn = replace(turn, answer=answer, verdicts=verdicts)
         return Step(turn, "the conversation", f"by {why}", leaves=True)
 
-    async def _needed(
+    async def _needs_documents(
         self, turn: Turn, said: Sequence[Message], adapters: Adapters, model: Completer
     ) -> tuple[bool, Usage]:
         """Whether the chat model says that documents are needed; they are if it is not clear."""
         rules = await prompt(turn, adapters, "need")
         async with asyncio.timeout(self.model_timeout):
-            reply = await model.complete(rules, _asked(turn, said), REPLY_TOKENS)
+            reply = await model.complete(rules, _model_question(turn, said), REPLY_TOKENS)
         value = json_answer(reply.text)
         free = isinstance(value, dict) and value.get("documents") is False
         return not free, reply.usage
 
-    async def _said(
+    async def _conversation_answer(
         self, turn: Turn, said: Sequence[Message], adapters: Adapters, model: Completer
     ) -> tuple[str, Usage]:
         """The answer from the conversation, empty where that is not enough."""
         rules = await prompt(turn, adapters, "need_answer", documents=DOCUMENTS)
         async with asyncio.timeout(self.model_timeout):
-            reply = await model.complete(rules, _asked(turn, said), ANSWER_TOKENS)
+            reply = await model.complete(rules, _model_question(turn, said), ANSWER_TOKENS)
         stream = AnswerStream(())
         text = (stream.feed(reply.text) + stream.end()).strip()
         return ("" if DOCUMENTS in text else text), reply.usage
 
 
-def _asked(turn: Turn, said: Sequence[Message]) -> str:
+def _model_question(turn: Turn, said: Sequence[Message]) -> str:
     lines = "\n".join(f"{one.role}: {one.text[:MESSAGE_CHARS]}" for one in said)
     request = turn.ask.question[:ASKED_CHARS]
     return f"{fenced('conversation', lines)}\n{fenced('request', request)}"
 
 
-def _was_said(text: str, said: Sequence[Message]) -> bool:
-    """Whether most words of the answer were said before: one of a single word claims nothing that
-    could be checked otherwise."""
+def _repeats_conversation(text: str, said: Sequence[Message]) -> bool:
+    """Whether most words of the answer are in the conversation: an answer of a single word makes no
+    claim that could be checked otherwise."""
     words = content_word_set(text)
     known = frozenset[str]().union(*(content_word_set(one.text) for one in said))
     return bool(words) and len(words & known) >= SAID * len(words)
 
 
-async def _checked(
+async def _check_answer(
     answer: Answer, said: Sequence[Message], checker: Checker
 ) -> tuple[Answer, tuple[Verdict, ...]]:
-    """The answer with what the messages support of it; they are no sources that it could cite."""
+    """The answer and its verdicts from the messages, which are not sources that it could cite."""
     sentences = answer_sentences(answer.text)
     claims = [Claim(one.text) for one in sentences if one.claims]
     found = iter(await checker.support(claims, [Source(one.text) for one in said], None))

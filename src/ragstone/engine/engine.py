@@ -31,7 +31,7 @@ Chosen = Callable[[Ask], Recipe]
 """Which recipe a question takes."""
 
 Around = Callable[[Ask, AsyncGenerator[Event, None]], AsyncGenerator[Event, None]]
-"""What stands round every question: it passes on the events of one that it lets in."""
+"""A wrapper of every question, which passes on the events of those that it lets in."""
 
 
 class Engine:
@@ -90,7 +90,7 @@ class Engine:
                 await asyncio.wait([tail])
 
     async def answered(self, ask: Ask) -> Turn:
-        """The finished turn of `ask`; raises what it failed with."""
+        """The finished turn of `ask`; raises its error."""
         async with aclosing(self.events(ask)) as events:
             async for event in events:
                 if isinstance(event, Failed):
@@ -128,7 +128,7 @@ class _Question:
     async def stages(self) -> None:
         """Run the stages of the recipe; the last event is Done or Failed."""
         try:
-            await self._enter()
+            await self._enter_room()
             await self.run.through(self._recipe.stages)
         except RagstoneError as error:
             self.run.finish("error")
@@ -149,7 +149,7 @@ class _Question:
         turn = self.run.turn
         self.run.turn = replace(turn, ask=replace(turn.ask, keeps=False))
 
-    async def _enter(self) -> None:
+    async def _enter_room(self) -> None:
         """Wait until the room of the question is free; raises Busy, InvalidRoom."""
         ask, started = self.run.turn.ask, time.perf_counter()
         if self._rooms is not None and ask.room is not None:
@@ -170,9 +170,9 @@ class _Question:
             stages = self._recipe.tail if self._began else ()
             if stages and not self.run.turn.ask.idempotent:
                 await asyncio.sleep(AFTERWARDS)
-            await asyncio.gather(*(self._after(stage) for stage in stages))
+            await asyncio.gather(*(self._run_tail_stage(stage) for stage in stages))
 
-    async def _after(self, stage: Stage) -> None:
+    async def _run_tail_stage(self, stage: Stage) -> None:
         """Run one stage of the tail on the turn as it ended."""
         try:
             ended = await attempt(stage, self.run.turn, self._adapters, nowhere)

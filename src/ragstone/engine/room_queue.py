@@ -67,13 +67,13 @@ class RoomQueue:
         """Hold the room; raises Busy."""
         line = self._lines.setdefault(conversation, _Line())
         if line.inside > self._most:
-            raise self._busy("too many questions of this conversation wait already")
+            raise self._busy_error("too many questions of this conversation wait already")
         ends = time.monotonic() + self._wait
         line.inside += 1
         try:
             await self._enter(line)
             try:
-                async with self._leased(conversation, ends):
+                async with self._lease(conversation, ends):
                     yield
             finally:
                 line.lock.release()
@@ -87,10 +87,12 @@ class RoomQueue:
             async with asyncio.timeout(self._wait):
                 await line.lock.acquire()
         except TimeoutError as error:
-            raise self._busy("another question of this conversation is still answered") from error
+            raise self._busy_error(
+                "another question of this conversation is still answered"
+            ) from error
 
     @asynccontextmanager
-    async def _leased(self, conversation: ConversationKey, ends: float) -> AsyncIterator[None]:
+    async def _lease(self, conversation: ConversationKey, ends: float) -> AsyncIterator[None]:
         """Hold the room against other processes."""
         conversations = self._conversations
         if conversations is None or not conversations.shared:
@@ -99,8 +101,10 @@ class RoomQueue:
         holder = uuid.uuid4().hex
         beating: asyncio.Task[None] | None = None
         try:
-            if await self._took(conversations, conversation, holder, ends):
-                beating = asyncio.create_task(self._beating(conversations, conversation, holder))
+            if await self._take_lease(conversations, conversation, holder, ends):
+                beating = asyncio.create_task(
+                    self._renew_lease(conversations, conversation, holder)
+                )
             yield
         finally:
             if beating is not None:
@@ -110,10 +114,10 @@ class RoomQueue:
                 async with asyncio.timeout(RELEASE_SECONDS):
                     await conversations.release(conversation, holder)
 
-    async def _took(
+    async def _take_lease(
         self, conversations: Conversations, conversation: ConversationKey, holder: str, ends: float
     ) -> bool:
-        """Wait for the lease; False if the store does not answer. Raises Busy."""
+        """Wait for the lease; False if the store fails. Raises Busy."""
         seen, since, pause = Lease("", -1), time.monotonic(), LOOK[0]
         over: Lease | None = None
         while True:
@@ -129,11 +133,13 @@ class RoomQueue:
                 seen, since = found, now
             over = seen if now - since >= self._lease_seconds else None
             if now >= ends:
-                raise self._busy("another server still answers a question of this conversation")
+                raise self._busy_error(
+                    "another server still answers a question of this conversation"
+                )
             await asyncio.sleep(min(pause, self._lease_seconds / 4))
             pause = min(2 * pause, LOOK[1])
 
-    async def _beating(
+    async def _renew_lease(
         self, conversations: Conversations, conversation: ConversationKey, holder: str
     ) -> None:
         while True:
@@ -143,7 +149,7 @@ class RoomQueue:
             except RagstoneError as error:
                 log.warning("The lease of a room could not be renewed: %s", error)
 
-    def _busy(self, why: str) -> Busy:
+    def _busy_error(self, why: str) -> Busy:
         return Busy(
             f"The conversation is busy: {why}. Wait for the answer, or ask in another room.",
             min(self._wait, 5.0),

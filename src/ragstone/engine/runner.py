@@ -39,35 +39,35 @@ class Run:
         """Run the stages, or as many as it takes until one of them leaves.
 
         Stages that search wait for each other's questions together, and are left out where the
-        cache knew what they would find. Raises what a closed stage failed with.
+        cache knew what they would find. Raises the error of a closed stage.
         """
         for searches, several in groupby(stages, lambda one: one.searches):
-            if searches and self._recalled:
+            if searches and self._has_cached_search:
                 continue
             async with self._adapters.searching if searches else nullcontext():
                 for stage in several:
-                    if await self._left(stage):
+                    if await self._run_stage(stage):
                         return
 
     def finish(self, finish: Finish) -> None:
-        """End the turn with what was said so far as its answer; what is held back stays unsaid."""
-        turn = self._heard()
+        """End the turn with the text sent so far as its answer; held text is dropped."""
+        turn = self._turn_with_partial()
         answer = turn.answer or Answer()
         answer = Answer() if answer.held else answer
         self.turn = replace(turn, answer=replace(answer, finish=finish))
 
     @property
-    def _recalled(self) -> bool:
-        """Whether the cache had what a search would find."""
+    def _has_cached_search(self) -> bool:
+        """Whether the cache holds the result of the search."""
         return self.turn.recalled is not None and self.turn.recalled.content == "search"
 
-    async def _left(self, stage: Stage) -> bool:
-        """Run one stage; whether no further one is to run."""
+    async def _run_stage(self, stage: Stage) -> bool:
+        """Run one stage; True if it ends the run."""
         told = not self._inside
         if told:
             await self._emit(StageStarted(stage.name))
         ended = await attempt(stage, self.turn, self._adapters, self._report)
-        turn = ended.step.turn if ended.step else self._heard()
+        turn = ended.step.turn if ended.step else self._turn_with_partial()
         self._said.clear()
         traced = ended.traced
         if not told:
@@ -80,13 +80,13 @@ class Run:
         return ended.step is not None and ended.step.leaves
 
     async def _report(self, event: Event) -> None:
-        """Send an event on, and keep what has been said in case the stage does not return."""
+        """Send an event on, and keep its text in case the stage does not return."""
         if isinstance(event, Token):
             self._said.append(event.text)
         await self._emit(event)
 
-    def _heard(self) -> Turn:
-        """The turn with what was said added to its answer, so that a partial answer is kept."""
+    def _turn_with_partial(self) -> Turn:
+        """The turn with the sent text added to its answer, so that a partial answer is kept."""
         if not self._said:
             return self.turn
         answer = self.turn.answer or Answer()

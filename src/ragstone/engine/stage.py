@@ -27,7 +27,7 @@ async def nowhere(event: Event) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What a stage returns: the new turn, and for the trace what it decided and why.
+    """The result of a stage: the new turn, and for the trace its decision and the reason.
 
     `leaves` says that the turn is as far as it goes: no further stage but the tail runs.
     """
@@ -62,7 +62,7 @@ class Stage(BaseModel):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
-        """Refuse at import what is no field of a Turn."""
+        """Refuse at import a name that is not a field of Turn."""
         if wrong := (cls.needs | cls.gives) - TURN:
             raise TypeError(
                 f"The stage {cls.__name__} names {', '.join(sorted(wrong))}, which a Turn has not."
@@ -92,7 +92,7 @@ class StageRun:
 async def attempt(stage: Stage, turn: Turn, adapters: Adapters, emit: Emit) -> StageRun:
     """Run a stage within its time.
 
-    Raises only what is neither expected nor left open by the stage.
+    Raises only errors that are neither expected nor left open by the stage.
     """
     started = time.perf_counter()
     status: Status = "failed"

@@ -114,18 +114,20 @@ def _clause(clause: str) -> Asked:
         return Asked("allow", "definition")
     procedure = _procedure_of_term(clause)
     method = any(_words(kind).search(clause) for kind in ("method", "procedure"))
-    if method and not _own(clause) and _obtains(clause):
+    if method and not _is_askers_own(clause) and _obtains(clause):
         return Asked("block", "obtaining")
     direct = next((m for m in _words("who").finditer(clause) if not _relates(clause, m)), None)
     if direct and not procedure and not _is_method(clause, direct):
         opening = _words("asks").match(clause.lstrip())
-        near = _near(clause, direct) or (opening and _near(clause.lstrip(), opening))
+        near = _inquiry_reaches_term(clause, direct) or (
+            opening and _inquiry_reaches_term(clause.lstrip(), opening)
+        )
         return Asked("block", "direct inquiry") if near else Asked("near", "distant inquiry")
     if method:
         return Asked("allow", "method")
     if _inquires(clause):
         found = _words("asks").search(clause)
-        if found is None or _near(clause, found) or _possessed(clause):
+        if found is None or _inquiry_reaches_term(clause, found) or _is_possessed(clause):
             return Asked("block", "inquiry")
         return Asked("near", "distant inquiry")
     if len(_LETTERS.findall(rest)) <= KEYWORDS:
@@ -179,15 +181,15 @@ def _procedure_of_term(clause: str) -> bool:
 
 def _obtains(clause: str) -> bool:
     """Whether somebody else's affairs are to be found out: how do I see the salary of my boss."""
-    return _words("obtains").search(clause) is not None and _possessed(clause)
+    return _words("obtains").search(clause) is not None and _is_possessed(clause)
 
 
-def _possessed(clause: str) -> bool:
+def _is_possessed(clause: str) -> bool:
     """Whether the term is somebody's: a possessive, an "of", or two terms in a row."""
     return _OWNED.search(clause) is not None or _before_term("owner", clause)
 
 
-def _own(clause: str) -> bool:
+def _is_askers_own(clause: str) -> bool:
     """Whether the term is the asker's own: my salary, but not my boss's salary."""
     return _before_term("own", clause) and not _SOMEBODYS.search(clause)
 
@@ -197,7 +199,7 @@ def _before_term(kind: str, clause: str) -> bool:
     return any(MARK in clause[end : end + OWNER_REACH] for end in ends)
 
 
-def _near(clause: str, word: re.Match[str]) -> bool:
+def _inquiry_reaches_term(clause: str, word: re.Match[str]) -> bool:
     """Whether the inquiry is for the term, and not for something that it only goes with."""
     marks = [match.start() for match in re.finditer(MARK, clause)]
     if _UNSPACED.search(clause):
@@ -216,12 +218,12 @@ def _near(clause: str, word: re.Match[str]) -> bool:
 def _words(kind: str) -> re.Pattern[str]:
     """One expression for the words of a kind: whole words in English, any place in the others."""
     lists = _rules()[kind]
-    spaced = "|".join(_escaped(word) for word in lists["en"])
-    solid = "|".join(_escaped(word) for name in ("zh", "ko") for word in lists[name])
+    spaced = "|".join(_word_pattern(word) for word in lists["en"])
+    solid = "|".join(_word_pattern(word) for name in ("zh", "ko") for word in lists[name])
     return re.compile(rf"\b(?:{spaced})\b|{solid}")
 
 
-def _escaped(word: str) -> str:
+def _word_pattern(word: str) -> str:
     return re.escape(normal(word)).replace(r"\ ", r"\s+")
 
 

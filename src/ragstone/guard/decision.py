@@ -38,7 +38,7 @@ async def verify(
     topics = [
         {"topic": m.topic.term, "match": m.match, "score": round(m.score, 2)} for m in matches
     ]
-    text = json.dumps({"question": _cut(question), "topics": topics}, ensure_ascii=False)
+    text = json.dumps({"question": _abridge(question), "topics": topics}, ensure_ascii=False)
     said = await model.complete(rules, text, MAX_TOKENS)
     return Verified(verdict(said.text), said.usage)
 
@@ -60,8 +60,8 @@ def verdict(said: str) -> bool | None:
     return words == {"block"} if len(words) == 1 else None
 
 
-def _cut(question: str) -> str:
-    """The first and last part of a long question: what is asked stands in one of them."""
+def _abridge(question: str) -> str:
+    """The first and last part of a long question: the request is in one of them."""
     if len(question) <= MOST_CHARS:
         return question
     half = MOST_CHARS // 2
@@ -121,8 +121,8 @@ async def ruled(
     if findings is None:
         return GuardDecision(False), Usage()
     if judge is None:
-        return _by_rules(findings), Usage()
-    return await _by_model(judge, text, form, findings)
+        return _rule_decision(findings), Usage()
+    return await _model_decision(judge, text, form, findings)
 
 
 def _findings(
@@ -144,12 +144,12 @@ def _findings(
     return None
 
 
-def _by_rules(findings: _Findings) -> GuardDecision:
+def _rule_decision(findings: _Findings) -> GuardDecision:
     blocked = findings.rules.verdict == "block"
     return GuardDecision(blocked, findings.rules.rule, "rules", findings.match)
 
 
-async def _by_model(
+async def _model_decision(
     judge: TopicJudge, text: str, form: str, findings: _Findings
 ) -> tuple[GuardDecision, Usage]:
     """The model's word; the rules' where it has none, unless they have none either.
@@ -162,7 +162,7 @@ async def _by_model(
         verified = await verify(judge.model, judge.rules, text, shown[:MOST_SHOWN])
     except ModelUnavailable:
         verified = Verified(None, Usage())
-    rules = _by_rules(findings)
+    rules = _rule_decision(findings)
     if verified.blocked is None:
         if findings.rules.verdict == "unsure":
             raise GuardUnavailable

@@ -50,7 +50,7 @@ class Guard(Stage):
         turn = replace(turn, usage=turn.usage + usage)
         if not ruling.blocked:
             return Step(turn, "allowed")
-        await _recorded(topics, turn, ruling)
+        await _record_blocked(topics, turn, ruling)
         guidance = await own_text(turn, adapters, "forbidden_guidance") or self.guidance
         if not self.answers:
             raise QuestionBlocked(guidance)
@@ -81,13 +81,13 @@ class Guard(Stage):
                 return ruling, usage
         for one in found:
             if isinstance(one, BaseException):
-                # Not the message: it may hold what was asked.
+                # The message is not logged: it may contain the question.
                 log.warning("The check of forbidden topics failed (%s)", type(one).__name__)
                 raise GuardUnavailable from one
         return (rulings[0][0] if rulings else GuardDecision(False)), usage
 
 
-async def _recorded(topics: Topics, turn: Turn, ruling: GuardDecision) -> None:
+async def _record_blocked(topics: Topics, turn: Turn, ruling: GuardDecision) -> None:
     """Keep the question for review; a store that fails does not let it through."""
     match = ruling.match
     if match is None:

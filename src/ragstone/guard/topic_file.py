@@ -123,7 +123,7 @@ def _topic(heading: Sequence[str], row: Sequence[str], tenant: str) -> Topic:
             "Put a text with commas into quotation marks."
         )
     cells: Mapping[str, str] = dict(zip(heading, row, strict=False))
-    synonyms, examples = (_listed(cells.get(name, "")) for name in ("synonyms", "examples"))
+    synonyms, examples = (_split_cell(cells.get(name, "")) for name in ("synonyms", "examples"))
     language, note = (cells.get(name, "") for name in ("language", "note"))
     return topic(tenant, cells["term"], synonyms, examples, language, note)
 
@@ -137,7 +137,7 @@ def _add(topics: dict[str, tuple[int, Topic]], line: int, new: Topic) -> None:
     topics[new.id] = line, new
 
 
-def _listed(cell: str) -> list[str]:
+def _split_cell(cell: str) -> list[str]:
     return [part for part in cell.replace("\uff1b", ";").split(";") if part.strip()]
 
 

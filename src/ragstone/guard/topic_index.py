@@ -39,7 +39,7 @@ _ENGLISH, _OTHER = "en", "zh"
 
 @dataclass
 class _List:
-    """One tenant's topics, and what is made of them."""
+    """One tenant's topics, and the search structures made from them."""
 
     topics: tuple[Topic, ...]
     phrases: Phrases
@@ -65,7 +65,7 @@ class TopicCollection:
     ) -> "TopicCollection":
         """Read every tenant's list. Blocked questions are kept for `keep_days`, if any."""
         opened = cls(store, embedders, keep_days)
-        await opened._read()
+        await opened._read_changes()
         return opened
 
     async def reload(self) -> None:
@@ -81,24 +81,24 @@ class TopicCollection:
         return known.topics if known else ()
 
     async def _refresh(self) -> None:
-        """Take up what another server has changed, a moment ago at most."""
+        """Read the changes of other servers, unless the lists are fresh."""
         if time.monotonic() < self._until or self._editing.locked():
             return
         async with self._editing:
             try:
-                await self._read()
+                await self._read_changes()
             except StateUnavailable as error:
                 log.warning("The forbidden topics stay as they were: %s", error)
 
-    async def _read(self) -> None:
-        """Read the lists again if they have changed; what is unchanged keeps its vectors."""
+    async def _read_changes(self) -> None:
+        """Read the lists again if they have changed; unchanged topics keep their vectors."""
         number = await self._store.number()
         if number != self._number:
             stored = await self._store.tenants()
             for tenant in self._lists.keys() - stored.keys():
                 del self._lists[tenant]
             for tenant, topics in stored.items():
-                new = await asyncio.to_thread(_listed, topics)
+                new = await asyncio.to_thread(_topic_list, topics)
                 if new.topics != self._topics(tenant):
                     self._lists[tenant] = new
             self._number = number
@@ -110,8 +110,8 @@ class TopicCollection:
         if known is None:
             return [[] for _ in texts]
         if sum(map(len, texts)) > INLINE_CHARS:
-            return await asyncio.to_thread(lambda: [_named(known, text) for text in texts])
-        return [_named(known, text) for text in texts]
+            return await asyncio.to_thread(lambda: [_term_matches(known, text) for text in texts])
+        return [_term_matches(known, text) for text in texts]
 
     async def alike(
         self, tenant: str, texts: Sequence[str], least: float
@@ -120,15 +120,15 @@ class TopicCollection:
         known = self._lists.get(tenant)
         if known is None or not known.topics:
             return [[] for _ in texts]
-        return await asyncio.gather(*(self._alike(known, text, least) for text in texts))
+        return await asyncio.gather(*(self._similar_topics(known, text, least) for text in texts))
 
     async def put(self, tenant: str, topics: Sequence[Topic]) -> None:
         async with self._editing:
-            await self._read()
+            await self._read_changes()
             new = {topic.id: topic for topic in topics}
             kept = [topic for topic in self._topics(tenant) if topic.id not in new]
-            changed = await asyncio.to_thread(_listed, [*kept, *new.values()])
-            vectors = await self._embedded(list(new.values()))
+            changed = await asyncio.to_thread(_topic_list, [*kept, *new.values()])
+            vectors = await self._new_vectors(list(new.values()))
             await self._store.put(list(new.values()))
             for fingerprint, packed in vectors.items():
                 await self._store.keep_vectors(fingerprint, packed)
@@ -136,12 +136,12 @@ class TopicCollection:
 
     async def remove(self, tenant: str, ids: Sequence[str]) -> None:
         async with self._editing:
-            await self._read()
+            await self._read_changes()
             gone = set(ids)
             await self._store.remove([t.id for t in self._topics(tenant) if t.id in gone])
             kept = [topic for topic in self._topics(tenant) if topic.id not in gone]
             if kept:
-                self._lists[tenant] = await asyncio.to_thread(_listed, kept)
+                self._lists[tenant] = await asyncio.to_thread(_topic_list, kept)
             else:
                 self._lists.pop(tenant, None)
 
@@ -156,29 +156,29 @@ class TopicCollection:
         return await self._store.forget(principal, user_id)
 
     async def aclose(self) -> None:
-        """Stop what is still being embedded."""
+        """Cancel the embeddings that are still running."""
         tasks = [task for known in self._lists.values() for task in known.matrices.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _embedded(self, topics: Sequence[Topic]) -> dict[str, dict[str, bytes]]:
+    async def _new_vectors(self, topics: Sequence[Topic]) -> dict[str, dict[str, bytes]]:
         """Vectors of new topics by the model of their own language, by fingerprint and id."""
         made: dict[str, dict[str, bytes]] = {}
         for language in (_ENGLISH, _OTHER):
             embedder = self._embedders.for_text(language)
-            own = [topic for topic in topics if self._suits(topic, embedder)]
+            own = [topic for topic in topics if self._is_topic_embedder(topic, embedder)]
             if own and embedder.fingerprint not in made:
                 made[embedder.fingerprint] = await packed(own, embedder)
         return made
 
-    def _suits(self, topic: Topic, embedder: Embedder) -> bool:
+    def _is_topic_embedder(self, topic: Topic, embedder: Embedder) -> bool:
         """Whether this is the model for the topic's script: the one for English for Latin."""
         latin = all(ord(char) < _BEYOND_LATIN for char in topic.term)
         best = self._embedders.for_text(_ENGLISH if latin else _OTHER)
         return best.fingerprint == embedder.fingerprint
 
-    async def _alike(self, known: _List, text: str, least: float) -> list[TopicMatch]:
+    async def _similar_topics(self, known: _List, text: str, least: float) -> list[TopicMatch]:
         embedder = self._embedders.for_text(detect(text))
         matrix = await self._matrix(known, embedder)
         if not len(matrix.vectors):
@@ -193,31 +193,31 @@ class TopicCollection:
         """The matrix for an embedder, made once; who waits for it may leave."""
         task = known.matrices.get(embedder.fingerprint)
         if task is None or failed(task):
-            task = asyncio.create_task(self._made(known, embedder))
+            task = asyncio.create_task(self._build_matrix(known, embedder))
             known.matrices[embedder.fingerprint] = task
         return await asyncio.shield(task)
 
-    async def _made(self, known: _List, embedder: Embedder) -> TopicMatrix:
-        """From the store, and by the model for what is not there."""
+    async def _build_matrix(self, known: _List, embedder: Embedder) -> TopicMatrix:
+        """The stored vectors of the topics, completed by the embedder where they are missing."""
         topics, tenant = known.topics, known.topics[0].tenant
         kept = await self._store.vectors(tenant, embedder.fingerprint)
         foreign = sum(len(texts_of(topic)) for topic in topics) <= FOREIGN
         chosen = [
             (place, topic)
             for place, topic in enumerate(topics)
-            if self._suits(topic, embedder) or (foreign and embedder.multilingual)
+            if self._is_topic_embedder(topic, embedder) or (foreign and embedder.multilingual)
         ]
         missing = [topic for _, topic in chosen if topic.id not in kept]
         added = await packed(missing, embedder)
         if added:
             async with self._editing:
-                # A topic that was changed meanwhile must not get the vectors of what it was.
+                # A topic that was changed meanwhile must not get the vectors of its old text.
                 if self._lists.get(tenant) is known:
                     await self._store.keep_vectors(embedder.fingerprint, added)
         return TopicMatrix.of(chosen, {**kept, **added}, embedder)
 
 
-def _listed(topics: Sequence[Topic]) -> _List:
+def _topic_list(topics: Sequence[Topic]) -> _List:
     ordered = tuple(sorted(topics, key=lambda topic: (topic.term, topic.id)))
     owners: dict[str, list[TopicMatch]] = {}
     for topic in ordered:
@@ -227,7 +227,7 @@ def _listed(topics: Sequence[Topic]) -> _List:
     return _List(ordered, Phrases(owners), owners)
 
 
-def _named(known: _List, text: str) -> list[TopicMatch]:
+def _term_matches(known: _List, text: str) -> list[TopicMatch]:
     found = [
         TopicMatch(match.topic, match.match, match.score, (phrase.start, phrase.end))
         for phrase in known.phrases.find(text)

@@ -70,7 +70,7 @@ class TopicMatrix:
 
 async def packed(topics: Sequence[Topic], embedder: Embedder) -> dict[str, bytes]:
     """The vectors of the texts of each topic, by its id, as they are stored."""
-    # All as queries: what is compared are questions with questions.
+    # All are embedded as queries, because questions are compared with questions.
     texts = [text for topic in topics for text in texts_of(topic)]
     parts = [np.zeros((0, embedder.dimensions), np.float32)]
     for start in range(0, len(texts), BATCH):

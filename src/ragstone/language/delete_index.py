@@ -29,11 +29,11 @@ class DeleteIndex:
         self._lengths = lengths(matrix)
         prefix = np.ascontiguousarray(matrix[:, :PREFIX].T)
         ids = np.arange(len(matrix), dtype=np.uint32)
-        hashes, owners = [_hashed(prefix)], [ids]
+        hashes, owners = [_hash(prefix)], [ids]
         for gone in _deletes(PREFIX):
             long_enough = self._lengths > gone[-1]
             kept = [letter for letter in range(PREFIX) if letter not in gone]
-            hashes.append(_hashed(prefix[kept][:, long_enough]))
+            hashes.append(_hash(prefix[kept][:, long_enough]))
             owners.append(ids[long_enough])
         # One number of hash and owner sorts several times faster than an order of the hashes.
         pairs = np.concatenate(hashes).astype(np.uint64) << np.uint64(32)
@@ -49,7 +49,7 @@ class DeleteIndex:
             "".join(letter for place, letter in enumerate(start) if place not in gone)
             for gone in _deletes(len(start))
         }
-        wanted = _hashed(np.ascontiguousarray(rows(sorted(shorter))[:, :PREFIX].T))
+        wanted = _hash(np.ascontiguousarray(rows(sorted(shorter))[:, :PREFIX].T))
         first = np.searchsorted(self._hashes, wanted, "left")
         last = np.searchsorted(self._hashes, wanted, "right")
         parts = [self._owners[a:b] for a, b in zip(first, last, strict=True) if b > a]
@@ -64,7 +64,7 @@ def _deletes(length: int) -> list[tuple[int, ...]]:
     return [gone for n in range(1, DELETES + 1) for gone in combinations(range(length), n)]
 
 
-def _hashed(columns: Rows) -> NDArray[np.uint32]:
+def _hash(columns: Rows) -> NDArray[np.uint32]:
     """A hash of each word, given letter by letter: zeros do not count (FNV-1a)."""
     value = np.full(columns.shape[1], 0x811C9DC5, np.uint32)
     for column in columns:

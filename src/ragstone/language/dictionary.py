@@ -24,7 +24,7 @@ _SELDOM = 3
 
 
 class Dictionary:
-    """What is known of English words. 20 MB, and 20 MB more once candidates were asked for."""
+    """The English words. 20 MB, and 20 MB more after the first search for candidates."""
 
     def __init__(self) -> None:
         lines = [line.split() for line in _lines("english_frequent")]

@@ -143,7 +143,7 @@ def detect(text: str) -> str:
     if letters == 0:
         return ""
     if script := _script(sample, letters):
-        return _among(sample, script) if script in _SHARED else script
+        return _shared_script_language(sample, script) if script in _SHARED else script
     return _latin(words, letters)
 
 
@@ -165,7 +165,7 @@ def _script(sample: str, letters: int) -> str:
     return name if count >= _MIN_SHARE * letters else ""
 
 
-def _among(sample: str, script: str) -> str:
+def _shared_script_language(sample: str, script: str) -> str:
     likely, candidates = _SHARED[script]
     for code in candidates:
         if code in _LETTER_SIGNS and _LETTER_SIGNS[code].search(sample):

@@ -31,7 +31,7 @@ Rows = NDArray[np.uint8]
 
 
 def rows(words: Sequence[str]) -> Rows:
-    """The matrix of `words`; what is no letter of a to z may collide with others."""
+    """The matrix of `words`; characters other than a to z may collide."""
     flat = np.array([word.encode("ascii", "replace")[:WIDTH] for word in words], dtype=f"S{WIDTH}")
     return flat.view(np.uint8).reshape(len(words), WIDTH)
 

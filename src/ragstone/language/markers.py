@@ -71,7 +71,7 @@ def cited_sentences(text: str) -> list[tuple[str, list[int]]]:
 def cited_spans(text: str) -> list[tuple[Span, list[int]]]:
     """Each sentence's place, its markers included, with the numbers it cites."""
     result: list[tuple[Span, list[int]]] = []
-    for span in _whole(text, sentences(text)):
+    for span in _attach_markers(text, sentences(text)):
         sentence = text[span.start : span.end]
         cited = numbers(sentence)
         if bare(sentence).strip(" .。") or not result:
@@ -82,7 +82,7 @@ def cited_spans(text: str) -> list[tuple[Span, list[int]]]:
     return result
 
 
-def _whole(text: str, spans: Sequence[Span]) -> list[Span]:
+def _attach_markers(text: str, spans: Sequence[Span]) -> list[Span]:
     """Sentences, with markers that follow the full stop moved into the sentence before."""
     moved: list[Span] = []
     for span in spans:

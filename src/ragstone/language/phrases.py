@@ -76,7 +76,7 @@ def normal(text: str) -> str:
 
 def key(phrase: str) -> str:
     """What two spellings of a phrase have in common; empty for a phrase without a word."""
-    return _form(_said(_units(normal(phrase))))
+    return _key(_distinctive_units(_units(normal(phrase))))
 
 
 class Phrases:
@@ -86,7 +86,7 @@ class Phrases:
         self._keys: dict[str, list[str]] = {}
         self._heads: set[str] = set()
         for phrase in phrases:
-            for form in {_beginning(phrase), _beginning(phrase.replace("-", ""))} - {""}:
+            for form in {_lookup_key(phrase), _lookup_key(phrase.replace("-", ""))} - {""}:
                 self._keys.setdefault(form, []).append(phrase)
                 self._heads.add(_head(form))
         self._longest = max(map(len, self._keys), default=0)
@@ -111,13 +111,13 @@ class Phrases:
     def _candidates(self, units: list[_Unit], first: int) -> Iterator[tuple[str, int, int]]:
         """Forms that begin in the unit `first`, with their places."""
         begun: dict[str, int] | None = None
-        for unit in islice(_said(units[first : first + 2 * MOST_UNITS]), MOST_UNITS):
+        for unit in islice(_distinctive_units(units[first : first + 2 * MOST_UNITS]), MOST_UNITS):
             for form, start, end in _ends(unit, begun is None):
-                for joined, at in _joined(begun, form, start, unit.hyphen):
+                for joined, at in _extend(begun, form, start, unit.hyphen):
                     yield joined, at, end
             grown: dict[str, int] = {}
             for form, start in _goes_on(unit, begun is None):
-                for joined, at in _joined(begun, form, start, unit.hyphen):
+                for joined, at in _extend(begun, form, start, unit.hyphen):
                     if len(joined) < self._longest:
                         grown.setdefault(joined, at)
             if not grown:
@@ -125,7 +125,7 @@ class Phrases:
             begun = grown
 
 
-def _said(units: Iterable[_Unit]) -> Iterator[_Unit]:
+def _distinctive_units(units: Iterable[_Unit]) -> Iterator[_Unit]:
     """The units that tell a phrase from another one."""
     begun = False
     for unit in units:
@@ -134,17 +134,17 @@ def _said(units: Iterable[_Unit]) -> Iterator[_Unit]:
             yield unit
 
 
-def _beginning(phrase: str) -> str:
-    """The key of what a phrase is found by."""
-    return _form(islice(_said(_units(normal(phrase))), MOST_UNITS))
+def _lookup_key(phrase: str) -> str:
+    """The key by which a phrase is found: its first units."""
+    return _key(islice(_distinctive_units(_units(normal(phrase))), MOST_UNITS))
 
 
-def _form(units: Iterable[_Unit]) -> str:
+def _key(units: Iterable[_Unit]) -> str:
     return reduce(_join, map(_singular, units), "")
 
 
 def bare(word: str) -> list[str]:
-    """A Korean word, and what is left of it without each particle that it may end with."""
+    """A Korean word, and its forms without each particle that it may end with."""
     forms = [word]
     for particle in PARTICLES:
         if word.endswith(particle) and len(word) > len(particle):
@@ -206,10 +206,10 @@ def _goes_on(unit: _Unit, first: bool) -> Iterator[tuple[str, int]]:
                 yield form[start:], unit.start + start
 
 
-def _joined(
+def _extend(
     begun: dict[str, int] | None, form: str, start: int, hyphen: bool
 ) -> Iterator[tuple[str, int]]:
-    """What was begun with `form` behind it, and where it began; after a hyphen also as one word."""
+    """The begun keys extended by `form`, and their starts; after a hyphen also as one word."""
     if begun is None:
         yield form, start
         return
@@ -220,12 +220,12 @@ def _joined(
 
 
 def _join(begun: str, form: str) -> str:
-    if begun and form and _spaced(begun[-1]) and _spaced(form[0]):
+    if begun and form and _is_spaced_script(begun[-1]) and _is_spaced_script(form[0]):
         return f"{begun} {form}"
     return begun + form
 
 
-def _spaced(char: str) -> bool:
+def _is_spaced_script(char: str) -> bool:
     """Whether words of this character's script have spaces between them, here or in English."""
     return not _SOLID.match(char)
 

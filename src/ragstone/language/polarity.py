@@ -24,11 +24,14 @@ def negations(text: str) -> int:
 def negation_moved(claim: str, source: str) -> bool:
     """Whether each text has a word right after a negation that the other has without one: "you may
     not copy it, but sell it" and "you may copy it, but not sell it"."""
-    (denied, said), (denied_there, said_there) = _denied(claim), _denied(source)
+    (denied, said), (denied_there, said_there) = (
+        _denied_and_other_words(claim),
+        _denied_and_other_words(source),
+    )
     return bool(denied & said_there - denied_there) and bool(denied_there & said - denied)
 
 
-def _denied(text: str) -> tuple[set[str], set[str]]:
+def _denied_and_other_words(text: str) -> tuple[set[str], set[str]]:
     """The words right after negations, and all the others, casefolded."""
     words = _words(text)
     after = {b for a, b in pairwise(words) if a in _negations() or _CONTRACTED.search(a)}

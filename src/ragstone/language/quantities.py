@@ -61,10 +61,12 @@ def quantities(text: str) -> list[Quantity]:
     """Every quantity of `text`, in order. A lone "one" in words is none: it is an article too."""
     found: list[Quantity] = []
     plain = unicodedata.normalize("NFKC", text.translate(_NARROW))
-    tokens = [token for token in _TOKEN.finditer(plain) if not token["word"] or _known(token)]
+    tokens = [
+        token for token in _TOKEN.finditer(plain) if not token["word"] or _is_quantity_word(token)
+    ]
     position = 0
     while position < len(tokens) and len(found) < MOST:
-        several, position = _read(tokens, position)
+        several, position = _quantities_at(tokens, position)
         found += several
     return found
 
@@ -73,7 +75,7 @@ def states(source: Sequence[Quantity], one: Quantity) -> bool:
     """Whether `source` states a quantity, in the same unit or in none."""
     large = any(value > LARGE for value in one.values)
     return any(
-        (not one.values.isdisjoint(other.values) or (large and _near(one, other)))
+        (not one.values.isdisjoint(other.values) or (large and _nearly_equal(one, other)))
         and _comparable(one.unit, other.unit)
         for other in source
     )
@@ -85,11 +87,11 @@ def _comparable(unit: str, other: str) -> bool:
     return not (unit and other) or unit == other
 
 
-def _near(one: Quantity, other: Quantity) -> bool:
-    return any(_rounded(a, b) for a in one.values for b in other.values)
+def _nearly_equal(one: Quantity, other: Quantity) -> bool:
+    return any(_is_rounded(a, b) for a in one.values for b in other.values)
 
 
-def _rounded(claimed: float, stated: float) -> bool:
+def _is_rounded(claimed: float, stated: float) -> bool:
     """Whether the first is the second with fewer digits, where it is large enough to be no year."""
     near = min(claimed, stated) > LARGE and abs(claimed - stated) <= NEAR * max(claimed, stated)
     return near and _digits(claimed) < _digits(stated)
@@ -100,7 +102,7 @@ def _digits(value: float) -> int:
     return len(f"{value:.12g}".split("e")[0].replace(".", "").strip("0"))
 
 
-def _read(tokens: list[re.Match[str]], position: int) -> tuple[list[Quantity], int]:
+def _quantities_at(tokens: list[re.Match[str]], position: int) -> tuple[list[Quantity], int]:
     """What the token at `position` states, and where the next one stands."""
     token = tokens[position]
     if token["iso"]:
@@ -111,11 +113,11 @@ def _read(tokens: list[re.Match[str]], position: int) -> tuple[list[Quantity], i
             Quantity(frozenset((day,))),
         ], position + 1
     if token["digits"]:
-        return _scaled(tokens, position, _values(token["digits"]))
+        return _with_scale(tokens, position, _values(token["digits"]))
     if token["chinese"]:
         return _chinese(token, position)
     if token["word"]:
-        return _worded(tokens, position)
+        return _spelt_quantity(tokens, position)
     return [], position + 1
 
 
@@ -133,7 +135,7 @@ def _number(digits: str) -> float | None:
         return None
 
 
-def _scaled(
+def _with_scale(
     tokens: list[re.Match[str]], position: int, values: frozenset[float]
 ) -> tuple[list[Quantity], int]:
     """A number with the scale and unit around it."""
@@ -159,16 +161,16 @@ def _scale(word: str) -> float:
     return _SCALES.get(word[:1], 0.0) or _scales().get(word.casefold(), 0.0)
 
 
-def _worded(tokens: list[re.Match[str]], position: int) -> tuple[list[Quantity], int]:
+def _spelt_quantity(tokens: list[re.Match[str]], position: int) -> tuple[list[Quantity], int]:
     word = tokens[position].group().casefold()
     month = _months().get(word)
     if month and (_only_a_month(tokens[position]) or _beside_digits(tokens, position)):
         return [Quantity(frozenset((month,)), "month")], position + 1
-    value = _spelt(word)
+    value = _number_value(word)
     if value is None:
         return [], position + 1
     while position + 1 < len(tokens):
-        further = _spelt(tokens[position + 1].group().casefold())
+        further = _number_value(tokens[position + 1].group().casefold())
         gap = tokens[position].string[tokens[position].end() : tokens[position + 1].start()]
         if further is None or gap not in (" ", "-") or not 0 < further < 10 <= value < 100:
             break
@@ -176,7 +178,7 @@ def _worded(tokens: list[re.Match[str]], position: int) -> tuple[list[Quantity],
         position += 1
     if value == 1 and not (position + 1 < len(tokens) and _scale(tokens[position + 1].group())):
         return [], position + 1
-    found, after = _scaled(tokens, position, frozenset((value,)))
+    found, after = _with_scale(tokens, position, frozenset((value,)))
     if value <= COUNTED and after == position + 1 and not found[0].unit:
         return [Quantity(found[0].values, counted=True)], after
     return found, after
@@ -199,7 +201,7 @@ def _beside_digits(tokens: list[re.Match[str]], position: int) -> bool:
     return any(token["digits"] for token in close)
 
 
-def _spelt(word: str) -> float | None:
+def _number_value(word: str) -> float | None:
     value = _spelt_numbers().get(word)
     if value is not None:
         return value
@@ -238,7 +240,7 @@ def _chinese_value(signs: str) -> float:
     return total + part + digit
 
 
-def _known(token: re.Match[str]) -> bool:
+def _is_quantity_word(token: re.Match[str]) -> bool:
     """Whether a word may be a number, a scale, a month or a unit."""
     word = token.group().casefold()
     return word in _words() or word.endswith(("zig", "ßig"))
@@ -251,25 +253,25 @@ def _words() -> frozenset[str]:
 
 @cache
 def _spelt_numbers() -> dict[str, float]:
-    return {word: float(name) for name, word in _listed("number")}
+    return {word: float(name) for name, word in _list_entries("number")}
 
 
 @cache
 def _scales() -> dict[str, float]:
-    return {word: float(name) for name, word in _listed("scale")}
+    return {word: float(name) for name, word in _list_entries("scale")}
 
 
 @cache
 def _months() -> dict[str, float]:
-    return {word: float(name) for name, word in _listed("month")}
+    return {word: float(name) for name, word in _list_entries("month")}
 
 
 @cache
 def _units() -> dict[str, str]:
-    return {word: name for name, word in _listed("unit")}
+    return {word: name for name, word in _list_entries("unit")}
 
 
-def _listed(kind: str) -> Iterator[tuple[str, str]]:
+def _list_entries(kind: str) -> Iterator[tuple[str, str]]:
     for name, listed in word_lists("language", "quantities").items():
         first, _, rest = name.partition(" ")
         if first == kind:

@@ -79,7 +79,7 @@ _UNENDED = re.compile(
     r"[,，、]$|\b(?:an?|the|of|to|in|for|by|with|from|and|or|der|die|das|den|des|dem|und|oder|von|mit"
     r"|le|la|les|de|des|du|et|ou|el|los|las|del|y|e|o)$"
 )
-"""What stands at the end of a line that something goes on after."""
+"""Characters at the end of a line that continues on the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +96,15 @@ def sentences(text: str) -> list[Span]:
     Lines are boundaries, so list items and table rows are sentences of their own. The spans do
     not overlap, and cover every character that is not space.
     """
-    return list(_remembered(text)) if len(text) <= REMEMBERED_CHARS else _divided(text)
+    return list(_cached_spans(text)) if len(text) <= REMEMBERED_CHARS else _split(text)
 
 
 @lru_cache(256)
-def _remembered(text: str) -> tuple[Span, ...]:
-    return tuple(_divided(text))
+def _cached_spans(text: str) -> tuple[Span, ...]:
+    return tuple(_split(text))
 
 
-def _divided(text: str) -> list[Span]:
+def _split(text: str) -> list[Span]:
     spans: list[Span] = []
     start = 0
     for match in _END.finditer(text):

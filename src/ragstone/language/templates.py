@@ -81,7 +81,7 @@ _NAME = re.compile(rf"({'|'.join(map(re.escape, NAMES))})(?:\.([a-z]{{2,3}}))?")
 
 
 def described(name: str) -> Prompt:
-    """What is known of the prompt `name`, with or without a language; raises UnknownPrompt."""
+    """The description of the prompt `name`, with or without a language; raises UnknownPrompt."""
     match = _NAME.fullmatch(name)
     if match is None:
         raise UnknownPrompt(
@@ -98,29 +98,29 @@ def check(name: str, text: str) -> None:
         raise InvalidPrompt(f"The prompt {name!r} must have 1 to {LONGEST:,} characters.")
     places = set(_PLACE.findall(text))
     if missing := known.needed - places:
-        raise InvalidPrompt(f"The prompt {name!r} must hold {_shown(missing)}.")
+        raise InvalidPrompt(f"The prompt {name!r} must hold {_placeholders(missing)}.")
     if unknown := places - known.needed - known.allowed:
-        raise InvalidPrompt(f"The prompt {name!r} cannot hold {_shown(unknown)}.")
+        raise InvalidPrompt(f"The prompt {name!r} cannot hold {_placeholders(unknown)}.")
     if "\0" in text or not _encodes(text):
         raise InvalidPrompt(f"The prompt {name!r} holds characters that are no text.")
 
 
 def shipped(name: str) -> str | None:
     """The text of a prompt as it comes with the product; None if it has none of that name."""
-    return _shipped().get(name)
+    return _shipped_prompts().get(name)
 
 
 def told(texts: Callable[[str], str], parts: Sequence[str], **values: str) -> str:
     """The prompt `answer` with its places filled: the lines named in `parts` follow it.
 
-    `texts` gives a prompt's text by its name. What is filled in is not looked at for places.
+    `texts` gives a prompt's text by its name. Places in the values are not filled.
     """
     whole = "\n".join((texts(ANSWER).strip(), *(texts(part).strip() for part in parts)))
     return "\n".join(line for line in filled(whole, **values).splitlines() if line.strip())
 
 
 def filled(text: str, **values: str) -> str:
-    """The text with its places filled; what is filled in is not looked at for places."""
+    """The text with its places filled; places in the values are not."""
     return _PLACE.sub(lambda match: values.get(match[1], match[0]), text)
 
 
@@ -131,7 +131,7 @@ def of_language(own: Mapping[str, str], name: str, language: Callable[[], str]) 
     return own.get(name, "")
 
 
-def _shown(names: frozenset[str] | set[str]) -> str:
+def _placeholders(names: frozenset[str] | set[str]) -> str:
     return ", ".join(f"{{{name}}}" for name in sorted(names))
 
 
@@ -144,6 +144,6 @@ def _encodes(text: str) -> bool:
 
 
 @cache
-def _shipped() -> Mapping[str, str]:
+def _shipped_prompts() -> Mapping[str, str]:
     folder = files("ragstone").joinpath("templates")
     return {name: folder.joinpath(f"{name}.txt").read_text(encoding="utf-8") for name in NAMES}

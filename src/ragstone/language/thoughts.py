@@ -32,18 +32,18 @@ class Thoughts:
         self._thought: list[str] = []
 
     def feed(self, piece: str) -> list[ReplyPiece]:
-        """What is known now that `piece` came."""
+        """The pieces that are decided after `piece` has arrived."""
         if not self._held and not self._closing and self._begun and "<" not in piece:
             self._before = piece[-1:] or self._before
             return [ReplyPiece(piece)] if piece else []
         self._held += piece
-        return [found for found in self._known() if found.text]
+        return [found for found in self._decided_pieces() if found.text]
 
     def end(self) -> list[ReplyPiece]:
         """The rest, when the reply is over."""
         held, self._held = self._held, ""
         if not self._closing:
-            return [self._said(held)] if held else []
+            return [self._text_piece(held)] if held else []
         found = [ReplyPiece(held, thought=True)] if held else []
         if self._begun:
             opening = self._closing.replace("</", "<")
@@ -51,25 +51,27 @@ class Thoughts:
         self._closing = ""
         return found
 
-    def _known(self) -> Iterator[ReplyPiece]:
+    def _decided_pieces(self) -> Iterator[ReplyPiece]:
         while self._held:
             if self._closing:
                 thought, closed, rest = self._held.partition(self._closing)
                 if not closed:
-                    kept = _beginning(self._held, (self._closing,))
-                    yield self._thinks(self._take(len(self._held) - kept))
+                    kept = _partial_tag_length(self._held, (self._closing,))
+                    yield self._thought_piece(self._take(len(self._held) - kept))
                     return
-                yield self._thinks(thought)
+                yield self._thought_piece(thought)
                 self._held, self._closing, self._before = rest, "", ""
                 self._thought.clear()
                 continue
             # The sign before what is held decides whether a tag at its beginning is in backticks.
             opened = _OPENING.search(self._before + self._held)
             if opened is None:
-                yield self._said(self._take(len(self._held) - _beginning(self._held, _TAGS)))
+                yield self._text_piece(
+                    self._take(len(self._held) - _partial_tag_length(self._held, _TAGS))
+                )
                 return
             ended = len(self._before)
-            yield self._said(self._held[: opened.start() - ended])
+            yield self._text_piece(self._held[: opened.start() - ended])
             self._held = self._held[opened.end() - ended :]
             self._closing = f"</{opened[1]}>"
 
@@ -77,12 +79,12 @@ class Thoughts:
         taken, self._held = self._held[:length], self._held[length:]
         return taken
 
-    def _thinks(self, thought: str) -> ReplyPiece:
+    def _thought_piece(self, thought: str) -> ReplyPiece:
         if self._begun:
             self._thought.append(thought)
         return ReplyPiece(thought, thought=True)
 
-    def _said(self, text: str) -> ReplyPiece:
+    def _text_piece(self, text: str) -> ReplyPiece:
         self._before = text[-1:] or self._before
         if not self._begun:
             text = text.lstrip()
@@ -98,7 +100,7 @@ def without_thoughts(reply: str) -> str:
     return re.split(r"(?<!`)</think(?:ing)?>", text)[-1].lstrip()
 
 
-def _beginning(text: str, tags: tuple[str, ...]) -> int:
+def _partial_tag_length(text: str, tags: tuple[str, ...]) -> int:
     """How many of the last characters of `text` may be the beginning of a tag."""
     for length in range(min(len(text), max(map(len, tags)) - 1), 0, -1):
         if any(tag.startswith(text[-length:]) for tag in tags):

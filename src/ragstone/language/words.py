@@ -68,7 +68,7 @@ def content_word_set(text: str) -> frozenset[str]:
 
 def stem(word: str) -> str:
     """The stem of one casefolded word of a script with spaces."""
-    return (_stemmed(word) or (word,))[0]
+    return (_stem(word) or (word,))[0]
 
 
 def in_pairs(word: str) -> bool:
@@ -78,20 +78,20 @@ def in_pairs(word: str) -> bool:
 
 def _split(word: str) -> Sequence[str]:
     if word.isascii():
-        return _stemmed(word) if len(word) < LONG else (word,)
+        return _stem(word) if len(word) < LONG else (word,)
     parts: list[str] = []
     position = 0
     for match in _UNSPACED.finditer(word):
-        parts += _stemmed(word[position : match.start()])
+        parts += _stem(word[position : match.start()])
         run = match.group()
         parts += [a + b for a, b in pairwise(run)] or [run]
         position = match.end()
-    return [*parts, *_stemmed(word[position:])]
+    return [*parts, *_stem(word[position:])]
 
 
 @lru_cache(20_000)
-def _stemmed(word: str) -> tuple[str, ...]:
-    """The stem, or nothing for nothing; kept, because most words come again and again."""
+def _stem(word: str) -> tuple[str, ...]:
+    """The stem, or nothing for an empty word; cached, because most words recur."""
     if not word:
         return ()
     if word in STOPWORDS or not word.isascii() or not word.isalpha():

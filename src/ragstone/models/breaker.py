@@ -81,7 +81,7 @@ class Breaker:
         try:
             yield call
         finally:
-            self._ended(call)
+            self._record_outcome(call)
 
     def half_close(self) -> None:
         """Let calls through, but open at the next failure."""
@@ -89,7 +89,7 @@ class Breaker:
         self._opened = None
         self._failed = self._most - 1
 
-    def _ended(self, call: BreakerCall) -> None:
+    def _record_outcome(self, call: BreakerCall) -> None:
         if call.probe:
             self._probing = False
         if call.outcome == "good":

@@ -33,7 +33,7 @@ LONGEST_PAUSE = 8.0
 T = TypeVar("T")
 Messages = Sequence[ModelMessage]
 Tools = Sequence[ToolDefinition]
-_Begun = tuple[Said, AsyncGenerator[Said, None]]
+_StartedStream = tuple[Said, AsyncGenerator[Said, None]]
 
 
 class Calls:
@@ -58,12 +58,14 @@ class Calls:
     async def stream(
         self, messages: Messages, options: ModelSettings, tools: Tools = ()
     ) -> AsyncGenerator[Said, None]:
-        """The reply as it comes; raises ModelUnavailable, Busy. What failed calls took is said
-        before. The model may call the `tools`."""
+        """The reply as it comes; raises ModelUnavailable, Busy. The usage of failed calls comes
+        first. The model may call the `tools`."""
         lost: list[Usage] = []
         async with self._turns.turn():
             try:
-                begun: _Begun = await self._retrying(lost)(self._begun, messages, options, tools)
+                begun: _StartedStream = await self._retry_policy(lost)(
+                    self._start_stream, messages, options, tools
+                )
                 first, rest = begun
                 async with aclosing(rest):
                     while lost:
@@ -82,32 +84,34 @@ class Calls:
         lost: list[Usage] = []
         async with self._turns.turn():
             try:
-                said: Said = await self._retrying(lost)(self._asked, messages, options)
+                said: Said = await self._retry_policy(lost)(self._complete_once, messages, options)
             except Trouble as trouble:
                 raise trouble.error from trouble
         return replace(said, usage=sum(lost, said.usage))
 
-    def _retrying(self, lost: list[Usage]) -> AsyncRetrying:
+    def _retry_policy(self, lost: list[Usage]) -> AsyncRetrying:
         pause = wait_random_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE)
         policy = _Policy(self._settings.retries, self._pauses, self.breaker, pause, lost)
         return AsyncRetrying(
             retry=policy.again, wait=policy.wait, sleep=asyncio.sleep, reraise=True
         )
 
-    async def _begun(self, messages: Messages, options: ModelSettings, tools: Tools) -> _Begun:
+    async def _start_stream(
+        self, messages: Messages, options: ModelSettings, tools: Tools
+    ) -> _StartedStream:
         """The first piece, and the rest."""
-        rest = self._streamed(messages, options, tools)
+        rest = self._stream_once(messages, options, tools)
         try:
             return await anext(rest), rest
         except BaseException:
             await rest.aclose()
             raise
 
-    async def _streamed(
+    async def _stream_once(
         self, messages: Messages, options: ModelSettings, tools: Tools
     ) -> AsyncGenerator[Said, None]:
         wait, names = _Wait(self._settings, self._place), frozenset(tool.name for tool in tools)
-        with self._calling() as call:
+        with self._breaker_call() as call:
             try:
                 async with AsyncExitStack() as stack:
                     opening = model_request_stream(
@@ -123,10 +127,10 @@ class Calls:
                         yield said
                 call.succeeded()
             except Exception as error:
-                raise self._judged(error, call) from error
+                raise self._trouble(error, call) from error
 
-    async def _asked(self, messages: Messages, options: ModelSettings) -> Said:
-        with self._calling() as call:
+    async def _complete_once(self, messages: Messages, options: ModelSettings) -> Said:
+        with self._breaker_call() as call:
             try:
                 asking = model_request(
                     self._model,
@@ -138,18 +142,18 @@ class Calls:
                 said = self._reader.whole(reply)
                 call.succeeded()
             except Exception as error:
-                raise self._judged(error, call) from error
+                raise self._trouble(error, call) from error
         return said
 
     @contextmanager
-    def _calling(self) -> Iterator[BreakerCall]:
+    def _breaker_call(self) -> Iterator[BreakerCall]:
         try:
             with self.breaker.calling() as call:
                 yield call
         except Resting as resting:
             raise self._place.resting(resting.seconds) from resting
 
-    def _judged(self, error: Exception, call: BreakerCall) -> Trouble:
+    def _trouble(self, error: Exception, call: BreakerCall) -> Trouble:
         trouble = self._place.of(error, self._settings.timeout)
         if trouble.counts:
             call.failed()

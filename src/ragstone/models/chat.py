@@ -52,7 +52,7 @@ class ChatModel:
         prices = Prices(self.profile, model.model_name, model.system, settings.base_url)
         reader = ReplyReader(self._place, prices)
         transport = ModelSettings(timeout=settings.timeout, max_retries=0)
-        # Some models warn of what they cannot do; our own time-outs hold all the same.
+        # Some models warn of options that they lack; our own time-outs hold all the same.
         for unsupported in model.unsupported_settings:
             transport.pop(unsupported, None)
         self._transport = transport
@@ -67,7 +67,9 @@ class ChatModel:
         rules = f"{instructions.text}\n{prompt.TOOLS}" if ask.tools else instructions.text
         ask = replace(ask, question=prompt.question(ask.question, instructions.notes))
         text = ""
-        async with aclosing(self._said(ask, passages, rules, instructions.thinks)) as stream:
+        async with aclosing(
+            self._reply_stream(ask, passages, rules, instructions.thinks)
+        ) as stream:
             async for said in stream:
                 if len(text) < len(instructions.no_answer) + REFUSAL_SLACK:
                     text += said.text
@@ -76,14 +78,14 @@ class ChatModel:
 
     def converse(self, ask: Ask, rules: str) -> AsyncGenerator[Said, None]:
         """`ports.Conversing`."""
-        return self._said(ask, (), rules)
+        return self._reply_stream(ask, (), rules)
 
-    def _said(
+    def _reply_stream(
         self, ask: Ask, passages: Sequence[Passage], rules: str, thinks: bool = False
     ) -> AsyncGenerator[Said, None]:
-        """What the model says next, or which of `ask.tools` it calls."""
+        """The model's reply as it comes: text, or calls of `ask.tools`."""
         options = self._options(ask, thinks)
-        before, sent = self._fitting(ask, passages, rules, options["max_tokens"])
+        before, sent = self._fit_window(ask, passages, rules, options["max_tokens"])
         told = messages(ask, before, prompt.system(sent, rules))
         return self._calls.stream(told, options, definitions(ask.tools))
 
@@ -117,7 +119,7 @@ class ChatModel:
             return self._place.status(status).error
         return self._place.of(error, READY_SECONDS).error
 
-    def _fitting(
+    def _fit_window(
         self, ask: Ask, passages: Sequence[Passage], rules: str, answer: int
     ) -> tuple[list[Message], list[Passage]]:
         """The messages and passages that fit the window together with an answer of so many

@@ -19,10 +19,10 @@ def chat_model(settings: Settings) -> ChatAnswerer | None:
             raise ConfigError("LLM_FALLBACK__* is set, but no chat model is: set LLM__MODEL.")
         return None
     standby = other.configured or llm.fallback != "none"
-    first = _one(llm, "LLM", standby)
+    first = _chat_model(llm, "LLM", standby)
     if not other.configured:
         return first
-    last = _one(other, "LLM_FALLBACK", llm.fallback != "none")
+    last = _chat_model(other, "LLM_FALLBACK", llm.fallback != "none")
     return WithFallback(first, last)
 
 
@@ -35,7 +35,7 @@ def ensemble(settings: Settings) -> tuple[ChatAnswerer, ...]:
             "ENSEMBLE__MODELS needs a server: LLM__MODEL_PATH is one model. Leave it empty, and "
             "samples of that model vote."
         )
-    return tuple(_one(llm, "LLM", standby=False) for llm in members)
+    return tuple(_chat_model(llm, "LLM", standby=False) for llm in members)
 
 
 def with_standby(settings: Settings, chat: ChatAnswerer | None, extractive: Answerer) -> Answerer:
@@ -45,7 +45,7 @@ def with_standby(settings: Settings, chat: ChatAnswerer | None, extractive: Answ
     return WithFallback(chat, extractive, NOTE) if chat else extractive
 
 
-def _one(llm: LlmSettings, section: str, standby: bool) -> ChatAnswerer:
+def _chat_model(llm: LlmSettings, section: str, standby: bool) -> ChatAnswerer:
     """The model of one section: a GGUF file, a server's, or that of a provider's or package's name
     before the colon."""
     if llm.model_path:

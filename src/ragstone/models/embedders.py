@@ -35,9 +35,9 @@ class ConfiguredEmbedders:
 
     def __init__(self, settings: EmbeddingSettings) -> None:
         self._english = MiniLm(settings.threads)
-        self._chosen = self._made(settings)
+        self._chosen = self._make_embedders(settings)
 
-    def _made(self, settings: EmbeddingSettings) -> Mapping[str, Embedder]:
+    def _make_embedders(self, settings: EmbeddingSettings) -> Mapping[str, Embedder]:
         """The embedders of the settings by their names at the extension point."""
         if settings.base_url:
             return {"server": EMBEDDERS.make("server", settings)}

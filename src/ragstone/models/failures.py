@@ -1,4 +1,4 @@
-"""What goes wrong with a call of a chat model, what to say of it, and whether to try again."""
+"""The failures of a chat model's call: the message for each, and whether to try again."""
 
 from dataclasses import dataclass
 

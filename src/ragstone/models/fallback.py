@@ -45,7 +45,7 @@ class WithFallback:
     ) -> AsyncGenerator[Said, None]:
         second = partial(self._second.answer, ask, passages, instructions)
         async with aclosing(
-            self._either(self._first.answer(ask, passages, instructions), second)
+            self._with_fallback(self._first.answer(ask, passages, instructions), second)
         ) as stream:
             async for said in stream:
                 yield said
@@ -53,11 +53,13 @@ class WithFallback:
     async def converse(self, ask: Ask, rules: str) -> AsyncGenerator[Said, None]:
         other = self._second
         second = partial(other.converse, ask, rules) if isinstance(other, Conversing) else None
-        async with aclosing(self._either(self._first.converse(ask, rules), second)) as stream:
+        async with aclosing(
+            self._with_fallback(self._first.converse(ask, rules), second)
+        ) as stream:
             async for said in stream:
                 yield said
 
-    async def _either(
+    async def _with_fallback(
         self,
         first: AsyncGenerator[Said, None],
         second: Callable[[], AsyncGenerator[Said, None]] | None,
@@ -72,7 +74,7 @@ class WithFallback:
         except Unavailable as error:
             if spoke or second is None:
                 raise
-            why = self._why(error)
+            why = self._fallback_reason(error)
         yield Said(model=self._second.name, reason=why, note=self._note)
         async with aclosing(second()) as stream:
             async for said in stream:
@@ -86,12 +88,12 @@ class WithFallback:
         except Unavailable as error:
             if not isinstance(self._second, Completer):
                 raise
-            why = self._why(error)
+            why = self._fallback_reason(error)
         said = await self._second.complete(rules, text, max_tokens, temperature)
         return replace(said, model=said.model or self._second.name, reason=why)
 
     async def ready(self) -> str:
-        """What is known of both; raises ModelUnavailable when neither is ready."""
+        """The states of both models; raises ModelUnavailable when neither is ready."""
         states, ready = [], False
         for one in (self._first, self._second):
             try:
@@ -107,5 +109,5 @@ class WithFallback:
         await self._first.aclose()
         await self._second.aclose()
 
-    def _why(self, error: Exception) -> str:
+    def _fallback_reason(self, error: Exception) -> str:
         return f"fallback, as {self._first.name} failed: {error}"

@@ -22,7 +22,7 @@ from ragstone.core.turn import Ask, Message
 
 
 def messages(ask: Ask, before: Sequence[Message], system: str) -> list[ModelMessage]:
-    """The system's text, what was said before, the question, and the tools called for it."""
+    """The system's text, the conversation, the question, and the tool calls made for it."""
     made: list[ModelMessage] = [ModelRequest(parts=[SystemPromptPart(system)])]
     for message in before:
         if message.role == "user":

@@ -88,7 +88,7 @@ class MiniLm:
 
     async def placed_tokens(self, texts: Sequence[str]) -> list[PlacedTokens]:
         await self._load()
-        return await self._call(self._quick, self._placed, texts)
+        return await self._call(self._quick, self._place_tokens, texts)
 
     def token_weights(self, ids: Sequence[int], rarity: Floats) -> Floats:
         weights: Floats = self._encoder.weights(ids, rarity)
@@ -128,25 +128,25 @@ class MiniLm:
         """Vectors of `texts` (n, 384), computed in this thread."""
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         for row, _, hidden in self.states(texts):
-            vectors[row] = _pooled(hidden)
+            vectors[row] = _mean_pool(hidden)
         return vectors
 
     def _embed_both(self, texts: Sequence[str]) -> tuple[Vectors, list[bytes]]:
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         tokens = [b""] * len(texts)
         for row, ids, hidden in self.states(texts):
-            vectors[row] = _pooled(hidden)
+            vectors[row] = _mean_pool(hidden)
             tokens[row] = self._encoder.passage(ids[1:-1], hidden[1:-1])
         return vectors, tokens
 
     def _question(self, text: str) -> EncodedQuestion:
         [(_, ids, hidden)] = self.states([text])
-        return EncodedQuestion(_pooled(hidden), self._encoder.question(ids[1:-1], hidden[1:-1]))
+        return EncodedQuestion(_mean_pool(hidden), self._encoder.question(ids[1:-1], hidden[1:-1]))
 
     def _ids(self, texts: Sequence[str]) -> list[list[int]]:
         return [found.ids[1:-1] for found in self._tokenizer.encode_batch(list(texts))]
 
-    def _placed(self, texts: Sequence[str]) -> list[PlacedTokens]:
+    def _place_tokens(self, texts: Sequence[str]) -> list[PlacedTokens]:
         placed = []
         for found in self._tokenizer.encode_batch(list(texts)):
             ids = found.ids[1:-1]
@@ -180,7 +180,7 @@ class MiniLm:
         return hidden
 
 
-def _pooled(hidden: Vectors) -> Vectors:
+def _mean_pool(hidden: Vectors) -> Vectors:
     mean = hidden.mean(axis=0)
     unit: Vectors = mean / np.linalg.norm(mean)
     return unit

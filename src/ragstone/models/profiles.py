@@ -1,4 +1,4 @@
-"""What is known of chat models by their names: window, sampling, size, tokenizer, prices."""
+"""The profiles of chat models by their names: window, sampling, size, tokenizer, prices."""
 
 import json
 import re
@@ -58,7 +58,7 @@ TIERS: tuple[tuple[float, Tier], ...] = ((3, "tiny"), (9, "small"), (34, "medium
 
 
 class ProfileRow(BaseModel):
-    """One row of the table; what it does not name stays as it was."""
+    """One row of the table; fields that it does not name keep their values."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -89,7 +89,7 @@ def profile(settings: LlmSettings) -> Profile:
         "top_p": settings.top_p,
         "vision": settings.vision,
     }
-    return _changed(found, {key: value for key, value in changes.items() if value is not None})
+    return _with_changes(found, {key: value for key, value in changes.items() if value is not None})
 
 
 def profile_of(name: str, own: Table | None = None) -> Profile:
@@ -98,7 +98,7 @@ def profile_of(name: str, own: Table | None = None) -> Profile:
     The size in the name (`:70b`) decides about the tier, else the row does.
     """
     changes: dict[str, object] = {}
-    for rows in (_shipped(), own or {}):
+    for rows in (_shipped_profiles(), own or {}):
         pattern = max((one for one in rows if matches(one, name)), key=_length, default=None)
         if pattern is not None:
             changes.update(rows[pattern].model_dump(exclude_unset=True))
@@ -106,7 +106,7 @@ def profile_of(name: str, own: Table | None = None) -> Profile:
     own_tier = changes.pop("tier", None)
     changes.pop("billions", None)
     tier = tier_of(size) if isinstance(size, float) else own_tier
-    return _changed(Profile(), {**changes, **({"tier": tier} if tier else {})})
+    return _with_changes(Profile(), {**changes, **({"tier": tier} if tier else {})})
 
 
 def tier_of(size: float) -> Tier:
@@ -130,7 +130,7 @@ def own_rows(given: str) -> Table:
 
 
 @cache
-def _shipped() -> Table:
+def _shipped_profiles() -> Table:
     text = files("ragstone.models").joinpath("data/profiles.json").read_text(encoding="utf-8")
     return _TABLE.validate_python(json.loads(text))
 
@@ -139,6 +139,6 @@ def _length(pattern: str) -> int:
     return len(normal(pattern))
 
 
-def _changed(found: Profile, changes: Mapping[str, object]) -> Profile:
+def _with_changes(found: Profile, changes: Mapping[str, object]) -> Profile:
     known = {name: getattr(found, name) for name in Profile.__dataclass_fields__}
     return Profile(**{**known, **changes})

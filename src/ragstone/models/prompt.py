@@ -29,7 +29,7 @@ LEAST_TOKENS = 50
 
 def system(passages: Sequence[Passage], rules: str) -> str:
     """The rules, then every source in a fence that its text cannot close."""
-    return "\n\n".join((rules, *(_fenced(passage) for passage in passages)))
+    return "\n\n".join((rules, *(_passage_block(passage) for passage in passages)))
 
 
 NOTES = (
@@ -38,7 +38,7 @@ NOTES = (
 
 
 def question(asked: str, notes: str) -> str:
-    """The question, with what was thought of it before."""
+    """The question, with the notes on earlier answers to it."""
     return f"{asked}\n\n{fences.fenced('notes', notes)}\n{NOTES}" if notes else asked
 
 
@@ -52,7 +52,7 @@ def fitting(
     left = int(room * SLACK) - sum(map(counted, rest))
     chosen: list[Passage] = []
     for passage in passages:
-        needed = counted(_fenced(passage))
+        needed = counted(_passage_block(passage))
         if needed > left:
             if not chosen:
                 around = needed - counted(passage.text)
@@ -64,7 +64,7 @@ def fitting(
     return chosen
 
 
-def _fenced(passage: Passage) -> str:
+def _passage_block(passage: Passage) -> str:
     chunk = passage.hit.chunk
     page = f", page {chunk.page}" if chunk.page else ""
     return fenced(passage.number, f"{chunk.heading or chunk.path}{page}", passage.text)
@@ -72,12 +72,12 @@ def _fenced(passage: Passage) -> str:
 
 def fenced(number: int, title: str, text: str) -> str:
     """A text in a fence that it cannot close."""
-    safe = _inside(title).replace('"', "'").replace("\n", " ")
-    return f'<{FENCE} number="{number}" title="{safe}">\n{_inside(text)}\n</{FENCE}>'
+    safe = _without_fences(title).replace('"', "'").replace("\n", " ")
+    return f'<{FENCE} number="{number}" title="{safe}">\n{_without_fences(text)}\n</{FENCE}>'
 
 
-def _inside(text: str) -> str:
-    """A document's text so that neither fences nor markers in it can be taken for ours."""
+def _without_fences(text: str) -> str:
+    """A document's text whose fences and markers cannot be taken for the prompt's."""
     return _LABEL_LIKE.sub(r"\1 \2", neutral(_FENCE_LIKE.sub("‹", text)))
 
 

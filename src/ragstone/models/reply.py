@@ -94,7 +94,7 @@ class ReplyReader:
             raise self._place.unexpected(TOOL_CALL, usage)
         text = without_thoughts(response.text or "")
         if not text.strip():
-            raise self._empty(response.finish_reason, usage)
+            raise self._empty_reply_error(response.finish_reason, usage)
         return Said(text, finish=_finish(response.finish_reason), usage=usage)
 
     async def streamed(
@@ -109,27 +109,27 @@ class ReplyReader:
         async with aclosing(events):
             async for event in events:
                 if not tools and _calls_tool(event):
-                    raise self._place.unexpected(TOOL_CALL, self.usage(_used(stream)))
+                    raise self._place.unexpected(TOOL_CALL, self.usage(_stream_usage(stream)))
                 for piece in _pieces(event, thoughts):
                     spoke = spoke or _speaks(piece)
                     circling = circling or circles.feed(piece.text)
-                    yield _said(piece)
+                    yield _to_said(piece)
                 if circling:
                     break
         for piece in thoughts.end():
             spoke = spoke or _speaks(piece)
-            yield _said(piece)
-        usage = self.usage(_used(stream))
+            yield _to_said(piece)
+        usage = self.usage(_stream_usage(stream))
         calls = _calls(stream.get()) if tools else ()
         if any(call.name not in tools for call in calls):
             raise self._place.unexpected(TOOL_CALL, usage)
         if not spoke and not calls:
-            raise self._empty("length" if circling else stream.finish_reason, usage)
+            raise self._empty_reply_error("length" if circling else stream.finish_reason, usage)
         note = CIRCLING if circling else ""
         finish = "length" if circling else stream.finish_reason
         yield Said(finish=_finish(finish), usage=usage, note=note, calls=calls)
 
-    def _empty(self, finish: str | None, usage: Usage) -> Exception:
+    def _empty_reply_error(self, finish: str | None, usage: Usage) -> Exception:
         if finish == "length":
             what = ONLY_THOUGHTS.format(self._place.section)
             return self._place.unexpected(what, usage, retries=0)
@@ -175,10 +175,10 @@ def _speaks(piece: ReplyPiece) -> bool:
     return not piece.thought and not piece.text.isspace()
 
 
-def _said(piece: ReplyPiece) -> Said:
+def _to_said(piece: ReplyPiece) -> Said:
     return Said(thinking=piece.text) if piece.thought else Said(piece.text)
 
 
-def _used(stream: StreamedResponse) -> RequestUsage:
+def _stream_usage(stream: StreamedResponse) -> RequestUsage:
     used = stream.usage
     return used() if callable(used) else used

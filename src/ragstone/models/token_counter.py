@@ -9,11 +9,11 @@ def token_counter(tokenizer: Family | None) -> Count:
     """Exact with the extra `tokens` for a known tokenizer, else an estimate."""
     if tokenizer is None:
         return partial(count, family=CAUTIOUS)
-    return _exact(tokenizer) or partial(count, family=tokenizer)
+    return _exact_counter(tokenizer) or partial(count, family=tokenizer)
 
 
 @cache
-def _exact(tokenizer: Family) -> Count | None:
+def _exact_counter(tokenizer: Family) -> Count | None:
     try:
         from splintr import Tokenizer
     except ImportError:

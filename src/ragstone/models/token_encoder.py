@@ -34,7 +34,7 @@ class TokenEncoder:
         """Pack the states (n, width) of a passage's tokens `ids` (n,)."""
         array = np.array(ids, np.uint16)
         states = hidden[self.kept(ids)]
-        return packed(TokenVectors(array, self._projected(states)), self.scale)
+        return packed(TokenVectors(array, self._project(states)), self.scale)
 
     def kept(self, ids: Sequence[int]) -> NDArray[np.bool_]:
         """Which of a passage's tokens (n,) have vectors: those that carry meaning, all if none
@@ -44,13 +44,13 @@ class TokenEncoder:
 
     def question(self, ids: Sequence[int], hidden: Floats) -> TokenVectors:
         """The vectors of all of a question's tokens."""
-        return TokenVectors(np.array(ids, np.uint16), self._projected(hidden))
+        return TokenVectors(np.array(ids, np.uint16), self._project(hidden))
 
     def weights(self, ids: Sequence[int], rarity: Floats) -> Floats:
         """The rarity of a question's tokens, 0 for punctuation."""
         return np.where(self._silent[list(ids)], 0, rarity)
 
-    def _projected(self, hidden: Floats) -> Floats:
+    def _project(self, hidden: Floats) -> Floats:
         rows = hidden @ self._projection
         norms = np.linalg.norm(rows, axis=1, keepdims=True)
         unit: Floats = rows / np.maximum(norms, 1e-9)

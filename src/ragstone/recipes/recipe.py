@@ -185,18 +185,18 @@ class Recipes:
             known = self._stages[level] = stages(self._settings, level)
         options = self._settings.stages
         return Recipe(
-            with_options(with_added(_formed(form.stages, form, known)), options),
-            with_options(with_added(_formed(form.tail, form, known)), options),
+            with_options(with_added(_build_stages(form.stages, form, known)), options),
+            with_options(with_added(_build_stages(form.tail, form, known)), options),
         )
 
 
-def _formed(names: Names, form: Form, known: Mapping[str, Stage]) -> tuple[Stage, ...]:
-    """The stages of these names as a form has them."""
+def _build_stages(names: Names, form: Form, known: Mapping[str, Stage]) -> tuple[Stage, ...]:
+    """The stages of these names with the options of a form."""
     made = []
     for stage in (known[name] for name in names if name in known):
         changes = dict(form.options.get(stage.name, {}))
         if stage.name in form.inner:
-            changes["inner"] = _formed(form.inner[stage.name], form, known)
+            changes["inner"] = _build_stages(form.inner[stage.name], form, known)
         made.append(stage.but(**changes))
     return tuple(made)
 
@@ -204,16 +204,16 @@ def _formed(names: Names, form: Form, known: Mapping[str, Stage]) -> tuple[Stage
 def stages(settings: Settings, level: Level) -> Mapping[str, Stage]:
     """Every stage that is switched on, by its name."""
     parts = (
-        _understanding(settings, level, plans(settings)[level]),
-        _searching(settings),
-        _answering(settings, level),
-        _keeping(settings),
+        _understanding_stages(settings, level, plans(settings)[level]),
+        _search_stages(settings),
+        _answer_stages(settings, level),
+        _tail_stages(settings),
     )
     return {stage.name: stage for part in parts for stage in part}
 
 
-def _understanding(settings: Settings, level: Level, plan: Plan) -> Iterator[Stage]:
-    """What is asked, whether it may be, and how it is to be answered."""
+def _understanding_stages(settings: Settings, level: Level, plan: Plan) -> Iterator[Stage]:
+    """The stages that read the question, check it, and plan the answer."""
     rag, adaptive, conversation = settings.rag, settings.adaptive, settings.conversation
     yield Memory(
         turns=conversation.max_history_turns,
@@ -237,8 +237,8 @@ def _understanding(settings: Settings, level: Level, plan: Plan) -> Iterator[Sta
     yield Rewrite(expands=rag.query_expansion_enabled, imagines=rag.hyde_enabled)
 
 
-def _searching(settings: Settings) -> Iterator[Stage]:
-    """Searching, alone or inside what searches several times."""
+def _search_stages(settings: Settings) -> Iterator[Stage]:
+    """The stages that search, alone or inside stages that search several times."""
     rag, loop, mcp = settings.rag, settings.self_rag, settings.mcp
     yield Retrieve()
     yield Fuse(rrf_k=rag.rrf_k, title_boost=rag.title_boost)
@@ -264,8 +264,8 @@ def _searching(settings: Settings) -> Iterator[Stage]:
     )
 
 
-def _answering(settings: Settings, level: Level) -> Iterator[Stage]:
-    """Answering and checking."""
+def _answer_stages(settings: Settings, level: Level) -> Iterator[Stage]:
+    """The stages that answer and check."""
     rag, ensemble = settings.rag, settings.ensemble
     holds = rag.checking in ("hold", "strict")
     yield Assemble(
@@ -305,8 +305,8 @@ def _answering(settings: Settings, level: Level) -> Iterator[Stage]:
     yield Converse(timeout=rag.answer_timeout)
 
 
-def _keeping(settings: Settings) -> Iterator[Stage]:
-    """What the tail keeps."""
+def _tail_stages(settings: Settings) -> Iterator[Stage]:
+    """The stages that store the turn after the answer."""
     yield Persist()
     if settings.cache.enabled:
         yield Remember()

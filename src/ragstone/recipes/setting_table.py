@@ -147,11 +147,11 @@ def check_options(options: Options) -> None:
 def checked(key: str, value: Any) -> Any:
     """The value of a setting as JSON; raises InvalidSetting."""
     try:
-        found = to_jsonable_python(_valid(key, _typed(key, value)))
+        found = to_jsonable_python(_validate(key, _coerce(key, value)))
     except ValidationError as error:
         first = error.errors()[0]
         message = first["msg"].removeprefix("Value error, ").rstrip(".")
-        raise InvalidSetting(f"{key} cannot be {_shown(value)}: {message}.") from error
+        raise InvalidSetting(f"{key} cannot be {_display_value(value)}: {message}.") from error
     try:
         size = len(json.dumps(found, allow_nan=False, ensure_ascii=False).encode())
     except ValueError as error:
@@ -161,35 +161,35 @@ def checked(key: str, value: Any) -> Any:
     return found
 
 
-def _typed(key: str, value: Any) -> Any:
-    """A text as the value that it spells, unless texts are wanted; a truth value is no number."""
+def _coerce(key: str, value: Any) -> Any:
+    """A text as the value that it spells, unless it is a text setting; a boolean is no number."""
     kind = table()[key].kind
     if isinstance(value, str):
         if "null" in kind and value.strip().lower() in ("", "null", "none"):
             return None
         return readable(value)
     if isinstance(value, bool) and "true" not in kind:
-        raise InvalidSetting(f"{key} cannot be {_shown(value)}: it must be {kind}.")
+        raise InvalidSetting(f"{key} cannot be {_display_value(value)}: it must be {kind}.")
     if isinstance(value, int | float) and not isinstance(value, bool) and kind == "true or false":
-        raise InvalidSetting(f"{key} cannot be {_shown(value)}: it must be {kind}.")
+        raise InvalidSetting(f"{key} cannot be {_display_value(value)}: it must be {kind}.")
     return value
 
 
-def _shown(value: Any) -> str:
+def _display_value(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)[:80]
 
 
-def _valid(key: str, value: Any) -> Any:
+def _validate(key: str, value: Any) -> Any:
     """The value of one setting with the bounds and checks of its section; raises
     ValidationError."""
     section, _, name = key.partition(".")
     kind = Settings.model_fields[section].annotation
     if inspect.isclass(kind) and issubclass(kind, BaseModel):
         return getattr(kind(**{name: value}), name)
-    return TypeAdapter(_annotated(_fields()[key])).validate_python(value)
+    return TypeAdapter(_annotation(_fields()[key])).validate_python(value)
 
 
-def _annotated(field: FieldInfo) -> Any:
+def _annotation(field: FieldInfo) -> Any:
     return Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
 
 
@@ -228,7 +228,7 @@ def _row(key: str, field: FieldInfo) -> Setting:
         key=key,
         section=section,
         kind=_kind(field),
-        default="" if secret or default is PydanticUndefined else _plain(default),
+        default="" if secret or default is PydanticUndefined else _json_value(default),
         help=described,
         bounds=_bounds(field),
         variable=variable(key),
@@ -238,13 +238,13 @@ def _row(key: str, field: FieldInfo) -> Setting:
     )
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
 def _kind(field: FieldInfo) -> str:
     """The type in words."""
-    return _words(TypeAdapter(_annotated(field)).json_schema())
+    return _words(TypeAdapter(_annotation(field)).json_schema())
 
 
 def _words(schema: Mapping[str, Any]) -> str:

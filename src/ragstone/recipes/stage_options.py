@@ -20,7 +20,7 @@ PREFIX = "stages"
 
 def with_options(stages: Sequence[Stage], options: Options) -> tuple[Stage, ...]:
     """The stages with the options that are named for them; raises ConfigError for a wrong value."""
-    return tuple(_changed(stage, options) for stage in stages) if options else tuple(stages)
+    return tuple(_apply_options(stage, options) for stage in stages) if options else tuple(stages)
 
 
 def free(stages: Iterable[Stage]) -> Iterator[tuple[str, str, FieldInfo]]:
@@ -31,7 +31,7 @@ def free(stages: Iterable[Stage]) -> Iterator[tuple[str, str, FieldInfo]]:
                 yield stage.name, name, field
 
 
-def _changed(stage: Stage, options: Options) -> Stage:
+def _apply_options(stage: Stage, options: Options) -> Stage:
     if stage.inner:
         stage = stage.model_copy(update={"inner": with_options(stage.inner, options)})
     known = type(stage).model_fields.keys() - stage.model_fields_set

@@ -70,24 +70,24 @@ def with_added(stages: Sequence[Stage]) -> tuple[Stage, ...]:
     Raises ConfigError for a stage of another package that is broken or whose name is taken: it may
     be one that no question should be answered without.
     """
-    added = [_checked(name) for name in STAGES.others]
+    added = [_load_stage(name) for name in STAGES.others]
     if STAGES.refused:
         raise ConfigError(STAGES.refused[0])
-    return _placed(stages, added) if added else tuple(stages)
+    return _insert_added(stages, added) if added else tuple(stages)
 
 
-def _placed(stages: Sequence[Stage], added: Sequence[AddedStage]) -> tuple[Stage, ...]:
+def _insert_added(stages: Sequence[Stage], added: Sequence[AddedStage]) -> tuple[Stage, ...]:
     placed: list[Stage] = []
     for stage in stages:
         if stage.inner:
-            stage = stage.but(inner=_placed(stage.inner, added))
+            stage = stage.but(inner=_insert_added(stage.inner, added))
         placed += [one.stage() for one in added if one.before == stage.name]
         placed.append(stage)
         placed += [one.stage() for one in added if one.after == stage.name]
     return tuple(placed)
 
 
-def _checked(name: str) -> AddedStage:
+def _load_stage(name: str) -> AddedStage:
     """The stage of another package that has this name; raises ConfigError."""
     added = STAGES.get(name)
     with STAGES.explained(name):

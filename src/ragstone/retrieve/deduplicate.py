@@ -43,8 +43,8 @@ class Deduplicate(Stage):
         wanted = [hit.chunk.chunk_id for hit in hits if compared or hit.dense is None]
         held = await adapters.index.vectors(turn.collection, wanted) if wanted else {}
         low, high = adapters.embedders.of(turn.collection).cosines
-        measured = [self._measured(h, turn.encoded.vector, held, low, high) for h in hits]
-        near = _near_enough(measured, plan.min_similarity)
+        measured = [self._with_similarity(h, turn.encoded.vector, held, low, high) for h in hits]
+        near = _similar_hits(measured, plan.min_similarity)
         kept = distinct(near, held, self.near_duplicate)
         if plan.diversity:
             kept = diverse(kept, held, plan.diversity, plan.top_k)
@@ -56,7 +56,7 @@ class Deduplicate(Stage):
             f"{len(near) - len(kept)} near-duplicates",
         )
 
-    def _measured(
+    def _with_similarity(
         self, hit: Hit, question: Vectors, held: Mapping[str, Vectors], low: float, high: float
     ) -> Hit:
         vector = held.get(hit.chunk.chunk_id)
@@ -77,7 +77,7 @@ class Deduplicate(Stage):
         return "medium" if similarity >= self.medium else "low"
 
 
-def _near_enough(hits: Sequence[Hit], least: float) -> list[Hit]:
+def _similar_hits(hits: Sequence[Hit], least: float) -> list[Hit]:
     """Hits of at least this similarity; those without a vector, or found by their words, stay."""
     best = max((hit.bm25 or 0.0 for hit in hits), default=0.0)
     return [

@@ -36,11 +36,11 @@ def stitched(chunks: Sequence[Chunk], around: Chunk) -> Chunk:
     for _, chunk in ordered[place + 1 :]:
         if chunk.start - wide.end > WIDEST_GAP:
             break
-        wide = _joined(wide, chunk)
+        wide = _merge(wide, chunk)
     for _, chunk in reversed(ordered[:place]):
         if wide.start - chunk.end > WIDEST_GAP:
             break
-        wide = _joined(chunk, wide)
+        wide = _merge(chunk, wide)
     return replace(around, text=wide.text, start=wide.start, end=wide.end, page=wide.page)
 
 
@@ -75,8 +75,8 @@ def narrowed(chunk: Chunk, span: Span) -> Chunk:
     )
 
 
-def _joined(first: Chunk, second: Chunk) -> Chunk:
-    """Both as one; what they share stands once, and the space between them becomes line ends."""
+def _merge(first: Chunk, second: Chunk) -> Chunk:
+    """Both chunks as one: shared text stands once, and a gap between them becomes line ends."""
     if second.end <= first.end:
         return first
     gap = "\n" * max(0, second.start - first.end)
@@ -106,12 +106,12 @@ class Expand(Stage):
         reach = SECTION_CHUNKS if plan.unit == "section" else plan.neighbours
         if not reach or not turn.hits or turn.collection is None:
             return Step(turn, "skipped", "the plan asks for chunks as they are")
-        around = await _around(turn, turn.collection, adapters, reach)
-        hits = tuple(_widened(turn.hits, around, plan.unit == "section", reach))
+        around = await _neighbours(turn, turn.collection, adapters, reach)
+        hits = tuple(_widen(turn.hits, around, plan.unit == "section", reach))
         return Step(replace(turn, hits=hits), f"{plan.unit}, {reach} chunks on either side")
 
 
-async def _around(
+async def _neighbours(
     turn: Turn, collection: Collection, adapters: Adapters, reach: int
 ) -> Mapping[str, list[Chunk]]:
     """The chunks near the hits, by revision; nothing that the caller may not read."""
@@ -135,7 +135,7 @@ async def _around(
     return found
 
 
-def _widened(
+def _widen(
     hits: Sequence[Hit], around: Mapping[str, list[Chunk]], section: bool, reach: int
 ) -> Iterable[Hit]:
     """Each hit with its neighbours; one that lies inside a better one is dropped."""

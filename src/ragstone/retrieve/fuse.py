@@ -46,7 +46,7 @@ class Fuse(Stage):
         )
 
     def _hits(self, turn: Turn, weights: FusionWeights) -> Iterable[Hit]:
-        dense, bm25 = _best(turn.lists, "dense"), _best(turn.lists, "bm25")
+        dense, bm25 = _best_scores(turn.lists, "dense"), _best_scores(turn.lists, "bm25")
         boost = self.title_boost
         asked = content_word_set(" ".join(turn.queries)) if boost else frozenset[str]()
         for chunk_id, score in fuse(turn.lists, weights).items():
@@ -54,16 +54,16 @@ class Fuse(Stage):
             if chunk is not None and chunk.kind not in HIDDEN:
                 score *= 1 - PENALTIES.get(chunk.kind, 0.0)
                 if boost:
-                    score *= (1 + boost * _said(asked, chunk)) / (1 + boost)
+                    score *= (1 + boost * _title_coverage(asked, chunk)) / (1 + boost)
                 yield Hit(chunk, score, dense.get(chunk_id), bm25.get(chunk_id))
 
 
-def _said(asked: frozenset[str], chunk: Chunk) -> float:
+def _title_coverage(asked: frozenset[str], chunk: Chunk) -> float:
     """The share of the question's words that the title holds."""
     return len(asked & content_word_set(chunk.title)) / len(asked) if asked else 0.0
 
 
-def _best(lists: Iterable[RankedList], source: str) -> dict[str, float]:
+def _best_scores(lists: Iterable[RankedList], source: str) -> dict[str, float]:
     """Each chunk's best raw score among the lists of one source."""
     best: dict[str, float] = {}
     for ranked in lists:

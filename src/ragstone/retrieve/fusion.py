@@ -67,13 +67,13 @@ def fuse(lists: Sequence[RankedList], weights: FusionWeights) -> dict[str, float
     for number, query in enumerate(queries):
         own = [ranked for ranked in lists if ranked.query == query]
         share = (weights.others if number else 1.0) / whole
-        for chunk_id, score in _fused(own, weights).items():
+        for chunk_id, score in _weighted_sum(own, weights).items():
             before = total.get(chunk_id, 0.0)
             total[chunk_id] = max(score, before) if weights.parts else before + share * score
     return dict(sorted(total.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _fused(lists: Sequence[RankedList], weights: FusionWeights) -> Mapping[str, float]:
+def _weighted_sum(lists: Sequence[RankedList], weights: FusionWeights) -> Mapping[str, float]:
     shares = _shares(lists, weights)
     total: dict[str, float] = {}
     for ranked, share in zip(lists, shares, strict=True):

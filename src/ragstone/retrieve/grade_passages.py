@@ -42,14 +42,14 @@ def appraisal(said: str, count: int) -> Appraisal | None:
     best: Appraisal | None = None
     known = (0, False)
     for value in json_values(said):
-        found, named = _read(value, count)
+        found, named = _parse_appraisal(value, count)
         has = (sum(one is not None for one in found.grades), named)
         if has[0] and has >= known:
             best, known = found, has
     return best
 
 
-def _read(value: Any, count: int) -> tuple[Appraisal, bool]:
+def _parse_appraisal(value: Any, count: int) -> tuple[Appraisal, bool]:
     """The appraisal, and whether it has an overall grade of its own."""
     said = value if isinstance(value, dict) else {"grades": value}
     grades = _grades(said.get("grades", said), count)
@@ -90,7 +90,7 @@ SPARED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class _Graded:
+class _GradingResult:
     """What the model said of the passages that had no grade, what that took, and why it is not
     known if it is not."""
 
@@ -125,30 +125,32 @@ class GradePassages(Stage):
             why = "there is no chat model" if model is None else "there is nothing to choose from"
             return Step(turn, "skipped", why)
         searched = bool(turn.grades)
-        graded = await self._graded(turn, adapters, model)
-        turn = _with(turn, graded, self.most)
+        graded = await self._grade_first(turn, adapters, model)
+        turn = _with_grades(turn, graded, self.most)
         if not turn.grades:
             return Step(turn, "skipped", graded.failure)
         query, overall = "", graded.said.overall if graded.said else self.enough
         if not searched and overall < self.enough and graded.said:
-            query = _new(graded.said.query, turn)
+            query = _new_query(graded.said.query, turn)
         if query:
-            again = await self._searched(turn, query, adapters, emit)
+            again = await self._search_again(turn, query, adapters, emit)
             searched = again is not None
             turn = again or turn
-            turn = _with(turn, await self._graded(turn, adapters, model), self.most)
-        hits = self._kept(turn, searched)
+            turn = _with_grades(turn, await self._grade_first(turn, adapters, model), self.most)
+        hits = self._select_hits(turn, searched)
         decision = f"{len(hits)} of {len(turn.hits)} passages kept, overall {overall:g}"
         known = [turn.grades.get(hit.chunk.chunk_id) for hit in hits]
         grades = " ".join("?" if one is None else f"{one:g}" for one in known)
         also = f"; also searched: {query}" if query else ""
         return Step(replace(turn, hits=hits), decision, f"{model.name} gave {grades}{also}")
 
-    async def _graded(self, turn: Turn, adapters: Adapters, model: Completer) -> _Graded:
+    async def _grade_first(
+        self, turn: Turn, adapters: Adapters, model: Completer
+    ) -> _GradingResult:
         """The grades of the first passages that have none yet, in one call."""
-        asked = _ungraded(turn, self.most)
+        asked = _ungraded_hits(turn, self.most)
         if not asked:
-            return _Graded(failure="all are graded")
+            return _GradingResult(failure="all are graded")
         texts = [f"[{n}] {h.chunk.searchable[:PASSAGE_CHARS]}" for n, h in enumerate(asked, 1)]
         text = f"{fenced('question', turn.question)}\n{fenced('passages', chr(10).join(texts))}"
         rules = await prompt(turn, adapters, "appraisal")
@@ -156,16 +158,16 @@ class GradePassages(Stage):
             async with asyncio.timeout(self.model_timeout):
                 said = await model.complete(rules, text, REPLY_TOKENS)
         except (RagstoneError, TimeoutError) as error:
-            return _Graded(
+            return _GradingResult(
                 failure=f"{model.name} did not grade: {str(error) or 'it took too long'}"
             )
         found = appraisal(said.text, len(asked))
-        return _Graded(found, said.usage, "" if found else f"{model.name} gave no grades")
+        return _GradingResult(found, said.usage, "" if found else f"{model.name} gave no grades")
 
-    async def _searched(
+    async def _search_again(
         self, turn: Turn, query: str, adapters: Adapters, emit: Emit
     ) -> Turn | None:
-        """The turn with what this query finds too; None if that search fails."""
+        """The turn with the results of this query added; None if that search fails."""
         asked = replace(turn, queries=(*turn.queries, query), recalled=None)
         try:
             found = await run_stages(
@@ -175,7 +177,7 @@ class GradePassages(Stage):
             return None
         return replace(found, recalled=turn.recalled)
 
-    def _kept(self, turn: Turn, searched: bool) -> tuple[Hit, ...]:
+    def _select_hits(self, turn: Turn, searched: bool) -> tuple[Hit, ...]:
         """The passages worth keeping, best grade first; those without one keep their order behind
         the good ones."""
         grade = {hit.chunk.chunk_id: turn.grades.get(hit.chunk.chunk_id) for hit in turn.hits}
@@ -189,16 +191,16 @@ class GradePassages(Stage):
         return kept if kept or searched else tuple(best[:SPARED])
 
 
-def _ungraded(turn: Turn, most: int) -> list[Hit]:
+def _ungraded_hits(turn: Turn, most: int) -> list[Hit]:
     return [hit for hit in turn.hits[:most] if hit.chunk.chunk_id not in turn.grades]
 
 
-def _with(turn: Turn, graded: _Graded, most: int) -> Turn:
-    """The turn with what the grading said and took."""
+def _with_grades(turn: Turn, graded: _GradingResult, most: int) -> Turn:
+    """The turn with the new grades and their usage."""
     turn = replace(turn, usage=turn.usage + graded.usage)
     if graded.said is None:
         return turn
-    asked = _ungraded(turn, most)
+    asked = _ungraded_hits(turn, most)
     given = {
         hit.chunk.chunk_id: grade
         for hit, grade in zip(asked, graded.said.grades, strict=True)
@@ -207,7 +209,7 @@ def _with(turn: Turn, graded: _Graded, most: int) -> Turn:
     return replace(turn, grades={**turn.grades, **given})
 
 
-def _new(query: str, turn: Turn) -> str:
+def _new_query(query: str, turn: Turn) -> str:
     """The query, empty if it was searched already."""
     known = {one.casefold() for one in (turn.question, *turn.queries)}
     return "" if query.casefold() in known else query

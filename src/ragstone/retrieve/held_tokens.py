@@ -7,7 +7,7 @@ from ragstone.core.records import Collection
 from ragstone.ports import ChunkIndex
 
 MOST_BYTES = 32 * 1024 * 1024
-"""What is held at most: the chunks of the last questions."""
+"""The most bytes held: the chunks of the last questions."""
 
 Key = tuple[str, str, str, str]
 
@@ -16,7 +16,7 @@ class HeldTokens:
     """Reads packed token vectors, and holds those that were read last.
 
     A chunk's id stands for one version of its text and the collection's fingerprint for one
-    embedder, so what is held never grows old.
+    embedder, so a held value never becomes stale.
     """
 
     def __init__(self, index: ChunkIndex, most_bytes: int = MOST_BYTES) -> None:

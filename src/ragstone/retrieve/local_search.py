@@ -22,8 +22,8 @@ class LocalSearch:
         self._inside = inside
 
     async def __call__(self, turn: Turn, query: str = "") -> Turn:
-        """What is found for the turn, or for another query in its place: usage and trace are the
-        search's own. Raises what a closed stage failed with."""
+        """The result of a search for the turn, or for another query in its place. Usage and trace
+        are those of the search. Raises what a closed stage failed with."""
         turn = replace(turn, hits=(), usage=Usage(), trace=())
         if query:
             turn = replace(

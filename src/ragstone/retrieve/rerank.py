@@ -32,7 +32,7 @@ class Rerank(Stage):
         turn = replace(turn, usage=turn.usage + judged.usage)
         if not judged.weight:
             return Step(turn, "skipped", judged.reason)
-        hits = (*_blended(best, judged), *_below(rest, 1 - judged.weight))
+        hits = (*_blend_scores(best, judged), *_scale_scores(rest, 1 - judged.weight))
         moved = sum(a.chunk is not b.chunk for a, b in zip(turn.hits[:10], hits, strict=False))
         return Step(
             replace(turn, hits=hits),
@@ -41,7 +41,7 @@ class Rerank(Stage):
         )
 
 
-def _blended(hits: tuple[Hit, ...], judged: Judgement) -> list[Hit]:
+def _blend_scores(hits: tuple[Hit, ...], judged: Judgement) -> list[Hit]:
     scores = (1 - judged.weight) * np.array([hit.score for hit in hits])
     scores += judged.weight * judged.scores
     blended = [
@@ -51,6 +51,6 @@ def _blended(hits: tuple[Hit, ...], judged: Judgement) -> list[Hit]:
     return sorted(blended, key=lambda hit: (-hit.score, hit.chunk.chunk_id))
 
 
-def _below(hits: tuple[Hit, ...], share: float) -> list[Hit]:
-    """What was not compared keeps its share of the score, and its place after the rest."""
+def _scale_scores(hits: tuple[Hit, ...], share: float) -> list[Hit]:
+    """The hits that were not reranked, with their share of the score."""
     return [replace(hit, score=hit.score * share) for hit in hits]

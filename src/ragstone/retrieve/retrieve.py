@@ -33,7 +33,7 @@ class Retrieve(Stage):
         ask, plan = turn.ask, turn.plan
         if adapters.external_retriever:
             try:
-                return _from_elsewhere(
+                return _external_step(
                     turn,
                     await adapters.external_retriever.search(
                         replace(ask, question=turn.queries[0]), plan
@@ -44,7 +44,7 @@ class Retrieve(Stage):
         collection = await collection_of(adapters.catalog, ask)
         if collection is None:
             raise UnknownCollection(ask.collection)
-        if _foreign(turn, collection, adapters):
+        if _is_other_language(turn, collection, adapters):
             plan = replace(plan, dense_weight=max(plan.dense_weight, FOREIGN_DENSE_WEIGHT))
         async with adapters.catalog.snapshot() as hidden:
             search = Searching(
@@ -54,7 +54,7 @@ class Retrieve(Stage):
                 plan,
                 turn.imagined,
                 turn.parts,
-                _encoded(turn),
+                _cached_encoding(turn),
             )
             found = await STRATEGIES[plan.strategy](search, turn.queries)
         counts = Counter[str]()
@@ -79,14 +79,14 @@ class Retrieve(Stage):
         )
 
 
-def _encoded(turn: Turn) -> tuple[str, EncodedQuestion] | None:
+def _cached_encoding(turn: Turn) -> tuple[str, EncodedQuestion] | None:
     """The question as the cache has encoded it, with the collection's embedder."""
     if turn.recalled is None or turn.recalled.encoded is None:
         return None
     return turn.question, turn.recalled.encoded
 
 
-def _foreign(turn: Turn, collection: Collection, adapters: Adapters) -> bool:
+def _is_other_language(turn: Turn, collection: Collection, adapters: Adapters) -> bool:
     """Whether only the meaning of the question can match: it is in another language."""
     if turn.ask.wanted.dense_weight is not None or collection.language in ("", "mul"):
         return False
@@ -95,7 +95,7 @@ def _foreign(turn: Turn, collection: Collection, adapters: Adapters) -> bool:
     return detect(turn.queries[0]) not in ("", collection.language)
 
 
-def _from_elsewhere(turn: Turn, hits: Sequence[Hit]) -> Step:
+def _external_step(turn: Turn, hits: Sequence[Hit]) -> Step:
     places = tuple(Scored(hit.chunk.chunk_id, hit.score) for hit in hits)
     lists = (RankedList("order", turn.queries[0], places),)
     chunks = {hit.chunk.chunk_id: hit.chunk for hit in hits}

@@ -65,7 +65,7 @@ GROWTH_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _CachedSample:
     rarity: Rarity
     until: float
 
@@ -76,7 +76,7 @@ class SampledRarity:
     def __init__(self, index: ChunkIndex, embedders: Embedders) -> None:
         self._index = index
         self._embedders = embedders
-        self._kept: dict[Collection, _Kept] = {}
+        self._kept: dict[Collection, _CachedSample] = {}
         self._sampling: dict[Collection, asyncio.Task[Rarity]] = {}
 
     async def specificity(self, collection: Collection, question: str) -> float | None:
@@ -105,7 +105,7 @@ class SampledRarity:
                 break
             rarity = Rarity.of(await embedder.token_ids(texts) if texts else [])
             lasts = SECONDS if len(texts) >= SAMPLE else GROWTH_SECONDS
-            self._kept[collection] = _Kept(rarity, time.monotonic() + lasts)
+            self._kept[collection] = _CachedSample(rarity, time.monotonic() + lasts)
             return rarity
         finally:
             self._sampling.pop(collection, None)

@@ -79,7 +79,7 @@ class Searching:
     async def refined(
         self, question: EncodedQuestion, query: str, lists: Sequence[RankedList]
     ) -> RankedList | None:
-        """A second search by meaning, with the question moved towards what was found first.
+        """A second search by meaning, with the question moved towards the first results.
 
         Pseudo relevance feedback in the space of the vectors after Rocchio (1971): the question
         plus the mean of the best chunks, weighted by their scores.

@@ -34,12 +34,12 @@ async def dense(search: Searching, queries: Sequence[str]) -> CollectionCandidat
     meant = (*queries, *search.imagined)
     vectors, encoded = await search.encode(meant)
     lists = await search.lists(zip(meant, vectors, strict=True), ())
-    return await _read(search, lists, CollectionCandidates((), {}, encoded))
+    return await _read_chunks(search, lists, CollectionCandidates((), {}, encoded))
 
 
 async def bm25(search: Searching, queries: Sequence[str]) -> CollectionCandidates:
     """By words only."""
-    return await _read(search, await search.lists((), queries), CollectionCandidates((), {}))
+    return await _read_chunks(search, await search.lists((), queries), CollectionCandidates((), {}))
 
 
 async def hybrid(search: Searching, queries: Sequence[str]) -> CollectionCandidates:
@@ -55,7 +55,7 @@ async def hybrid(search: Searching, queries: Sequence[str]) -> CollectionCandida
     if share:
         refined = await search.refined(encoded, queries[0], lists)
         lists += [refined] if refined else []
-    return await _read(search, lists, CollectionCandidates((), {}, encoded, share))
+    return await _read_chunks(search, lists, CollectionCandidates((), {}, encoded, share))
 
 
 async def hierarchical(search: Searching, queries: Sequence[str]) -> CollectionCandidates:
@@ -98,7 +98,7 @@ async def iterative(search: Searching, queries: Sequence[str]) -> CollectionCand
         vectors, _ = await search.encode([following])
         lists = [*found.lists, *await search.lists([(following, vectors[0])], [following])]
         before = set(list(fuse(found.lists, search.weights()))[: search.plan.top_k])
-        found = await _read(search, lists, found)
+        found = await _read_chunks(search, lists, found)
         after = set(list(fuse(found.lists, search.weights()))[: search.plan.top_k])
         if after <= before:
             break
@@ -159,7 +159,7 @@ async def _feedback_share(search: Searching, question: str) -> float:
     return share if share >= LEAST_FEEDBACK else 0.0
 
 
-async def _read(
+async def _read_chunks(
     search: Searching, lists: Sequence[RankedList], found: CollectionCandidates
 ) -> CollectionCandidates:
     plan = search.plan

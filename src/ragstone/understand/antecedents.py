@@ -42,7 +42,7 @@ ANSWERED = 0.5
 """Share of the weight for a mention in an answer; each further one weighs a tenth less."""
 
 TAKEN_UP = 3.0
-"""What a pronoun adds to what it stands for."""
+"""The weight that a pronoun adds to its antecedent."""
 
 LEAST = 0.2
 """A mention of less weight is forgotten."""
@@ -88,7 +88,7 @@ class Salience:
         """After a question that mentions these."""
         state = self
         for mention in mentioned:
-            state = state._with(mention, NAMED if mention.proper else PHRASE)
+            state = state._with_mention(mention, NAMED if mention.proper else PHRASE)
         return state
 
     def answered(self, named: Iterable[Mention], asks_who: bool = False) -> "Salience":
@@ -96,17 +96,17 @@ class Salience:
         and as salient as if the question had named it."""
         state, told = self, not asks_who
         for place, mention in enumerate(named):
-            if any(one.name.casefold() == mention.text.casefold() for one in self._plain()):
+            if any(one.name.casefold() == mention.text.casefold() for one in self._common_nouns()):
                 continue
             weight = NAMED * ANSWERED * 0.9**place
             if not told and not any(same(one.name, mention.text) for one in self.entities):
                 kind = "person" if mention.kind == "name" else mention.kind
                 told, weight, mention = True, SUBJECT, replace(mention, kind=kind)
-            state = state._with(mention, weight)
+            state = state._with_mention(mention, weight)
         return state
 
-    def _plain(self) -> list[Entity]:
-        """What has been mentioned but is no name, even where a sentence writes it like one."""
+    def _common_nouns(self) -> list[Entity]:
+        """Entities that are not names, even where a sentence capitalizes them."""
         return [one for one in self.entities if not one.proper]
 
     def meant(self, pronoun: Pronoun) -> Entity | None:
@@ -141,7 +141,7 @@ class Salience:
         entities = tuple(told if one is entity else one for one in self.entities)
         return Salience(entities, self.waiting - {pronoun})
 
-    def _with(self, mention: Mention, weight: float) -> "Salience":
+    def _with_mention(self, mention: Mention, weight: float) -> "Salience":
         for one in self.entities:
             if same(one.name, mention.text):
                 longer = mention.proper and len(mention.text) > len(one.name) and not one.subject

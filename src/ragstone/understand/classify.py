@@ -74,7 +74,7 @@ class Classify(Stage):
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         guess = await self._guess(turn, adapters)
         if guess.unsure and self.asks_model and adapters.completer:
-            turn, guess = await self._asked(turn, guess, adapters, adapters.completer)
+            turn, guess = await self._model_intent(turn, guess, adapters, adapters.completer)
         turn = replace(turn, intent=guess.intent)
         decision = f"{guess.intent.name}, {guess.intent.confidence:.2f}"
         if guess.talk is None or guess.intent.name != "small_talk":
@@ -91,7 +91,7 @@ class Classify(Stage):
         question = small_talk.without_opening(turn.question) or turn.question
         language = detect(question)
         intent = by_rules(question, language, continues=_continues(turn))
-        talks = self.answers and not _leans(intent) and small_talk.possible(question)
+        talks = self.answers and not _is_follow_up(intent) and small_talk.possible(question)
         like: Likeness | None = None
         if adapters.intents.knows(language) and (talks or intent is None):
             like = await adapters.intents.likeness(question)
@@ -106,7 +106,7 @@ class Classify(Stage):
             return _Guess(Intent(like.name, like.confidence, 1), talk, reason="examples")
         return _Guess(UNKNOWN, talk, unsure=True, reason="nothing recognised it")
 
-    async def _asked(
+    async def _model_intent(
         self, turn: Turn, guess: _Guess, adapters: Adapters, model: Completer
     ) -> tuple[Turn, _Guess]:
         """Layer 2. Any failure keeps the guess."""
@@ -125,13 +125,13 @@ class Classify(Stage):
             )
         turn = replace(turn, usage=turn.usage + said.usage)
         name = named_intent(said.text)
-        if name is None or not self._plausible(name, turn):
+        if name is None or not self._is_plausible(name, turn):
             return turn, replace(guess, reason=f"{guess.reason}; {model.name} named no intent")
         return turn, replace(guess, intent=Intent(name, BY_MODEL, 2), reason=model.name)
 
-    def _plausible(self, name: str, turn: Turn) -> bool:
-        """Whether the model may say so: a long text is a question, and only a conversation can be
-        followed up."""
+    def _is_plausible(self, name: str, turn: Turn) -> bool:
+        """Whether the model's intent is possible: a long text is a question, and a follow-up needs
+        a conversation."""
         if name == "small_talk":
             return self.answers and len(turn.question) <= small_talk.MOST_CHARS
         return name != "follow_up" or _continues(turn)
@@ -142,6 +142,6 @@ def _continues(turn: Turn) -> bool:
     return any(message.role != "system" for message in turn.ask.history)
 
 
-def _leans(intent: Intent | None) -> bool:
-    """Whether the question leans on the conversation, so that it only looks like small talk."""
+def _is_follow_up(intent: Intent | None) -> bool:
+    """Whether the question is a follow-up, which can look like small talk."""
     return intent is not None and intent.name == "follow_up"

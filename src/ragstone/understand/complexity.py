@@ -34,10 +34,10 @@ async def analysed(turn: Turn, adapters: Adapters, asks_model: bool) -> tuple[An
     except RagstoneError as error:
         log.warning("The question's complexity is judged by patterns: %s", error)
         return known, Usage()
-    return _read(json_answer(said.text), known), said.usage
+    return _parse_analysis(json_answer(said.text), known), said.usage
 
 
-def _read(answer: object, known: Analysis) -> Analysis:
+def _parse_analysis(answer: object, known: Analysis) -> Analysis:
     if not isinstance(answer, dict):
         return known
     complexity = answer.get("complexity")
@@ -118,9 +118,9 @@ def _pattern(kind: str) -> re.Pattern[str]:
     phrases = json.loads(path.read_text(encoding="utf-8"))[kind]
     spaced = [p for language, some in phrases.items() for p in some if not _CJK.search(p)]
     joined = [p for language, some in phrases.items() for p in some if _CJK.search(p)]
-    either = rf"\b(?:{_any(spaced)})\b|{_any(joined)}"
+    either = rf"\b(?:{_alternation(spaced)})\b|{_alternation(joined)}"
     return re.compile(either)
 
 
-def _any(phrases: list[str]) -> str:
+def _alternation(phrases: list[str]) -> str:
     return "|".join(re.escape(one) for one in sorted(set(phrases), key=len, reverse=True))

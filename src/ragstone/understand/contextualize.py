@@ -111,9 +111,9 @@ class Contextualize(Stage):
             whole = by_rules.text == turn.question and by_rules.whole
             return Step(replace(turn, whole=whole), "as asked", "rewriting is turned off")
         failure = ""
-        if adapters.completer and self._asks(adapters.profile.tier):
+        if adapters.completer and self._uses_model(adapters.profile.tier):
             rules = await prompt(turn, adapters, "rewrite_query")
-            found, usage, failure = await self._by_model(
+            found, usage, failure = await self._model_rewrite(
                 turn.question, adapters.completer, rules, before
             )
             turn = replace(turn, usage=turn.usage + usage)
@@ -130,16 +130,16 @@ class Contextualize(Stage):
             "; ".join(reason for reason in (failure, *reasons) if reason) or "it stands by itself",
         )
 
-    def _asks(self, tier: Tier) -> bool:
+    def _uses_model(self, tier: Tier) -> bool:
         """Whether a chat model of this size rewrites: a small one does it worse than rules."""
         if self.rewriting_by == "auto":
             return tier in ("medium", "large")
         return self.rewriting_by == "llm"
 
-    async def _by_model(
+    async def _model_rewrite(
         self, question: str, model: Completer, rules: str, before: Sequence[Exchange]
     ) -> tuple[list[str], Usage, str]:
-        """What the chat model makes of it, what that cost, and why it is nothing."""
+        """The chat model's rewrites, their usage, and why there are none."""
         try:
             async with asyncio.timeout(self.model_timeout):
                 found, usage = await standalone_by_model(model, rules, question, before)

@@ -44,11 +44,11 @@ class Correct(Stage):
     timeout: float = Field(3.0, gt=0, description="Seconds that the correction may take.")
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
-        unknown, meant = await asyncio.to_thread(_read, turn.question)
+        unknown, meant = await asyncio.to_thread(_unknown_and_candidates, turn.question)
         if not unknown:
             return Step(turn, "unchanged", "no unknown words, or not in English")
         corpus = await _corpus(turn.ask, {one.word for one in unknown}, meant, adapters)
-        found = await asyncio.to_thread(_corrected, turn.question, unknown, corpus)
+        found = await asyncio.to_thread(_correct, turn.question, unknown, corpus)
         if not found.changes:
             words = ", ".join(one.word for one in unknown)
             return Step(turn, "unchanged", f"left alone: {words}")
@@ -59,13 +59,13 @@ class Correct(Stage):
         )
 
 
-def _read(question: str) -> tuple[list[Unknown], set[str]]:
+def _unknown_and_candidates(question: str) -> tuple[list[Unknown], set[str]]:
     """The unknown words, and those of the dictionary that may have been meant."""
     unknown = unknown_words(question, english())
     return unknown, {found.word for one in unknown for found in candidates(one.word, english())}
 
 
-def _corrected(question: str, unknown: Sequence[Unknown], corpus: Corpus | None) -> Corrected:
+def _correct(question: str, unknown: Sequence[Unknown], corpus: Corpus | None) -> Corrected:
     return correct(question, unknown, english(), corpus)
 
 
@@ -81,13 +81,13 @@ async def _corpus(ask: Ask, typed: set[str], meant: set[str], adapters: Adapters
     near = {word: one_edit(word) if len(word) >= LONG else frozenset[str]() for word in typed}
     known = await adapters.vocabulary.known(collection, meant.union(*near.values()))
     own = frozenset[str]().union(*(known & words for words in near.values())) - meant
-    seen = await _found(ask, collection, adapters, typed, own, known & meant)
+    seen = await _chunk_counts(ask, collection, adapters, typed, own, known & meant)
     if not seen:
         return None
     return Corpus(seen, {word: sorted(near[word] & seen.keys()) for word in typed})
 
 
-async def _found(
+async def _chunk_counts(
     ask: Ask,
     collection: Collection,
     adapters: Adapters,

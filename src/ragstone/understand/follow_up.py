@@ -52,7 +52,7 @@ _VERB = re.compile(
 )
 
 MOST_EXCHANGED = 4
-"""Words of what is put in the place of something else."""
+"""Words of a substitute."""
 
 FRAGMENT = 3
 """Words of a question without a verb that are only a part of one."""
@@ -78,7 +78,7 @@ def framed(question: str, before: str) -> str:
     if not about:
         return ""
     what = (about.group("what") or about.group("rest")).strip()
-    return _exchanged(what, before)
+    return _substitute_similar(what, before)
 
 
 def _asked_why(wh: str, before: str) -> str:
@@ -90,7 +90,7 @@ def _asked_why(wh: str, before: str) -> str:
     return ""
 
 
-def _exchanged(what: str, before: str) -> str:
+def _substitute_similar(what: str, before: str) -> str:
     """`before` with `what` in place of its like: a year for a year, a name for a name, a phrase for
     the phrase after the same preposition, or at its end."""
     body = before.rstrip("?!. ")
@@ -160,16 +160,16 @@ def _standalone_elsewhere(
     `before` are the earlier questions, oldest first. A language without rules is told only by how
     short the question is.
     """
-    if not before or not _leans(question, language):
+    if not before or not _is_dependent(question, language):
         return None
     topic = next((found for one in reversed(before) if (found := _topic(one, language))), "")
     if not topic or topic.casefold() in question.casefold():
         return question, ()
-    said = _replaced(question, topic, language)
+    said = _replace_pronoun(question, topic, language)
     return said, (f"about {topic}",)
 
 
-def _leans(question: str, language: str) -> bool:
+def _is_dependent(question: str, language: str) -> bool:
     lists = word_lists("understand", "follow_up")
     said = question.casefold().strip("¿¡ ?？!。.")
     pronouns = lists.get(f"{language}.pronouns", ())
@@ -187,19 +187,19 @@ def _leans(question: str, language: str) -> bool:
 
 
 def _topic(question: str, language: str) -> str:
-    """What an earlier question speaks of: its last name, or what is left of it."""
+    """The topic of an earlier question: its last name, or its remaining words."""
     lists = word_lists("understand", "follow_up")
     if language in ("zh", "ja", "ko"):
         left = question
         for word in sorted(lists.get(f"{language}.topicless", ()), key=len, reverse=True):
             left = left.replace(word, " ")
-        runs = [_bare(run, language) for run in _RUN.findall(left)]
+        runs = [_without_particle(run, language) for run in _RUN.findall(left)]
         return max(runs, key=len, default="")
     found = [one.text for one in names(question)]
     return found[-1] if found else ""
 
 
-def _bare(word: str, language: str) -> str:
+def _without_particle(word: str, language: str) -> str:
     """A Korean word without its particle."""
     if language != "ko":
         return word
@@ -209,7 +209,7 @@ def _bare(word: str, language: str) -> str:
     return word
 
 
-def _replaced(question: str, topic: str, language: str) -> str:
+def _replace_pronoun(question: str, topic: str, language: str) -> str:
     """The topic in place of a pronoun where grammar does not mind, else before the question."""
     lists = word_lists("understand", "follow_up")
     pronouns = [*lists.get(f"{language}.he", ()), *lists.get(f"{language}.she", ())]
@@ -225,10 +225,10 @@ def _replaced(question: str, topic: str, language: str) -> str:
 
 
 LONGEST = 500
-"""Characters of a question that is still rewritten; a longer one says what it means."""
+"""Characters of a question that is still rewritten; a longer one stands alone."""
 
 LONGEST_ANSWER = 1000
-"""Characters of an answer that tell what was spoken of."""
+"""Characters of an answer that are read for its topic."""
 
 CONTEXT_QUESTIONS = 2
 CONTEXT_NAMES = 3
@@ -290,17 +290,17 @@ def standalone(question: str, before: Sequence[Exchange], subject: str = "") -> 
         leans = found is not None
         text, done = found or (question, ())
     else:
-        state = _after(before, subject)
-        text, done = _in_english(question, before, state)
-        leans = _leaning(question, before)
+        state = _salience_after(before, subject)
+        text, done = _english_standalone(question, before, state)
+        leans = _is_english_dependent(question, before)
     if not leans:
         return FollowUp(text, done=done)
     completed = any(one not in (POLITENESS, MADE_A_QUESTION) for one in done)
-    whole = language == "en" and not _open(text, completed)
+    whole = language == "en" and not _is_ambiguous(text, completed)
     return FollowUp(text, _context(before), whole, done)
 
 
-def _in_english(
+def _english_standalone(
     question: str, before: Sequence[Exchange], state: Salience
 ) -> tuple[str, tuple[str, ...]]:
     last = before[-1].question if before else ""
@@ -319,8 +319,8 @@ def _in_english(
     return found.text, tuple(done)
 
 
-def _after(before: Sequence[Exchange], subject: str) -> Salience:
-    """What is salient when the question is asked."""
+def _salience_after(before: Sequence[Exchange], subject: str) -> Salience:
+    """The salience before the question."""
     state = Salience().about(subject)
     for one in before:
         earlier = one.question[:LONGEST]
@@ -331,9 +331,9 @@ def _after(before: Sequence[Exchange], subject: str) -> Salience:
     return state.faded()
 
 
-def _leaning(question: str, before: Sequence[Exchange]) -> bool:
-    """Whether the question leans on what was said: it points back, is short, or shares words. A
-    long one that does none of these begins a new topic."""
+def _is_english_dependent(question: str, before: Sequence[Exchange]) -> bool:
+    """Whether the question depends on the conversation: it points back, is short, or shares words.
+    A long one that does none of these begins a new topic."""
     asked = set(content_words(question))
     if len(asked) < SHORT or _LEANS.search(question):
         return bool(before)
@@ -341,7 +341,7 @@ def _leaning(question: str, before: Sequence[Exchange]) -> bool:
     return not asked.isdisjoint(content_words(said))
 
 
-def _open(text: str, completed: bool) -> bool:
+def _is_ambiguous(text: str, completed: bool) -> bool:
     """Whether a question may still mean something that it does not say: it points outside itself,
     or nothing was completed and it is short and names nothing."""
     if _LEANS.search(text):

@@ -55,12 +55,12 @@ _NAME = re.compile("|".join(rf"\b{name.replace('_', '[ _-]?')}\b" for name in NA
 def named_intent(said: str) -> IntentName | None:
     """The one intent that a model's reply names, as JSON or in words; None for any other reply."""
     for value in json_values(said):
-        if isinstance(value, dict) and (name := _one(str(value.get("intent", "")))):
+        if isinstance(value, dict) and (name := _single_name(str(value.get("intent", "")))):
             return name
-    return _one(said)
+    return _single_name(said)
 
 
-def _one(text: str) -> IntentName | None:
+def _single_name(text: str) -> IntentName | None:
     plain = {re.sub(r"[ _-]", "", one).casefold() for one in _NAME.findall(text)}
     names = [name for name in NAMES if name.replace("_", "") in plain]
     return names[0] if len(names) == 1 else None

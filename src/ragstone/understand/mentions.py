@@ -70,7 +70,7 @@ def names(text: str) -> list[Mention]:
 
 def speaks_of_somebody(text: str) -> bool:
     """Whether a text has a word for a person, such as `tenant` or `mother`."""
-    known = _known()
+    known = _mention_words()
     nouns = known["person_nouns"] | known["man_nouns"] | known["woman_nouns"]
     return any(match.group().casefold() in nouns for match in _TOKEN.finditer(text[:LONGEST_TEXT]))
 
@@ -78,7 +78,7 @@ def speaks_of_somebody(text: str) -> bool:
 def kind_of_name(name: str) -> Kind:
     """What a name by itself says of its bearer."""
     words = [word.casefold().strip(".,'’") for word in name.split()] or [""]
-    known = _known()
+    known = _mention_words()
     if words[-1] in known["group"] or "&" in words:
         return "many"
     if words[-1] in known["things"] or any(word.isdigit() for word in words):
@@ -109,7 +109,7 @@ def _names(text: str) -> Iterator[Mention]:
 def _common(word: str, opens: bool) -> bool:
     """Whether a capitalised word is no name: a function word, or one that opens a sentence."""
     bare = re.sub(r"['’](?:s|re|ve|ll|d|m|t)$", "", word.casefold().rstrip(".'’"))
-    return bare in _known()["function"] or (opens and bare in _known()["opening"])
+    return bare in _mention_words()["function"] or (opens and bare in _mention_words()["opening"])
 
 
 def _phrases(text: str) -> Iterator[Mention]:
@@ -119,7 +119,11 @@ def _phrases(text: str) -> Iterator[Mention]:
     subject = False
     for token in (*_TOKEN.finditer(text), None):
         word = token.group().casefold() if token else "."
-        if token and word[0].isalnum() and _POSSESSIVE.sub("", word) not in _known()["function"]:
+        if (
+            token
+            and word[0].isalnum()
+            and _POSSESSIVE.sub("", word) not in _mention_words()["function"]
+        ):
             run.append(token)
             continue
         if run:
@@ -131,7 +135,7 @@ def _phrases(text: str) -> Iterator[Mention]:
 
 
 def _phrase(text: str, run: list[re.Match[str]], determined: bool) -> Iterator[Mention]:
-    verbs = _known()["verbs"]
+    verbs = _mention_words()["verbs"]
     while run and not determined and run[0].group().casefold() in verbs:
         run = run[1:]
     while run and run[-1].group().casefold() in verbs:
@@ -145,7 +149,7 @@ def _phrase(text: str, run: list[re.Match[str]], determined: bool) -> Iterator[M
 
 def _kind_of_phrase(phrase: str) -> Kind:
     last = _POSSESSIVE.sub("", phrase.split()[-1].casefold())
-    known = _known()
+    known = _mention_words()
     if last in known["man_nouns"]:
         return "man"
     if last in known["woman_nouns"]:
@@ -157,10 +161,10 @@ def _kind_of_phrase(phrase: str) -> Kind:
 
 
 @cache
-def _known() -> dict[str, frozenset[str]]:
+def _mention_words() -> dict[str, frozenset[str]]:
     return {name: frozenset(words) for name, words in word_lists("understand", "mentions").items()}
 
 
 def function_words() -> frozenset[str]:
     """Words that are part of no name and no phrase."""
-    return _known()["function"]
+    return _mention_words()["function"]

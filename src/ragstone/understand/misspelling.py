@@ -35,12 +35,12 @@ def costs(typed: str, meant: Rows) -> Costs:
     letters = [ord(letter) for letter in typed]
     width = max(1, int(lengths(meant).max(initial=1)))
     columns = np.ascontiguousarray(meant[:, :width].T)
-    missing = _missing(columns)
+    missing = _deletion_costs(columns)
     start = np.zeros((1, columns.shape[1]), np.float32)
     before: Costs | None = None
     line: Costs = np.concatenate([start, np.cumsum(missing, axis=0)])
     for place, letter in enumerate(letters):
-        extra = _extra(letters, place)
+        extra = _insertion_cost(letters, place)
         found = np.empty_like(line)
         found[0] = line[0] + extra
         doubles = _EXTRA_DOUBLE if place else extra
@@ -58,8 +58,8 @@ def costs(typed: str, meant: Rows) -> Costs:
     return line[lengths(meant), np.arange(len(meant))]
 
 
-def _missing(columns: Rows) -> Costs:
-    """What it costs to leave out each letter of the words meant."""
+def _deletion_costs(columns: Rows) -> Costs:
+    """The cost of leaving out each letter of the intended words."""
     vowels = np.frombuffer(_VOWELS.encode(), np.uint8)
     cost = np.where(np.isin(columns, vowels), _MISSING_VOWEL, _MISSING).astype(np.float32)
     cost[columns == ord("h")] = _MISSING_H
@@ -68,8 +68,8 @@ def _missing(columns: Rows) -> Costs:
     return cost
 
 
-def _extra(letters: list[int], place: int) -> float:
-    """What it costs that the letter at `place` was typed too."""
+def _insertion_cost(letters: list[int], place: int) -> float:
+    """The cost of the extra letter at `place`."""
     letter = chr(letters[place])
     if place and letters[place - 1] == letters[place]:
         return _EXTRA_DOUBLE

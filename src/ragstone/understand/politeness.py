@@ -1,4 +1,4 @@
-"""What is said around a question: greetings, thanks, fillers, and answers that refuse."""
+"""The polite phrases around a question: greetings, thanks, fillers; and answers that refuse."""
 
 import re
 from functools import cache
@@ -36,16 +36,16 @@ def social(text: str) -> bool:
     if len(text) > _LONGEST_SOCIAL:
         return False
     said = " ".join(_WORD.findall(text.casefold()))
-    return bool(said) and _social().fullmatch(said) is not None
+    return bool(said) and _social_pattern().fullmatch(said) is not None
 
 
 def refusal(answer: str) -> bool:
-    """Whether an answer says that it has none: what it names is not what was asked for."""
+    """Whether an answer is a refusal: its names are not those that were asked for."""
     return _REFUSAL.search(answer[:_REFUSED_EARLY]) is not None
 
 
 @cache
-def _social() -> re.Pattern[str]:
+def _social_pattern() -> re.Pattern[str]:
     phrases = sorted(word_lists("understand", "follow_up")["social"], key=len, reverse=True)
     either = "|".join(map(re.escape, phrases))
     return re.compile(rf"(?:{either})(?:\s(?:{either}))*+")

@@ -1,4 +1,4 @@
-"""English pronouns in a question, replaced by what they stand for."""
+"""English pronouns in a question, replaced by their antecedents."""
 
 import re
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ _WITHIN = {
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """The question with names for pronouns, the conversation after it, and what was meant."""
+    """The question with names for pronouns, the salience after it, and the antecedents."""
 
     text: str
     state: Salience
@@ -45,7 +45,7 @@ class Resolved:
 
 
 def resolved(question: str, state: Salience) -> Resolved:
-    """Replace the first pronoun of each kind by what it stands for in `state`.
+    """Replace the first pronoun of each kind by its antecedent in `state`.
 
     Later ones of the same kind then have it before them. One that means something in the question
     itself is left, and so is one that nothing agrees with.
@@ -61,7 +61,7 @@ def resolved(question: str, state: Salience) -> Resolved:
         if pronoun in done or any(a <= match.start() < b for a, b in empty):
             continue
         done.add(pronoun)
-        if _means_own(question[: match.start()], pronoun):
+        if _has_antecedent(question[: match.start()], pronoun):
             continue
         entity = state.meant(pronoun)
         if entity is None:
@@ -69,13 +69,13 @@ def resolved(question: str, state: Salience) -> Resolved:
         elif not any(same(entity.name, one.text) for one in own):
             state = state.taken_up(entity, pronoun)
             meant.append(entity)
-            pieces += [question[end : match.start()], _form(match, question, entity)]
+            pieces += [question[end : match.start()], _replacement(match, question, entity)]
             end = match.end()
     return Resolved("".join([*pieces, question[end:]]), state, tuple(meant))
 
 
-def _means_own(before: str, pronoun: Pronoun) -> bool:
-    """Whether a pronoun means something that the same question names before it.
+def _has_antecedent(before: str, pronoun: Pronoun) -> bool:
+    """Whether a pronoun has its antecedent earlier in the same question.
 
     A name of a person in the same clause may be it; anything else must stand in an earlier clause.
     """
@@ -91,7 +91,7 @@ def _means_own(before: str, pronoun: Pronoun) -> bool:
     )
 
 
-def _form(pronoun: re.Match[str], question: str, entity: Entity) -> str:
+def _replacement(pronoun: re.Match[str], question: str, entity: Entity) -> str:
     """The entity in the pronoun's place: `his` becomes `Frank Zappa's`."""
     name = entity.name if entity.proper else f"the {entity.name}"
     word = pronoun.group().casefold()

@@ -19,7 +19,7 @@ SURE, LIKELY = 0.9, 0.8
 """Confidence in a pattern; the lower one is for a question word, which leaves more open."""
 
 MOST_CHARS = 400
-"""What the patterns look at: a longer text tells what it wants at its beginning or its end."""
+"""Characters that the patterns read: half from the beginning, half from the end of a long text."""
 
 _OPEN = frozenset({"factual"})
 _MARKS = re.compile(r"[¿¡\"“”„«»*_`]+")

@@ -57,7 +57,7 @@ def unknown_words(question: str, dictionary: Dictionary) -> list[Unknown]:
         word = written.lower()
         if len(word) < 2 or dictionary.log_frequency(word):
             others += 1
-        elif LEAST <= len(word) <= WIDTH and (shouted or _plain(written)):
+        elif LEAST <= len(word) <= WIDTH and (shouted or _is_lower_case(written)):
             first = not text[: match.start()].strip()
             name = written[0].isupper() and not shouted and not first
             end = match.start() + len(written)
@@ -65,7 +65,7 @@ def unknown_words(question: str, dictionary: Dictionary) -> list[Unknown]:
     return found if 0 < len(found) <= MOST and _english(text, others, len(found)) else []
 
 
-def _plain(written: str) -> bool:
+def _is_lower_case(written: str) -> bool:
     """Whether a word is in small letters but for the first one."""
     return written[1:].islower()
 

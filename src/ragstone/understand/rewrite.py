@@ -26,7 +26,7 @@ PASSAGE_TOKENS = 300
 """Most tokens of an answer."""
 
 LONGEST = 400
-"""Characters of a query; what is longer is chatter."""
+"""Characters of a query; a longer line is not a query."""
 
 SHORTEST_PASSAGE = 20
 LONGEST_PASSAGE = 2000
@@ -38,7 +38,7 @@ async def alternatives(
     completer: Completer, rules: str, question: str, count: int
 ) -> tuple[list[str], Usage]:
     """At most `count` other ways to ask the same; raises ModelUnavailable."""
-    said = await completer.complete(rules, _asked(question), LINE_TOKENS)
+    said = await completer.complete(rules, _question_block(question), LINE_TOKENS)
     return _usable(lines(said.text), question)[:count], said.usage
 
 
@@ -47,7 +47,7 @@ async def imagined_passage(
 ) -> tuple[list[str], Usage]:
     """A passage that could answer (Gao et al., "Precise Zero-Shot Dense Retrieval without Relevance
     Labels", 2022); raises ModelUnavailable."""
-    said = await completer.complete(rules, _asked(question), PASSAGE_TOKENS)
+    said = await completer.complete(rules, _question_block(question), PASSAGE_TOKENS)
     text = " ".join(said.text.split())[:LONGEST_PASSAGE]
     return [text] if len(text) >= SHORTEST_PASSAGE else [], said.usage
 
@@ -55,13 +55,13 @@ async def imagined_passage(
 async def broader(completer: Completer, rules: str, question: str) -> tuple[list[str], Usage]:
     """A question about the background (Zheng et al., "Take a Step Back", 2023); raises
     ModelUnavailable."""
-    said = await completer.complete(rules, _asked(question), LINE_TOKENS)
+    said = await completer.complete(rules, _question_block(question), LINE_TOKENS)
     return _usable(lines(said.text), question)[:1], said.usage
 
 
 async def parts(completer: Completer, rules: str, question: str) -> tuple[list[str], Usage]:
     """2 to 4 simpler questions; raises ModelUnavailable."""
-    said = await completer.complete(rules, _asked(question), LINE_TOKENS)
+    said = await completer.complete(rules, _question_block(question), LINE_TOKENS)
     found = listed(said.text, "queries") or [one for one in lines(said.text) if one[-1] in "?？"]
     usable = _usable(found, question)[:MOST_PARTS]
     return usable if len(usable) > 1 else [], said.usage
@@ -69,14 +69,14 @@ async def parts(completer: Completer, rules: str, question: str) -> tuple[list[s
 
 async def terms(completer: Completer, rules: str, question: str) -> tuple[list[str], Usage]:
     """Key terms with synonyms, as one query; raises ModelUnavailable."""
-    said = await completer.complete(rules, _asked(question), LINE_TOKENS)
+    said = await completer.complete(rules, _question_block(question), LINE_TOKENS)
     found = [one.strip() for line in lines(said.text) for one in re.split(r"[,;，、]", line)]
     short = [one for one in dict.fromkeys(found) if one and len(one.split()) <= 5]
     query = " ".join(short[:MOST_TERMS])
     return ([query[:LONGEST]] if query else []), said.usage
 
 
-def _asked(question: str) -> str:
+def _question_block(question: str) -> str:
     return fenced("question", question)
 
 
@@ -167,7 +167,7 @@ class Rewrite(Stage):
         if adapters.completer:
             try:
                 async with asyncio.timeout(self.model_timeout):
-                    found = await _by_model(method, turn, adapters, adapters.completer)
+                    found = await _model_rewrites(method, turn, adapters, adapters.completer)
                 if found.queries or found.imagined:
                     return found
                 failure = f"{adapters.completer.name} gave nothing usable"
@@ -210,7 +210,9 @@ def by_rules(method: Rewriting, question: str, failure: str) -> Added:
     return Added(tuple(found), reason=reason)
 
 
-async def _by_model(method: Rewriting, turn: Turn, adapters: Adapters, model: Completer) -> Added:
+async def _model_rewrites(
+    method: Rewriting, turn: Turn, adapters: Adapters, model: Completer
+) -> Added:
     question, count = turn.question, turn.plan.rewrites - 1
     rules = await prompt(turn, adapters, f"rewrite.{method}", count=str(count))
     if method == "hyde":

@@ -64,14 +64,14 @@ class Route(Stage):
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         ask = turn.ask
         analysis, usage = await analysed(turn, adapters, self.analyzer == "llm")
-        plan, why = _planned(self.plan, ask, analysis, turn.intent)
-        plan = _hinted(plan, ask, turn.intent)
+        plan, why = _base_plan(self.plan, ask, analysis, turn.intent)
+        plan = _with_hints(plan, ask, turn.intent)
         if ask.top_k is not None:
-            _within("top_k", ask.top_k, 1, self.max_top_k)
+            _check_range("top_k", ask.top_k, 1, self.max_top_k)
             plan = replace(plan, top_k=ask.top_k, candidates=max(plan.candidates, ask.top_k))
         if (ask.mode or self.mode) == "precise":
             plan = replace(plan, dense_weight=PRECISE_DENSE)
-        plan = replace(plan, **_given(ask.wanted))
+        plan = replace(plan, **_requested_options(ask.wanted))
         _check(plan)
         turn = replace(turn, plan=plan, analysis=analysis, usage=turn.usage + usage)
         return Step(
@@ -81,18 +81,18 @@ class Route(Stage):
         )
 
 
-def _planned(level: Plan, ask: Ask, analysis: Analysis, intent: Intent | None) -> Decided:
+def _base_plan(level: Plan, ask: Ask, analysis: Analysis, intent: Intent | None) -> Decided:
     """The plan for a question, before what the request wants in detail."""
     if ask.strategy:
         return with_strategy(ask.strategy, level), "the request asks for it"
     if level.strategy == "dense":
         return level, f"level {ask.level}"
     if ask.prefer == "speed":
-        return _fast(level, analysis)
-    if _is(intent, "summary") and analysis.whole_document:
+        return _fast_plan(level, analysis)
+    if _has_intent(intent, "summary") and analysis.whole_document:
         return with_strategy("sequential", level), "one whole document"
     if ask.prefer == "accuracy":
-        return _accurate(level, analysis, intent)
+        return _accurate_plan(level, analysis, intent)
     return level, f"level {ask.level}"
 
 
@@ -103,7 +103,7 @@ def _queries(turn: Turn) -> tuple[str, ...]:
     return (turn.question, *as_spelt, *turn.queries[1:])
 
 
-def _hinted(plan: Plan, ask: Ask, intent: Intent | None) -> Plan:
+def _with_hints(plan: Plan, ask: Ask, intent: Intent | None) -> Plan:
     """The plan with what questions of this kind need: more passages, and different ones."""
     if ask.strategy or ask.prefer == "speed":
         return plan
@@ -112,7 +112,7 @@ def _hinted(plan: Plan, ask: Ask, intent: Intent | None) -> Plan:
     return replace(plan, top_k=max(plan.top_k, hints.top_k or 0), diversity=diversity)
 
 
-def _fast(level: Plan, analysis: Analysis) -> Decided:
+def _fast_plan(level: Plan, analysis: Analysis) -> Decided:
     """Meaning alone for a plain fact; no second comparison unless the question demands it."""
     if analysis.complexity <= SIMPLE:
         plan = with_strategy("dense", level)
@@ -122,17 +122,17 @@ def _fast(level: Plan, analysis: Analysis) -> Decided:
     return level, "speed, but a demanding question"
 
 
-def _accurate(level: Plan, analysis: Analysis, intent: Intent | None) -> Decided:
+def _accurate_plan(level: Plan, analysis: Analysis, intent: Intent | None) -> Decided:
     """More candidates, compared again; rounds for what one search cannot find."""
     if level.rewrite == "auto" and analysis.complexity >= DEMANDING:
         parts = analysis.comparison or analysis.complexity >= PARTS
         level = replace(level, rewrite="decompose" if parts else "hyde")
-    if _is(intent, "multi_hop") or (analysis.reasoning and analysis.complexity >= PARTS):
+    if _has_intent(intent, "multi_hop") or (analysis.reasoning and analysis.complexity >= PARTS):
         return with_strategy("iterative", level), "accuracy, several steps"
     return with_strategy("two_stage", level), "accuracy"
 
 
-def _is(intent: Intent | None, name: IntentName) -> bool:
+def _has_intent(intent: Intent | None, name: IntentName) -> bool:
     return intent is not None and intent.name == name
 
 
@@ -152,15 +152,15 @@ def with_strategy(strategy: Strategy, plan: Plan) -> Plan:
 def _check(plan: Plan) -> None:
     """Raise InputError for a number that no search can mean."""
     for name, low, high in LIMITS:
-        _within(name, getattr(plan, name), low, high)
+        _check_range(name, getattr(plan, name), low, high)
 
 
-def _within(name: str, value: float, low: float, high: float) -> None:
+def _check_range(name: str, value: float, low: float, high: float) -> None:
     if not low <= value <= high:
         raise InputError(f"{name} is {value:g}; it must lie between {low:g} and {high:g}.")
 
 
-def _given(wanted: SearchOptions) -> dict[str, Any]:
+def _requested_options(wanted: SearchOptions) -> dict[str, Any]:
     """What the request asks for, by the plan's names."""
     names = SearchOptions.__dataclass_fields__
     values = {name: getattr(wanted, name) for name in names}

@@ -74,8 +74,8 @@ def matched(text: str) -> SmallTalk | None:
     """What small talk the whole of `text` is, None if it is anything else."""
     if len(text) > MOST_CHARS:
         return None
-    plain = _plain(text)
-    return _read(plain) if plain else None
+    plain = _normalize(text)
+    return _parse(plain) if plain else None
 
 
 def without_opening(text: str) -> str:
@@ -106,18 +106,18 @@ def possible(text: str) -> bool:
 
 
 def reply(kind: SmallTalkKind, language: str) -> str:
-    """What is said to it, in `language` if there are words in it."""
+    """The reply to small talk of this kind, in `language` if there is one."""
     replies = _phrases().replies
     return replies.get(language, replies[FALLBACK])[kind]
 
 
-def _plain(text: str) -> str:
+def _normalize(text: str) -> str:
     """Casefolded, without marks, signs and pictures."""
     folded = unicodedata.normalize("NFKC", text).casefold().translate(_APOSTROPHES)
     return " ".join(_NO_WORD.sub(" ", folded).split())
 
 
-def _read(plain: str) -> SmallTalk | None:
+def _parse(plain: str) -> SmallTalk | None:
     """Phrases that fill `plain` from end to end.
 
     Every place that phrases can reach is visited once: the time is bounded however the phrases
@@ -128,10 +128,10 @@ def _read(plain: str) -> SmallTalk | None:
     for start in range(len(plain)):
         if start not in readings:
             continue
-        for phrase in _starting(phrases, plain, start):
+        for phrase in _phrases_at(phrases, plain, start):
             end = start + len(phrase)
             end = len(plain) if phrase in phrases.open else end + (plain[end : end + 1] == " ")
-            longer = _joined(readings[start], phrases.kinds[phrase])
+            longer = _extend_reading(readings[start], phrases.kinds[phrase])
             if end not in readings or (longer.told and not readings[end].told):
                 readings[end] = longer
     whole = readings.get(len(plain))
@@ -140,7 +140,7 @@ def _read(plain: str) -> SmallTalk | None:
     return SmallTalk(whole.kind, whole.languages[0])
 
 
-def _starting(phrases: _Phrases, plain: str, start: int) -> Iterator[str]:
+def _phrases_at(phrases: _Phrases, plain: str, start: int) -> Iterator[str]:
     """The phrases that stand at `start` as whole words, longest first."""
     for phrase in phrases.by_first.get(plain[start], ()):
         end = start + len(phrase)
@@ -154,7 +154,7 @@ def _ends_word(plain: str, end: int) -> bool:
     return bool(_UNSPACED.match(plain[end - 1]))
 
 
-def _joined(before: _Reading, kinds: Mapping[str, SmallTalkKind | None]) -> _Reading:
+def _extend_reading(before: _Reading, kinds: Mapping[str, SmallTalkKind | None]) -> _Reading:
     """The reading with one phrase more: languages that all phrases share, the most telling kind."""
     shared = tuple(one for one in before.languages if one in kinds) or before.languages
     language = next((one for one in shared if one in kinds), next(iter(kinds)))
@@ -176,10 +176,10 @@ def _phrases() -> _Phrases:
         data = json.loads(file.read_text(encoding="utf-8"))
         replies[language] = data["replies"]
         for phrase in data["fillers"]:
-            kinds[_plain(phrase)][language] = None
+            kinds[_normalize(phrase)][language] = None
         for kind in SMALL_TALK_KINDS:
-            endless |= {_plain(phrase) for phrase in data[kind] if phrase.endswith("…")}
-            for phrase in map(_plain, data[kind]):
+            endless |= {_normalize(phrase) for phrase in data[kind] if phrase.endswith("…")}
+            for phrase in map(_normalize, data[kind]):
                 kinds[phrase][language] = kinds[phrase.replace("'", "")][language] = kind
     by_first: dict[str, list[str]] = defaultdict(list)
     for phrase in sorted(kinds, key=len, reverse=True):

@@ -50,7 +50,7 @@ CORPUS_FREQUENCY = 6.0
 """What a word of the collection that no dictionary holds counts as: that of an ordinary word."""
 
 SEEN, UNSEEN = 1.5, -0.5
-"""What it adds to a candidate that the collection holds it or does not, in powers of ten."""
+"""The weight of a candidate's presence in the collection, or its absence, in powers of ten."""
 
 WELL_KNOWN = 5.5
 """The frequency from which a word may be a part of others."""
@@ -80,7 +80,7 @@ class Corrected:
 
 @dataclass(frozen=True, slots=True)
 class SpellingCandidate:
-    """A word that may have been meant: how frequent it is, and what it costs to misspell it so."""
+    """A possible correction: its frequency, and the cost of the misspelling."""
 
     word: str
     frequency: float
@@ -95,7 +95,7 @@ def candidates(
     word: str, dictionary: Dictionary, corpus: Corpus | None = None
 ) -> list[SpellingCandidate]:
     """Words that may have been meant, best first."""
-    found = list(_listed(word, dictionary))
+    found = list(_likeliest_words(word, dictionary))
     if corpus is not None:
         listed = {one.word for one in found}
         near = [other for other in corpus.near.get(word, ()) if other not in listed]
@@ -104,11 +104,11 @@ def candidates(
             for other, cost in zip(near, costs(word, rows(near)).tolist(), strict=True)
             if corpus.seen.get(other)
         ]
-    return sorted(found, key=lambda one: -_likely(one, corpus))
+    return sorted(found, key=lambda one: -_log_likelihood(one, corpus))
 
 
 @lru_cache(maxsize=1024)
-def _listed(word: str, dictionary: Dictionary) -> tuple[SpellingCandidate, ...]:
+def _likeliest_words(word: str, dictionary: Dictionary) -> tuple[SpellingCandidate, ...]:
     """The likeliest words of the dictionary."""
     words, letters, frequency = dictionary.candidates(word)
     cost = costs(word, letters)
@@ -131,7 +131,9 @@ def correct(
             changes.append((one, best[0].word))
     text = question
     for one, right in reversed(changes):
-        text = text[: one.start] + _cased(right, question[one.start : one.end]) + text[one.end :]
+        text = (
+            text[: one.start] + _match_case(right, question[one.start : one.end]) + text[one.end :]
+        )
     if text == question or not alike(question, text):
         return Corrected(question)
     return Corrected(text, tuple((one.word, right) for one, right in changes))
@@ -156,7 +158,7 @@ def evidence(
     shape = form(word, lambda part: dictionary.log_frequency(part) >= WELL_KNOWN)
     return (
         weights.bias
-        + weights.channel * _likely(best, corpus)
+        + weights.channel * _log_likelihood(best, corpus)
         + weights.letters * len(word)
         + weights.unlike * dictionary.unlike(word)
         + weights.rare * dictionary.rare(word)
@@ -187,15 +189,15 @@ def alike(question: str, corrected: str) -> bool:
     return same >= SIMILARITY * total
 
 
-def _likely(one: SpellingCandidate, corpus: Corpus | None) -> float:
-    """The channel's logarithm, moved by whether the collection holds the word."""
+def _log_likelihood(one: SpellingCandidate, corpus: Corpus | None) -> float:
+    """The logarithm of the channel, adjusted by the word's presence in the collection."""
     if corpus is None:
         return one.channel
     return one.channel + (SEEN if corpus.seen.get(one.word) else UNSEEN)
 
 
-def _cased(right: str, written: str) -> str:
-    """`right` in the way that `written` is."""
+def _match_case(right: str, written: str) -> str:
+    """`right` in the letter case of `written`."""
     if len(written) > 1 and written.isupper():
         return right.upper()
     return right.capitalize() if written[:1].isupper() else right

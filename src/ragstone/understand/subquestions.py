@@ -51,7 +51,7 @@ def subquestions(question: str) -> list[str]:
     question = question.strip()
     if len(question) > LONGEST:
         return []
-    for parts in (_sentences(question), _clauses(question), _compared(question)):
+    for parts in (_sentences(question), _clauses(question), _comparison_parts(question)):
         parts = list(dict.fromkeys(part for part in parts if part))
         if len(parts) > 1:
             return parts[:MOST]
@@ -71,7 +71,7 @@ def keywords(question: str) -> str:
 
 def _sentences(question: str) -> list[str]:
     found = [match.group().strip() for match in _SENTENCE.finditer(question)]
-    return _pointed([one for one in found if len(words(one)) > 1])
+    return _resolve_pronouns([one for one in found if len(words(one)) > 1])
 
 
 def _clauses(question: str) -> list[str]:
@@ -80,10 +80,10 @@ def _clauses(question: str) -> list[str]:
     parts = [part.strip(" ,?.!") for part in _CLAUSES.split(question)]
     if any(len(part.split()) < 3 for part in parts):
         return []
-    return _pointed([f"{part}?" for part in parts])
+    return _resolve_pronouns([f"{part}?" for part in parts])
 
 
-def _pointed(parts: list[str]) -> list[str]:
+def _resolve_pronouns(parts: list[str]) -> list[str]:
     """The parts with pronouns that point at what an earlier part names."""
     state = Salience()
     said: list[str] = []
@@ -94,7 +94,7 @@ def _pointed(parts: list[str]) -> list[str]:
     return said
 
 
-def _compared(question: str) -> list[str]:
+def _comparison_parts(question: str) -> list[str]:
     for pattern in (_COMPARED, _VERSUS, _CHOICE, _CHINESE):
         match = pattern.search(question)
         if match:

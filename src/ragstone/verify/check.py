@@ -23,8 +23,8 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class _Checked:
-    """The verdicts, what the chat model used, and what it did for the trace."""
+class _CheckResult:
+    """The verdicts, the chat model's usage, and the reason for the trace."""
 
     verdicts: tuple[Verdict, ...]
     usage: Usage = Usage()
@@ -48,11 +48,11 @@ class Check(Stage):
     model_timeout: float = Field(15.0, gt=0, description="Seconds that the chat model may take.")
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
-        step = await self._checked(turn, adapters)
+        step = await self._check_turn(turn, adapters)
         await emit(_event(step.turn))
         return step
 
-    async def _checked(self, turn: Turn, adapters: Adapters) -> Step:
+    async def _check_turn(self, turn: Turn, adapters: Adapters) -> Step:
         """The turn with verdicts."""
         answer = turn.answer or Answer()
         found = await self._verdicts(answer, turn, adapters)
@@ -68,7 +68,7 @@ class Check(Stage):
         decision = f"{supported} of {len(claims)} claims supported, groundedness {score:.2f}"
         return Step(turn, decision, found.reason)
 
-    async def _verdicts(self, answer: Answer, turn: Turn, adapters: Adapters) -> _Checked:
+    async def _verdicts(self, answer: Answer, turn: Turn, adapters: Adapters) -> _CheckResult:
         said = answer_sentences(answer.text)
         if answer.refused:
             said = [replace(one, claims=False) for one in said]
@@ -81,17 +81,17 @@ class Check(Stage):
             verdict(one, next(places) if one.claims else None, turn.passages) for one in said
         ]
         if self.asks_model and adapters.completer:
-            return await self._asked(verdicts, claims, found, turn, adapters)
-        return _Checked(tuple(verdicts))
+            return await self._model_verdicts(verdicts, claims, found, turn, adapters)
+        return _CheckResult(tuple(verdicts))
 
-    async def _asked(
+    async def _model_verdicts(
         self,
         verdicts: list[Verdict],
         claims: list[Sentence],
         found: list[Support],
         turn: Turn,
         adapters: Adapters,
-    ) -> _Checked:
+    ) -> _CheckResult:
         """The verdicts, with the chat model's on the undecided claims."""
         low, high = UNDECIDED
         unsure = {
@@ -101,13 +101,13 @@ class Check(Stage):
         }
         model = adapters.completer
         if not unsure or model is None:
-            return _Checked(tuple(verdicts))
+            return _CheckResult(tuple(verdicts))
         rules = await prompt(turn, adapters, "judge_claims")
         try:
             async with asyncio.timeout(self.model_timeout):
                 labels, usage = await judged(model, rules, list(unsure.values()), turn.passages)
         except (ModelUnavailable, TimeoutError) as error:
-            return _Checked(tuple(verdicts), reason=f"{model.name} did not judge: {error}")
+            return _CheckResult(tuple(verdicts), reason=f"{model.name} did not judge: {error}")
         for place, label in zip(unsure, labels, strict=True):
             at = next(i for i, one in enumerate(verdicts) if one.start == place)
             if label is not None:
@@ -115,7 +115,7 @@ class Check(Stage):
                     verdicts[at], label=label[0], confidence=label[1], reason=model.name
                 )
         told = sum(label is not None for label in labels)
-        return _Checked(tuple(verdicts), usage, f"{model.name} judged {told} of {len(unsure)}")
+        return _CheckResult(tuple(verdicts), usage, f"{model.name} judged {told} of {len(unsure)}")
 
 
 class CheckHeld(Check):
@@ -131,7 +131,7 @@ class CheckHeld(Check):
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         try:
-            step = await self._checked(turn, adapters)
+            step = await self._check_turn(turn, adapters)
         except RagstoneError:
             raise
         except Exception as error:

@@ -85,13 +85,13 @@ def _claims(shown: str, text: str) -> bool:
 
 @cache
 def _claimless() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What refuses, anywhere in a sentence; and what is polite, where a clause begins."""
+    """Patterns of refusals, anywhere in a sentence, and of courtesies, at the start of a clause."""
     lists = word_lists("verify", "claimless")
-    refusal, courtesy = ("|".join(map(_whole, lists[n])) for n in ("refusal", "courtesy"))
+    refusal, courtesy = ("|".join(map(_word_pattern, lists[n])) for n in ("refusal", "courtesy"))
     return re.compile(refusal), re.compile(rf"(?:^|[,;，、] ?)(?:{courtesy})")
 
 
-def _whole(phrase: str) -> str:
+def _word_pattern(phrase: str) -> str:
     """A phrase as a pattern that does not end inside a word, where words have spaces."""
     before, after = (
         r"\b" if char.isalnum() and not in_pairs(char) else "" for char in (phrase[0], phrase[-1])

@@ -73,7 +73,7 @@ class Evidence:
         for column, quantity in enumerate(claim.quantities, start=len(claim.words)):
             for row, one in enumerate(self.terms):
                 if one.quantities or quantity.counted:
-                    matrix[row, column] = _stated(one, quantity)
+                    matrix[row, column] = _quantity_share(one, quantity)
         self._add_titles(matrix, claim)
         weights = [term.weight for term in claim.words]
         weights += [QUANTITY_WEIGHT] * len(claim.quantities)
@@ -105,9 +105,9 @@ class Evidence:
         column[self.stems.get(term.stem, [])] = SAME
 
 
-def _stated(source: Terms, quantity: Quantity) -> float:
-    """A count that a sentence does not state may still be of what it lists, if it counts nothing
-    else."""
+def _quantity_share(source: Terms, quantity: Quantity) -> float:
+    """The share for a quantity. An unstated count may be that of a list in the sentence, if it
+    counts nothing else."""
     if states(source.quantities, quantity):
         return SAME
     return COUNT if quantity.counted and not any(q.counted for q in source.quantities) else 0.0

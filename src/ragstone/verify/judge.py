@@ -80,12 +80,12 @@ def _request(claims: Sequence[tuple[Sentence, Support]], passages: Sequence[Pass
     for place, passage in enumerate(passages):
         if passage.number in cited:
             near.setdefault(place, 0)
-    sources = {str(passages[i].number): _around(passages[i].text, near[i]) for i in sorted(near)}
+    sources = {str(passages[i].number): _excerpt(passages[i].text, near[i]) for i in sorted(near)}
     stated = {str(n): sentence.text for n, (sentence, _) in enumerate(claims, start=1)}
     return json.dumps({"sources": sources, "claims": stated}, ensure_ascii=False)
 
 
-def _around(text: str, start: int) -> str:
+def _excerpt(text: str, start: int) -> str:
     """The part of a text around a place."""
     first = max(0, min(start - MOST_CHARS // 2, len(text) - MOST_CHARS))
     return text[first : first + MOST_CHARS]

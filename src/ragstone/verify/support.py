@@ -90,14 +90,14 @@ def support(
     if not evidence.texts or not (terms.words or terms.quantities):
         return None
     matrix, weights = evidence.held(terms)
-    found = _Found(claim, terms, evidence, matrix, weights, preferred)
+    found = _ClaimMatrix(claim, terms, evidence, matrix, weights, preferred)
     numbers = {**found.shares(), **found.gaps(), **found.sequences(), **found.conflicts()}
     values = np.array([numbers[name] for name in FEATURES], np.float32)
     return SupportFeatures(np.clip(values, 0, 1), found.best, numbers["best"])
 
 
-class _Found:
-    """The matrix of what each sentence holds, and what is read from it."""
+class _ClaimMatrix:
+    """The matrix of the claim's words in each sentence, and the features read from it."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class _Found:
         self.row = matrix[self.best]
 
     def shares(self) -> dict[str, float]:
-        best, several = self._several()
+        best, several = self._combined_shares()
         return {
             "all": self._share(self.every),
             "best": best,
@@ -179,11 +179,11 @@ class _Found:
         aligned = self._share(self.row, ~self.numbers) >= _ALIGNED
         odd = self.terms.negations % 2 != source.negations % 2
         gap = self.row < _NEAR
-        closed = self._between(gap)
+        closed = self._replaced_words(gap)
         return {
             "negated": float(aligned and odd),
             "opposed": float(aligned and opposed(words, others)),
-            "swapped": float(aligned and self._swapped(source)),
+            "swapped": float(aligned and self._names_swapped(source)),
             "replaced": float((closed * self.weights).sum()) / 4,
             "name_replaced": float(aligned and bool((closed & self.names).any())),
             "quantity_replaced": float(
@@ -200,7 +200,7 @@ class _Found:
         whole = float(self.weights[which].sum())
         return float(held[which] @ self.weights[which]) / whole if whole else 1.0
 
-    def _several(self) -> tuple[float, list[float]]:
+    def _combined_shares(self) -> tuple[float, list[float]]:
         """The shares of the best sentence, and of it with one and two others from anywhere."""
         held, shares = self.row, []
         for _ in range(2):
@@ -232,7 +232,7 @@ class _Found:
         ]
         return min(shares, default=self._share(self.window))
 
-    def _between(self, gap: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def _replaced_words(self, gap: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """The missing words with held ones on both sides: something stands in their place."""
         held = np.flatnonzero(~gap & ~self.numbers)
         inside = np.zeros_like(gap)
@@ -240,7 +240,7 @@ class _Found:
             inside[held[0] : held[-1]] = True
         return gap & inside & ~self.numbers
 
-    def _swapped(self, source: Terms) -> bool:
+    def _names_swapped(self, source: Terms) -> bool:
         """Whether names that both have come in another order."""
         own = list(dict.fromkeys(term.stem for term in self.terms.words if term.name))
         there = list(dict.fromkeys(term.stem for term in source.words if term.name))

@@ -27,8 +27,8 @@ MOST_WORDS = 400
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word: its stem, its spelling (casefolded), what it weighs, whether it is a name, and where
-    it begins in the text."""
+    """A word: its stem, its spelling (casefolded), its weight, whether it is a name, and its
+    start in the text."""
 
     stem: str
     word: str
@@ -74,8 +74,8 @@ def _terms(text: str, match: re.Match[str]) -> list[Term]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """What is known of a word; `stem` is empty for one that does not count."""
+class _WordEntry:
+    """The stem, weight and rarity of a word; `stem` is empty for one that does not count."""
 
     stem: str
     weight: float = 0.0
@@ -83,14 +83,14 @@ class _Known:
 
 
 @lru_cache(20_000)
-def _word(spelt: str) -> tuple[str, _Known]:
-    """The word casefolded, and what is known of it."""
+def _word(spelt: str) -> tuple[str, _WordEntry]:
+    """The casefolded word, and its entry."""
     word = unicodedata.normalize("NFC", spelt.casefold())
     if in_pairs(word):
-        return word, _Known(word)
+        return word, _WordEntry(word)
     if word in STOPWORDS or len(word) == 1:
-        return word, _Known("")
-    return word, _Known(stem(word), weight(word), common(word))
+        return word, _WordEntry("")
+    return word, _WordEntry(stem(word), weight(word), common(word))
 
 
 def _opens(text: str, start: int) -> bool:

@@ -69,11 +69,15 @@ class LocalChecker:
     async def support(
         self, claims: Sequence[Claim], sources: Sequence[Source], embedder: Embedder | None
     ) -> list[Support]:
-        evidence, found = await asyncio.to_thread(_weighed, claims, sources)
+        evidence, found = await asyncio.to_thread(_weigh_claims, claims, sources)
         if embedder is None or not embedder.multilingual or not evidence.places:
             return found
-        foreign = [i for i, one in enumerate(found) if _foreign(claims[i], one, evidence)]
-        return await _by_meaning(claims, found, foreign, evidence, embedder) if foreign else found
+        foreign = [i for i, one in enumerate(found) if _is_other_language(claims[i], one, evidence)]
+        return (
+            await _weigh_by_meaning(claims, found, foreign, evidence, embedder)
+            if foreign
+            else found
+        )
 
 
 def evidence_of(sources: Sequence[Source]) -> Sentences:
@@ -82,7 +86,7 @@ def evidence_of(sources: Sequence[Source]) -> Sentences:
     texts = [sources[number].text[span.start : span.end] for number, span in places]
     quotes: dict[str, int] = {}
     for place, text in enumerate(texts):
-        quotes.setdefault(_said(text), place)
+        quotes.setdefault(_quotable(text), place)
     titles = [_title(sources[number]) for number, _ in places]
     return Sentences(Evidence.of(texts, titles), places, quotes)
 
@@ -97,20 +101,22 @@ def _title(source: Source) -> str:
     return source.text.split("\n", 1)[0].removeprefix(_PAGE_TITLE)
 
 
-def _said(text: str) -> str:
+def _quotable(text: str) -> str:
     """A sentence as it is compared with a quotation: in one line, without layout."""
     return " ".join(plain(text).split()).strip(" .。,，;；")
 
 
-def _weighed(claims: Sequence[Claim], sources: Sequence[Source]) -> tuple[Sentences, list[Support]]:
+def _weigh_claims(
+    claims: Sequence[Claim], sources: Sequence[Source]
+) -> tuple[Sentences, list[Support]]:
     evidence = evidence_of(sources)
     return evidence, [_support(claim, evidence) for claim in claims]
 
 
 def _support(claim: Claim, evidence: Sentences) -> Support:
-    quoted = evidence.quotes.get(_said(claim.text))
+    quoted = evidence.quotes.get(_quotable(claim.text))
     if quoted is not None:
-        return _at(evidence, quoted, QUOTED)
+        return _support_at(evidence, quoted, QUOTED)
     cited = [row for row, (number, _) in enumerate(evidence.places) if number in claim.cited]
     own = terms(claim.text)
     found = features.support(claim.text, own, evidence.sentences, cited)
@@ -123,11 +129,11 @@ def _support(claim: Claim, evidence: Sentences) -> Support:
     elif found["quantities_missing"]:
         likely = min(likely, UNSTATED)
     aligned = found.held >= ALIGNED
-    placed = _at(evidence, found.best, likely) if found.held else Support(likely)
+    placed = _support_at(evidence, found.best, likely) if found.held else Support(likely)
     return replace(placed, conflict=conflict if aligned else "", held=found["all"])
 
 
-def _at(evidence: Sentences, row: int, probability: float) -> Support:
+def _support_at(evidence: Sentences, row: int, probability: float) -> Support:
     number, span = evidence.places[row]
     return Support(probability, number, span.start, span.end)
 
@@ -148,7 +154,7 @@ def _conflict(found: features.SupportFeatures, claim: str, source: str) -> str:
 
 def _begins(source: str, claim: str) -> bool:
     """Whether the source's sentence begins with the claim, word for word."""
-    whole, part = _said(source), _said(claim)
+    whole, part = _quotable(source), _quotable(claim)
     return whole.startswith(part) and not whole[len(part) : len(part) + 1].isalnum()
 
 
@@ -165,7 +171,7 @@ def _model() -> tuple[Floats, float]:
     return np.array(weights, np.float32), float(model["constant"])
 
 
-def _foreign(claim: Claim, found: Support, evidence: Sentences) -> bool:
+def _is_other_language(claim: Claim, found: Support, evidence: Sentences) -> bool:
     """Whether claim and sources are in two languages, so that their words say nothing."""
     if found.held >= FOREIGN:
         return False
@@ -174,7 +180,7 @@ def _foreign(claim: Claim, found: Support, evidence: Sentences) -> bool:
     return bool(language and there) and language != there
 
 
-async def _by_meaning(
+async def _weigh_by_meaning(
     claims: Sequence[Claim],
     found: Sequence[Support],
     foreign: Sequence[int],
@@ -192,5 +198,5 @@ async def _by_meaning(
         likely = 1 / (1 + math.exp(-SLOPE * (float(likeness[row, best]) - MIDDLE)))
         if evidence.sentences.lacks(terms(claims[i].text).quantities):
             likely = min(likely, UNSTATED)
-        compared[i] = _at(evidence, best, likely)
+        compared[i] = _support_at(evidence, best, likely)
     return compared

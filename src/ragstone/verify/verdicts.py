@@ -15,10 +15,10 @@ UNDECIDED = (0.3, 0.8)
 """Between these probabilities a chat model is asked."""
 
 REMOVED: tuple[Label, ...] = ("unsupported", "contradicted")
-"""What is taken out of a strict answer."""
+"""The labels of sentences that are removed from a strict answer."""
 
 MARK = "[…]"
-"""What stands for sentences that were taken out."""
+"""The mark in place of removed sentences."""
 
 
 def verdict(sentence: Sentence, support: Support | None, passages: Sequence[Passage]) -> Verdict:
@@ -78,7 +78,7 @@ def removed(turn: Turn) -> Turn:
         said = replace(answer, text=turn.instructions.no_answer, citations=(), finish="refused")
         blank = (replace(one, sentence="", citation=None, start=0, end=0) for one in out)
         return replace(turn, answer=said, verdicts=tuple(blank))
-    text, verdicts = _without(answer.text, turn.verdicts, out)
+    text, verdicts = _remove_sentences(answer.text, turn.verdicts, out)
     kept = set(numbers(text))
     citations = tuple(one for one in answer.citations if one.number in kept)
     return replace(
@@ -86,7 +86,7 @@ def removed(turn: Turn) -> Turn:
     )
 
 
-def _without(
+def _remove_sentences(
     text: str, verdicts: Sequence[Verdict], out: Sequence[Verdict]
 ) -> tuple[str, list[Verdict]]:
     """The text with one mark for each run of sentences taken out, and the verdicts as they stand

@@ -55,16 +55,16 @@ class McpGateway:
             raise ToolsUnavailable(f"The tool gateway rests for {rests:.0f} s.", rests)
         stack = AsyncExitStack()
         try:
-            client, found = await self._connected(stack, organisation)
+            client, found = await self._connect(stack, organisation)
             yield _Session(client, found, self._settings)
         finally:
-            await _closed(stack)
+            await _close(stack)
 
-    async def _connected(self, stack: AsyncExitStack, organisation: str) -> tuple[Client, Listed]:
+    async def _connect(self, stack: AsyncExitStack, organisation: str) -> tuple[Client, Listed]:
         try:
             async with asyncio.timeout(self._settings.connect_timeout):
                 client = await stack.enter_async_context(self._client(organisation))
-                return client, await self._listed(client, organisation)
+                return client, await self._list_tools(client, organisation)
         except Exception as error:
             _forget_old(self._rests)
             self._rests[organisation] = time.monotonic() + REST_SECONDS
@@ -85,7 +85,7 @@ class McpGateway:
         ):
             yield client
 
-    async def _listed(self, client: Client, organisation: str) -> Listed:
+    async def _list_tools(self, client: Client, organisation: str) -> Listed:
         """The tools, as they were listed a short time ago or as they are now."""
         now = time.monotonic()
         until, known = self._lists.get(organisation, (0.0, Listed()))
@@ -136,10 +136,10 @@ def _address(gateway: str) -> str:
     return gateway if parts.path.strip("/") else f"{gateway.rstrip('/')}/mcp"
 
 
-async def _closed(stack: AsyncExitStack) -> None:
-    """Close the connection; what goes wrong there concerns no answer.
+async def _close(stack: AsyncExitStack) -> None:
+    """Close the connection; a failure to close it does not affect the answer.
 
-    Nor does what went wrong with the answer concern the connection: its task groups would wrap it.
+    An error of the answer is raised outside the connection, whose task groups would wrap it.
     """
     try:
         async with asyncio.timeout(CLOSING_SECONDS):
@@ -160,7 +160,7 @@ def _innermost(error: BaseException) -> str:
 
 
 def _forget_old(times: dict[str, float]) -> None:
-    """Drop what is over, so that many organisations take no memory for ever."""
+    """Drop expired times, so that the memory does not grow with every organisation."""
     now = time.monotonic()
     for name in [name for name, until in times.items() if until <= now]:
         del times[name]

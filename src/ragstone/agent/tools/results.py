@@ -21,7 +21,7 @@ def returned(result: CallToolResult, most: int) -> Returned:
     data = result.structured_content
     if data is None and len(text) <= MOST_JSON:
         data = _json(text)
-    return Returned(whole(text)[:most], _unwrapped(whole_values(data)), bool(result.is_error))
+    return Returned(whole(text)[:most], _unwrap(whole_values(data)), bool(result.is_error))
 
 
 def _text(block: Any) -> str:
@@ -39,7 +39,7 @@ def _json(text: str) -> Any:
         return None
 
 
-def _unwrapped(data: Any) -> Any:
+def _unwrap(data: Any) -> Any:
     if isinstance(data, dict):
         for name in WRAPPED:
             if isinstance(data.get(name), list):

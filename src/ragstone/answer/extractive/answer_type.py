@@ -94,10 +94,13 @@ def _shapes() -> dict[Kind, _Shape]:
         .joinpath("data/answer_kinds.json")
         .read_text(encoding="utf-8")
     )
-    return {kind: _Shape(_any(d["asked"]), _any(d["held"])) for kind, d in json.loads(text).items()}
+    return {
+        kind: _Shape(_alternation(d["asked"]), _alternation(d["held"]))
+        for kind, d in json.loads(text).items()
+    }
 
 
-def _any(patterns: list[str]) -> re.Pattern[str]:
+def _alternation(patterns: list[str]) -> re.Pattern[str]:
     return re.compile("|".join(patterns), re.IGNORECASE)
 
 
@@ -117,7 +120,7 @@ def kind_of(question: str) -> Kind:
 def things(kind: Kind, sentence: str, question: str) -> list[Span]:
     """Where `sentence` holds things of `kind` that `question` does not name itself."""
     asked = question[:_LONGEST].casefold()
-    found = _persons(sentence) if kind == "person" else _held(kind, sentence)
+    found = _persons(sentence) if kind == "person" else _kind_matches(kind, sentence)
     return [
         Span(match.start(), match.end())
         for match in found
@@ -138,7 +141,7 @@ def fit(kind: Kind, sentence: str, number: int) -> float:
     return ANY if not kind or (kind == "person" and not _CAPITALS.search(sentence)) else 0.0
 
 
-def _held(kind: Kind, sentence: str) -> Iterator[re.Match[str]]:
+def _kind_matches(kind: Kind, sentence: str) -> Iterator[re.Match[str]]:
     shape = _shapes().get(kind)
     if shape is not None and shape.held is not None:
         yield from shape.held.finditer(sentence[:_LONGEST])

@@ -49,7 +49,7 @@ _Ranked = tuple[list[Passage], list[list[AnswerUnit]], list[RankedUnit], float]
 
 @dataclass(frozen=True, slots=True)
 class AnswerLine:
-    """What is said of one source at a time, and whether it stands on a line of its own."""
+    """One line of the answer from one source, and whether it stands on a line of its own."""
 
     text: str
     number: int
@@ -68,13 +68,13 @@ class Extractive:
     async def answer(
         self, ask: Ask, passages: Sequence[Passage], instructions: Instructions
     ) -> AsyncGenerator[Said, None]:
-        read, found, best, confidence = await self._ranked(ask, passages)
+        read, found, best, confidence = await self._rank_units(ask, passages)
         least = instructions.refuse_below
         if not best or confidence < (self._refuse_below if least is None else least):
             yield Said(instructions.no_answer, finish="refused", confidence=confidence)
             return
         before: AnswerLine | None = None
-        for line in _lines(_chosen(best, read, found)):
+        for line in _lines(_choose_units(best, read, found)):
             joint = "" if before is None else "\n" if before.apart or line.apart else " "
             yield Said(f"{joint}{line.text} [{line.number}]")
             before = line
@@ -82,9 +82,9 @@ class Extractive:
 
     async def likelihood(self, ask: Ask, passages: Sequence[Passage]) -> float:
         """`ports.Answerability`."""
-        return (await self._ranked(ask, passages))[3]
+        return (await self._rank_units(ask, passages))[3]
 
-    async def _ranked(self, ask: Ask, passages: Sequence[Passage]) -> _Ranked:
+    async def _rank_units(self, ask: Ask, passages: Sequence[Passage]) -> _Ranked:
         read = [passage for passage in passages[:PASSAGES] if passage.text.strip()]
         found = await asyncio.to_thread(_units, read)
         near = await self._closeness(ask, read, found) if read else None
@@ -102,28 +102,28 @@ def _units(passages: Sequence[Passage]) -> list[list[AnswerUnit]]:
     return [units(passage.text[:PASSAGE_CHARS]) for passage in passages]
 
 
-def _chosen(
+def _choose_units(
     best: Sequence[RankedUnit], passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
 ) -> list[RankedUnit]:
-    """The best unit, what it leans on, and those that may well answer too."""
+    """The best unit, the sentence that it depends on, and further likely answers."""
     first = best[0]
     chosen = [first]
     if first.unit.form in WHOLE and (first.asked or first.unit.form == "list"):
         return chosen
-    before = _leaned_on(first, passages, found)
+    before = _preceding_unit(first, passages, found)
     most = MOST_SENTENCES - (before is not None)
     for candidate in best[1:]:
         least = SECOND if len(chosen) == 1 else THIRD
         if len(chosen) == most or candidate.score < first.score + math.log(least):
             break
-        if candidate.unit.form not in ALONE and not any(_same(candidate, one) for one in chosen):
+        if candidate.unit.form not in ALONE and not any(_repeats(candidate, one) for one in chosen):
             chosen.append(candidate)
-    if before is not None and not any(_same(before, one) for one in chosen):
+    if before is not None and not any(_repeats(before, one) for one in chosen):
         chosen.append(before)
     return chosen
 
 
-def _leaned_on(
+def _preceding_unit(
     candidate: RankedUnit, passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
 ) -> RankedUnit | None:
     """The sentence before, where the candidate begins with something that stands for it."""
@@ -137,7 +137,7 @@ def _leaned_on(
     return RankedUnit(earlier, passage, candidate.place - 1, candidate.score)
 
 
-def _same(one: RankedUnit, other: RankedUnit) -> bool:
+def _repeats(one: RankedUnit, other: RankedUnit) -> bool:
     mine, theirs = _text(one), _text(other)
     return mine in theirs or theirs in mine
 
@@ -154,12 +154,12 @@ def _lines(chosen: Sequence[RankedUnit]) -> list[AnswerLine]:
         for span in candidate.unit.said:
             said = candidate.passage.text[span.start : span.end]
             for text in said.split("\n") if apart else [_BULLET.sub("", said, count=1)]:
-                line = AnswerLine(_shown(text), candidate.passage.number, apart)
+                line = AnswerLine(_clean_line(text), candidate.passage.number, apart)
                 if line.text and line not in lines:
                     lines.append(line)
     return lines
 
 
-def _shown(text: str) -> str:
+def _clean_line(text: str) -> str:
     """One line, without markers of its own."""
     return re.sub(r"\s+", " ", neutral(text)).strip()

@@ -48,7 +48,9 @@ class TokenCloseness:
         placed = await embedder.placed_tokens([chunk.searchable for chunk in chunks])
         scale = embedder.token_scale()
         vectors = [unpacked(held[chunk.chunk_id], scale) for chunk in chunks]
-        owned = [_owned(*one) for one in zip(passages, vectors, placed, units, strict=True)]
+        owned = [
+            _vectors_by_unit(*one) for one in zip(passages, vectors, placed, units, strict=True)
+        ]
         if any(one is None for one in owned):
             return None
         ids = asked.ids.tolist()
@@ -57,7 +59,7 @@ class TokenCloseness:
         return closeness(asked, weights, [one for one in owned if one is not None])
 
 
-def _owned(
+def _vectors_by_unit(
     passage: Passage, tokens: TokenVectors, placed: PlacedTokens, units: Sequence[AnswerUnit]
 ) -> OwnedVectors | None:
     """The vectors by unit, None if they are not those of this text."""

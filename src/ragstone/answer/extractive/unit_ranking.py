@@ -38,17 +38,17 @@ MANY = 3
 """More things of the kind in one unit than this count no more."""
 
 HEADING = -4.0
-"""What is added to the score of a line that is mostly a heading."""
+"""Added to the score of a line that is mostly a heading."""
 
 FRAGMENT = -2.0
-"""What is added to that of a sentence without its beginning."""
+"""Added to the score of a sentence without its beginning."""
 
 DEFINITION = 1.5
-"""What is added to that of a sentence that says what something is, where that is asked."""
+"""Added to the score of a definition, where the question asks for one."""
 
 QUESTION, SAME_QUESTION = -1.0, 4.0
-"""What is added to that of a question: few are asked to be answered, but in a list of questions the
-one that was asked has its answer after it."""
+"""Added to the score of a question: few questions in a document answer another, but in a list of
+questions the one that was asked has its answer after it."""
 
 SAME = 0.7
 """The share (Dice) of common words from which a question is the one that was asked."""
@@ -86,12 +86,15 @@ def ranked(
     if not texts:
         return [], 0.0
     rows = table(question, passages, read_, near)
-    ranker = rankers()[_which(question, near is not None)]
+    ranker = rankers()[_ranker_name(question, near is not None)]
     asked = frozenset(content_words(question))
     places = [(p, n, u) for p, own in zip(passages, found, strict=True) for n, u in enumerate(own)]
-    same = [_same(asked, unit, text) for (_, _, unit), text in zip(places, texts, strict=True)]
+    same = [
+        _is_same_question(asked, unit, text)
+        for (_, _, unit), text in zip(places, texts, strict=True)
+    ]
     scores = rows @ ranker.scores
-    scores += [_form(unit, one) for (_, _, unit), one in zip(places, same, strict=True)]
+    scores += [_form_score(unit, one) for (_, _, unit), one in zip(places, same, strict=True)]
     if term := defined_term(question):
         scores += [DEFINITION * defines(text.text, term) for text in texts]
     closer = np.argsort(-scores, kind="stable")[:CLOSER]
@@ -114,13 +117,13 @@ def table(
 ) -> Floats:
     """The features (units, TOKEN_NAMES or WORD_NAMES) of all units; those of KINDS are 0."""
     words = unit_words.features(question, texts, [p.hit.chunk.heading for p in passages])
-    shared = _shared(passages, [len(own) for own in texts])
+    shared = _passage_features(passages, [len(own) for own in texts])
     kinds = [np.zeros((len(own), len(KIND_NAMES)), np.float32) for own in texts]
     columns = [words, shared, kinds, *([list(near)] if near is not None else [])]
     return np.concatenate([np.concatenate(parts, axis=1) for parts in zip(*columns, strict=True)])
 
 
-def _shared(passages: Sequence[Passage], units: Sequence[int]) -> list[Floats]:
+def _passage_features(passages: Sequence[Passage], units: Sequence[int]) -> list[Floats]:
     """The features (units, PASSAGE_NAMES) that all units of a passage have."""
     hits = [passage.hit for passage in passages]
     score = max((hit.score for hit in hits), default=0.0) or 1.0
@@ -172,7 +175,7 @@ def sureness_features(features: Floats, best: int) -> Floats:
     return np.array(found, np.float32)
 
 
-def _which(question: str, tokens: bool) -> Which:
+def _ranker_name(question: str, tokens: bool) -> Which:
     """The ranker for a question: its words are pairs of characters in some scripts."""
     if tokens:
         return "tokens"
@@ -180,7 +183,7 @@ def _which(question: str, tokens: bool) -> Which:
     return "pairs" if 2 * sum(map(in_pairs, question)) > letters else "words"
 
 
-def _same(asked: frozenset[str], unit: AnswerUnit, text: UnitText) -> bool:
+def _is_same_question(asked: frozenset[str], unit: AnswerUnit, text: UnitText) -> bool:
     """Whether a question of the documents is the one that was asked."""
     if unit.form != "answer" or not asked:
         return False
@@ -188,8 +191,8 @@ def _same(asked: frozenset[str], unit: AnswerUnit, text: UnitText) -> bool:
     return 2 * len(asked & own) >= SAME * (len(asked) + len(own))
 
 
-def _form(unit: AnswerUnit, same: bool) -> float:
-    """What the form of a unit adds to its score."""
+def _form_score(unit: AnswerUnit, same: bool) -> float:
+    """The addition to a unit's score for its form."""
     if unit.form == "heading":
         return HEADING
     if unit.form == "fragment":

@@ -48,7 +48,7 @@ class UnitText:
 
 
 def leans(text: str) -> bool:
-    """Whether a sentence begins with something that stands for what was said before it."""
+    """Whether a sentence begins with a reference to the sentence before it."""
     return bool(_ANAPHOR.match(text))
 
 
@@ -75,7 +75,7 @@ def features(
     ]
 
 
-def _alike(words: Iterable[str], text: str) -> set[str]:
+def _similar_words(words: Iterable[str], text: str) -> set[str]:
     """The words that the text, in small letters, has in another form or inside a compound; a pair
     of Chinese characters or the like that it has apart."""
     found = set()
@@ -103,7 +103,7 @@ def _rows(
         lead = content_words(unit.text[:LEAD_CHARS])
         anaphor = leans(unit.text)
         earlier = sum(rarity[word] for word in rarity.keys() & before)
-        alike = _alike(rarity.keys() - held, unit.text.casefold())
+        alike = _similar_words(rarity.keys() - held, unit.text.casefold())
         rows[place] = (
             sum(rarity[word] for word in held) / whole,
             sum(rarity[word] for word in alike) / whole,

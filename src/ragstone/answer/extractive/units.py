@@ -10,7 +10,7 @@ from ragstone.language.sentences import Span, sentences
 Form = Literal["sentence", "list", "row", "answer", "heading", "fragment"]
 
 LONGEST = 1000
-"""Characters of a sentence that are said; what is longer is divided."""
+"""Characters of a sentence in an answer; a longer one is divided."""
 
 LIST_ITEMS, LIST_CHARS = 20, 2000
 """How much of a list is said."""
@@ -64,7 +64,7 @@ def units(text: str) -> list[AnswerUnit]:
     a question stands for its answer. A numbered heading is one also where it ends with a full stop,
     and a first sentence without its beginning is a fragment.
     """
-    spans = _divided(text, sentences(text))
+    spans = _divide_spans(text, sentences(text))
     headers = _headers(text, spans)
     found: list[AnswerUnit] = []
     for position, span in enumerate(spans):
@@ -89,15 +89,15 @@ def _unit(text: str, spans: Sequence[Span], position: int, line: str) -> AnswerU
     last = _list_end(text, spans, position, line)
     if last is not None:
         return AnswerUnit(span.start, span.end, (Span(span.start, last),), "list")
-    if (not _SAYS.search(line) and _alone(text, span)) or _is_title(text, spans, position):
+    if (not _SAYS.search(line) and _is_own_line(text, span)) or _is_title(text, spans, position):
         return AnswerUnit(span.start, span.end, (span,), "heading")
     if not position and _is_torn(text, spans):
         return AnswerUnit(span.start, span.end, (span,), "fragment")
-    led = _led(text, spans, position) if _LEADS.search(line) else []
+    led = _introduced_spans(text, spans, position) if _LEADS.search(line) else []
     return AnswerUnit(span.start, span.end, (span, *led))
 
 
-def _led(text: str, spans: Sequence[Span], position: int) -> list[Span]:
+def _introduced_spans(text: str, spans: Sequence[Span], position: int) -> list[Span]:
     """What a line leads to that ends with a colon: the rest of its paragraph, or the next one."""
     found: list[Span] = []
     for span in spans[position + 1 :]:
@@ -134,14 +134,14 @@ def _is_torn(text: str, spans: Sequence[Span]) -> bool:
     return first.islower() and any(letter.isupper() for letter in later)
 
 
-def _alone(text: str, span: Span) -> bool:
+def _is_own_line(text: str, span: Span) -> bool:
     """Whether the span is a line of its own, and no item of a list."""
     begins = not text[text.rfind("\n", 0, span.start) + 1 : span.start].strip()
     ends = not text[span.end : span.end + 200].partition("\n")[0].strip()
     return begins and ends and not _ITEM.match(text, span.start, span.end)
 
 
-def _divided(text: str, spans: Sequence[Span]) -> list[Span]:
+def _divide_spans(text: str, spans: Sequence[Span]) -> list[Span]:
     """Spans of at most LONGEST characters, divided where a clause or a word ends."""
     pieces: list[Span] = []
     for span in spans:
@@ -191,7 +191,7 @@ def _answer(text: str, spans: Sequence[Span], position: int) -> tuple[Span, ...]
     said: list[Span] = []
     for span in spans[position + 1 :]:
         line = text[span.start : span.end]
-        heads = bool(said) and not _SAYS.search(line) and _alone(text, span)
+        heads = bool(said) and not _SAYS.search(line) and _is_own_line(text, span)
         if _QUESTION.search(line) or heads or len(said) == ANSWER_SENTENCES:
             break
         lead = _ANSWERS.match(line)
@@ -217,7 +217,9 @@ def _headers(text: str, spans: Sequence[Span]) -> dict[int, Span | None]:
             found[place] = None
         elif header is None:
             following = spans[place + 1] if place + 1 < len(spans) else None
-            heads = following is not None and _heads(line, text[following.start : following.end])
+            heads = following is not None and _is_header_row(
+                line, text[following.start : following.end]
+            )
             header = span if heads else Span(span.start, span.start)
             found[place] = None if heads else header
         else:
@@ -225,7 +227,7 @@ def _headers(text: str, spans: Sequence[Span]) -> dict[int, Span | None]:
     return found
 
 
-def _heads(line: str, following: str) -> bool:
+def _is_header_row(line: str, following: str) -> bool:
     """Whether a row names the columns of the rows after it."""
     if _RULE.fullmatch(following):
         return True

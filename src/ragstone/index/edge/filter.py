@@ -41,12 +41,12 @@ def _translate(condition: Filter) -> edge.Filter:
         case Range(field, None, None):
             return edge.Filter(must_not=[edge.IsEmptyCondition(field)])
         case Range(field, low, high):
-            return _between(field, low, high)
+            return _range_filter(field, low, high)
 
 
 def _any_of(field: str, values: tuple[Scalar, ...]) -> edge.Filter:
     if field in NUMBERS:
-        return edge.Filter(should=[_between(field, float(v), float(v)) for v in values])
+        return edge.Filter(should=[_range_filter(field, float(v), float(v)) for v in values])
     if field.startswith(METADATA):
         key = field.removeprefix(METADATA)
         field, values = PAIRS, tuple(token(key, value) for value in values)
@@ -54,6 +54,6 @@ def _any_of(field: str, values: tuple[Scalar, ...]) -> edge.Filter:
     return edge.Filter(must=[edge.FieldCondition(field, match=match)])
 
 
-def _between(field: str, low: float | None, high: float | None) -> edge.Filter:
+def _range_filter(field: str, low: float | None, high: float | None) -> edge.Filter:
     bounds = edge.RangeFloat(gte=low, lte=high)
     return edge.Filter(must=[edge.FieldCondition(field, range=bounds)])

@@ -131,7 +131,7 @@ class EdgeIndex:
         def read(held: OpenShard) -> list[RankedList]:
             requests = [_request(s, held.bm25, condition, limit, exact) for s in searches]
             answers = held.shard.query_batch(edge.QueryBatchRequest(requests))
-            return [_ranked(s, found) for s, found in zip(searches, answers, strict=True)]
+            return [_ranked_list(s, found) for s, found in zip(searches, answers, strict=True)]
 
         return await self._run(collection, read) if searches else []
 
@@ -267,6 +267,6 @@ def _request(
     )
 
 
-def _ranked(search: Search, found: list[edge.ScoredPoint]) -> RankedList:
+def _ranked_list(search: Search, found: list[edge.ScoredPoint]) -> RankedList:
     scored = tuple(Scored(str(point.id), point.score) for point in found)
     return RankedList("bm25" if search.vector is None else "dense", search.text, scored)

@@ -19,13 +19,13 @@ from ragstone.index.edge.shard import BUILDING, next_generation, open_shard, opt
 log = logging.getLogger(__name__)
 
 COPIES = 3
-"""Times its size that must be free on the disk: the copy, and what is built beside its parts."""
+"""Free disk space for a copy, as a multiple of its size: the copy and its new parts."""
 
 NICE = 10
 """Searches go first."""
 
 ZEROS = bytes(64 * 1024)
-"""What is left out of a copy, block by block."""
+"""Blocks that are left out of a copy."""
 
 
 class Builder:
@@ -48,7 +48,7 @@ class Builder:
         building = target.with_name(f"{target.name}{BUILDING}-{os.getpid()}")
         try:
             self._copy(held, building)
-            if self._optimized(building, collection.dimensions):
+            if self._optimize_in_child(building, collection.dimensions):
                 self._take_over(collection, held, building, target)
         finally:
             held.journal = None
@@ -68,7 +68,7 @@ class Builder:
             held.journal = []
             held.unoptimized = 0
 
-    def _optimized(self, building: Path, dimensions: int) -> bool:
+    def _optimize_in_child(self, building: Path, dimensions: int) -> bool:
         command = [sys.executable, "-m", __name__, str(building), str(dimensions)]
         self._child = subprocess.Popen(  # noqa: S603 - this module, without a shell
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE

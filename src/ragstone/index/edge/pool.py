@@ -32,7 +32,7 @@ class OpenShard:
     """An open shard. `lock` orders writes; `users` keeps it open while it is being used.
 
     `journal` holds what is written while a copy is being optimized, and `successor` is that copy
-    once it has taken over: who still holds this one reads here and writes there.
+    once it has taken over: a caller that still holds this one reads here and writes there.
     """
 
     path: Path
@@ -62,7 +62,7 @@ class OpenShard:
         return self.unoptimized
 
     def release(self) -> None:
-        """One user less, also of what took over; the last one removes what was replaced."""
+        """One user less, also of the successor; the last one removes the replaced files."""
         self.users -= 1
         if self.successor:
             self.successor.release()
@@ -162,7 +162,7 @@ def _tokens(path: Path) -> Path:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Edge raises bare exceptions: say what they mean."""
+    """Translate Edge's bare exceptions into errors with a meaning."""
     try:
         yield
     except RagstoneError:

@@ -72,12 +72,12 @@ def remove_generations(base: Path) -> None:
     open when the collection is made again."""
     for path in (base, *_generations(base)):
         if BUILDING not in path.name and path.exists():
-            path = path.rename(_aside(path))
+            path = path.rename(_free_path(path))
         shutil.rmtree(path, ignore_errors=True)
 
 
-def _aside(path: Path) -> Path:
-    """A free place beside `path`; what a kill leaves there goes when the shard is opened."""
+def _free_path(path: Path) -> Path:
+    """A free path beside `path`; leftovers of a killed process are removed at the next opening."""
     generation = path.with_name(f"{path.name.partition('.')[0]}.{_number(path)}{BUILDING}")
     shutil.rmtree(generation, ignore_errors=True)
     return generation
@@ -120,7 +120,7 @@ def open_shard(path: Path, dimensions: int) -> edge.EdgeShard:
 def _create(path: Path, config: edge.EdgeConfig) -> None:
     """Make an empty shard beside its place and put it there when it is whole: half a shard would
     not load."""
-    making = _aside(path)
+    making = _free_path(path)
     making.mkdir(parents=True)
     edge.EdgeShard.create(str(making), config).close()
     shutil.rmtree(path, ignore_errors=True)

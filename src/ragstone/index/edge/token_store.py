@@ -27,7 +27,7 @@ class TokenStore:
 
     def put(self, ids: Sequence[str], rows: Sequence[bytes]) -> None:
         """Write or replace."""
-        with self._lock, self._opened() as connection:
+        with self._lock, self._open_connection() as connection:
             connection.executemany(
                 "INSERT OR REPLACE INTO tokens VALUES (?, ?)", zip(ids, rows, strict=True)
             )
@@ -37,7 +37,7 @@ class TokenStore:
         if self._connection is None and not self._path.exists():
             return {}
         found: dict[str, bytes] = {}
-        with self._lock, self._opened() as connection:
+        with self._lock, self._open_connection() as connection:
             for start in range(0, len(ids), MOST_VARIABLES):
                 part = ids[start : start + MOST_VARIABLES]
                 marks = ",".join("?" * len(part))
@@ -49,7 +49,7 @@ class TokenStore:
         """Forget the rows of `ids`."""
         if self._connection is None and not self._path.exists():
             return
-        with self._lock, self._opened() as connection:
+        with self._lock, self._open_connection() as connection:
             connection.executemany("DELETE FROM tokens WHERE id = ?", [(one,) for one in ids])
 
     def close(self) -> None:
@@ -58,7 +58,7 @@ class TokenStore:
                 self._connection.close()
                 self._connection = None
 
-    def _opened(self) -> sqlite3.Connection:
+    def _open_connection(self) -> sqlite3.Connection:
         if self._connection is None:
             self._connection = sqlite3.connect(self._path, check_same_thread=False)
             self._connection.execute("PRAGMA journal_mode = WAL")

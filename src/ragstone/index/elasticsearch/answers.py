@@ -1,6 +1,6 @@
 """Search requests to Elasticsearch, and what its answers say.
 
-Readers raise KeyError, TypeError or ValueError for an answer that is not what it should be.
+Readers raise KeyError, TypeError or ValueError for a malformed answer.
 """
 
 import base64

@@ -72,9 +72,9 @@ def keyword(value: str) -> str:
 def _translate(condition: Filter) -> Query:
     match condition:
         case And(parts):
-            return _all([_translate(part) for part in parts])
+            return _and_query([_translate(part) for part in parts])
         case Or(parts):
-            return _any([_translate(part) for part in parts])
+            return _or_query([_translate(part) for part in parts])
         case Not(part):
             return {"bool": {"must_not": [_translate(part)]}}
         case AnyOf(field, values) if field in NUMBERS:
@@ -82,16 +82,16 @@ def _translate(condition: Filter) -> Query:
         case AnyOf(field, values):
             return _keywords(field, values)
         case Range(field, low, high):
-            return _between(field, low, high)
+            return _range_query(field, low, high)
 
 
-def _all(queries: list[Query]) -> Query:
+def _and_query(queries: list[Query]) -> Query:
     if len(queries) == 1:
         return queries[0]
     return {"bool": {"filter": queries}} if queries else EVERYTHING
 
 
-def _any(queries: list[Query]) -> Query:
+def _or_query(queries: list[Query]) -> Query:
     if len(queries) == 1:
         return queries[0]
     return {"bool": {"should": queries, "minimum_should_match": 1}} if queries else NOTHING
@@ -106,7 +106,7 @@ def _keywords(field: str, values: tuple[Scalar, ...]) -> Query:
 
 def _terms(field: str, values: list[Any]) -> Query:
     parts = [values[i : i + MAX_TERMS] for i in range(0, len(values), MAX_TERMS)]
-    return _any([{"terms": {field: part}} for part in parts])
+    return _or_query([{"terms": {field: part}} for part in parts])
 
 
 def _number(field: str, value: Scalar) -> list[int | float]:
@@ -118,7 +118,7 @@ def _number(field: str, value: Scalar) -> list[int | float]:
     return [int(value)] if value == int(value) else []
 
 
-def _between(field: str, low: float | None, high: float | None) -> Query:
+def _range_query(field: str, low: float | None, high: float | None) -> Query:
     """Bounds outside what the field can hold are an error to Elasticsearch, so they are cut."""
     largest = _largest(field)
     if (low is not None and low > largest) or (high is not None and high < -largest):

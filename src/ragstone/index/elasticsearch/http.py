@@ -22,7 +22,7 @@ LONGEST_REASON = 200
 DROPPED = (httpx2.ReadError, httpx2.WriteError, httpx2.CloseError, httpx2.RemoteProtocolError)
 
 UNREADABLE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""What reading an answer raises that is not what it should be."""
+"""The errors of reading a malformed answer."""
 
 
 INDEX_MISSING = "index_not_found_exception"
@@ -61,13 +61,13 @@ class Server:
         read: Callable[[Any], T],
         instead: Mapping[str, T] | None = None,
     ) -> T:
-        """What `read` makes of the answer, or what stands `instead` of a kind of refusal.
+        """The answer as `read` parses it, or the value that `instead` gives for a kind of refusal.
 
         Raises IndexUnavailable and StorageFull.
         """
         try:
             async with asyncio.timeout(self._timeout):
-                return await self._patiently(method, path, body, read)
+                return await self._send_with_retries(method, path, body, read)
         except ElasticsearchRefusal as error:
             if instead and error.kind in instead:
                 return instead[error.kind]
@@ -95,17 +95,19 @@ class Server:
     async def aclose(self) -> None:
         await self._http.aclose()
 
-    async def _patiently(self, method: str, path: str, body: bytes, read: Callable[[Any], T]) -> T:
+    async def _send_with_retries(
+        self, method: str, path: str, body: bytes, read: Callable[[Any], T]
+    ) -> T:
         for pause in PAUSES:
             try:
-                return await self._once(method, path, body, read)
+                return await self._send_once(method, path, body, read)
             except (ElasticsearchRefusal, *DROPPED) as error:
                 if isinstance(error, ElasticsearchRefusal) and not error.busy:
                     raise
                 await asyncio.sleep(pause)
-        return await self._once(method, path, body, read)
+        return await self._send_once(method, path, body, read)
 
-    async def _once(self, method: str, path: str, body: bytes, read: Callable[[Any], T]) -> T:
+    async def _send_once(self, method: str, path: str, body: bytes, read: Callable[[Any], T]) -> T:
         kind = "application/x-ndjson" if body.endswith(b"\n") else "application/json"
         headers = {"Content-Type": kind} if body else {}
         response = await self._http.request(method, f"/{path}", content=body, headers=headers)

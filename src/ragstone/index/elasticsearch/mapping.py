@@ -73,8 +73,8 @@ def document(
 ) -> dict[str, Any]:
     """`chunk` as Elasticsearch stores it, with its vector and token vectors where it has them."""
     payload = chunk.payload()
-    long = {f: payload[f] for f in KEYWORDS if _shortened(payload[f]) != payload[f]}
-    payload |= {field: _shortened(payload[field]) for field in long}
+    long = {f: payload[f] for f in KEYWORDS if _shorten_keywords(payload[f]) != payload[f]}
+    payload |= {field: _shorten_keywords(payload[field]) for field in long}
     payload["metadata"] = json.dumps(payload["metadata"])
     payload[PAIRS] = [keyword(pair) for pair in tokens(chunk.metadata)]
     payload["modified"] += 0.0
@@ -127,7 +127,7 @@ def encoded(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
 
-def _shortened(value: str | list[str]) -> str | list[str]:
+def _shorten_keywords(value: str | list[str]) -> str | list[str]:
     return keyword(value) if isinstance(value, str) else [keyword(one) for one in value]
 
 

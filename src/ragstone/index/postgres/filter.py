@@ -43,19 +43,19 @@ def keyword(value: str) -> str:
 def _translate(condition: Filter) -> Sql:
     match condition:
         case And(parts):
-            return _joined(parts, " AND ", "TRUE")
+            return _join_conditions(parts, " AND ", "TRUE")
         case Or(parts):
-            return _joined(parts, " OR ", "FALSE")
+            return _join_conditions(parts, " OR ", "FALSE")
         case Not(part):
             sql, values = _translate(part)
             return f"NOT {sql}", values
         case AnyOf(field, values):
             return _any_of(field, values)
         case Range(field, low, high):
-            return _between(field, low, high)
+            return _range_condition(field, low, high)
 
 
-def _joined(parts: tuple[Filter, ...], word: str, none: str) -> Sql:
+def _join_conditions(parts: tuple[Filter, ...], word: str, none: str) -> Sql:
     if not parts:
         return none, []
     made = [_translate(part) for part in parts]
@@ -74,7 +74,7 @@ def _any_of(field: str, values: tuple[Scalar, ...]) -> Sql:
     return f"{field} = ANY(%s::text[])", [held]
 
 
-def _between(field: str, low: float | None, high: float | None) -> Sql:
+def _range_condition(field: str, low: float | None, high: float | None) -> Sql:
     bounds = [(">=", low), ("<=", high)]
     given = [(sign, _number(value)) for sign, value in bounds if value is not None]
     tests = [f"{field} IS NOT NULL", *(f"{field} {sign} %s::float8" for sign, _ in given)]

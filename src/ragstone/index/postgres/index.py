@@ -70,7 +70,7 @@ class PostgresIndex:
         made = await asyncio.to_thread(_rows, chunks, vectors, tokens, bm25)
 
         async def work(connection: Connection) -> None:
-            gone = await _removed(connection, table, [chunk.chunk_id for chunk in chunks])
+            gone = await _delete_chunks(connection, table, [chunk.chunk_id for chunk in chunks])
             marks = ", ".join(["%s"] * len(rows.COLUMNS))
             async with connection.cursor() as cursor:
                 await cursor.executemany(
@@ -101,7 +101,7 @@ class PostgresIndex:
                     values,
                 )
 
-        await self._read(work, None)
+        await self._run_or_default(work, None)
 
     async def without_vectors(
         self, collection: Collection, limit: int, where: Filter = EVERYTHING
@@ -111,7 +111,7 @@ class PostgresIndex:
             f"SELECT payload FROM @table WHERE dense IS NULL AND {condition} "
             "ORDER BY chunk_id LIMIT %s"
         )
-        found = await self._fetched(collection, query, [*values, limit])
+        found = await self._fetch_rows(collection, query, [*values, limit])
         return [rows.chunk_of(payload) for (payload,) in found]
 
     async def search(
@@ -126,24 +126,24 @@ class PostgresIndex:
         for search in searches:
             if search.vector is not None:
                 check_vectors(collection, search.vector)
-        lists = [self._one(collection, one, condition, limit, exact) for one in searches]
+        lists = [self._search_one(collection, one, condition, limit, exact) for one in searches]
         return list(await asyncio.gather(*lists))
 
     async def fetch(self, collection: Collection, ids: Sequence[str]) -> dict[str, Chunk]:
         query = "SELECT chunk_id, payload FROM @table WHERE chunk_id = ANY(%s)"
-        found = await self._fetched(collection, query, [list(ids)]) if ids else []
+        found = await self._fetch_rows(collection, query, [list(ids)]) if ids else []
         return {one: rows.chunk_of(payload) for one, payload in found}
 
     async def vectors(self, collection: Collection, ids: Sequence[str]) -> dict[str, Vectors]:
         query = "SELECT chunk_id, dense FROM @table WHERE chunk_id = ANY(%s) AND dense IS NOT NULL"
-        found = await self._fetched(collection, query, [list(ids)]) if ids else []
+        found = await self._fetch_rows(collection, query, [list(ids)]) if ids else []
         return {one: np.asarray(vector.to_numpy(), np.float32) for one, vector in found}
 
     async def tokens(self, collection: Collection, ids: Sequence[str]) -> dict[str, bytes]:
         query = (
             "SELECT chunk_id, tokens FROM @table WHERE chunk_id = ANY(%s) AND tokens IS NOT NULL"
         )
-        found = await self._fetched(collection, query, [list(ids)]) if ids else []
+        found = await self._fetch_rows(collection, query, [list(ids)]) if ids else []
         return {one: bytes(packed) for one, packed in found}
 
     async def scan(
@@ -156,7 +156,7 @@ class PostgresIndex:
         )
         last = ""
         while True:
-            found = await self._fetched(collection, query, [last, *values, batch])
+            found = await self._fetch_rows(collection, query, [last, *values, batch])
             chunks = [rows.chunk_of(payload) for (payload,) in found]
             if chunks:
                 yield chunks
@@ -175,12 +175,12 @@ class PostgresIndex:
             found = [row for (row,) in await gone.fetchall()]
             await words.count(connection, table, (), found)
 
-        await self._read(work, None)
+        await self._run_or_default(work, None)
 
     async def count(self, collection: Collection, where: Filter = EVERYTHING) -> int:
         condition, values = translate(where)
         query = f"SELECT count(*) FROM @table WHERE {condition}"
-        found = await self._fetched(collection, query, values)
+        found = await self._fetch_rows(collection, query, values)
         return int(found[0][0]) if found else 0
 
     async def facet(
@@ -194,11 +194,11 @@ class PostgresIndex:
             f"SELECT {value} AS value, count(*) FROM @table WHERE {condition} "
             "GROUP BY value ORDER BY count(*) DESC, value LIMIT %s"
         )
-        return dict(await self._fetched(collection, query, [*values, limit]))
+        return dict(await self._fetch_rows(collection, query, [*values, limit]))
 
     async def optimize(self, collection: Collection) -> None:
         table = rows.table_name(collection)
-        await self._read(lambda connection: connection.execute(f"ANALYZE {table}"), None)
+        await self._run_or_default(lambda connection: connection.execute(f"ANALYZE {table}"), None)
 
     async def ready(self) -> None:
         await self._database.run(lambda connection: connection.execute("SELECT 1"))
@@ -207,7 +207,7 @@ class PostgresIndex:
         """Close every connection."""
         await self._database.aclose()
 
-    async def _one(
+    async def _search_one(
         self, collection: Collection, search: Search, condition: Sql, limit: int, exact: bool
     ) -> RankedList:
         where, values = condition
@@ -217,8 +217,10 @@ class PostgresIndex:
                 f"WHERE dense IS NOT NULL AND {where} ORDER BY dense <=> %s LIMIT %s"
             )
             vector = Vector(search.vector)
-            found = await self._fetched(collection, query, [vector, *values, vector, limit], exact)
-            return RankedList("dense", search.text, _scored(found))
+            found = await self._fetch_rows(
+                collection, query, [vector, *values, vector, limit], exact
+            )
+            return RankedList("dense", search.text, _scored_chunks(found))
         weights = await self._weights(collection, search.text)
         if not weights:
             return RankedList("bm25", search.text, ())
@@ -229,17 +231,17 @@ class PostgresIndex:
         asked = SparseVector(weights, rows.WORDS)
         given = [asked, list(weights), *values, limit]
         return RankedList(
-            "bm25", search.text, _scored(await self._fetched(collection, query, given))
+            "bm25", search.text, _scored_chunks(await self._fetch_rows(collection, query, given))
         )
 
     async def _weights(self, collection: Collection, text: str) -> dict[int, float]:
         asked = rows.words(self._words(collection).embed_query(text))
         if not asked:
             return {}
-        held = await self._fetched(collection, words.HELD, [[*asked, words.EVERY_CHUNK]])
+        held = await self._fetch_rows(collection, words.HELD, [[*asked, words.EVERY_CHUNK]])
         return words.weights(asked, dict(held))
 
-    async def _fetched(
+    async def _fetch_rows(
         self, collection: Collection, query: str, values: Sequence[Any], exact: bool = False
     ) -> list[Any]:
         """The rows of `query`, in which @table is the table; none if there is no table."""
@@ -250,9 +252,9 @@ class PostgresIndex:
                 await connection.execute("SET LOCAL enable_indexscan = off")
             return await (await connection.execute(statement, values)).fetchall()
 
-        return await self._read(work, [])
+        return await self._run_or_default(work, [])
 
-    async def _read(self, work: Callable[[Connection], Awaitable[T]], missing: T) -> T:
+    async def _run_or_default(self, work: Callable[[Connection], Awaitable[T]], missing: T) -> T:
         try:
             return await self._database.run(work)
         except UndefinedTable:
@@ -283,12 +285,12 @@ def _rows(
     return [rows.row(c, v, t, bm25) for c, v, t in zip(chunks, dense, late, strict=True)]
 
 
-async def _removed(connection: Connection, table: str, ids: Sequence[str]) -> list[list[int]]:
+async def _delete_chunks(connection: Connection, table: str, ids: Sequence[str]) -> list[list[int]]:
     gone = await connection.execute(
         f"DELETE FROM {table} WHERE chunk_id = ANY(%s) RETURNING words", [list(ids)]
     )
     return [row for (row,) in await gone.fetchall()]
 
 
-def _scored(found: Sequence[Any]) -> tuple[Scored, ...]:
+def _scored_chunks(found: Sequence[Any]) -> tuple[Scored, ...]:
     return tuple(Scored(one, float(score)) for one, score in found)

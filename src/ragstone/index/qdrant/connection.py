@@ -116,14 +116,14 @@ class QdrantConnection:
         if status == 507 or "no space left" in reason.lower():
             return StorageFull(f"The disk of {self._server} is full. Free some space there.")
         if not reason:
-            return self.nonsense() if status < 500 else self._failed(f"status {status}")
+            return self.nonsense() if status < 500 else self._server_failure(f"status {status}")
         if status == 404:
             return Missing(f"{self._server} lacks it: {reason}.")
         if status == 409 or "already exists" in reason:
             return Exists(f"{self._server} has it: {reason}.")
-        return self._failed(reason)
+        return self._server_failure(reason)
 
-    def _failed(self, reason: str) -> IndexUnavailable:
+    def _server_failure(self, reason: str) -> IndexUnavailable:
         return IndexUnavailable(f"{self._server} failed: {reason.rstrip('.')}. Look into its log.")
 
 

@@ -48,13 +48,13 @@ def _translate(condition: Filter) -> models.Filter:
             empty = models.IsEmptyCondition(is_empty=models.PayloadField(key=field))
             return models.Filter(must_not=[empty])
         case Range(field, low, high):
-            return models.Filter(must=[_between(field, low, high)])
+            return models.Filter(must=[_range_condition(field, low, high)])
 
 
 def _any_of(field: str, values: tuple[Scalar, ...]) -> models.Filter:
     if field in NUMBERS:
         numbers = [_number(value) for value in values]
-        return models.Filter(should=[_between(field, n, n) for n in numbers])
+        return models.Filter(should=[_range_condition(field, n, n) for n in numbers])
     if field.startswith(METADATA):
         key = field.removeprefix(METADATA)
         field, values = PAIRS, tuple(token(key, value) for value in values)
@@ -62,7 +62,7 @@ def _any_of(field: str, values: tuple[Scalar, ...]) -> models.Filter:
     return models.Filter(must=[models.FieldCondition(key=field, match=match)])
 
 
-def _between(field: str, low: float | None, high: float | None) -> models.FieldCondition:
+def _range_condition(field: str, low: float | None, high: float | None) -> models.FieldCondition:
     bounds = models.Range(
         gte=None if low is None else _number(low), lte=None if high is None else _number(high)
     )

@@ -87,7 +87,7 @@ class QdrantIndex:
     async def drop(self, collection: Collection) -> None:
         name = self._name(collection)
         self._opened.discard(name)
-        await self._read(collection, lambda c: c.delete_collection(name))
+        await self._read_or_none(collection, lambda c: c.delete_collection(name))
 
     async def upsert(
         self,
@@ -148,7 +148,9 @@ class QdrantIndex:
         name = self._name(collection)
         found: list[models.QueryResponse] | None = None
         if asked:
-            found = await self._read(collection, lambda c: c.query_batch_points(name, asked))
+            found = await self._read_or_none(
+                collection, lambda c: c.query_batch_points(name, asked)
+            )
         if found is None:
             found = [models.QueryResponse(points=[])] * len(asked)
         if len(found) != len(asked):
@@ -197,7 +199,9 @@ class QdrantIndex:
 
     async def count(self, collection: Collection, where: Filter = EVERYTHING) -> int:
         name, condition = self._name(collection), translate(where)
-        answer = await self._read(collection, lambda c: c.count(name, condition, exact=True))
+        answer = await self._read_or_none(
+            collection, lambda c: c.count(name, condition, exact=True)
+        )
         return answer.count if answer else 0
 
     async def facet(
@@ -207,7 +211,7 @@ class QdrantIndex:
         if field not in KEYWORDS:
             known = ", ".join(sorted(KEYWORDS))
             raise InvalidFilter(f"The field {field!r} cannot be counted by value; use {known}.")
-        answer = await self._read(
+        answer = await self._read_or_none(
             collection, lambda c: c.facet(name, field, condition, limit=limit, exact=True)
         )
         return {str(hit.value): hit.count for hit in answer.hits} if answer else {}
@@ -259,7 +263,7 @@ class QdrantIndex:
         self, collection: Collection, condition: models.Filter, limit: int, offset: str | None
     ) -> tuple[list[Chunk], str | None]:
         name = self._name(collection)
-        page = await self._read(
+        page = await self._read_or_none(
             collection,
             lambda c: c.scroll(
                 name, condition, limit=limit, offset=offset, with_payload=WITHOUT_TOKENS
@@ -276,11 +280,11 @@ class QdrantIndex:
         options = {"with_payload": False, "with_vectors": False, **what}
         if not ids:
             return []
-        found = await self._read(collection, lambda c: c.retrieve(name, ids, **options))
+        found = await self._read_or_none(collection, lambda c: c.retrieve(name, ids, **options))
         wanted = set(ids)
         return [record for record in found or [] if str(record.id) in wanted]
 
-    async def _read(self, collection: Collection, call: Request[T]) -> T | None:
+    async def _read_or_none(self, collection: Collection, call: Request[T]) -> T | None:
         """The answer of `call`, None for a collection that was never made."""
         try:
             return await self._qdrant.call(call)
@@ -289,6 +293,6 @@ class QdrantIndex:
             return None
 
     def _refuse_if_opened(self, collection: Collection, error: Missing) -> None:
-        """A collection that this process opened is gone: another process dropped it."""
+        """Refuse a collection that this process opened and another one has dropped."""
         if self._name(collection) in self._opened:
             raise UnknownCollection(collection.name) from error

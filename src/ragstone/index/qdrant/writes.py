@@ -16,7 +16,7 @@ def index_field(name: str, field: str) -> Request[None]:
     """Make a payload field quick to filter by."""
 
     async def write(client: AsyncQdrantClient) -> None:
-        _applied(await client.create_payload_index(name, field, FIELDS[field], wait=True))
+        _check_applied(await client.create_payload_index(name, field, FIELDS[field], wait=True))
 
     return write
 
@@ -25,7 +25,7 @@ def upsert(name: str, points: Sequence[models.PointStruct]) -> Request[None]:
     """Write points over those of the same ids."""
 
     async def write(client: AsyncQdrantClient) -> None:
-        _applied(await client.upsert(name, points, wait=True))
+        _check_applied(await client.upsert(name, points, wait=True))
 
     return write
 
@@ -34,7 +34,7 @@ def update(name: str, changes: Sequence[models.UpdateOperation]) -> Request[None
     """Several changes at once."""
 
     async def write(client: AsyncQdrantClient) -> None:
-        _applied((await client.batch_update_points(name, changes, wait=True))[-1])
+        _check_applied((await client.batch_update_points(name, changes, wait=True))[-1])
 
     return write
 
@@ -43,11 +43,13 @@ def delete(name: str, condition: models.Filter) -> Request[None]:
     """Delete the points that meet a condition."""
 
     async def write(client: AsyncQdrantClient) -> None:
-        _applied(await client.delete(name, models.FilterSelector(filter=condition), wait=True))
+        _check_applied(
+            await client.delete(name, models.FilterSelector(filter=condition), wait=True)
+        )
 
     return write
 
 
-def _applied(result: models.UpdateResult) -> None:
+def _check_applied(result: models.UpdateResult) -> None:
     if result.status != models.UpdateStatus.COMPLETED:
         raise IndexUnavailable("Qdrant took the write but did not finish it. Try again.")

@@ -60,7 +60,7 @@ class RemoteReranker:
             response = await self._post(body)
             if response.status_code not in WRONG_SHAPE:
                 self._wants_texts = body is only_texts
-                return self._read(response)
+                return self._parse_response(response)
         raise ModelUnavailable(
             f"The reranker at {self._place} answered {response.status_code}. "
             "Check RERANK__BASE_URL (up to and with /rerank) and RERANK__MODEL."
@@ -75,7 +75,7 @@ class RemoteReranker:
                 "Check RERANK__BASE_URL."
             ) from error
 
-    def _read(self, response: httpx2.Response) -> Any:
+    def _parse_response(self, response: httpx2.Response) -> Any:
         if not response.is_success:
             raise ModelUnavailable(
                 f"The reranker at {self._place} answered {response.status_code}. "
