@@ -15,11 +15,11 @@ from pydantic import SecretStr
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from benchmarks.row import Row
-from ragstone.core.answer import Answer, Citation, Usage, Verdict
+from ragstone.core.answer import Citation, GeneratedAnswer, Usage, Verdict
 from ragstone.core.conversation import ConversationKey, StoredTurn, entry
 from ragstone.core.turn import Ask, Principal, StageTrace, Turn
 from ragstone.evaluation.measures import percentile
-from ragstone.ports import Conversations, History
+from ragstone.ports import ConversationStore, History
 from ragstone.settings import ConversationSettings, Settings
 from ragstone.store.conversation_store import open_conversations
 from ragstone.store.sql.database import Database, open_database
@@ -101,7 +101,7 @@ async def _mongo(data: Path) -> list[Row]:
 @asynccontextmanager
 async def _opened(
     settings: Settings, data: Path
-) -> AsyncIterator[tuple[Conversations, History, Database]]:
+) -> AsyncIterator[tuple[ConversationStore, History, Database]]:
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(open_database(data / "state.sqlite"))
         opened = await stack.enter_async_context(open_conversations(settings, database))
@@ -121,7 +121,7 @@ async def _p95(work: Callable[[], Awaitable[None]], times: int = ASKED) -> float
 def _entry(question: str) -> StoredTurn:
     """A turn as large as one with five sources is."""
     cited = tuple(replace(CITED, number=n) for n in range(1, 6))
-    answer = Answer("An answer [1] of some length. " * 20, cited, "stop", "model", 0.8)
+    answer = GeneratedAnswer("An answer [1] of some length. " * 20, cited, "stop", "model", 0.8)
     verdicts = tuple(Verdict("An answer [1].", "supported", 0.9, one) for one in cited)
     trace = tuple(StageTrace(f"stage {n}", 0.01, "done", "decided", "a reason") for n in range(17))
     turn = Turn(Ask(question, WHO, room="r", id=question), question, answer=answer)

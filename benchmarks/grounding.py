@@ -17,7 +17,7 @@ from benchmarks.row import Row
 from ragstone.build import checker
 from ragstone.evaluation.grounding import measured, rows
 from ragstone.language.sentences import sentences
-from ragstone.ports import Claim, Source
+from ragstone.ports import Claim, EvidenceSource
 from ragstone.verify.claims import plain
 from training.verdict_data import held_out
 
@@ -53,6 +53,6 @@ async def times(directory: Path) -> float:
         every = [plain(text[s.start : s.end]) for text in passages for s in sentences(text)]
         claims = [Claim(f"As is known, {one}") for one in every[:SENTENCES]]
         started = time.perf_counter()
-        await local.support(claims, [Source(text) for text in passages], None)
+        await local.support(claims, [EvidenceSource(text) for text in passages], None)
         taken.append(time.perf_counter() - started)
     return median(taken[1:])

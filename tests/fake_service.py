@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from ragstone.access.interceptor import Interceptor
 from ragstone.access.setup import interceptor
-from ragstone.core.answer import Answer, Citation, Usage
+from ragstone.core.answer import Citation, GeneratedAnswer, Usage
 from ragstone.core.chunk import Chunk
 from ragstone.core.conversation import ConversationKey
 from ragstone.core.errors import (
@@ -119,9 +119,9 @@ TRACE = (
 
 
 ENDINGS = {
-    "refuse": Answer("The documents do not say.", finish="refused"),
-    "forbidden": Answer("Ask HR.", finish="blocked"),
-    "languages": Answer("Größe 北京 مرحبا नमस्ते 👩‍🚀 e\u0301 \u2028 end.", finish="stop"),
+    "refuse": GeneratedAnswer("The documents do not say.", finish="refused"),
+    "forbidden": GeneratedAnswer("Ask HR.", finish="blocked"),
+    "languages": GeneratedAnswer("Größe 北京 مرحبا नमस्ते 👩‍🚀 e\u0301 \u2028 end.", finish="stop"),
 }
 
 
@@ -215,10 +215,10 @@ class FakeService:
         self.asked.append(ask)
         turn = Turn(ask, hits=HITS, passages=PASSAGES, usage=Usage(7, 5, 1))
         if not ask.tools:
-            answer = Answer("The answer is 42 [1].", (CITATION,), "stop", "fake")
+            answer = GeneratedAnswer("The answer is 42 [1].", (CITATION,), "stop", "fake")
             return replace(turn, answer=answer)
         call = ToolCall("c1", ask.tools[0].name, '{"city":"Ost"}')
-        return replace(turn, answer=Answer(model="fake", calls=(call,)))
+        return replace(turn, answer=GeneratedAnswer(model="fake", calls=(call,)))
 
     def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
         return self.interceptor.question(ask, self._asked(ask))
@@ -262,7 +262,7 @@ class FakeService:
                 return
             if ask.question == "slow":
                 await asyncio.sleep(0.1)
-        answer = Answer("".join(WORDS), (CITATION,), "stop", "fake", 0.75)
+        answer = GeneratedAnswer("".join(WORDS), (CITATION,), "stop", "fake", 0.75)
         yield Done(replace(turn, answer=answer))
 
     async def _found(self, ask: Ask, turn: Turn) -> AsyncIterator[Event]:
@@ -274,7 +274,7 @@ class FakeService:
         if ask.question == "nothing":
             yield Sources(())
             yield Token("Nothing.")
-            answer = Answer("Nothing.", finish="refused", model="fake")
+            answer = GeneratedAnswer("Nothing.", finish="refused", model="fake")
             yield Done(replace(turn, hits=(), passages=(), answer=answer))
             return
         yield Sources(PASSAGES)

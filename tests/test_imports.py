@@ -129,3 +129,15 @@ def test_a_capability_knows_nothing_of_the_web(module: str) -> None:
         for line in text.splitlines()
         if line.startswith(("import ", "from "))
     }
+
+
+TWINS = {"RagstoneRetriever": "One for LangChain, one for LlamaIndex."}
+
+
+def test_no_public_class_name_has_two_meanings() -> None:
+    places: dict[str, list[str]] = {}
+    for module, path in MODULES.items():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(module)
+    assert not {name: found for name, found in places.items() if len(found) > 1}.keys() - TWINS

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from benchmarks.common import eval_data
 from ragstone.evaluation.measures import auroc
-from ragstone.ports import Source
+from ragstone.ports import EvidenceSource
 from ragstone.verify.support import FEATURES, support
 from ragstone.verify.terms import terms
 from ragstone.verify.verdict import WEIGHTS, evidence_of
@@ -87,7 +87,7 @@ class Table:
 def table(examples: Iterable[Example]) -> Table:
     rows, right, groups = [], [], []
     for example in examples:
-        evidence = evidence_of([Source(text, example.title) for text in example.sources])
+        evidence = evidence_of([EvidenceSource(text, example.title) for text in example.sources])
         found = support(example.claim, terms(example.claim), evidence.sentences)
         if found is not None:
             rows.append(found.values.astype(np.float64))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ragstone.answer.assemble import Assemble
 from ragstone.answer.cite import Cite
 from ragstone.answer.generate import Generate
-from ragstone.core.answer import Answer, Usage
+from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.errors import EmptyQuestion, ModelUnavailable, QuestionTooLong
 from ragstone.core.events import Sources, Thinking, Token
 from ragstone.core.turn import Ask, Plan, RankedList, Scored, Turn
@@ -90,7 +90,7 @@ async def test_given_a_model_then_its_pieces_stream_and_its_usage_is_summed() ->
     step, events = await ran(Generate(), turn, answerer=model)
     assert model.asked[0][0].question == "His age?"
     assert events == [Thinking("hm"), Token("One"), Token(" two. [1]")]
-    assert step.turn.answer == Answer("One two. [1]", (), "stop", "scripted")
+    assert step.turn.answer == GeneratedAnswer("One two. [1]", (), "stop", "scripted")
     assert step.turn.usage == Usage(6, 3, 2)
 
 
@@ -106,7 +106,7 @@ TEXT = "The mill is old. It was built in 1871 by the river. A cat lives there."
 
 async def test_given_markers_then_each_source_is_cited_with_the_sentence_that_supports() -> None:
     passage = a_passage(1, TEXT, start=100, page=4, section=("Mills",))
-    answer = Answer("The mill was built in 1871. [1] It is big. [7]")
+    answer = GeneratedAnswer("The mill was built in 1871. [1] It is big. [7]")
     step, _ = await ran(Cite(), Turn(Ask("q"), passages=(passage,), answer=answer))
     assert step.turn.answer
     [citation] = step.turn.answer.citations
@@ -117,7 +117,7 @@ async def test_given_markers_then_each_source_is_cited_with_the_sentence_that_su
 
 
 async def test_given_a_refusal_then_nothing_is_cited() -> None:
-    answer = Answer("The documents do not say. [1]", finish="refused")
+    answer = GeneratedAnswer("The documents do not say. [1]", finish="refused")
     step, _ = await ran(Cite(), Turn(Ask("q"), passages=(a_passage(1, TEXT),), answer=answer))
     assert step.turn.answer == replace(answer, citations=())
 
@@ -125,7 +125,7 @@ async def test_given_a_refusal_then_nothing_is_cited() -> None:
 @given(st.text(alphabet="ab. [1]2\n。文", max_size=60), st.text(alphabet="ab. 文。\n", max_size=60))
 async def test_a_citation_is_always_a_span_of_its_passage(said: str, source: str) -> None:
     passage = a_passage(1, source, start=50)
-    turn = Turn(Ask("q"), passages=(passage,), answer=Answer(said))
+    turn = Turn(Ask("q"), passages=(passage,), answer=GeneratedAnswer(said))
     step, _ = await ran(Cite(), turn)
     assert step.turn.answer
     for citation in step.turn.answer.citations:

@@ -3,7 +3,7 @@
 import pytest
 
 from ragstone.answer.cite import Cite
-from ragstone.core.answer import Answer, Citation
+from ragstone.core.answer import Citation, GeneratedAnswer
 from ragstone.core.turn import Ask, Turn
 from tests.engine.adapters import ran
 from tests.engine.samples import a_passage
@@ -15,7 +15,7 @@ PASSAGES = (
 
 
 async def cited(text: str, used: tuple[int, ...] = ()) -> tuple[Citation, ...]:
-    turn = Turn(Ask("When?"), passages=PASSAGES, answer=Answer(text, used=used))
+    turn = Turn(Ask("When?"), passages=PASSAGES, answer=GeneratedAnswer(text, used=used))
     step, _ = await ran(Cite(), turn)
     assert step.turn.answer
     return step.turn.answer.citations
@@ -29,7 +29,7 @@ async def test_given_a_marker_then_the_sentence_of_the_source_that_supports_it()
 
 async def test_given_a_sentence_over_several_lines_then_it_is_the_span_and_no_shorter_one() -> None:
     text = "4. Opening Hours.\n\nThe opening hours of the shop\nare from nine to five."
-    answer = Answer("The opening hours of the shop are from nine to five. [1]")
+    answer = GeneratedAnswer("The opening hours of the shop are from nine to five. [1]")
     turn = Turn(Ask("When?"), passages=(a_passage(1, text),), answer=answer)
     step, _ = await ran(Cite(), turn)
     [citation] = step.turn.answer.citations

@@ -7,7 +7,7 @@ import pytest
 
 from ragstone.answer.generate import Generate
 from ragstone.answer.pre_answer_gate import PreAnswerGate
-from ragstone.core.answer import Answer, Instructions
+from ragstone.core.answer import GeneratedAnswer, Instructions
 from ragstone.core.events import Event, Token
 from ragstone.core.intent import Intent
 from ragstone.core.records import Collection
@@ -50,14 +50,14 @@ async def foreseen(
         question=question,
         collection=COLLECTION,
         passages=passages or (PLAIN,),
-        instructions=Instructions("Answer.", "There is none."),
+        instructions=Instructions("GeneratedAnswer.", "There is none."),
         **changes,
     )
     parts = {"answerable": Sure(likelihood), "embedders": OneEmbedder(HashingEmbedder())}
     return await ran(PreAnswerGate(**(options or {})), turn, **parts)
 
 
-def answer(step: Step) -> Answer:
+def answer(step: Step) -> GeneratedAnswer:
     assert step.turn.answer
     return step.turn.answer
 

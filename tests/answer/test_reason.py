@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from ragstone.answer.reason import Reason
-from ragstone.core.answer import Answer, Instructions
+from ragstone.core.answer import GeneratedAnswer, Instructions
 from ragstone.core.errors import ModelUnavailable
 from ragstone.core.events import Event, Thinking
 from ragstone.core.turn import Ask, Turn
@@ -20,7 +20,7 @@ async def reasoned(
     reply: str | Exception = "1. Asked: when.\n2. [1] says nine.",
     asks: bool | None = None,
     profile: Profile | None = None,
-    answer: Answer | None = None,
+    answer: GeneratedAnswer | None = None,
     **options: Any,
 ) -> tuple[Step, list[Event], Replies]:
     model = Replies(reply)
@@ -28,7 +28,7 @@ async def reasoned(
         Ask("When?", reasons=asks),
         question="When?",
         passages=(a_passage(1, "At nine. [7]"),),
-        instructions=Instructions("Answer.", "No.", notes="Be brief."),
+        instructions=Instructions("GeneratedAnswer.", "No.", notes="Be brief."),
         answer=answer,
     )
     step, events = await ran(Reason(**options), turn, completer=model, profile=profile or Profile())
@@ -66,7 +66,7 @@ async def test_given_the_request_says_then_the_level_does_not(
 
 
 async def test_given_an_answer_already_or_a_model_that_fails_then_it_goes_on_without() -> None:
-    step, _, model = await reasoned(reasons=True, answer=Answer("At nine."))
+    step, _, model = await reasoned(reasons=True, answer=GeneratedAnswer("At nine."))
     assert (step.decision, model.asked) == ("skipped", [])
     step, events, _ = await reasoned(ModelUnavailable("It is down."), reasons=True)
     assert (step.decision, events) == ("skipped", [])

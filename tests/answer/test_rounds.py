@@ -9,7 +9,7 @@ import pytest
 
 from ragstone.answer.judgement import CRITERIA
 from ragstone.answer.rounds import Rounds
-from ragstone.core.answer import Answer, Sufficiency, Usage
+from ragstone.core.answer import GeneratedAnswer, Sufficiency, Usage
 from ragstone.core.errors import IndexUnavailable, ModelUnavailable, RagstoneError
 from ragstone.core.events import Event, Note, Sources, Token
 from ragstone.core.turn import Ask, Recalled, StageTrace, Turn
@@ -33,7 +33,7 @@ class Answers(Stage):
         await emit(Note("answers", f"round {number}"))
         await emit(Token("draft"))
         found = Sufficiency(False, 0.5, False, (self.missing[number - 1],))
-        answer = Answer(
+        answer = GeneratedAnswer(
             f"By {', '.join(turn.queries)}.",
             confidence=self.confidences[number - 1],
             sufficiency=found,
@@ -168,7 +168,7 @@ async def test_given_passages_from_the_cache_then_the_first_round_does_not_searc
         question="How high?",
         queries=("How high?",),
         recalled=Recalled("search"),
-        answer=Answer("Kept.", confidence=0.9),
+        answer=GeneratedAnswer("Kept.", confidence=0.9),
     )
     step, _ = await rounds(start, Searches())
     assert text(step) == "Kept."

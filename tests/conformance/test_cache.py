@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ragstone.cache.local import LocalCache
 from ragstone.cache.redis import RedisCache
-from ragstone.core.answer import Answer, Citation, Verdict
+from ragstone.core.answer import Citation, GeneratedAnswer, Verdict
 from ragstone.core.chunk import Chunk
 from ragstone.core.turn import Hit, Passage
 from ragstone.ports import Cache, Kept, Vectors
@@ -100,7 +100,7 @@ def an_answer(question: str) -> Kept:
     return Kept(
         question,
         passages=(Passage(1, hit.chunk.text, hit),),
-        answer=Answer("Yes [1].", (citation,), "stop", "model", 0.75),
+        answer=GeneratedAnswer("Yes [1].", (citation,), "stop", "model", 0.75),
         verdicts=(Verdict("Yes [1].", "supported", 0.9, citation),),
         seconds=1.5,
     )

@@ -14,7 +14,7 @@ import pytest
 from pydantic import SecretStr
 from pymongo import AsyncMongoClient
 
-from ragstone.core.answer import Answer, Citation, Finish, Sufficiency, Usage, Verdict
+from ragstone.core.answer import Citation, Finish, GeneratedAnswer, Sufficiency, Usage, Verdict
 from ragstone.core.conversation import ConversationKey, StoredTurn, conversation_key, entry
 from ragstone.core.conversation_turn import TurnMessage, dump_turn, load_turn
 from ragstone.core.errors import ConfigError
@@ -30,7 +30,7 @@ from ragstone.core.turn import (
     Turn,
 )
 from ragstone.engine.room_queue import RoomQueue
-from ragstone.ports import Conversations, History, Lease
+from ragstone.ports import ConversationStore, History, Lease
 from ragstone.settings import ConversationSettings, Settings, load
 from ragstone.store.conversation_store import mongo_url, open_conversations
 from ragstone.store.mongo.connection import kept as bson_values
@@ -46,7 +46,7 @@ NAMES = itertools.count()
 class Store:
     """The two ports of one store."""
 
-    conversations: Conversations
+    conversations: ConversationStore
     history: History
 
 
@@ -82,7 +82,7 @@ def a_turn(
     cost: float | None = 0.25,
     **asked: Any,
 ) -> Turn:
-    answer = Answer(
+    answer = GeneratedAnswer(
         f"{question} So [1].", (CITED,), finish, "small", 0.75, (1,), ("More?",), True, 1.0,
         sufficiency=Sufficiency(True, 0.9, False, ("when",)),
     )  # fmt: skip
@@ -196,7 +196,7 @@ async def test_nobody_else_sees_a_room(store: Store, other: Principal) -> None:
 
 def working(turn: Turn) -> StoredTurn:
     """The turn while its tools are called."""
-    kept = entry(replace(turn, answer=Answer(finish="cancelled")), 1.0)
+    kept = entry(replace(turn, answer=GeneratedAnswer(finish="cancelled")), 1.0)
     called = TurnMessage("assistant", "", ({"id": "c1", "function": {"a.b": 2**70}},))
     result = TurnMessage("tool", "found", (), "c1", "search", "2026-01-01T00:00:00+00:00")
     said = (*kept.block.conversations, called, result)

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 import pytest
 
 from ragstone.conversation.record_trace import trace
-from ragstone.core.answer import Answer, Usage
+from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.correlation import CURRENT, Correlation
 from ragstone.core.turn import Ask, Principal, Recalled, StageTrace, Turn
 
@@ -15,7 +15,7 @@ ASK = Ask(SECRET, Principal("acme", "ann"), "law", id="chatcmpl-1", room="r1")
 TURN = Turn(
     ASK,
     question=SECRET,
-    answer=Answer("He earned 7.", finish="stop", model="openai:m", confidence=0.7),
+    answer=GeneratedAnswer("He earned 7.", finish="stop", model="openai:m", confidence=0.7),
     recalled=Recalled("search", SECRET),
     usage=Usage(10, 5, 1, 0.25),
     trace=(
@@ -46,7 +46,9 @@ def test_given_that_wish_then_question_and_reasons_are_kept() -> None:
 
 def test_given_a_failure_then_the_stage_is_named() -> None:
     failed = StageTrace("retrieve", 0.1, "failed", "", "The index is gone.")
-    kept = trace(replace(TURN, answer=Answer(finish="error"), trace=(failed,)), questions=False)
+    kept = trace(
+        replace(TURN, answer=GeneratedAnswer(finish="error"), trace=(failed,)), questions=False
+    )
     assert (kept.finish, kept.error, kept.model) == ("error", "retrieve", "")
 
 

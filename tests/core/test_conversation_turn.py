@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.core.answer import Answer, Usage
+from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.conversation import conversation_key, entry, iso, seconds, title
 from ragstone.core.conversation_turn import (
     ConversationTurn,
@@ -93,7 +93,7 @@ def test_given_a_turn_that_was_cut_off_or_failed_then_what_was_said_is_kept() ->
         "error": ("error", True, "error"),
     }
     for finish, (status, failed, kind) in cases.items():
-        block = entry(Turn(ask, "Why?", answer=Answer("Becau", finish=finish)), 9.0).block  # type: ignore[arg-type]
+        block = entry(Turn(ask, "Why?", answer=GeneratedAnswer("Becau", finish=finish)), 9.0).block  # type: ignore[arg-type]
         assert (block.status, block.is_error, block.result.type) == (status, failed, kind)
         assert block.result.final_response == "Becau"
     silent = entry(turn, 9.0).block

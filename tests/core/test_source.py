@@ -4,7 +4,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from ragstone.core.answer import Answer, Citation
+from ragstone.core.answer import Citation, GeneratedAnswer
 from ragstone.core.source import Source, cited_sources, hit_sources, passage_sources, sources
 from ragstone.core.turn import Ask, Passage, Turn
 from tests.engine.samples import a_hit, a_passage
@@ -24,7 +24,9 @@ def a_source(path: str = "/a/b.txt", **changes: object) -> Source:
 
 def test_given_a_cited_passage_then_its_span_and_otherwise_the_whole_chunk() -> None:
     passages = (a_passage(1, "West is older."), a_passage(2, TEXT, page=3, start=100))
-    turn = Turn(Ask("q"), passages=passages, answer=Answer("x [2]", (replace(CITED, page=4),)))
+    turn = Turn(
+        Ask("q"), passages=passages, answer=GeneratedAnswer("x [2]", (replace(CITED, page=4),))
+    )
     first, second = sources(turn)
     assert (first.cited, first.confidence, first.snippet) == (False, None, "West is older.")
     assert (first.start, first.end) == (0, len("West is older."))

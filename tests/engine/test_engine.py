@@ -8,7 +8,7 @@ from typing import Any, ClassVar, cast
 
 import pytest
 
-from ragstone.core.answer import Answer
+from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.errors import ConfigError, ModelUnavailable
 from ragstone.core.events import Done, Event, Failed, StageEnded, StageStarted, Token
 from ragstone.core.turn import Ask, Turn
@@ -41,7 +41,9 @@ class Say(Stage):
         except asyncio.CancelledError:
             self.log.append("cancelled")
             raise
-        return Step(replace(turn, answer=Answer("".join(self.words))), "said", "it was asked")
+        return Step(
+            replace(turn, answer=GeneratedAnswer("".join(self.words))), "said", "it was asked"
+        )
 
 
 class Break(Stage):
@@ -91,7 +93,7 @@ async def test_given_a_recipe_when_run_then_events_come_in_order_and_end_with_do
     assert ended.traced.seconds >= 0
     done = events[4]
     assert isinstance(done, Done)
-    assert done.turn.answer == Answer("ab")
+    assert done.turn.answer == GeneratedAnswer("ab")
     assert done.turn.trace == (ended.traced,)
     assert len(events) == 5
 
@@ -105,7 +107,7 @@ async def test_given_a_closed_stage_that_fails_then_failed_is_last_and_keeps_wha
     last = events[-1]
     assert isinstance(last, Failed)
     assert last.error.code == "model_unavailable"
-    assert last.turn.answer == Answer("half", finish="error")
+    assert last.turn.answer == GeneratedAnswer("half", finish="error")
     assert [traced.status for traced in last.turn.trace] == ["failed"]
 
 
@@ -144,7 +146,7 @@ async def test_given_a_reader_who_leaves_then_work_is_cancelled_and_the_tail_sti
                 break
     assert log[-1] == "cancelled"
     await engine.aclose()
-    assert [turn.answer for turn in kept] == [Answer("a", finish="cancelled")]
+    assert [turn.answer for turn in kept] == [GeneratedAnswer("a", finish="cancelled")]
 
 
 async def test_given_the_readers_task_is_cancelled_then_the_tail_still_runs() -> None:
@@ -274,7 +276,7 @@ async def test_given_many_questions_then_only_so_many_search_at_a_time() -> None
     engine = Engine(a_kit(searching=asyncio.Semaphore(3)), {"standard": recipe})
     turns = await asyncio.gather(*(engine.answered(Ask("q")) for _ in range(12)))
     assert max(running) == 3
-    assert all(turn.answer == Answer("ab") for turn in turns)
+    assert all(turn.answer == GeneratedAnswer("ab") for turn in turns)
 
 
 async def test_given_a_reader_who_leaves_while_searching_then_the_next_may_search() -> None:
@@ -293,7 +295,7 @@ class Leave(Stage):
     name: ClassVar[str] = "leave"
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
-        return Step(replace(turn, answer=Answer("known")), "answered", leaves=True)
+        return Step(replace(turn, answer=GeneratedAnswer("known")), "answered", leaves=True)
 
 
 async def test_given_a_stage_that_leaves_then_only_the_tail_still_runs() -> None:
@@ -301,9 +303,9 @@ async def test_given_a_stage_that_leaves_then_only_the_tail_still_runs() -> None
     engine = an_engine(Leave(), Say(), tail=(Keep(kept=kept),))
     turn = await engine.answered(Ask("q"))
     await engine.aclose()
-    assert turn.answer == Answer("known")
+    assert turn.answer == GeneratedAnswer("known")
     assert [traced.stage for traced in turn.trace] == ["leave"]
-    assert [one.answer for one in kept] == [Answer("known")]
+    assert [one.answer for one in kept] == [GeneratedAnswer("known")]
 
 
 class Hold(Stage):
@@ -313,7 +315,7 @@ class Hold(Stage):
     gives: ClassVar[frozenset[str]] = frozenset({"answer"})
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
-        return Step(replace(turn, answer=Answer("unchecked", held=True)))
+        return Step(replace(turn, answer=GeneratedAnswer("unchecked", held=True)))
 
 
 async def test_given_a_held_answer_and_a_failure_then_its_text_stays_inside() -> None:

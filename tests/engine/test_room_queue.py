@@ -7,7 +7,7 @@ from typing import Any, ClassVar, cast
 
 import pytest
 
-from ragstone.core.answer import Answer
+from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.conversation import ConversationKey
 from ragstone.core.errors import Busy, InvalidRoom, StateUnavailable
 from ragstone.core.events import Done, Failed
@@ -16,7 +16,7 @@ from ragstone.engine.engine import Engine
 from ragstone.engine.recipe import Recipe
 from ragstone.engine.room_queue import RoomQueue
 from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.ports import Adapters, Conversations, Lease
+from ragstone.ports import Adapters, ConversationStore, Lease
 
 HERE = ConversationKey("t", "u", "r")
 THERE = replace(HERE, room="other")
@@ -51,7 +51,7 @@ class Leases:
 
 
 def a_queue(leases: Leases | None = None, **options: Any) -> RoomQueue:
-    return RoomQueue(cast(Conversations, leases), **options)
+    return RoomQueue(cast(ConversationStore, leases), **options)
 
 
 async def hold(queue: RoomQueue, log: list[str], name: str, place: ConversationKey = HERE) -> None:
@@ -158,7 +158,7 @@ class Say(Stage):
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         self.log.append(f"{turn.ask.question} asked")
         await asyncio.sleep(3600 if turn.ask.question == "hang" else 0.01)
-        return Step(replace(turn, answer=Answer("yes")))
+        return Step(replace(turn, answer=GeneratedAnswer("yes")))
 
 
 class Keep(Stage):

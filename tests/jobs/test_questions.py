@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from ragstone.core.answer import Answer, Usage
+from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.chunk import Chunk
 from ragstone.core.filters import AnyOf
 from ragstone.core.turn import Ask, Hit, Message, Passage, Principal, Turn
@@ -77,7 +77,7 @@ def test_a_result_shows_what_a_site_needs_of_each_source() -> None:
     turn = Turn(
         ASK,
         passages=(Passage(1, chunk.text, Hit(chunk, 0.9)),),
-        answer=Answer("From nine to five. [1]", (), "stop", "model", 0.8),
+        answer=GeneratedAnswer("From nine to five. [1]", (), "stop", "model", 0.8),
         usage=Usage(1, 2, 1, None),
     )
     result = result_of(turn)

@@ -10,7 +10,7 @@ from ragstone.answer.cite import Cite
 from ragstone.answer.reason import Reason
 from ragstone.conversation.converse import Converse
 from ragstone.conversation.retrieval_gate import RetrievalGate
-from ragstone.core.answer import Answer
+from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.errors import ConfigError, InputError
 from ragstone.core.intent import Intent
 from ragstone.core.turn import Ask, Level, Message, Plan, Principal, Turn
@@ -145,7 +145,7 @@ async def test_given_most_characters_then_the_best_passages_that_fit() -> None:
 
 async def test_given_a_least_confidence_then_weaker_citations_are_left_out() -> None:
     passages = (a_passage(1, "The lantern weighs two kilograms."),)
-    turn = Turn(Ask("q"), passages=passages, answer=Answer("It is blue today. [1]"))
+    turn = Turn(Ask("q"), passages=passages, answer=GeneratedAnswer("It is blue today. [1]"))
     assert len((await ran(Cite(), turn))[0].turn.answer.citations) == 1  # type: ignore[union-attr]
     step, _ = await ran(Cite(confidence=0.9), turn)
     assert step.turn.answer is not None

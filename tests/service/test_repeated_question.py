@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ragstone.conversation.persist import Persist
-from ragstone.core.answer import Answer
+from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.conversation import conversation_key
 from ragstone.core.turn import Ask, Principal, Turn
 from ragstone.engine.engine import Engine
@@ -32,7 +32,7 @@ class Know(Stage):
     name = "know"
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
-        return Step(replace(turn, question=turn.ask.question, answer=Answer("From nine.")))
+        return Step(replace(turn, question=turn.ask.question, answer=GeneratedAnswer("From nine.")))
 
 
 class Answers:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.core.answer import Answer, Verdict
+from ragstone.core.answer import GeneratedAnswer, Verdict
 from ragstone.core.errors import EmptyQuestion, InputError, QuestionTooLong, RagstoneError
 from ragstone.core.events import Checked, Done, Event, Failed, Rewritten, Sources, StageEnded, Token
 from ragstone.core.filters import And, AnyOf, Filter, Not, Or, Range
@@ -120,7 +120,7 @@ def test_ingest_request(request: IngestRequest) -> None:
 
 @given(asks)
 def test_turn_in_event(ask: Ask) -> None:
-    answer = Answer("Yes [1].", (CITATION,), "length", "m", 0.5)
+    answer = GeneratedAnswer("Yes [1].", (CITATION,), "length", "m", 0.5)
     turn = Turn(ask, hits=HITS, passages=PASSAGES, answer=answer, trace=TRACE)
     turn = replace(turn, chunks={hit.chunk.chunk_id: hit.chunk for hit in HITS})
     assert wire.load_event(over_json(wire.dump_event(Done(turn)))) == Done(turn)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ragstone.answer.generate import Generate
-from ragstone.core.answer import Answer, Finish, Instructions, Usage
+from ragstone.core.answer import Finish, GeneratedAnswer, Instructions, Usage
 from ragstone.core.errors import CheckUnavailable, ModelUnavailable
 from ragstone.core.events import Checked, Note, Token
 from ragstone.core.turn import Ask, Turn
@@ -20,12 +20,12 @@ from tests.engine.samples import a_passage
 RHINE = "The bridge over the Rhine was built in 1890. It is 320 metres long."
 HOURS = "Opening hours. The museum opens at nine and closes at five."
 REFUSAL = "The documents hold no answer."
-TOLD = Instructions("Answer from the sources.", REFUSAL)
+TOLD = Instructions("GeneratedAnswer from the sources.", REFUSAL)
 
 
 def a_turn(text: str, finish: Finish = "stop", held: bool = False) -> Turn:
     passages = (a_passage(1, RHINE, start=100, page=3), a_passage(2, HOURS, document_id="d2"))
-    answer = Answer(text, finish=finish, held=held)
+    answer = GeneratedAnswer(text, finish=finish, held=held)
     return Turn(Ask("q"), "q", passages=passages, instructions=TOLD, answer=answer)
 
 

@@ -11,27 +11,27 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ragstone.language.sentences import sentences
-from ragstone.ports import Claim, Embedder, Source, Support, Vectors
+from ragstone.ports import Claim, Embedder, EvidenceSource, Support, Vectors
 from ragstone.verify.groundedness import SUPPORTED
 from ragstone.verify.verdict import LocalChecker
 
 SOURCES = [
-    Source(
+    EvidenceSource(
         "The old bridge over the Rhine was built in 1890 by the engineer Anna Keller. "
         "It is 320 metres long and carries 4,500 cars a day. It has never been closed.",
         "Bridges of Basel",
     ),
-    Source("Die Stadtbibliothek öffnet um 9 Uhr. Im Jahr 2021 kamen 120.000 Besucher."),
-    Source("故宫位于北京市中心，建于1420年。它有9000多个房间。"),
-    Source("서울은 대한민국의 수도이다. 인구는 약 940만 명이다."),
-    Source("La tour mesure 330 mètres et a été construite en 1889."),
-    Source("El museo abrió sus puertas en 1819 y recibe tres millones de visitantes."),
-    Source("富士山は日本で最も高い山です。標高は3776メートルです。"),
+    EvidenceSource("Die Stadtbibliothek öffnet um 9 Uhr. Im Jahr 2021 kamen 120.000 Besucher."),
+    EvidenceSource("故宫位于北京市中心，建于1420年。它有9000多个房间。"),
+    EvidenceSource("서울은 대한민국의 수도이다. 인구는 약 940만 명이다."),
+    EvidenceSource("La tour mesure 330 mètres et a été construite en 1889."),
+    EvidenceSource("El museo abrió sus puertas en 1819 y recibe tres millones de visitantes."),
+    EvidenceSource("富士山は日本で最も高い山です。標高は3776メートルです。"),
 ]
 VERBATIM = [one.text[s.start : s.end] for one in SOURCES for s in sentences(one.text)]
 
 
-def checked(claim: str, sources: list[Source] | None = None) -> Support:
+def checked(claim: str, sources: list[EvidenceSource] | None = None) -> Support:
     given_ = SOURCES if sources is None else sources
     [found] = asyncio.run(LocalChecker().support([Claim(claim)], given_, None))
     return found
@@ -90,7 +90,9 @@ def test_given_a_changed_quotation_then_the_conflict_is_named() -> None:
 
 
 def test_given_the_beginning_of_a_sentence_then_what_it_negates_later_is_no_conflict() -> None:
-    source = Source("a) You may copy the work, in whole or in part, for a fee but not for profit.")
+    source = EvidenceSource(
+        "a) You may copy the work, in whole or in part, for a fee but not for profit."
+    )
     begun, turned = (
         Claim("You may copy the work, in whole or in part, for a fee,"),
         Claim("You may not copy the work, in whole or in part, for a fee but for a profit."),
@@ -101,7 +103,7 @@ def test_given_the_beginning_of_a_sentence_then_what_it_negates_later_is_no_conf
 
 
 def test_given_the_beginning_of_a_sentence_then_its_number_must_be_whole() -> None:
-    source = Source("The bridge over the old river near the town cost 5 million francs.")
+    source = EvidenceSource("The bridge over the old river near the town cost 5 million francs.")
     [found] = asyncio.run(
         LocalChecker().support(
             [Claim("The bridge over the old river near the town cost 5")], [source], None
@@ -111,7 +113,10 @@ def test_given_the_beginning_of_a_sentence_then_its_number_must_be_whole() -> No
 
 
 def test_given_equal_sentences_then_the_cited_source_is_the_one() -> None:
-    twice = [Source("The market near the river opens early."), Source("The market opens early.")]
+    twice = [
+        EvidenceSource("The market near the river opens early."),
+        EvidenceSource("The market opens early."),
+    ]
     claim = Claim("The market opens very early.", (1,))
     [found] = asyncio.run(LocalChecker().support([claim], twice, None))
     assert found.source == 1
@@ -125,7 +130,7 @@ def test_given_nothing_then_nothing_is_supported() -> None:
 
 @given(st.text(max_size=150), st.lists(st.text(max_size=150), max_size=3))
 def test_any_texts_can_be_compared(claim: str, sources: list[str]) -> None:
-    found = checked(claim, [Source(text) for text in sources])
+    found = checked(claim, [EvidenceSource(text) for text in sources])
     assert 0 <= found.probability <= 1
     if found.source is not None:
         assert 0 <= found.start <= found.end <= len(sources[found.source])
@@ -138,7 +143,7 @@ WORDS = ["bridge", "river", "engine", "market", "paper", "seven", "12", "Anna", 
 def test_any_quotation_is_supported(words: list[str]) -> None:
     assume(len(set(words)) > 2)
     sentence = f"The {' '.join(words)} here."
-    assert checked(sentence, [Source(f"It rains. {sentence} It snows.")]).probability > 0.8
+    assert checked(sentence, [EvidenceSource(f"It rains. {sentence} It snows.")]).probability > 0.8
 
 
 class Bilingual:
@@ -161,7 +166,10 @@ ENGLISH = "A woman constructed it across that wide stream a long while ago."
 
 async def test_given_another_language_then_meanings_are_compared() -> None:
     embedder = cast(Embedder, Bilingual(GERMAN, ENGLISH))
-    sources = [Source("The weather was nice that day. It rained in the evening."), Source(ENGLISH)]
+    sources = [
+        EvidenceSource("The weather was nice that day. It rained in the evening."),
+        EvidenceSource(ENGLISH),
+    ]
     [found] = await LocalChecker().support([Claim(GERMAN)], sources, embedder)
     assert found.probability > 0.8
     assert (found.source, found.start, found.end) == (1, 0, len(ENGLISH))
@@ -172,5 +180,5 @@ async def test_given_another_language_then_meanings_are_compared() -> None:
 async def test_given_another_language_and_another_number_then_it_is_not_supported() -> None:
     claim = GERMAN.replace("vor langer Zeit", "im Jahr 1777")
     embedder = cast(Embedder, Bilingual(claim, ENGLISH))
-    [found] = await LocalChecker().support([Claim(claim)], [Source(ENGLISH)], embedder)
+    [found] = await LocalChecker().support([Claim(claim)], [EvidenceSource(ENGLISH)], embedder)
     assert found.probability < SUPPORTED

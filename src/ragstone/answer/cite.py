@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from ragstone.core.answer import Answer, Citation
+from ragstone.core.answer import Citation, GeneratedAnswer
 from ragstone.core.turn import Passage, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.markers import cited_sentences
@@ -31,7 +31,7 @@ class Cite(Stage):
     )
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
-        answer = turn.answer or Answer()
+        answer = turn.answer or GeneratedAnswer()
         passages = {passage.number: passage for passage in turn.passages}
         claims = {} if answer.refused else _claims(answer)
         citations = tuple(
@@ -49,7 +49,7 @@ class Cite(Stage):
         )
 
 
-def _claims(answer: Answer) -> dict[int, list[str]]:
+def _claims(answer: GeneratedAnswer) -> dict[int, list[str]]:
     """What each source is cited for; all that is said, for one that is only said to be used."""
     said = cited_sentences(answer.text)
     claims: dict[int, list[str]] = {}

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from ragstone.answer.reply import Reply
 from ragstone.answer.voting import Voting, voted
-from ragstone.core.answer import Answer
+from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Note, Token
 from ragstone.core.turn import Turn
@@ -68,7 +68,7 @@ class Generate(Stage):
         """The answer that wins the vote."""
         vote = await voted(turn, adapters, self.voting)
         await _report(vote.dropped, emit)
-        answer: Answer = replace(vote.answer, held=self.holds)
+        answer: GeneratedAnswer = replace(vote.answer, held=self.holds)
         if answer.text and not self.holds:
             await emit(Token(answer.text))
         turn = replace(turn, answer=answer, usage=turn.usage + vote.usage)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ragstone.core.answer import Answer, Usage
+from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.errors import RagstoneError
 from ragstone.core.turn import Turn
 from ragstone.engine.prompts import prompt
@@ -50,7 +50,7 @@ LOCAL = "the answer's confidence"
 
 async def judgement(turn: Turn, adapters: Adapters) -> tuple[AnswerJudgement, str, Usage]:
     """The judgement of the turn's answer, the name of the judge, and the usage."""
-    answer = turn.answer or Answer()
+    answer = turn.answer or GeneratedAnswer()
     local = AnswerJudgement(answer.confidence or 0.0, _missing_query(turn, answer))
     if adapters.completer is None:
         return local, LOCAL, Usage()
@@ -65,13 +65,13 @@ async def judgement(turn: Turn, adapters: Adapters) -> tuple[AnswerJudgement, st
     return found, adapters.completer.name, said.usage
 
 
-def _missing_query(turn: Turn, answer: Answer) -> str:
+def _missing_query(turn: Turn, answer: GeneratedAnswer) -> str:
     """A query for the aspects that no passage covers."""
     missing = answer.sufficiency.missing_aspects if answer.sufficiency else ()
     return " ".join(missing)
 
 
-def _judge_request(turn: Turn, answer: Answer) -> str:
+def _judge_request(turn: Turn, answer: GeneratedAnswer) -> str:
     sources = "\n".join(f"[{p.number}] {p.text[:PASSAGE_CHARS]}" for p in turn.passages)
     parts = {"question": turn.question, "sources": sources, "answer": answer.text}
     return "\n".join(fenced(name, text) for name, text in parts.items())

@@ -10,7 +10,7 @@ from pydantic import Field
 from ragstone.answer.faq import FaqEntry, pairs
 from ragstone.answer.stream import AnswerStream
 from ragstone.cache.same_question import compare
-from ragstone.core.answer import Answer
+from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.events import Token
 from ragstone.core.turn import Passage, Turn
 from ragstone.engine.stage import Emit, Stage, Step
@@ -66,10 +66,10 @@ class PreAnswerGate(Stage):
         if sure >= self.refuse_below:
             return Step(turn, "the chat model", reason)
         refusal = turn.instructions.no_answer
-        answer = Answer(refusal, finish="refused", model=known.name, confidence=sure)
+        answer = GeneratedAnswer(refusal, finish="refused", model=known.name, confidence=sure)
         return await self._step(turn, answer, reason, emit)
 
-    async def _step(self, turn: Turn, answer: Answer, reason: str, emit: Emit) -> Step:
+    async def _step(self, turn: Turn, answer: GeneratedAnswer, reason: str, emit: Emit) -> Step:
         if not self.holds:
             await emit(Token(answer.text))
         turn = replace(turn, answer=replace(answer, held=self.holds))
@@ -120,9 +120,9 @@ async def _likeness(turn: Turn, question: str, adapters: Adapters) -> float:
     return (float(np.dot(first, second)) - unrelated) / (1 - unrelated)
 
 
-def _answer(turn: Turn, passage: Passage, pair: FaqEntry) -> Answer:
+def _answer(turn: Turn, passage: Passage, pair: FaqEntry) -> GeneratedAnswer:
     """The FAQ's words, with their source; links leave as from any answer."""
     said = neutral(passage.text[pair.answer.start : pair.answer.end])
     stream = AnswerStream(turn.passages)
     text = stream.feed(f"{said} [{passage.number}]") + stream.end()
-    return Answer(text, model=FAQ, confidence=1.0)
+    return GeneratedAnswer(text, model=FAQ, confidence=1.0)

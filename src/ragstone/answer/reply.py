@@ -2,7 +2,7 @@
 
 from ragstone.answer.inline_markers import InlineMarkers
 from ragstone.answer.stream import AnswerStream
-from ragstone.core.answer import Answer, Usage
+from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.events import Note, Thinking, Token
 from ragstone.core.turn import Turn
 from ragstone.engine.stage import Emit
@@ -43,8 +43,8 @@ class Reply:
         """Send the text that was held back."""
         await self._send(self._markers.feed(self.stream.end()) + self._markers.end())
 
-    def answer(self) -> Answer:
-        return Answer(
+    def answer(self) -> GeneratedAnswer:
+        return GeneratedAnswer(
             text="".join(self._pieces),
             finish=self._last.finish or "stop",
             model=self._model,

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from ragstone.answer.judgement import AnswerJudgement, judgement
-from ragstone.core.answer import Answer
+from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Checked, Event, Sources, Token
 from ragstone.core.turn import Turn
@@ -104,7 +104,7 @@ def _next_turn(asked: Turn, tried: _RoundResult) -> Turn | None:
 
 async def _send_best(turn: Turn, best: _RoundResult, rounds: int, emit: Emit) -> Step:
     """The best answer, to the client."""
-    answer = replace(turn.answer or Answer(), held=False)
+    answer = replace(turn.answer or GeneratedAnswer(), held=False)
     await emit(Sources(turn.passages))
     if turn.verdicts:
         await emit(Checked(turn.verdicts, answer.groundedness_score))

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from ragstone.answer.reply import Reply
-from ragstone.core.answer import Answer, Usage
+from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.errors import ModelUnavailable, RagstoneError
 from ragstone.core.turn import Turn
 from ragstone.engine.stage import nowhere
-from ragstone.ports import Adapters, Answerer, Checker, Claim, Source
+from ragstone.ports import Adapters, Answerer, Checker, Claim, EvidenceSource
 from ragstone.verify.claims import answer_sentences
 
 log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ class Vote:
     """The answer chosen, the citations of no source that were left out of it, what all answers
     took, and for the trace how each one scored."""
 
-    answer: Answer
+    answer: GeneratedAnswer
     dropped: tuple[int, ...]
     usage: Usage
     decision: str
@@ -59,7 +59,7 @@ class _Member:
 
     name: str
     usage: Usage
-    answer: Answer | None = None
+    answer: GeneratedAnswer | None = None
     dropped: tuple[int, ...] = ()
     failure: RagstoneError | None = None
 
@@ -138,13 +138,15 @@ async def _answer(
     return _Member(answer.model, reply.usage, answer, reply.stream.dropped)
 
 
-async def _scores(turn: Turn, answers: Sequence[Answer], checker: Checker) -> list[_ScoredAnswer]:
+async def _scores(
+    turn: Turn, answers: Sequence[GeneratedAnswer], checker: Checker
+) -> list[_ScoredAnswer]:
     """How well each answer is supported. A refusal is as right as the other answers are badly
     grounded, and agrees with other refusals alone."""
     if len(answers) == 1:
         return [_ScoredAnswer(UNKNOWN, UNKNOWN) for _ in answers]
     claims = [_claims(one) for one in answers]
-    passages = [Source(p.text, p.hit.chunk.heading) for p in turn.passages]
+    passages = [EvidenceSource(p.text, p.hit.chunk.heading) for p in turn.passages]
     grounded = [await _support(checker, one, passages) for one in claims]
     said = [g for g, one in zip(grounded, answers, strict=True) if not one.refused]
     silent = 1 - fmean(said) if said else 1.0
@@ -158,7 +160,11 @@ async def _scores(turn: Turn, answers: Sequence[Answer], checker: Checker) -> li
 
 
 async def _agreement(
-    checker: Checker, answers: Sequence[Answer], claims: Sequence[list[Claim]], i: int, j: int
+    checker: Checker,
+    answers: Sequence[GeneratedAnswer],
+    claims: Sequence[list[Claim]],
+    i: int,
+    j: int,
 ) -> float:
     """How far two answers support each other."""
     if answers[i].refused or answers[j].refused:
@@ -171,16 +177,18 @@ async def _agreement(
     )
 
 
-async def _support(checker: Checker, claims: Sequence[Claim], sources: Sequence[Source]) -> float:
+async def _support(
+    checker: Checker, claims: Sequence[Claim], sources: Sequence[EvidenceSource]
+) -> float:
     """The mean probability that the sources support the claims."""
     if not claims:
         return UNKNOWN
     return fmean(one.probability for one in await checker.support(claims, sources, None))
 
 
-def _claims(answer: Answer) -> list[Claim]:
+def _claims(answer: GeneratedAnswer) -> list[Claim]:
     return [Claim(one.text) for one in answer_sentences(answer.text) if one.claims]
 
 
-def _source(claims: Sequence[Claim]) -> Source:
-    return Source("\n".join(claim.text for claim in claims))
+def _source(claims: Sequence[Claim]) -> EvidenceSource:
+    return EvidenceSource("\n".join(claim.text for claim in claims))

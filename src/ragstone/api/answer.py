@@ -60,7 +60,7 @@ class Answer:
 
 def to_answer(turn: Turn) -> Answer:
     """The answer of a turn that has ended."""
-    given = turn.answer or said.Answer()
+    given = turn.answer or said.GeneratedAnswer()
     return Answer(
         question=turn.ask.question,
         text=given.text,

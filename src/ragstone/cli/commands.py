@@ -9,7 +9,7 @@ from typing import Any
 
 from ragstone.cli import show
 from ragstone.cli.show import err, out, out_json
-from ragstone.core.answer import Answer
+from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Done, Failed, Note, Token, showing_results_for
 from ragstone.core.records import Document
@@ -33,7 +33,7 @@ async def ask(service: Service, question: Ask, *, as_json: bool, trace: bool) ->
                 end = event
     if end is None:
         raise RagstoneError("The answer ended before it was complete.")
-    answer = end.turn.answer or Answer()
+    answer = end.turn.answer or GeneratedAnswer()
     if as_json:
         error = end.error if isinstance(end, Failed) else None
         out_json(_answer_json(end.turn, answer, error))
@@ -44,7 +44,7 @@ async def ask(service: Service, question: Ask, *, as_json: bool, trace: bool) ->
     return 0
 
 
-def _after_answer(turn: Turn, answer: Answer, trace: bool) -> None:
+def _after_answer(turn: Turn, answer: GeneratedAnswer, trace: bool) -> None:
     if answer.text and not answer.text.endswith("\n"):
         out()
     show.show_sources(cited_sources(answer.citations, turn.passages))
@@ -53,7 +53,9 @@ def _after_answer(turn: Turn, answer: Answer, trace: bool) -> None:
         show.show_trace(turn.trace)
 
 
-def _answer_json(turn: Turn, answer: Answer, error: RagstoneError | None) -> dict[str, Any]:
+def _answer_json(
+    turn: Turn, answer: GeneratedAnswer, error: RagstoneError | None
+) -> dict[str, Any]:
     return {
         "question": turn.ask.question,
         "corrected": turn.question if turn.original else None,

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from ragstone.core.answer import Answer
+from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.errors import NoChatModel, NoVision
 from ragstone.core.events import Note, Thinking, Token
 from ragstone.core.turn import Turn
@@ -31,7 +31,7 @@ class Converse(Stage):
         chat = able(turn, adapters)
         language = language_name(detect(turn.question))
         rules = await prompt(turn, adapters, "conversation", language=language)
-        text, answer = list[str](), Answer(model=chat.name)
+        text, answer = list[str](), GeneratedAnswer(model=chat.name)
         # Not `turn.question`: the model reads the conversation itself.
         async with aclosing(chat.converse(turn.ask, rules)) as stream:
             async for said in stream:

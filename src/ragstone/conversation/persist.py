@@ -13,7 +13,7 @@ from ragstone.core.conversation import ConversationKey, conversation_key, entry
 from ragstone.core.errors import RagstoneError
 from ragstone.core.turn import Turn
 from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.ports import Adapters, Conversations
+from ragstone.ports import Adapters, ConversationStore
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ class Persist(Stage):
             raise
 
 
-async def _is_stored(conversations: Conversations, here: ConversationKey, id: str) -> bool:
+async def _is_stored(conversations: ConversationStore, here: ConversationKey, id: str) -> bool:
     """Whether the conversation has the turn; no other question adds to it meanwhile."""
     newest = await conversations.entries(here, LOOKED_THROUGH)
     return any(one.block.chat_id == id for one in newest)

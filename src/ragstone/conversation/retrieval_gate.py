@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from ragstone.answer.stream import AnswerStream
-from ragstone.core.answer import Answer, Usage, Verdict
+from ragstone.core.answer import GeneratedAnswer, Usage, Verdict
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Checked, Token
 from ragstone.core.turn import Message, Turn
@@ -22,7 +22,7 @@ from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.fences import fenced
 from ragstone.language.json_answer import json_answer
 from ragstone.language.words import content_word_set
-from ragstone.ports import Adapters, Checker, Claim, Completer, Source
+from ragstone.ports import Adapters, Checker, Claim, Completer, EvidenceSource
 from ragstone.verify.claims import answer_sentences
 from ragstone.verify.verdicts import verdict, weighed
 
@@ -96,7 +96,9 @@ class RetrievalGate(Stage):
         except (RagstoneError, TimeoutError) as error:
             return Step(turn, "documents", f"{model.name} did not say: {error}")
         turn = replace(turn, usage=turn.usage + usage)
-        answer, verdicts = await _check_answer(Answer(text, model=model.name), said, checker)
+        answer, verdicts = await _check_answer(
+            GeneratedAnswer(text, model=model.name), said, checker
+        )
         if not (answer.is_grounded and _repeats_conversation(text, said)):
             return Step(turn, "documents", "the conversation does not hold the answer")
         await emit(Checked(verdicts, answer.groundedness_score))
@@ -142,12 +144,12 @@ def _repeats_conversation(text: str, said: Sequence[Message]) -> bool:
 
 
 async def _check_answer(
-    answer: Answer, said: Sequence[Message], checker: Checker
-) -> tuple[Answer, tuple[Verdict, ...]]:
+    answer: GeneratedAnswer, said: Sequence[Message], checker: Checker
+) -> tuple[GeneratedAnswer, tuple[Verdict, ...]]:
     """The answer and its verdicts from the messages, which are not sources that it could cite."""
     sentences = answer_sentences(answer.text)
     claims = [Claim(one.text) for one in sentences if one.claims]
-    found = iter(await checker.support(claims, [Source(one.text) for one in said], None))
+    found = iter(await checker.support(claims, [EvidenceSource(one.text) for one in said], None))
     verdicts = tuple(
         verdict(one, replace(next(found), source=None) if one.claims else None, ())
         for one in sentences

@@ -107,7 +107,7 @@ class Sufficiency:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class GeneratedAnswer:
     """The text as the client saw it, with `[n]` markers. `confidence` is 0..1, None if unknown.
 
     `used` are the sources that the model says it used, `suggested` the questions it suggests.

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
-from ragstone.core.answer import Answer, Usage, Verdict
+from ragstone.core.answer import GeneratedAnswer, Usage, Verdict
 from ragstone.core.conversation_turn import (
     ConversationTurn,
     SearchDecision,
@@ -40,7 +40,7 @@ class Notes:
 
     collection: str = "default"
     level: str = "standard"
-    answer: Answer = Answer()
+    answer: GeneratedAnswer = GeneratedAnswer()
     verdicts: tuple[Verdict, ...] = ()
     usage: Usage = Usage()
     trace: tuple[StageTrace, ...] = ()
@@ -135,7 +135,7 @@ def _check_name(name: str, what: str) -> str:
 
 def entry(turn: Turn, now: float, tools: Sequence[TurnMessage] = ()) -> StoredTurn:
     """What is kept of a turn that has ended. `tools` are calls of tools and what they said."""
-    answer, ask, used = turn.answer or Answer(finish="error"), turn.ask, turn.usage
+    answer, ask, used = turn.answer or GeneratedAnswer(finish="error"), turn.ask, turn.usage
     left = answer.finish == "cancelled"
     failed = answer.finish == "error" or (left and not answer.text)
     asked = TurnMessage("user", ask.question, created_at=iso(now - turn.seconds))
@@ -161,7 +161,7 @@ def entry(turn: Turn, now: float, tools: Sequence[TurnMessage] = ()) -> StoredTu
     return StoredTurn(block, noted(turn, ask, answer), now)
 
 
-def noted(turn: Turn, ask: Ask, answer: Answer) -> Notes:
+def noted(turn: Turn, ask: Ask, answer: GeneratedAnswer) -> Notes:
     """What is known of the turn besides its block."""
     return Notes(ask.collection, ask.level, answer, turn.verdicts, turn.usage, turn.trace)
 

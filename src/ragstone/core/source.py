@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ragstone.core.answer import Answer, Citation
+from ragstone.core.answer import Citation, GeneratedAnswer
 from ragstone.core.turn import Hit, Passage, Turn
 
 SNIPPET_CHARS = 300
@@ -60,7 +60,7 @@ class Source:
 
 def sources(turn: Turn) -> tuple[Source, ...]:
     """Every passage that the answer was made from, with what the answer cites of it."""
-    return passage_sources(turn.passages, (turn.answer or Answer()).citations)
+    return passage_sources(turn.passages, (turn.answer or GeneratedAnswer()).citations)
 
 
 def passage_sources(

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
-from ragstone.core.answer import Answer, Confidence, Instructions, Usage, Verdict
+from ragstone.core.answer import Confidence, GeneratedAnswer, Instructions, Usage, Verdict
 from ragstone.core.chunk import EVERYONE, Chunk
 from ragstone.core.intent import Analysis, Intent
 from ragstone.core.tool import Picture, Tool, ToolStep
@@ -268,7 +268,7 @@ class Turn:
     advice: str = ""
     passages: tuple[Passage, ...] = ()
     instructions: Instructions = Instructions()
-    answer: Answer | None = None
+    answer: GeneratedAnswer | None = None
     verdicts: tuple[Verdict, ...] = ()
     usage: Usage = Usage()
     trace: tuple[StageTrace, ...] = ()

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from ragstone.core.conversation import ConversationKey
 from ragstone.core.errors import Busy, RagstoneError
-from ragstone.ports import Conversations, Lease
+from ragstone.ports import ConversationStore, Lease
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ class RoomQueue:
 
     def __init__(
         self,
-        conversations: Conversations | None,
+        conversations: ConversationStore | None,
         wait: float = 30.0,
         most: int = 10,
         lease: float = LEASE,
@@ -115,7 +115,11 @@ class RoomQueue:
                     await conversations.release(conversation, holder)
 
     async def _take_lease(
-        self, conversations: Conversations, conversation: ConversationKey, holder: str, ends: float
+        self,
+        conversations: ConversationStore,
+        conversation: ConversationKey,
+        holder: str,
+        ends: float,
     ) -> bool:
         """Wait for the lease; False if the store fails. Raises Busy."""
         seen, since, pause = Lease("", -1), time.monotonic(), LOOK[0]
@@ -140,7 +144,7 @@ class RoomQueue:
             pause = min(2 * pause, LOOK[1])
 
     async def _renew_lease(
-        self, conversations: Conversations, conversation: ConversationKey, holder: str
+        self, conversations: ConversationStore, conversation: ConversationKey, holder: str
     ) -> None:
         while True:
             await asyncio.sleep(self._beat_seconds)

@@ -5,7 +5,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from itertools import groupby
 
-from ragstone.core.answer import Answer, Finish
+from ragstone.core.answer import Finish, GeneratedAnswer
 from ragstone.core.events import Event, StageEnded, StageStarted, Token
 from ragstone.core.turn import Turn
 from ragstone.engine.stage import Emit, Stage, attempt
@@ -52,8 +52,8 @@ class Run:
     def finish(self, finish: Finish) -> None:
         """End the turn with the text sent so far as its answer; held text is dropped."""
         turn = self._turn_with_partial()
-        answer = turn.answer or Answer()
-        answer = Answer() if answer.held else answer
+        answer = turn.answer or GeneratedAnswer()
+        answer = GeneratedAnswer() if answer.held else answer
         self.turn = replace(turn, answer=replace(answer, finish=finish))
 
     @property
@@ -89,7 +89,7 @@ class Run:
         """The turn with the sent text added to its answer, so that a partial answer is kept."""
         if not self._said:
             return self.turn
-        answer = self.turn.answer or Answer()
+        answer = self.turn.answer or GeneratedAnswer()
         text = "" if answer.held else answer.text
         answer = replace(answer, text=text + "".join(self._said), held=False)
         return replace(self.turn, answer=answer)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
 
-from ragstone.core.answer import Answer
+from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.errors import InputError
 from ragstone.core.turn import Ask, Strategy
 from ragstone.engine.engine import Engine
@@ -76,8 +76,8 @@ def _plain(text: str) -> Sequence[str]:
     return [bare[span.start : span.end] for span in sentences(bare)]
 
 
-async def _answer(engine: Engine, ask: Ask) -> Answer:
+async def _answer(engine: Engine, ask: Ask) -> GeneratedAnswer:
     try:
-        return (await engine.answered(ask)).answer or Answer()
+        return (await engine.answered(ask)).answer or GeneratedAnswer()
     except InputError:
-        return Answer(finish="refused", confidence=0.0)
+        return GeneratedAnswer(finish="refused", confidence=0.0)

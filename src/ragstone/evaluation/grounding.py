@@ -14,7 +14,7 @@ from ragstone.build import checker as local_checker
 from ragstone.core.errors import InputError
 from ragstone.evaluation import measures
 from ragstone.evaluation.dataset import read_rows, spread
-from ragstone.ports import Checker, Claim, Source
+from ragstone.ports import Checker, Claim, EvidenceSource
 from ragstone.verify.claims import answer_sentences
 from ragstone.verify.groundedness import SUPPORTED, response_score
 
@@ -74,7 +74,7 @@ async def measured(given: Sequence[GroundingRow]) -> dict[str, float | None]:
 async def score(checker: Checker, row: GroundingRow) -> float:
     """How well the source supports the response, 0..1."""
     claims = [Claim(one.text) for one in answer_sentences(row.response) if one.claims]
-    found = await checker.support(claims, [Source(row.source)], None)
+    found = await checker.support(claims, [EvidenceSource(row.source)], None)
     return response_score([one.probability for one in found])
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from ragstone.core.answer import Answer, Usage
+from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.errors import GuardUnavailable, QuestionBlocked
 from ragstone.core.events import Token
 from ragstone.core.records import BlockedQuestion, GuardDecision
@@ -55,7 +55,7 @@ class Guard(Stage):
         if not self.answers:
             raise QuestionBlocked(guidance)
         await emit(Token(guidance))
-        answer = Answer(guidance, finish="blocked")
+        answer = GeneratedAnswer(guidance, finish="blocked")
         return Step(replace(turn, answer=answer), "blocked", POLICY, leaves=True)
 
     async def ruling(

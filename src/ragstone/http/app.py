@@ -11,8 +11,8 @@ from ragstone.access import setup
 from ragstone.access.gate import Gate
 from ragstone.access.interceptor import Interceptor
 from ragstone.access.rates import Rates
-from ragstone.http import collections, docs, local, ops
-from ragstone.http.admin import conversations, jobs, keys, prompts, statistics, topics
+from ragstone.http import docs, local, ops
+from ragstone.http.admin import collections, conversations, jobs, keys, prompts, statistics, topics
 from ragstone.http.admin import settings as runtime
 from ragstone.http.admission import ALWAYS_OPEN, Authenticate, RateLimit, TimeLimit
 from ragstone.http.correlate import REQUEST_ID, Correlate

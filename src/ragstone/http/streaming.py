@@ -5,7 +5,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, Protocol
 
-from ragstone.core.answer import Answer, Usage
+from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.errors import RagstoneError, UnknownCollection
 from ragstone.core.events import Done, Event, Failed, Sources, Token
 from ragstone.core.turn import Ask, Turn
@@ -90,5 +90,5 @@ async def or_refusal(
         pass
     yield Sources(())
     yield Token(no_answer)
-    answer = Answer(no_answer, finish="refused", confidence=0.0)
+    answer = GeneratedAnswer(no_answer, finish="refused", confidence=0.0)
     yield Done(replace(turn, answer=answer))

@@ -5,7 +5,7 @@ import json
 from dataclasses import replace
 from typing import Any, Protocol
 
-from ragstone.core.answer import Answer
+from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.source import Source, sources
 from ragstone.core.turn import Ask, Turn
 from ragstone.ports.jobs import Job
@@ -50,7 +50,7 @@ async def answer(answers: Answers, job: Job) -> dict[str, Any]:
 
 def result_of(turn: Turn) -> dict[str, Any]:
     """A finished answer: its text, cost, sources and notes."""
-    answer = turn.answer or Answer()
+    answer = turn.answer or GeneratedAnswer()
     return {
         "question": turn.ask.question,
         "answer": answer.text,

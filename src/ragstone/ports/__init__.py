@@ -15,8 +15,8 @@ from ragstone.ports.answering import (
 )
 from ragstone.ports.cache import Cache, CacheFigures, Kept, Near
 from ragstone.ports.catalog import Catalog, CollectionNames, Edition, collection_of
-from ragstone.ports.checking import Checker, Claim, Source, Support
-from ragstone.ports.conversations import Conversations, Lease
+from ragstone.ports.checking import Checker, Claim, EvidenceSource, Support
+from ragstone.ports.conversations import ConversationStore, Lease
 from ragstone.ports.dump import Row, Rows, StateDump
 from ragstone.ports.embedding import Embedder, Embedders, LateEmbedder, Vectors
 from ragstone.ports.guarding import Topics, TopicStore
@@ -42,11 +42,12 @@ __all__ = [
     "Claim",
     "CollectionNames",
     "Completer",
-    "Conversations",
+    "ConversationStore",
     "Conversing",
     "Edition",
     "Embedder",
     "Embedders",
+    "EvidenceSource",
     "History",
     "IntentExamples",
     "Judgement",
@@ -66,7 +67,6 @@ __all__ = [
     "Said",
     "Search",
     "SettingsStore",
-    "Source",
     "StateDump",
     "StoredKey",
     "Support",

@@ -16,7 +16,7 @@ from ragstone.ports.answering import (
 from ragstone.ports.cache import Cache
 from ragstone.ports.catalog import Catalog
 from ragstone.ports.checking import Checker
-from ragstone.ports.conversations import Conversations
+from ragstone.ports.conversations import ConversationStore
 from ragstone.ports.dump import StateDump
 from ragstone.ports.embedding import Embedders
 from ragstone.ports.guarding import Topics
@@ -60,7 +60,7 @@ class Adapters:
     checker: Checker
     dump: StateDump
     traces: Traces
-    conversations: Conversations
+    conversations: ConversationStore
     keys: KeyStore
     completer: Completer | None = None
     chat: Conversing | None = None

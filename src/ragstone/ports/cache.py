@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from ragstone.core.answer import Answer, Verdict
+from ragstone.core.answer import GeneratedAnswer, Verdict
 from ragstone.core.turn import Hit, Passage
 from ragstone.ports.embedding import Vectors
 
@@ -20,7 +20,7 @@ class Kept:
     question: str
     hits: tuple[Hit, ...] = ()
     passages: tuple[Passage, ...] = ()
-    answer: Answer | None = None
+    answer: GeneratedAnswer | None = None
     verdicts: tuple[Verdict, ...] = ()
     seconds: float = 0.0
 

@@ -8,7 +8,7 @@ from ragstone.ports.embedding import Embedder
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class EvidenceSource:
     """A text that claims are compared with, and the title and headings it stands under."""
 
     text: str
@@ -45,7 +45,7 @@ class Checker(Protocol):
     """Compares claims with sources, without a chat model."""
 
     async def support(
-        self, claims: Sequence[Claim], sources: Sequence[Source], embedder: Embedder | None
+        self, claims: Sequence[Claim], sources: Sequence[EvidenceSource], embedder: Embedder | None
     ) -> list[Support]:
         """The support of each claim. `embedder` compares meanings where words cannot, as between
         languages; without one such claims are not supported."""

@@ -16,7 +16,7 @@ class Lease:
     beat: int
 
 
-class Conversations(Protocol):
+class ConversationStore(Protocol):
     """The turns of every user's rooms, in the order in which they ended.
 
     Methods raise StateUnavailable, and StorageFull when they write.

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, PlainSerializer, PlainValidator, TypeAdapter, ValidationError
 
 from ragstone.core import filters
-from ragstone.core.answer import Answer, Usage, Verdict
+from ragstone.core.answer import GeneratedAnswer, Usage, Verdict
 from ragstone.core.conversation import Room, StoredTurn, iso
 from ragstone.core.conversation_turn import dump_turn
 from ragstone.core.errors import InputError, RagstoneError
@@ -161,7 +161,7 @@ def source(source: Source) -> Json:
 def answered(turn: Turn) -> Json:
     """What JSON answers show of an answer besides its text: its sources, and what is known of
     it."""
-    answer = turn.answer or Answer()
+    answer = turn.answer or GeneratedAnswer()
     return {
         "sources": [source(one) for one in sources(turn)],
         "refused": answer.refused,

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from urllib.parse import quote
 
 from ragstone.core.errors import ConfigError
-from ragstone.ports import Conversations, History
+from ragstone.ports import ConversationStore, History
 from ragstone.settings import Settings
 from ragstone.store.sql.conversations import SqlConversations
 from ragstone.store.sql.database import Database
@@ -15,7 +15,7 @@ from ragstone.store.sql.history import SqlHistory
 @asynccontextmanager
 async def open_conversations(
     settings: Settings, database: Database
-) -> AsyncIterator[tuple[Conversations, History]]:
+) -> AsyncIterator[tuple[ConversationStore, History]]:
     """Both as the settings say; raises ConfigError. A MongoDB need not run yet."""
     url = mongo_url(settings)
     if not url:

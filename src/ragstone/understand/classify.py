@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from ragstone.core.answer import Answer
+from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Token
 from ragstone.core.intent import Intent
@@ -81,7 +81,7 @@ class Classify(Stage):
             return Step(turn, decision, guess.reason)
         text = small_talk.reply(guess.talk.kind, guess.talk.language)
         await emit(Token(text))
-        answered = replace(turn, answer=Answer(text, model=NAME))
+        answered = replace(turn, answer=GeneratedAnswer(text, model=NAME))
         return Step(answered, decision, f"{guess.reason}: {guess.talk.kind}", leaves=True)
 
     async def _guess(self, turn: Turn, adapters: Adapters) -> _Guess:

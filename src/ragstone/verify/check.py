@@ -7,13 +7,13 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from ragstone.core.answer import Answer, Usage, Verdict
+from ragstone.core.answer import GeneratedAnswer, Usage, Verdict
 from ragstone.core.errors import CheckUnavailable, ModelUnavailable, RagstoneError
 from ragstone.core.events import Checked, Note, Token
 from ragstone.core.turn import Turn
 from ragstone.engine.prompts import prompt
 from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.ports import Adapters, Claim, Embedder, Source, Support
+from ragstone.ports import Adapters, Claim, Embedder, EvidenceSource, Support
 from ragstone.verify.claims import Sentence, answer_sentences
 from ragstone.verify.groundedness import groundedness
 from ragstone.verify.judge import judged
@@ -54,7 +54,7 @@ class Check(Stage):
 
     async def _check_turn(self, turn: Turn, adapters: Adapters) -> Step:
         """The turn with verdicts."""
-        answer = turn.answer or Answer()
+        answer = turn.answer or GeneratedAnswer()
         found = await self._verdicts(answer, turn, adapters)
         score = groundedness(found.verdicts)
         turn = replace(
@@ -68,12 +68,14 @@ class Check(Stage):
         decision = f"{supported} of {len(claims)} claims supported, groundedness {score:.2f}"
         return Step(turn, decision, found.reason)
 
-    async def _verdicts(self, answer: Answer, turn: Turn, adapters: Adapters) -> _CheckResult:
+    async def _verdicts(
+        self, answer: GeneratedAnswer, turn: Turn, adapters: Adapters
+    ) -> _CheckResult:
         said = answer_sentences(answer.text)
         if answer.refused:
             said = [replace(one, claims=False) for one in said]
         claims = [one for one in said if one.claims]
-        sources = [Source(p.text, p.hit.chunk.heading) for p in turn.passages]
+        sources = [EvidenceSource(p.text, p.hit.chunk.heading) for p in turn.passages]
         asked = [_claim(one, turn) for one in claims]
         found = await adapters.checker.support(asked, sources, _embedder(turn, adapters))
         places = iter(found)
@@ -143,7 +145,7 @@ class CheckHeld(Check):
             step = replace(step, turn=turn, decision=f"{step.decision}, {out} taken out")
             await emit(Note(self.name, f"Taken out, as no document supports it: {out} sentences."))
         await emit(_event(step.turn))
-        answer = replace(step.turn.answer or Answer(), held=False)
+        answer = replace(step.turn.answer or GeneratedAnswer(), held=False)
         if answer.text:
             await emit(Token(answer.text))
         return replace(step, turn=replace(step.turn, answer=answer))

@@ -7,11 +7,11 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from ragstone.core.answer import Answer, Sufficiency
+from ragstone.core.answer import GeneratedAnswer, Sufficiency
 from ragstone.core.turn import Passage, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.words import STOPWORDS, content_word_set, words
-from ragstone.ports import Adapters, Claim, Source
+from ragstone.ports import Adapters, Claim, EvidenceSource
 
 ENOUGH = 0.6
 """Share of the question's content words from which passages can be sufficient."""
@@ -55,7 +55,7 @@ class Score(Stage):
     others: int = Field(4, ge=0, description="Best passages that they are compared with.")
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
-        answer = turn.answer or Answer()
+        answer = turn.answer or GeneratedAnswer()
         texts = [f"{p.hit.chunk.heading}\n{p.text}" for p in turn.passages]
         covered, missing = coverage(turn.question, texts)
         conflicts = not answer.refused and await self._conflicts(turn, adapters)
@@ -90,11 +90,11 @@ class Score(Stage):
         return any(one.conflict for some in supports for one in some)
 
 
-def _source(passage: Passage) -> Source:
-    return Source(passage.text, passage.hit.chunk.heading)
+def _source(passage: Passage) -> EvidenceSource:
+    return EvidenceSource(passage.text, passage.hit.chunk.heading)
 
 
-def _confidence(turn: Turn, answer: Answer) -> float | None:
+def _confidence(turn: Turn, answer: GeneratedAnswer) -> float | None:
     """None where neither the answerer nor a likeness says anything."""
     relevance = answer.confidence
     if relevance is None:

@@ -19,7 +19,7 @@ import numpy as np
 from ragstone.language.language import detect
 from ragstone.language.polarity import negation_moved
 from ragstone.language.sentences import Span, sentences
-from ragstone.ports import Claim, Embedder, Source, Support
+from ragstone.ports import Claim, Embedder, EvidenceSource, Support
 from ragstone.verify import support as features
 from ragstone.verify.claims import plain
 from ragstone.verify.evidence import Evidence, Floats
@@ -67,7 +67,7 @@ class LocalChecker:
     """`ports.Checker`."""
 
     async def support(
-        self, claims: Sequence[Claim], sources: Sequence[Source], embedder: Embedder | None
+        self, claims: Sequence[Claim], sources: Sequence[EvidenceSource], embedder: Embedder | None
     ) -> list[Support]:
         evidence, found = await asyncio.to_thread(_weigh_claims, claims, sources)
         if embedder is None or not embedder.multilingual or not evidence.places:
@@ -80,7 +80,7 @@ class LocalChecker:
         )
 
 
-def evidence_of(sources: Sequence[Source]) -> Sentences:
+def evidence_of(sources: Sequence[EvidenceSource]) -> Sentences:
     """Cut the sources into sentences."""
     places = tuple((number, s) for number, one in enumerate(sources) for s in sentences(one.text))
     texts = [sources[number].text[span.start : span.end] for number, span in places]
@@ -95,7 +95,7 @@ _PAGE_TITLE = "(meta data) TITLE:"
 """How a web page that was made text begins."""
 
 
-def _title(source: Source) -> str:
+def _title(source: EvidenceSource) -> str:
     if source.title or not source.text.startswith(_PAGE_TITLE):
         return source.title
     return source.text.split("\n", 1)[0].removeprefix(_PAGE_TITLE)
@@ -107,7 +107,7 @@ def _quotable(text: str) -> str:
 
 
 def _weigh_claims(
-    claims: Sequence[Claim], sources: Sequence[Source]
+    claims: Sequence[Claim], sources: Sequence[EvidenceSource]
 ) -> tuple[Sentences, list[Support]]:
     evidence = evidence_of(sources)
     return evidence, [_support(claim, evidence) for claim in claims]

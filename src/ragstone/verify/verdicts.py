@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ragstone.core.answer import Answer, Citation, Label, Verdict
+from ragstone.core.answer import Citation, GeneratedAnswer, Label, Verdict
 from ragstone.core.turn import Passage, Turn
 from ragstone.language.markers import numbers
 from ragstone.ports import Support
@@ -58,7 +58,7 @@ def _citation(support: Support, passages: Sequence[Passage]) -> Citation | None:
     )
 
 
-def weighed(answer: Answer, verdicts: Sequence[Verdict]) -> Answer:
+def weighed(answer: GeneratedAnswer, verdicts: Sequence[Verdict]) -> GeneratedAnswer:
     """The answer with its groundedness by these verdicts."""
     score = round(groundedness(verdicts), 4)
     return replace(answer, is_grounded=grounded(verdicts), groundedness_score=score)
@@ -70,7 +70,7 @@ def removed(turn: Turn) -> Turn:
     Their verdicts stay, without the text; the groundedness is that of the rest. If no claim is
     left, the answer is a refusal.
     """
-    answer = turn.answer or Answer()
+    answer = turn.answer or GeneratedAnswer()
     out = [one for one in turn.verdicts if one.label in REMOVED]
     rest = [one for one in turn.verdicts if one not in out]
     answer = weighed(answer, rest)

@@ -6,7 +6,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, ClassVar, cast
 
-from ragstone.core.answer import Answer
+from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.events import Event, Sources, Token
 from ragstone.core.turn import Ask, Principal, Turn
 from ragstone.engine.engine import Engine
@@ -37,7 +37,9 @@ class Recite(Stage):
         for number in range(LONG if turn.ask.question == "long" else 1):
             self.made.append(number)
             await emit(Token(piece(number)))
-        return Step(replace(turn, passages=PASSAGES, answer=Answer("Said.", finish="stop")))
+        return Step(
+            replace(turn, passages=PASSAGES, answer=GeneratedAnswer("Said.", finish="stop"))
+        )
 
 
 class LongJobs(FakeJobs):

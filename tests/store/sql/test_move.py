@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from ragstone.core.answer import Answer
+from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.conversation import conversation_key, entry
 from ragstone.core.errors import Conflict
 from ragstone.core.turn import Ask, Principal, Turn
@@ -51,7 +51,7 @@ def asked(question: str) -> Turn:
     return Turn(
         Ask(question, EVA, room="r", id=question),
         question,
-        answer=Answer("So.", (), "stop", "small", 0.5),
+        answer=GeneratedAnswer("So.", (), "stop", "small", 0.5),
     )
 
 

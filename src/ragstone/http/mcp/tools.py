@@ -11,7 +11,7 @@ from mcp.types import ToolAnnotations
 from pydantic import Field
 
 from ragstone import __version__
-from ragstone.core.answer import Answer
+from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.caller import LOCAL, Caller
 from ragstone.core.errors import RagstoneError
 from ragstone.core.filters import under
@@ -90,7 +90,7 @@ class _Tools:
             id=f"mcp-{uuid.uuid4().hex}",
         )
         turn = await _finish_unless_left(context, finished(self._service.ask(ask)))
-        return {"answer": (turn.answer or Answer()).text, **wire.answered(turn)}
+        return {"answer": (turn.answer or GeneratedAnswer()).text, **wire.answered(turn)}
 
     async def list_collections(self, context: AnyContext) -> Json:
         """List the collections of documents that can be searched."""

@@ -15,7 +15,7 @@ from ragstone.core.conversation import (
 )
 from ragstone.core.errors import InvalidRoom, UnknownRoom
 from ragstone.core.turn import Principal, SearchType
-from ragstone.ports import Adapters, Conversations
+from ragstone.ports import Adapters, ConversationStore
 from ragstone.service.conversations import Format
 from ragstone.service.local.conversation_export import as_json, as_markdown
 from ragstone.service.local.conversation_import import read_entries
@@ -95,7 +95,7 @@ class LocalConversations:
         return room
 
     @property
-    def _conversations(self) -> Conversations:
+    def _conversations(self) -> ConversationStore:
         return self._adapters.conversations
 
 

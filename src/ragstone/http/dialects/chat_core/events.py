@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from ragstone.core.answer import Answer, Usage
+from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import (
     Done,
@@ -79,7 +79,7 @@ class Conversation(Transcript):
         return {
             "type": "done",
             "search_type": self._search_type,
-            "final_response": (turn.answer or Answer()).text,
+            "final_response": (turn.answer or GeneratedAnswer()).text,
             "usage": wire.usage(turn.usage),
             "references": references(turn),
         }

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, File, Path, Request, UploadFile
 from pydantic import Field
 from starlette.responses import Response
 
-from ragstone.core.answer import Answer
+from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.caller import Caller
 from ragstone.core.events import Done, Event, Token
 from ragstone.core.source import sources
@@ -70,7 +70,7 @@ class ChatStream(Transcript):
                 self._spoke = True
                 return token(text)
             case Done(turn):
-                answer = turn.answer or Answer()
+                answer = turn.answer or GeneratedAnswer()
                 return [
                     *token("" if self._spoke else answer.text),
                     {"type": "sources", "sources": _sources(turn)},
@@ -141,7 +141,7 @@ def collection_of(chat_id: str) -> str:
 def is_grounded(turn: Turn) -> bool:
     """The check's verdict; without one, whether the answer cites its sources or claims nothing from
     any."""
-    answer = turn.answer or Answer()
+    answer = turn.answer or GeneratedAnswer()
     if answer.is_grounded is not None:
         return answer.is_grounded
     return answer.refused or not turn.passages or bool(answer.citations)
@@ -154,7 +154,7 @@ def _chat_collection(chat_id: str, caller: Caller) -> str:
 
 
 def _sources(turn: Turn) -> list[Object]:
-    shown = () if (turn.answer or Answer()).refused else sources(turn)
+    shown = () if (turn.answer or GeneratedAnswer()).refused else sources(turn)
     return [
         {
             **wire.source(source),

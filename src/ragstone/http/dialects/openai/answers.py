@@ -5,7 +5,7 @@ import time
 from dataclasses import asdict
 from typing import Any
 
-from ragstone.core.answer import Answer, Usage
+from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Done, Event, Sources, Thinking, Token
 from ragstone.core.source import cited_sources, passage_sources
@@ -30,7 +30,7 @@ class Completion(Transcript):
 
     def whole(self, turn: Turn) -> dict[str, Any]:
         """The answer in one piece."""
-        answer = turn.answer or Answer()
+        answer = turn.answer or GeneratedAnswer()
         message = {
             "role": "assistant",
             "content": answer.text or (None if answer.calls else ""),
@@ -81,7 +81,7 @@ class Completion(Transcript):
     def _closing(self, turn: Turn) -> list[dict[str, Any]]:
         """What is known at the end: calls and citations, the end itself, the usage if it is asked
         for."""
-        answer, cited = turn.answer or Answer(), annotations(turn)
+        answer, cited = turn.answer or GeneratedAnswer(), annotations(turn)
         calls = [{"index": i, **one} for i, one in enumerate(tool_calls(answer))]
         chunks = [self._chunk({"tool_calls": calls}, None)] if calls else []
         end = self._chunk({"annotations": cited} if cited else {}, _finish(answer))
@@ -107,7 +107,7 @@ class Completion(Transcript):
 
     def _extension_fields(self, turn: Turn) -> dict[str, Any]:
         """The fields that OpenAI's schema does not have."""
-        answer = turn.answer or Answer()
+        answer = turn.answer or GeneratedAnswer()
         ours = wire.answered(turn)
         if answer.suggested:
             ours["suggested_questions"] = list(answer.suggested)
@@ -118,7 +118,7 @@ class Completion(Transcript):
         return ours
 
 
-def tool_calls(answer: Answer) -> list[dict[str, Any]]:
+def tool_calls(answer: GeneratedAnswer) -> list[dict[str, Any]]:
     """The calls of the client's tools that the model wants."""
     return [
         {
@@ -132,7 +132,7 @@ def tool_calls(answer: Answer) -> list[dict[str, Any]]:
 
 def annotations(turn: Turn) -> list[dict[str, Any]]:
     """The cited sources, each at every marker in the text that cites it."""
-    answer = turn.answer or Answer()
+    answer = turn.answer or GeneratedAnswer()
     cited = {one.number: one for one in cited_sources(answer.citations, turn.passages)}
     found = []
     for marker in _MARKER.finditer(answer.text):
@@ -149,7 +149,7 @@ def annotations(turn: Turn) -> list[dict[str, Any]]:
     return found
 
 
-def _finish(answer: Answer) -> str:
+def _finish(answer: GeneratedAnswer) -> str:
     if answer.finish == "blocked":
         return "content_filter"
     if answer.calls:

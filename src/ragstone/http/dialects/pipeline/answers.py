@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ragstone.answer.citation_list import SpeltOut, spelt_out
-from ragstone.core.answer import Answer, Usage
+from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Done, Event, Note, Sources, Thinking, Token
 from ragstone.core.source import Source, passage_sources, sources
@@ -17,7 +17,7 @@ SNIPPET_CHARS = 200
 def rag_response(turn: Turn) -> dict[str, Any]:
     """The structure as the document prints it. What is not known, as the confidence in an answer
     without documents, is null."""
-    answer = turn.answer or Answer()
+    answer = turn.answer or GeneratedAnswer()
     return {
         "content": spelt_out(answer.text) if turn.passages else answer.text,
         "sources": [_source(one) for one in sources(turn)],

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from ragstone.answer.citation_list import SpeltOut, citation_list, spelt_out
-from ragstone.core.answer import Answer
+from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.events import Done, Event, Rewritten, Sources, StageStarted, Thinking, Token
 from ragstone.core.source import Source, cited_sources, sources
 from ragstone.core.turn import Turn
@@ -26,7 +26,7 @@ GENERATING = frozenset({"generate"})
 def whole(turn: Turn, seconds: float, cites: bool) -> Object:
     """The body of /generate; `seconds` is how long it took from outside. Where a function is to be
     called there is no answer yet."""
-    answer = turn.answer or Answer()
+    answer = turn.answer or GeneratedAnswer()
     call = next(iter(answer.calls), None)
     cited = cited_sources(answer.citations, turn.passages) if cites and call is None else ()
     body: Object = {
@@ -42,13 +42,13 @@ def whole(turn: Turn, seconds: float, cites: bool) -> Object:
 
 def text_of(turn: Turn) -> str:
     """The answer's text; the document's own sentence where nothing was found."""
-    answer = turn.answer or Answer()
+    answer = turn.answer or GeneratedAnswer()
     return NOTHING_FOUND if answer.refused and not turn.passages else answer.text
 
 
 def metadata(turn: Turn, seconds: float) -> Object:
     """Times in seconds, the hits and the model, followed by a few added fields."""
-    answer = turn.answer or Answer()
+    answer = turn.answer or GeneratedAnswer()
     return {
         "total_time": seconds,
         "rewrite_time": _time(turn, REWRITING),
@@ -67,7 +67,7 @@ def metadata(turn: Turn, seconds: float) -> Object:
 
 def citations(turn: Turn) -> list[Object]:
     """The sources that the answer cites, by their number in it."""
-    cited = (turn.answer or Answer()).citations
+    cited = (turn.answer or GeneratedAnswer()).citations
     return [_citation(one) for one in cited_sources(cited, turn.passages)]
 
 
@@ -121,7 +121,7 @@ def _source(source: Source) -> Object:
 
 def query_citations(turn: Turn) -> list[Object]:
     """The markers of the answer with how sure each is."""
-    answer = turn.answer or Answer()
+    answer = turn.answer or GeneratedAnswer()
     return [
         {
             "citation_num": citation.number,

@@ -13,7 +13,7 @@ from ragstone.service import CollectionSummary, Service
 Name = Annotated[str, AfterValidator(well_formed)]
 
 
-class Rename(BaseModel):
+class CollectionName(BaseModel):
     """The body of PATCH /api/v1/collections/{name}."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -33,7 +33,7 @@ def router(service: Service) -> APIRouter:
         return Json({"collections": shown})
 
     @routes.patch("/{name:path}", response_model=None, dependencies=[Depends(at_least("admin"))])
-    async def rename(name: Name, body: Rename, caller: Who) -> Response:
+    async def rename(name: Name, body: CollectionName, caller: Who) -> Response:
         """Give a collection another name, at once and without indexing anything anew. Its
         documents, settings, jobs and keys go with it; 409 if another one has the name."""
         principal = narrowed(caller, name)
