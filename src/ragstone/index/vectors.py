@@ -1,10 +1,12 @@
 """What every index asks of vectors before it writes or searches."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ragstone.core.errors import InputError
 from ragstone.core.records import Collection
-from ragstone.ports import Vectors
+from ragstone.ports import Search, Vectors
 
 
 def check_vectors(collection: Collection, vectors: Vectors) -> None:
@@ -19,3 +21,10 @@ def check_vectors(collection: Collection, vectors: Vectors) -> None:
         raise InputError("A vector holds a value that is not a number. Check the embedding model.")
     if not vectors.any(axis=-1).all():
         raise InputError("A vector holds only zeros, so it has no direction. Check the model.")
+
+
+def check_searches(collection: Collection, searches: Sequence[Search]) -> None:
+    """Raise InputError for a search by a vector that the collection cannot hold."""
+    for search in searches:
+        if search.vector is not None:
+            check_vectors(collection, search.vector)

@@ -24,7 +24,7 @@ from ragstone.index.edge.filter import translate
 from ragstone.index.edge.optimize import Builder
 from ragstone.index.edge.pool import OpenShard, ShardPool, translated
 from ragstone.index.edge.shard import BM25, DENSE, points
-from ragstone.index.vectors import check_vectors
+from ragstone.index.vectors import check_searches, check_vectors
 from ragstone.ports import Search, Vectors
 
 T = TypeVar("T")
@@ -124,9 +124,7 @@ class EdgeIndex:
         exact: bool = False,
     ) -> list[RankedList]:
         condition = translate(where)
-        for search in searches:
-            if search.vector is not None:
-                check_vectors(collection, search.vector)
+        check_searches(collection, searches)
 
         def read(held: OpenShard) -> list[RankedList]:
             requests = [_request(s, held.bm25, condition, limit, exact) for s in searches]

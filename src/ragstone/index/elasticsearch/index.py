@@ -34,7 +34,7 @@ from ragstone.index.elasticsearch.mapping import (
     mapping,
     ndjson,
 )
-from ragstone.index.vectors import check_vectors
+from ragstone.index.vectors import check_searches, check_vectors
 from ragstone.ports import Search, Vectors
 
 T = TypeVar("T")
@@ -126,9 +126,7 @@ class ElasticsearchIndex:
         exact: bool = False,
     ) -> list[RankedList]:
         condition = translate(where)
-        for search in searches:
-            if search.vector is not None:
-                check_vectors(collection, search.vector)
+        check_searches(collection, searches)
         if not searches:
             return []
         words, size = self._counter(collection), min(limit, MAX_HITS)

@@ -23,7 +23,7 @@ from ragstone.index.postgres import table as rows
 from ragstone.index.postgres import words
 from ragstone.index.postgres.connection import Connection, PostgresConnections
 from ragstone.index.postgres.filter import LISTS, Sql, translate
-from ragstone.index.vectors import check_vectors
+from ragstone.index.vectors import check_searches, check_vectors
 from ragstone.ports import Search, Vectors
 
 T = TypeVar("T")
@@ -123,9 +123,7 @@ class PostgresIndex:
         exact: bool = False,
     ) -> list[RankedList]:
         condition = translate(where)
-        for search in searches:
-            if search.vector is not None:
-                check_vectors(collection, search.vector)
+        check_searches(collection, searches)
         lists = [self._search_one(collection, one, condition, limit, exact) for one in searches]
         return list(await asyncio.gather(*lists))
 

@@ -39,7 +39,7 @@ from ragstone.index.qdrant.schema import (
     vector_of,
 )
 from ragstone.index.qdrant.writes import Request, delete, index_field, update, upsert
-from ragstone.index.vectors import check_vectors
+from ragstone.index.vectors import check_searches, check_vectors
 from ragstone.ports import Search, Vectors
 
 T = TypeVar("T")
@@ -139,9 +139,7 @@ class QdrantIndex:
         exact: bool = False,
     ) -> list[RankedList]:
         condition = translate(where)
-        for search in searches:
-            if search.vector is not None:
-                check_vectors(collection, search.vector)
+        check_searches(collection, searches)
         bm25 = self._bm25(collection.language)
         requests = [request(s, bm25, condition, limit, exact) for s in searches]
         asked = [one for one in requests if one]
