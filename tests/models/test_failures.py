@@ -112,7 +112,7 @@ async def test_given_a_failure_before_the_first_word_then_the_error_says_what_to
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_given_a_spare_model_then_it_answers_at_the_first_failure(
+async def test_given_a_spare_model_then_it_answers_after_the_retries_of_the_first(
     way: str, first: ModelServer, spare: ModelServer, chat: Make
 ) -> None:
     model = WithFallback(chat(failing(first, way), standby=True), chat(spare.url, model="spare"))
@@ -122,7 +122,7 @@ async def test_given_a_spare_model_then_it_answers_at_the_first_failure(
     assert turn is not None
     assert turn.answer is not None
     assert turn.answer.model == "spare"
-    assert len(first.calls) <= 1
+    assert len(first.calls) <= 3
 
 
 @pytest.mark.parametrize("way", WAYS)
