@@ -5,16 +5,19 @@ import types
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from ragstone.access.interceptor import Interceptor
 from ragstone.settings import Settings
 from tests.fake_service import FakeService
 
 
 @asynccontextmanager
-async def open_fake(settings: Settings, work: object = None) -> AsyncIterator[FakeService]:
+async def open_fake(
+    settings: Settings, work: object = None, interceptor: Interceptor | None = None
+) -> AsyncIterator[FakeService]:
     """What `build.open` does, without its adapters; says when it is closed."""
     settings.ragstone_data.mkdir(parents=True, exist_ok=True)
     try:
-        yield FakeService()
+        yield FakeService(interceptor=interceptor or Interceptor())
     finally:
         print("closed", flush=True)
 

@@ -11,7 +11,6 @@ from starlette.applications import Starlette
 import ragstone
 from ragstone import errors
 from tests.api.conftest import DOCUMENTS
-from tests.api.test_docs import run
 from tests.e2e.processes import run_json, serving
 from tests.http_server import running
 
@@ -166,6 +165,12 @@ def test_the_example_of_a_server(served: Served, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(ragstone, "Client", at, raising=False)
     monkeypatch.chdir(DOCUMENTS.parents[1])
-    run("server", {"ragstone": ragstone})
+    page = (DOCUMENTS.parents[1] / "docs" / "python.md").read_text(encoding="utf-8")
+    [example] = [
+        fence.partition("```")[0]
+        for fence in page.split("```python\n")[1:]
+        if 'Client("http://127.0.0.1:8006", key=' in fence.partition("```")[0]
+    ]
+    exec(compile(example, "docs/python.md", "exec"), {"ragstone": ragstone})
     with real(served.url, key=served.reader) as rag:
         assert len(rag.documents.list()) >= 5

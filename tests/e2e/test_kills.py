@@ -149,7 +149,8 @@ async def findings(service: Service) -> tuple[str, ...]:
 
 def clients(shelf: Shelf) -> list[Load]:
     changing = [SettingsOf(scope) for scope in ("global", "tenant:default")]
-    changing.append(SettingsOf("collection:default/attic"))
+    # None of those that are deleted as a whole: their settings end with them.
+    changing.append(SettingsOf("collection:default/loft"))
     asking = (Conversation("hall"), Conversation("yard"))
     prompts = (PromptOf(""), PromptOf("default"))
     return [Ingesting(shelf), Deleting(shelf), *changing, *prompts, *asking, Jobs(), Topics()]

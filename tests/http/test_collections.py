@@ -62,7 +62,7 @@ async def test_given_an_admin_then_a_collection_gets_another_name(
         ("default", {"name": "x" * 256}, 422, "invalid_request"),
         ("default", {"name": 5}, 422, "invalid_request"),
         ("default", {"title": "x"}, 422, "invalid_request"),
-        ("default", [], 422, "invalid_request"),
+        ("default", [], 400, "invalid_request"),
     ],
 )
 async def test_given_what_cannot_be_then_an_error_says_why(

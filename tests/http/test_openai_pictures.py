@@ -174,7 +174,7 @@ async def test_given_an_image_that_is_too_large_then_a_clear_400(client: AsyncOp
 async def test_given_the_schema_then_it_describes_images(service: FakeService) -> None:
     schemas = create_app(service, Settings(), "token").openapi()["components"]["schemas"]
     assert "data URL" in schemas["ImageUrl"]["properties"]["url"]["description"]
-    assert "image_url" in schemas["Part"]["properties"]
+    assert "image_url" in schemas["ContentPart"]["properties"]
 
 
 async def refusals(server: Server) -> list[dict[str, Any]]:

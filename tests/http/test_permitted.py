@@ -25,6 +25,7 @@ from ragstone.service.local.keys import LocalKeys
 from ragstone.service.wire import OPERATION_HEADER, VERSION_HEADER
 from ragstone.settings import ServerSettings, Settings
 from tests.credentials import MemoryKeys, a_key, bearer
+from tests.memory_store import MemoryNames
 from tests.wire_values import Recorder, as_service, example, items, recorder
 
 ALLOWED = [operation for operation in operations().values() if operation.allowed]
@@ -82,7 +83,7 @@ def inside(value: Any) -> Iterator[Any]:
 @pytest.fixture
 def recorded() -> Recorder:
     made = recorder()
-    made.keys = LocalKeys(MemoryKeys())
+    made.keys = LocalKeys(MemoryKeys(), MemoryNames())
     return made
 
 

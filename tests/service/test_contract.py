@@ -185,7 +185,7 @@ def test_numbers_that_no_store_can_hold_are_refused() -> None:
         ("prompts.get", "version"),
     ):
         with pytest.raises(InputError, match=f"argument '{argument}' of {name}"):
-            operations()[name]._loaded(argument, 10**12 if argument != "offset" else 2**60)
+            operations()[name]._load_argument(argument, 10**12 if argument != "offset" else 2**60)
 
 
 def test_a_fingerprint_changes_with_what_is_declared() -> None:

@@ -14,7 +14,7 @@ from ragstone.core.turn import Ask, Message, Turn
 from ragstone.engine.stage import Step
 from ragstone.ports import Likeness, Said
 from ragstone.recipes.recipe import Recipes
-from ragstone.settings import AdaptiveSettings, load
+from ragstone.settings import load
 from ragstone.understand.classify import Classify
 from tests.engine.adapters import NoIntents, ran
 
@@ -187,7 +187,7 @@ async def test_given_no_doubt_then_the_chat_model_is_not_asked() -> None:
 
 
 async def test_given_the_setting_then_the_chat_model_is_not_asked() -> None:
-    settings = load(adaptive=AdaptiveSettings(intents="patterns"))
+    settings = load(**{"adaptive.intents": "patterns"})
     model = Model('{"intent": "list"}')
 
     stage = Classify(asks_model=settings.adaptive.intents == "llm")
