@@ -14,6 +14,7 @@ import ragstone
 from ragstone import errors, filters
 from ragstone.core.turn import Message, SearchOptions
 from tests.api.conftest import DOCUMENTS
+from tests.model_server import model_server
 
 pytestmark = pytest.mark.slow
 
@@ -115,14 +116,15 @@ async def test_a_file_that_cannot_be_read_is_told_and_the_others_are_indexed(
 
 
 async def test_leaving_the_loop_cancels_the_question(data: Path) -> None:
-    async with ragstone.AsyncClient(data) as rag:
-        async with aclosing(rag.stream(REVENUE, conversation="cut")) as events:
-            async for event in events:
-                if isinstance(event, ragstone.Token):
-                    break
-        [kept] = await rag.conversations.read("cut")
-        assert kept.block.status == "idle"
-        assert kept.answer.startswith(event.text)
+    with model_server(way="slow drip") as server:
+        async with ragstone.AsyncClient(data, settings={"llm.base_url": server.url}) as rag:
+            async with aclosing(rag.stream(REVENUE, conversation="cut")) as events:
+                async for event in events:
+                    if isinstance(event, ragstone.Token):
+                        break
+            [kept] = await rag.conversations.read("cut")
+    assert (kept.block.status, len(server.calls)) == ("idle", 1)
+    assert kept.answer.startswith(event.text.strip())
 
 
 async def test_a_conversation_is_kept_as_soon_as_it_is_answered(data: Path) -> None:

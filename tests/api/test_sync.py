@@ -12,6 +12,7 @@ import pytest
 import ragstone
 from ragstone import errors
 from tests.api.conftest import DOCUMENTS
+from tests.model_server import model_server
 
 pytestmark = pytest.mark.slow
 
@@ -41,14 +42,17 @@ def test_an_ingest_tells_how_far_it_is(tmp_path: Path) -> None:
         )
 
 
-def test_leaving_the_loop_cancels_the_question(rag: ragstone.Client) -> None:
-    with rag:
+def test_leaving_the_loop_cancels_the_question(data: Path) -> None:
+    with (
+        model_server(way="slow drip") as server,
+        ragstone.Client(data, settings={"llm.base_url": server.url}) as rag,
+    ):
         with closing(rag.stream(REVENUE, conversation="cut")) as events:
             for event in events:
                 if isinstance(event, ragstone.Token):
                     break
         [kept] = rag.conversations.read("cut")
-    assert kept.block.status == "idle"
+    assert (kept.block.status, len(server.calls)) == ("idle", 1)
 
 
 async def test_it_works_where_a_loop_runs_already(rag: ragstone.Client) -> None:
