@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragstone.ingest.chunk import chunk, document_text
-from ragstone.ingest.document import Block
+from ragstone.ingest.chunk import chunk
+from ragstone.ingest.document import Block, document_text
 
 pytestmark = pytest.mark.slow
 

@@ -1,8 +1,10 @@
 """A piece of a document, as the index holds it and a question finds it."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
+
+from ragstone.core.document import BlockSpan, decode_blocks, encode_blocks
 
 EVERYONE = "*"
 """The name that every principal of a tenant has."""
@@ -16,7 +18,7 @@ class Chunk:
     `text` is exactly the document's text from `start` to `end`. `allowed` are principal names.
     `modified` is the document's time of change in seconds since 1970. `section` is the path of
     headings above the chunk. `kind` is normal, table, glossary, toc, credits, faq, question or
-    summary.
+    summary. `blocks` are what `text` consists of, counted in it; none where that is not known.
     """
 
     chunk_id: str
@@ -38,6 +40,7 @@ class Chunk:
     modified: float = 0.0
     allowed: tuple[str, ...] = (EVERYONE,)
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    blocks: tuple[BlockSpan, ...] = ()
 
     @property
     def revision(self) -> str:
@@ -62,8 +65,9 @@ class Chunk:
 
     def payload(self) -> dict[str, Any]:
         """Every field as JSON values, with the derived ones that filters use."""
-        data = asdict(self)
+        data = asdict(replace(self, blocks=()))
         data["metadata"] = dict(self.metadata)
+        data["blocks"] = encode_blocks(self.blocks)
         for name in ("section", "allowed"):
             data[name] = list(data[name])
         data["revision"] = self.revision
@@ -77,6 +81,7 @@ class Chunk:
         for name in ("section", "allowed"):
             if name in known:
                 known[name] = tuple(known[name])
+        known["blocks"] = decode_blocks(known.get("blocks") or "")
         return cls(**known)
 
 

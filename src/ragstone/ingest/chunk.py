@@ -1,6 +1,6 @@
 """Cutting a document into pieces, streaming.
 
-A document's text is its blocks' texts joined by blank lines; a piece is a span of that text. The
+A piece is a span of the document's text (`document.document_text`). That
 text is first taken apart into units (sentences, rows, lines, or less where those are long), which
 are then packed: a piece ends at a paragraph if it is half full there, else at a sentence, else
 between words. A heading starts a new section; pieces never span two, except that neighbouring
@@ -10,11 +10,11 @@ sections of under a quarter of the size go together under the headings that they
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ragstone.ingest.document import Block
+from ragstone.core.document import BlockSpan, cut_blocks, page_at
+from ragstone.ingest.document import Block, gap
 from ragstone.ingest.kinds import kind_of
 from ragstone.ingest.units import BLOCK, SENTENCE, WORD, ChunkUnit, Length, units_of
 
-SEPARATOR = "\n\n"
 _HEADING_CHARS = 200
 _CUTS = ((BLOCK, 0.5), (SENTENCE, 0.35), (WORD, 0.2))
 """Where a piece may end, best first, and how full it must be there."""
@@ -26,8 +26,9 @@ Section = tuple[str, ...]
 class TextPiece:
     """A span of the document's text, from `start` to before `end` in characters.
 
-    `page` is where it starts, `section` the headings above it. `kind` is table (nothing else in
-    it), toc, glossary, faq, credits or normal.
+    `page` is where it starts, `section` the headings above it, `blocks` what it consists of,
+    counted in its text. `kind` is table (nothing else in it), toc, glossary, faq, credits or
+    normal.
     """
 
     text: str
@@ -36,11 +37,7 @@ class TextPiece:
     page: int | None
     section: Section
     kind: str
-
-
-def document_text(blocks: Iterable[Block]) -> str:
-    """The text that the positions of pieces count in."""
-    return SEPARATOR.join(block.text for block in blocks)
+    blocks: tuple[BlockSpan, ...] = ()
 
 
 def chunk(
@@ -53,8 +50,13 @@ def chunk(
     """
     packer = _Packer(size, overlap, length)
     position, lead = 0, ""
+    before: Block | None = None
     path: list[tuple[int, str]] = []
     for block in blocks:
+        if before:
+            between = gap(before, block)
+            lead, position = lead + between, position + len(between)
+        before = block
         if block.kind == "heading" and block.text.strip():
             level = block.level or 1
             path = [item for item in path if item[0] < level]
@@ -63,8 +65,8 @@ def chunk(
         for unit in units_of(block, position, lead, size, length):
             yield from packer.add(unit)
         rest = len(block.text.rstrip())
-        lead = ("" if rest else lead) + block.text[rest:] + SEPARATOR
-        position += len(block.text) + len(SEPARATOR)
+        lead = ("" if rest else lead) + block.text[rest:]
+        position += len(block.text)
     yield from packer.end()
 
 
@@ -214,9 +216,13 @@ class _Packer:
         text = _text(units)
         first, last = units[0], units[-1]
         content = [unit for unit in units if not unit.heading]
-        tables = bool(content) and all(unit.table for unit in content)
+        tables = bool(content) and all(unit.block.kind == "table" for unit in content)
         kind = kind_of(text, section, tables)
-        return TextPiece(text, first.start, last.end, first.page, section, kind)
+        blocks = cut_blocks(
+            list(dict.fromkeys(unit.block for unit in units)), first.start, last.end
+        )
+        page = page_at(blocks, 0)
+        return TextPiece(text, first.start, last.end, page, section, kind, blocks)
 
 
 def _text(units: list[ChunkUnit]) -> str:

@@ -1,25 +1,38 @@
-"""The output of a parser: a title and a stream of blocks."""
+"""The output of a parser: a title and the blocks of the document in reading order."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
-BlockKind = Literal["heading", "paragraph", "table", "list", "code"]
+from ragstone.core.document import BlockKind, Place
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One heading, paragraph, table, list or piece of code, in reading order.
+    """One heading, paragraph, item of a list, table, piece of code and so on.
 
-    Rows of a table, items of a list and lines of code stand on lines of their own. `level` is a
-    heading's depth from 1, else 0. `page` counts from 1 (slides of a presentation too), None
-    where the format has no pages.
+    `text` is what a reader sees, without marks of the format. An item begins with its number or
+    bullet ("2. ", "- "), which is its `label` too; rows of a table and lines of code stand on
+    lines of their own. `level` is a heading's depth and an item's nesting, from 1, else 0. `label`
+    is also the language of code, the kind of an admonition, and the caption of a table with its
+    units. `page` counts from 1 (slides and sheets too), None where the format has no pages.
+    `places` say it for the stretches of a block more exactly, with boxes where known; where they
+    are empty, all of it is on `page`.
     """
 
     text: str
     kind: BlockKind = "paragraph"
     level: int = 0
     page: int | None = None
+    label: str = ""
+    places: tuple[Place, ...] = ()
+
+    @property
+    def all_places(self) -> tuple[Place, ...]:
+        """The places, or the one that `page` makes."""
+        if self.places or self.page is None:
+            return self.places
+        return (Place(0, self.page),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +48,18 @@ class Parsed:
     pages: int | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     media_type: str = ""
+
+
+def gap(before: Block, block: Block) -> str:
+    """What stands between two blocks in the document's text."""
+    return "\n" if before.kind == block.kind == "item" else "\n\n"
+
+
+def document_text(blocks: Iterable[Block]) -> str:
+    """The text that all positions in a document count in."""
+    parts: list[str] = []
+    before: Block | None = None
+    for block in blocks:
+        parts += [gap(before, block) if before else "", block.text]
+        before = block
+    return "".join(parts)

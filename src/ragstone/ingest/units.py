@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from ragstone.core.document import BlockSpan
 from ragstone.ingest.document import Block
 from ragstone.language.sentences import is_wrap
 
@@ -29,21 +30,24 @@ class ChunkUnit:
     """A span of the document without white space around it.
 
     `lead` is the white space between the unit before and this one. `strength` says how good it
-    is to cut before it. `whole` marks a table that is not taken apart.
+    is to cut before it. `block` is the block that it is of, in the document's text. `whole` marks
+    a table that is not taken apart.
     """
 
     text: str
     start: int
     lead: str
-    page: int | None
     strength: int
-    heading: bool = False
-    table: bool = False
+    block: BlockSpan
     whole: bool = False
 
     @property
     def end(self) -> int:
         return self.start + len(self.text)
+
+    @property
+    def heading(self) -> bool:
+        return self.block.kind == "heading"
 
 
 def units_of(
@@ -61,7 +65,10 @@ def units_of(
         spans: Iterator[Span] = iter([(0, len(text), BLOCK)])
     else:
         spans = _spans(block, max(size // 4, 1), length)
-    unit = ChunkUnit("", position, "", block.page, BLOCK, block.kind == "heading", table, whole)
+    places = tuple(place._replace(start=position + place.start) for place in block.all_places)
+    end = position + len(text)
+    span = BlockSpan(block.kind, position, end, block.level, block.label, places)
+    unit = ChunkUnit("", position, "", BLOCK, span, whole)
     before = 0
     for start, end, strength in spans:
         inner = text[start:end].strip()

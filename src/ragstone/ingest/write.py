@@ -154,4 +154,5 @@ def _chunk(
         modified=document.modified,
         allowed=document.allowed,
         metadata=document.metadata or {},
+        blocks=piece.blocks,
     )

@@ -75,6 +75,8 @@ def document(
     payload = chunk.payload()
     long = {f: payload[f] for f in KEYWORDS if _shorten_keywords(payload[f]) != payload[f]}
     payload |= {field: _shorten_keywords(payload[field]) for field in long}
+    if blocks := payload.pop("blocks"):
+        long["blocks"] = blocks
     payload["metadata"] = json.dumps(payload["metadata"])
     payload[PAIRS] = [keyword(pair) for pair in tokens(chunk.metadata)]
     payload["modified"] += 0.0

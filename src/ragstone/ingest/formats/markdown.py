@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from ragstone.ingest.document import Block, BlockKind, Parsed
+from ragstone.core.document import BlockKind
+from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.decode import open_text
 from ragstone.ingest.formats.tables import piped
 from ragstone.ingest.formats.text import MAX_BLOCK_CHARS, lines_of

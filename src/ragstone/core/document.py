@@ -1,0 +1,134 @@
+"""The blocks that a document consists of, and where they stand on its pages."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, get_args
+
+BlockKind = Literal[
+    "heading",
+    "paragraph",
+    "item",
+    "table",
+    "code",
+    "caption",
+    "admonition",
+    "quote",
+    "header",
+    "list",
+]
+"""`item` is one item of a list with its number or bullet, `header` the head of a mail or other
+facts about a document, `admonition` a paragraph of a note or warning."""
+
+_KINDS: tuple[BlockKind, ...] = get_args(BlockKind)
+
+
+class Box(NamedTuple):
+    """A rectangle on a page, in points from its left and top edge."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+class Place(NamedTuple):
+    """Where the characters of a block from `start` on stand, up to the next place.
+
+    `page` counts from 1; it is the slide of a presentation and the sheet of a workbook.
+    """
+
+    start: int
+    page: int
+    box: Box | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BlockSpan:
+    """A block, or the part of one, in a longer text: from `start` to before `end`.
+
+    `level` is a heading's depth and an item's nesting, from 1. `label` is an item's number, the
+    language of code, the kind of an admonition, or the caption of a table. `places` count in the
+    longer text too.
+    """
+
+    kind: BlockKind
+    start: int
+    end: int
+    level: int = 0
+    label: str = ""
+    places: tuple[Place, ...] = ()
+
+
+def page_at(blocks: Sequence[BlockSpan], position: int) -> int | None:
+    """The page on which the character at `position` stands, None where pages are not known."""
+    page = None
+    for block in blocks:
+        if block.start > position:
+            break
+        for place in block.places:
+            if place.start > position:
+                break
+            page = place.page
+    return page
+
+
+def boxes(blocks: Sequence[BlockSpan], start: int, end: int) -> list[Place]:
+    """The places with a box that the characters from `start` to before `end` touch."""
+    found = []
+    for block in blocks:
+        for place, after in zip(block.places, (*block.places[1:], None), strict=True):
+            last = after.start if after else block.end
+            if place.box and place.start < end and start < last:
+                found.append(place)
+    return found
+
+
+def cut_blocks(
+    blocks: Sequence[BlockSpan], start: int, end: int, shift: int = 0
+) -> tuple[BlockSpan, ...]:
+    """The blocks between two positions, counted anew: what stood at `start` stands at `shift`."""
+    kept = []
+    for block in blocks:
+        first, last = max(block.start, start), min(block.end, end)
+        if first >= last:
+            continue
+        by = shift - start
+        before = [place for place in block.places if place.start <= first][-1:]
+        within = [place for place in block.places if first < place.start < last]
+        places = tuple(
+            place._replace(start=max(place.start, first) + by) for place in (*before, *within)
+        )
+        kept.append(replace(block, start=first + by, end=last + by, places=places))
+    return tuple(kept)
+
+
+def encode_blocks(blocks: Sequence[BlockSpan]) -> str:
+    """The blocks as compact JSON, for an index; see `decode_blocks`."""
+    rows = [
+        [
+            _KINDS.index(block.kind),
+            block.start,
+            block.end - block.start,
+            block.level,
+            block.label,
+            [
+                [place.start - block.start, place.page, *(round(one, 1) for one in place.box or ())]
+                for place in block.places
+            ],
+        ]
+        for block in blocks
+    ]
+    return json.dumps(rows, ensure_ascii=False, separators=(",", ":")) if rows else ""
+
+
+def decode_blocks(text: str) -> tuple[BlockSpan, ...]:
+    """The inverse of `encode_blocks`, but for tenths of a point."""
+    found = []
+    for kind, start, length, level, label, rows in json.loads(text) if text else ():
+        places = tuple(
+            Place(start + offset, page, Box(*edges) if edges else None)
+            for offset, page, *edges in rows
+        )
+        found.append(BlockSpan(_KINDS[kind], start, start + length, level, label, places))
+    return tuple(found)
