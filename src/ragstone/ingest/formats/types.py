@@ -66,7 +66,7 @@ FORMATS: Registry[Format] = Registry(
         "mdx": _MARKDOWN,
         "txt": _TEXT,
         "text": _TEXT,
-        "rst": Extension(f"{_HERE}.text:RST", "reStructuredText, with its headings"),
+        "rst": Extension(f"{_HERE}.rst:RST", "reStructuredText, with what Sphinx adds to it"),
         "log": _TEXT,
         "csv": Extension(f"{_HERE}.text:CSV", "Tables, row by row"),
         "tsv": Extension(f"{_HERE}.text:TSV", "Tables with tabs, row by row"),
