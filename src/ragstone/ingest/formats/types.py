@@ -49,6 +49,7 @@ _HERE = "ragstone.ingest.formats"
 _TEXT = Extension(f"{_HERE}.text:TEXT", "Plain text, by its paragraphs")
 _HTML = Extension(f"{_HERE}.html:HTML", "Web pages, without their menus")
 _MARKDOWN = Extension(f"{_HERE}.markdown:MARKDOWN", "Markdown, with its headings and front matter")
+_ASCIIDOC = Extension(f"{_HERE}.asciidoc:ASCIIDOC", "AsciiDoc, with its notes and tables")
 
 FORMATS: Registry[Format] = Registry(
     "ragstone.formats",
@@ -67,6 +68,9 @@ FORMATS: Registry[Format] = Registry(
         "txt": _TEXT,
         "text": _TEXT,
         "rst": Extension(f"{_HERE}.rst:RST", "reStructuredText, with what Sphinx adds to it"),
+        "epub": Extension(f"{_HERE}.epub:EPUB", "EPUB books, chapter by chapter"),
+        "adoc": _ASCIIDOC,
+        "asciidoc": _ASCIIDOC,
         "log": _TEXT,
         "csv": Extension(f"{_HERE}.text:CSV", "Tables, row by row"),
         "tsv": Extension(f"{_HERE}.text:TSV", "Tables with tabs, row by row"),
