@@ -20,8 +20,8 @@ from ragstone.settings import IngestSettings
 
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _LEFT = re.compile(
-    r"\*\*\w|:[\w:]+:`|^\.\. \w|\{#|</\w+>|(?<!`)``(?!`)|\]\(http|^:::|^!!!|&(?:amp|lt|nbsp);|^\[\[|"
-    r"xref:\w|^={2,} \w|^#{1,6} \w",
+    r"\*\*\w|:[\w:]+:`|^\.\. \w|\{#|</\w+>|(?<!`)``(?!`)|\]\(http|^:::|^!!!|&(?:amp|lt|nbsp);|"
+    r"^\[\[|xref:\w|^={2,} \w|^#{1,6} \w",
     re.MULTILINE,
 )
 _SHOWN = 3
@@ -60,8 +60,8 @@ def _markdown_text(source: str) -> str:
 
 
 def _rst_text(source: str) -> str:
-    source = re.sub(r"^( *)\.\. (?:toctree|include|literalinclude|auto\w+|raw|index)::.*\n(?:\1 +.*\n|\s*\n)*",
-                    "", source, flags=re.M)  # fmt: skip
+    silent = r"^( *)\.\. (?:toctree|include|literalinclude|auto\w+|raw|index)::.*\n"
+    source = re.sub(rf"{silent}(?:\1 +.*\n|\s*\n)*", "", source, flags=re.M)
     source = re.sub(r"^ *\.\. (?:_.*|[\w:-]+::)", "", source, flags=re.M)
     source = re.sub(r"^ *:[\w-]+:.*$|<[^<>\n]+>`|:[\w:+-]+:(?=`)", "", source, flags=re.M)
     return re.sub(r"(?<=`)[~!][\w.]+\.(?=\w+`)", "", source)
@@ -108,7 +108,7 @@ class _Tally:
 
 
 def main(folders: Sequence[str]) -> int:
-    """Read all files below the folders and print the table. The number of failures is the status."""
+    """Read all files below the folders and print the table. Failures are the status."""
     tallies: dict[str, _Tally] = defaultdict(_Tally)
     for path in _files(folders):
         _read(path, tallies[path.suffix.lower()])

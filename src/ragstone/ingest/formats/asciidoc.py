@@ -19,6 +19,7 @@ from ragstone.ingest.formats.html import defined, page_blocks
 from ragstone.ingest.formats.labels import ADMONITIONS, counted
 from ragstone.ingest.formats.metadata import described
 from ragstone.ingest.formats.tables import table_blocks
+from ragstone.ingest.formats.types import Format
 
 _ATTRIBUTE = re.compile(r":(!?[\w-]+!?):(?:\s+(.*))?")
 _TITLE = re.compile(r"(={1,6}|#{1,6})\s+(\S.*)")
@@ -72,7 +73,7 @@ _QUOTES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"(?<![\w\\#&])#(\S|\S[^#]*?\S)#(?![\w#])", r"\1"),
         (r"(?<!\w)\^([^\s^]+)\^|~([^\s~]+)~", r"\1\2"),
         (r"(?<!\\)\{(?:sp|nbsp|zwsp|empty|blank)\}", " "),
-        (r"(?<!-)--(?!-)", "\u2014"),
+        (r"(?<=\w)--(?=\w)|(?<=\s)--(?=\s)", "\u2014"),
         (r"\\(?=[*_`#{<\[:h(~^-])", ""),
     )
 )
@@ -81,6 +82,7 @@ _LITERALS = re.compile(
     r"(?<![\w+\\])\+([^+\s]|[^+\s][^+]*?[^+\s])\+(?![\w+])|pass:\w*\[(.*?)\]",
     re.DOTALL,
 )
+_QUOTED = re.compile(r"``([^`'\n]+?)''")
 _REFERENCE = re.compile(r"(?<!\\)\{([\w-]+)\}")
 _CHARACTERS = {
     "plus": "+", "lt": "<", "gt": ">", "amp": "&", "apos": "'", "quot": '"', "startsb": "[",
@@ -100,7 +102,8 @@ def parse_asciidoc(path: Path, ending: str, max_bytes: int) -> Parsed:
     """The blocks of a file. Its title is the document's, else its first heading."""
     lines = decoded(path).replace("\x00", "").expandtabs(8).split("\n")
     reader = _Reader()
-    blocks = list(reader.blocks([line.rstrip() for line in lines], _Within()))
+    read = reader.blocks([line.rstrip() for line in lines], _Within())
+    blocks = [block for block in read if block.text.strip()]
     title = next((block.text for block in blocks if block.kind == "heading"), "")
     facts = {key: value for key, value in reader.attributes.items() if key in _FACTS and value}
     return Parsed(title, iter(blocks), metadata=described(facts))
@@ -154,7 +157,7 @@ class _Reader:
         while at < len(lines):
             line = lines[at]
             if (
-                not line.strip()
+                line.strip() in ("", "+")
                 or self._is_setting(line)
                 or (line.startswith("//") and line[:4] != "////")
             ) or marks.read(line):
@@ -230,15 +233,14 @@ class _Reader:
         if marks.style in ("source", "listing", "literal") or lines[0].startswith(" "):
             yield from _code(lines, marks)
             return
-        text = "\n".join(lines)
+        mark = " +\n" if marks.style == "verse" or "hardbreaks" in marks.options else "\n"
+        text = mark.join(line for line in lines if not line.startswith("//"))
         if note := _NOTE.fullmatch(text):
             within = replace(within, kind="admonition", label=note[1].lower())
             text = note[2]
         elif marks.style in ADMONITIONS:
             kind: BlockKind = "quote" if marks.style == "quote" else "admonition"
             within = replace(within, kind=kind, label="" if kind == "quote" else marks.style)
-        elif marks.style == "verse":
-            within = replace(within, kind="quote", label="")
         if marks.title:
             yield Block(self.inline(marks.title), within.kind, label=within.label)
         if shown := self.inline(text):
@@ -269,7 +271,11 @@ class _Reader:
         self, delimiter: str, lines: Sequence[str], marks: _Marks, within: _Within
     ) -> Iterator[Block]:
         inside = replace(within, nested=within.nested + 1)
-        if delimiter[0] == "_" or marks.style in ("quote", "verse"):
+        if marks.style == "verse":
+            verse = [line for line in lines if line.strip()]
+            yield from self._paragraph(verse, marks, within) if verse else ()
+            return
+        if delimiter[0] == "_" or marks.style == "quote":
             inside = replace(inside, kind="quote", label="")
         elif marks.style in ADMONITIONS:
             inside = replace(inside, kind="admonition", label=marks.style)
@@ -297,8 +303,8 @@ class _Reader:
             inside = replace(within, items=within.items + len(keys))
             rest = [start.text, *item[1:]]
             if start.term:
-                body = [line for line in rest if line != "+"]
-                yield from defined(self.inline(start.term), self._inside(_outdented(body), inside))
+                body = _joined_blocks(_outdented(rest))
+                yield from defined(self.inline(start.term), self._inside(body, inside))
             else:
                 yield from self._item(start.label or _label(start.key, numbers[-1]), rest, inside)
 
@@ -339,7 +345,7 @@ class _Reader:
             literals.append(next(part for part in match.groups() if part is not None))
             return chr(min(_LITERAL + len(literals) - 1, _LAST_LITERAL))
 
-        text = _LITERALS.sub(kept, text)
+        text = _LITERALS.sub(kept, _QUOTED.sub(r'"\1"', text))
         text = _REFERENCE.sub(self._value, text)
         for pattern, shown in _QUOTES:
             text = pattern.sub(shown, text)
@@ -449,7 +455,8 @@ def _list_end(lines: Sequence[str], at: int) -> int:
         elif not line.strip():
             after = next((one for one in range(at, len(lines)) if lines[one].strip()), len(lines))
             following = lines[after] if after < len(lines) else ""
-            goes_on = _is_item(following) or following.startswith(" ") or following == "+"
+            bare = at > 0 and _start_of(lines[at - 1]).term and not _start_of(lines[at - 1]).text
+            goes_on = bare or _is_item(following) or following.startswith(" ") or following == "+"
             if not goes_on or _TITLE.fullmatch(following):
                 return at
             at = after - 1
@@ -523,3 +530,6 @@ def _columns(options: str) -> int:
         times = re.match(r"\s*(\d+)\*", part)
         count += min(int(times[1]), 100) if times else 1
     return count
+
+
+ASCIIDOC = Format("text/asciidoc", parse_asciidoc, whole=True)

@@ -97,7 +97,10 @@ def _package_name(path: Path, book: zipfile.ZipFile, max_bytes: int) -> str:
 
 def _xml(path: Path, data: bytes) -> Any:
     parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=True)
-    tree = etree.fromstring(data, parser)
+    try:
+        tree = etree.fromstring(data, parser)
+    except etree.LxmlError as error:
+        raise _damaged(path) from error
     if tree is None:
         raise _damaged(path)
     return tree

@@ -51,6 +51,7 @@ _LANGUAGE = re.compile(r"(?:^|[\s:])(?:language|lang|highlight|brush|sourceCode)
 _SIGNS = {"¶", "#", "§", "🔗", "\uf0c1", "↩", "↩︎", "↑"}
 _NO_LANGUAGES = {"default", "text", "none", "plaintext", "txt", "nohighlight", "source", "plain"}
 _FOUND_WORDS = 5
+_NOTES = ADMONITIONS - {"admonition", "details"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +259,7 @@ def _admonition(element: Any, tag: str) -> str:
     if tag not in ("div", "aside", "section", "details", "p"):
         return ""
     names = (element.get("class") or "").lower().replace("theme-admonition", "admonition").split()
-    kinds = [part for name in names for part in name.split("-") if part in ADMONITIONS]
+    kinds = [part for name in names for part in name.split("-") if part in _NOTES]
     is_one = element.get("role") == "note" or any(
         name.startswith(("admonition", "callout", "alert-", "markdown-alert")) for name in names
     )

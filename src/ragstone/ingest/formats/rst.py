@@ -52,6 +52,14 @@ def parse_rst(path: Path, ending: str, max_bytes: int) -> Parsed:
     return Parsed(title, iter(blocks), metadata=described(reader.fields))
 
 
+def rst_blocks(source: str) -> list[Block]:
+    """The blocks of a piece of reStructuredText in another document."""
+    try:
+        return list(_Reader(document_tree(source)).blocks())
+    except Exception:
+        return list(outlined(source))
+
+
 @dataclass(frozen=True, slots=True)
 class _Within:
     """What a paragraph is here, in how many lists, and in how many sections."""
