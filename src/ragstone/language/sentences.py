@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ragstone.language.code_blocks import fenced_blocks
+
 _SHORT = (
     "mr mrs ms dr prof st jr sr v vs etc e.g i.e vol approx inc ltd co corp dept est gen col capt "
     "lt sgt rev hon pres gov sen rep mt ave blvd bros al cf viz pharm ed eds ibid et "
@@ -93,8 +95,8 @@ class Span:
 def sentences(text: str) -> list[Span]:
     """The sentences of `text` in order, without the space around them.
 
-    Lines are boundaries, so list items and table rows are sentences of their own. The spans do
-    not overlap, and cover every character that is not space.
+    Lines are boundaries, so list items and table rows are sentences of their own; a fenced block of
+    code is one. The spans do not overlap, and cover every character that is not space.
     """
     return list(_cached_spans(text)) if len(text) <= REMEMBERED_CHARS else _split(text)
 
@@ -107,13 +109,20 @@ def _cached_spans(text: str) -> tuple[Span, ...]:
 def _split(text: str) -> list[Span]:
     spans: list[Span] = []
     start = 0
-    for match in _END.finditer(text):
+    for code, end in (*fenced_blocks(text), (len(text), len(text))):
+        _split_prose(spans, text, start, code)
+        _append(spans, text, code, end)
+        start = end
+    return spans
+
+
+def _split_prose(spans: list[Span], text: str, start: int, end: int) -> None:
+    for match in _END.finditer(text, start, end):
         if _goes_on(text, start, match) or is_wrap(text, match):
             continue
         _append(spans, text, start, match.end())
         start = match.end()
-    _append(spans, text, start, len(text))
-    return spans
+    _append(spans, text, start, end)
 
 
 def _append(spans: list[Span], text: str, start: int, end: int) -> None:
