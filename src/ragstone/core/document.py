@@ -103,6 +103,18 @@ def cut_blocks(
     return tuple(kept)
 
 
+def joined_blocks(first: Sequence[BlockSpan], second: Sequence[BlockSpan]) -> tuple[BlockSpan, ...]:
+    """The blocks of two texts that follow each other; the two parts of one block become one."""
+    if not first or not second:
+        return (*first, *second)
+    last, following = first[-1], second[0]
+    same = (last.kind, last.level, last.label) == (following.kind, following.level, following.label)
+    if last.end < following.start or not same:
+        return (*first, *second)
+    whole = replace(last, end=following.end, places=(*last.places, *following.places))
+    return (*first[:-1], whole, *second[1:])
+
+
 def encode_blocks(blocks: Sequence[BlockSpan]) -> str:
     """The blocks as compact JSON, for an index; see `decode_blocks`."""
     rows = [

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import ClassVar, Literal
 
 from ragstone.core.chunk import Chunk
+from ragstone.core.document import cut_blocks, joined_blocks, page_at
 from ragstone.core.filters import And, Filter, Or, Range, eq
 from ragstone.core.records import Collection
 from ragstone.core.turn import Hit, Turn
@@ -41,7 +42,14 @@ def stitched(chunks: Sequence[Chunk], around: Chunk) -> Chunk:
         if wide.start - chunk.end > WIDEST_GAP:
             break
         wide = _merge(chunk, wide)
-    return replace(around, text=wide.text, start=wide.start, end=wide.end, page=wide.page)
+    return replace(
+        around,
+        text=wide.text,
+        start=wide.start,
+        end=wide.end,
+        page=wide.page,
+        blocks=wide.blocks,
+    )
 
 
 def paragraphs(text: str) -> Iterator[Span]:
@@ -72,6 +80,8 @@ def narrowed(chunk: Chunk, span: Span) -> Chunk:
         text=chunk.text[span.start : span.end],
         start=chunk.start + span.start,
         end=chunk.start + span.end,
+        page=page_at(chunk.blocks, span.start) or chunk.page,
+        blocks=cut_blocks(chunk.blocks, span.start, span.end),
     )
 
 
@@ -80,8 +90,11 @@ def _merge(first: Chunk, second: Chunk) -> Chunk:
     if second.end <= first.end:
         return first
     gap = "\n" * max(0, second.start - first.end)
-    rest = second.text[max(0, first.end - second.start) :]
-    return replace(first, text=first.text + gap + rest, end=second.end)
+    shared = max(0, first.end - second.start)
+    text = first.text + gap
+    rest = cut_blocks(second.blocks, shared, len(second.text), len(text))
+    blocks = joined_blocks(first.blocks, rest) if first.blocks and second.blocks else ()
+    return replace(first, text=text + second.text[shared:], end=second.end, blocks=blocks)
 
 
 SECTION_CHUNKS = 8
