@@ -62,11 +62,19 @@ _BEFORE_ORDINAL = re.compile(
 _QUOTED_ON = re.compile(r"(?:と|って|という|との|라고|하고|고\b)")
 """Behind a quotation it goes on with the sentence that quotes."""
 
+_NAMED_NUMBER = re.compile(
+    r"\W*(?:[^\W\d_]{2,14}\.?|§{1,2})\s?(?:\d{1,4}[a-z]?(?:\.\d{1,3}){0,4}|[IVX]|[IVXLCDM]{2,7})"
+)
+"""A sentence so far that only names a part of a law or the like: "Article 1", "§ 5"."""
+
 _WORD_BEFORE = re.compile(r"([^\s(\[\"'“]+)$")
 
 _ITEM = re.compile(r"\s*(?:[-*+•·▪|#]|\(?\d{1,3}[.)]|\(?[a-z]\))\s")
 _ROW = re.compile(r"\||\S: [^;]*; \S[^;:]*: ")
 """A row of a table: cells between bars, or named ones."""
+
+NAMED_CHARS = 40
+"""Characters of the longest name and number of a part."""
 
 ROW_CHARS = 1000
 """How far a line is looked at to see whether it is a table's row."""
@@ -151,6 +159,9 @@ def _goes_on(text: str, start: int, match: re.Match[str]) -> bool:
 
 def _abbreviates(text: str, start: int, match: re.Match[str], after: str) -> bool:
     """Whether a lone full stop belongs to the word before it."""
+    goes_on = after and not after.startswith("\n") and match.start() - start <= NAMED_CHARS
+    if goes_on and _NAMED_NUMBER.fullmatch(text, start, match.start()):
+        return True
     head = text[max(start, match.start() - 40) : match.start()]
     before = _WORD_BEFORE.search(head)
     word = before.group(1) if before else ""
