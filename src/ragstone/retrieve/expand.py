@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, Literal
 
-from ragstone.core.chunk import Chunk
-from ragstone.core.document import cut_blocks, joined_blocks, page_at
+from ragstone.core.chunk import Chunk, merged
+from ragstone.core.document import cut_blocks, page_at
 from ragstone.core.filters import And, Filter, Or, Range, eq
 from ragstone.core.records import Collection
 from ragstone.core.turn import Hit, Turn
@@ -37,11 +37,11 @@ def stitched(chunks: Sequence[Chunk], around: Chunk) -> Chunk:
     for _, chunk in ordered[place + 1 :]:
         if chunk.start - wide.end > WIDEST_GAP:
             break
-        wide = _merge(wide, chunk)
+        wide = merged(wide, chunk)
     for _, chunk in reversed(ordered[:place]):
         if wide.start - chunk.end > WIDEST_GAP:
             break
-        wide = _merge(chunk, wide)
+        wide = merged(chunk, wide)
     return replace(
         around,
         text=wide.text,
@@ -83,18 +83,6 @@ def narrowed(chunk: Chunk, span: Span) -> Chunk:
         page=page_at(chunk.blocks, span.start) or chunk.page,
         blocks=cut_blocks(chunk.blocks, span.start, span.end),
     )
-
-
-def _merge(first: Chunk, second: Chunk) -> Chunk:
-    """Both chunks as one: shared text stands once, and a gap between them becomes line ends."""
-    if second.end <= first.end:
-        return first
-    gap = "\n" * max(0, second.start - first.end)
-    shared = max(0, first.end - second.start)
-    text = first.text + gap
-    rest = cut_blocks(second.blocks, shared, len(second.text), len(text))
-    blocks = joined_blocks(first.blocks, rest) if first.blocks and second.blocks else ()
-    return replace(first, text=text + second.text[shared:], end=second.end, blocks=blocks)
 
 
 SECTION_CHUNKS = 8
