@@ -10,7 +10,7 @@ needed: whoever stops a server hard stops it at some file.
 import hashlib
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -92,5 +92,6 @@ def _read(place: Path) -> ReadingMark | None:
 
 
 def _write(place: Path, mark: ReadingMark) -> None:
-    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    place.write_text(json.dumps(asdict(mark)), encoding="utf-8")
+    with suppress(OSError):  # On a full disk the index says so.
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        place.write_text(json.dumps(asdict(mark)), encoding="utf-8")

@@ -27,9 +27,9 @@ from ragstone.ingest.parse import parse
 from ragstone.ingest.parse_messages import (
     MEMORY,
     Beginning,
+    DocumentHead,
     Finished,
     Message,
-    Opened,
     Pieces,
     ReadFailure,
     ReadRequest,
@@ -111,7 +111,7 @@ def _beginning(request: ReadRequest) -> str:
 
 def _send_document(request: ReadRequest, send: Send) -> None:
     parsed = parse(Path(request.path), request)
-    send(Opened(parsed.title, parsed.media_type, parsed.pages, parsed.metadata))
+    send(DocumentHead(parsed.title, parsed.media_type, parsed.pages, parsed.metadata))
     sender = _Batches(send)
     length = len if request.chunk_unit == "characters" else count
     blocks = sender.noticed(short for block in parsed.blocks for short in cut_long(block))

@@ -42,14 +42,14 @@ class Ready:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class DocumentHead:
     """What is known of a document before its chunks."""
 
     title: str
     media_type: str
     pages: int | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
-    kind: Literal["opened"] = "opened"
+    kind: Literal["head"] = "head"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class ReadFailure:
 MEMORY = "memory"
 """The code of a failure for want of memory."""
 
-Message = Ready | Opened | Pieces | Beginning | Finished | ReadFailure
+Message = Ready | DocumentHead | Pieces | Beginning | Finished | ReadFailure
 
 
 def encoded(message: Message | ReadRequest) -> bytes:

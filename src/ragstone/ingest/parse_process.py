@@ -17,18 +17,19 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Annotated, BinaryIO, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TypeVar, cast
 
 from ragstone.core.errors import ConfigError, DocumentError, TooLarge, UnreadableDocument
 from ragstone.ingest.chunk import TextPiece
 from ragstone.ingest.parse_messages import (
     MEMORY,
     Beginning,
+    DocumentHead,
     Finished,
     Message,
-    Opened,
     Pieces,
     ReadFailure,
     ReadRequest,
@@ -40,7 +41,6 @@ from ragstone.ingest.parse_messages import (
 from ragstone.settings import IngestSettings
 
 if TYPE_CHECKING:
-    import psutil
     from pydantic import TypeAdapter
 
 log = logging.getLogger(__name__)
@@ -161,7 +161,7 @@ class Reading:
     """One file in one process."""
 
     def __init__(self, process: "ParseProcess", path: Path, settings: IngestSettings) -> None:
-        self.opened = Opened("", "")
+        self.head = DocumentHead("", "")
         self._process = process
         self._path = path
         self._settings = settings
@@ -173,7 +173,7 @@ class Reading:
     async def open(self) -> None:
         """Begin to read."""
         await self._ask(0)
-        self.opened = self._expected(await self._next(), Opened)
+        self.head = self._expected(await self._next(), DocumentHead)
 
     async def beginning(self, characters: int) -> str:
         """The beginning of the text instead of the chunks."""
@@ -287,7 +287,7 @@ class ParseProcess:
         self._files = 0
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="parse")
         self._child: subprocess.Popen[bytes] | None = None
-        self._memory: psutil.Process | None = None
+        self._memory: Any = None
         self._waiting: asyncio.TimerHandle | None = None
         self._closed = False
 
@@ -319,7 +319,10 @@ class ParseProcess:
     async def receive(self) -> tuple[Message, int]:
         """The next message and its bytes; raises EOFError when the process has ended, ValueError
         for what is no message."""
-        return await asyncio.shield(self.call(self._receive))
+        received = self.call(self._receive)
+        # Who stops waiting ends the process, and what comes of that is nobody's error.
+        received.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return await asyncio.shield(received)
 
     def finished(self) -> None:
         """The file is done: the process may have another one."""
@@ -327,8 +330,7 @@ class ParseProcess:
 
     def used_mb(self) -> float:
         """The memory that the process has for itself; 0 once it has ended."""
-        import psutil
-
+        psutil: Any = import_module("psutil")
         try:
             self._memory = self._memory or psutil.Process(self._running.pid)
             used = self._memory.memory_info()

@@ -10,8 +10,9 @@ from ragstone.ingest.document import Block
 from ragstone.language.sentences import is_wrap
 
 _SENTENCE_END = re.compile(
-    r"(?:[.!?…]+[\"'”’»)\]]*(?=\s)|[。！？；｡]+[\"'”’」』）]*|[।॥؟۔]+)\s*|\n\s*"
+    r"(?:(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s)|[。！？；｡]+[\"'”’」』）]*|[।॥؟۔]+)\s*|\n\s*"
 )
+"""A run of signs is looked at once: a million dots in a row must not take hours."""
 _LINE_END = re.compile(r"\n\s*")
 _WORD_END = re.compile(r"\s+|[、，,;；：/]+\s*|(?<=\w)-(?=\w)")
 _JOINERS = "\u200d\ufe0e\ufe0f"

@@ -53,12 +53,12 @@ class Writer:
         changed. A title that the document has already is kept. `heavy` is called if reading takes
         much memory."""
         async with self._processes.reading(file or Path(document.source), heavy) as reading:
-            opened = reading.opened
+            head = reading.head
             document = replace(
                 document,
-                title=document.title or opened.title or Path(document.path).stem,
-                media_type=opened.media_type,
-                metadata={**opened.metadata, **(document.metadata or {})},
+                title=document.title or head.title or Path(document.path).stem,
+                media_type=head.media_type,
+                metadata={**head.metadata, **(document.metadata or {})},
             )
             version = await self._catalog.begin(document)
             await self._index.delete(collection, eq("revision", revision(document.id, version)))
@@ -81,7 +81,7 @@ class Writer:
             await self._index.upsert(collection, rows)
             chunks += len(rows)
             pages = max([pages, *(piece.page or 0 for piece in batch)])
-        return Written(chunks, reading.opened.pages or pages)
+        return Written(chunks, reading.head.pages or pages)
 
     async def sample(self, source: str, characters: int = 4000) -> str:
         """The beginning of a file's text; raises DocumentError."""
