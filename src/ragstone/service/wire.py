@@ -223,7 +223,7 @@ def _scalars(values: list[Any]) -> bool:
 
 
 def _bound(value: Any) -> bool:
-    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+    return value is None or (isinstance(value, int | float | str) and not isinstance(value, bool))
 
 
 def _dump_vectors(vectors: Any) -> Json:

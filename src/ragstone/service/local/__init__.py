@@ -18,6 +18,7 @@ from ragstone.core.errors import (
 )
 from ragstone.core.events import Event
 from ragstone.core.filters import And, AnyOf, Not, readable
+from ragstone.core.metadata import described
 from ragstone.core.records import (
     BlockedQuestion,
     Collection,
@@ -114,6 +115,7 @@ class Ragstone:
         return await self._functions.answered(ask)
 
     async def ingest(self, request: IngestRequest) -> AsyncGenerator[Progress, None]:
+        request = replace(request, metadata=described(request.metadata))
         whose = request.by or Principal(request.tenant)
         async with aclosing(self._job(INGEST, asdict(request), whose)) as job:
             async for progress in job:
