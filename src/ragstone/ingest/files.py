@@ -114,9 +114,9 @@ def nearest(path: Path) -> str:
             names = [entry.name for entry, _ in zip(entries, range(10_000), strict=False)]
     except OSError:
         return ""
-    shown = [name for name in names if not name.startswith(".")]
-    near = difflib.get_close_matches(path.name, shown, 3, 0.5)
-    found = [str(folder / name) if folder != Path() else name for name in near]
+    shown = sorted(name for name in names if not (name.startswith(".") or describes(name)))
+    near = difflib.get_close_matches(path.name, shown, 3)
+    found = [str(folder / name) for name in near or shown[:3]]
     return f" The nearest: {', '.join(found)}." if found else ""
 
 

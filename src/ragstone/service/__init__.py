@@ -164,11 +164,13 @@ class SearchResult:
     """The ranked passages of a search, and how they came about.
 
     `corrected` is the question as it was searched if its spelling was corrected, else empty.
+    `notes` are sentences for the reader, such as that vectors are still being made.
     """
 
     hits: tuple[Hit, ...]
     trace: tuple[StageTrace, ...]
     corrected: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

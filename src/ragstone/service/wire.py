@@ -155,6 +155,7 @@ def source(source: Source) -> Json:
         "similarity": source.similarity,
         "confidence": source.confidence,
         "cited": source.cited,
+        "metadata": dict(source.metadata),
     }
 
 

@@ -107,7 +107,8 @@ class Ragstone:
 
     async def search(self, ask: Ask) -> SearchResult:
         turn = await self._searches.answered(ask)
-        return SearchResult(turn.hits, turn.trace, turn.question if turn.original else "")
+        corrected = turn.question if turn.original else ""
+        return SearchResult(turn.hits, turn.trace, corrected, turn.notes)
 
     async def function_calling(self, ask: Ask) -> Turn:
         if self._adapters.chat is None:
