@@ -11,6 +11,9 @@ from ragstone.service import FileFailure, Progress, Skipped
 MIN_INTERVAL = 0.1
 """Seconds between two reports: a terminal cannot show more."""
 
+TELLING = 64
+"""Chunks with vectors from which their rate says something about the rest."""
+
 MOST_KINDS, OTHER = 30, "other"
 """Kinds of skipped files that are told apart; all further ones are the last."""
 
@@ -120,7 +123,7 @@ class Tracker:
     def _eta(self) -> float | None:
         """The seconds that remain at the rate so far; embedding takes nearly all the time."""
         now, done = self._now, self._now.embedded - self._embedded_before
-        if not done or not (self._bytes or now.phase == "embedding"):
+        if done < TELLING or not (self._bytes or now.phase == "embedding"):
             return None
         new = now.chunks - self._earlier.chunks
         to_read = max(0.0, self._total_bytes / self._bytes - 1) * new if self._bytes else 0.0

@@ -101,4 +101,5 @@ class _Beside:
         self._ended.set()
         if self._server is not None:
             self._server.should_exit = True
-            self._server.force_exit = self._server.force_exit or at_once
+            if at_once:
+                self._server.config.timeout_graceful_shutdown = 1
