@@ -252,6 +252,7 @@ class Turn:
     itself first; `parts` says that the others ask for parts of the answer, not for the same in
     other words; `imagined` are passages that are searched by meaning only. `whole` says that the
     question means the same in any conversation; one that is not must not be answered from memory.
+    `notes` are sentences for the reader that are no part of the answer.
     `called` are the tools that were called for it. `grades` (0..10, by chunk) are the chat model's
     of the passages, `advice` is what it said should be better in the next answer.
     """
@@ -282,6 +283,7 @@ class Turn:
     usage: Usage = Usage()
     trace: tuple[StageTrace, ...] = ()
     called: tuple[ToolStep, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def rewritten(self) -> str:
