@@ -23,8 +23,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from ragstone.core.chunk import Chunk
-from ragstone.core.turn import Turn
+from ragstone.core.turn import Hit, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.named import Named, Numbered, named
 from ragstone.language.words import in_pairs
@@ -38,6 +37,13 @@ COMPOUND = 5
 
 ACRONYM = 3
 """Letters from which a name in capitals is about the same as a longer word that it begins."""
+
+COMPETES = 0.75
+"""The share of the best score that a passage has at least where its document is asked for: a word
+that only some far document has in its title names nothing."""
+
+LEADS = 0.9
+"""The same, where the passages of other documents go."""
 
 GENERAL = 0.1
 """Share of the other documents' passages from which a word that they say names no subject."""
@@ -57,7 +63,7 @@ class Subject(Stage):
     )
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
-        found = weigh(turn.queries[0], [hit.chunk for hit in turn.hits], self.general)
+        found = weigh(turn.queries[0], turn.hits, self.general)
         if not found.names:
             return Step(turn, "skipped", "the question names no document's subject")
         hits = [
@@ -82,11 +88,11 @@ class Weighed:
     names: tuple[str, ...]
 
 
-def weigh(question: str, chunks: Sequence[Chunk], general: float = GENERAL) -> Weighed:
+def weigh(question: str, hits: Sequence[Hit], general: float = GENERAL) -> Weighed:
     """How much of its score each passage keeps."""
     asked = named(question)
-    left = {place: _candidate(chunk) for place, chunk in enumerate(chunks)}
-    factors = [1.0] * len(chunks)
+    left = {place: _candidate(hit) for place, hit in enumerate(hits)}
+    factors = [1.0] * len(hits)
     names: list[str] = []
     for rule in (_by_number, _by_word, _by_year):
         found = rule(asked, left, general)
@@ -121,10 +127,11 @@ class _About:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A passage: what its document is about, and what it says itself, in small letters."""
+    """A passage: what its document is about, and what it says itself."""
 
     about: _About
     text: str
+    score: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +147,10 @@ _Left = Mapping[int, _Candidate]
 """The passages that are still there, by place."""
 
 
-def _candidate(chunk: Chunk) -> _Candidate:
-    said = f"{' '.join(chunk.section)}\n{chunk.text}".casefold()
-    return _Candidate(_about(chunk.title, chunk.path, chunk.subject), said)
+def _candidate(hit: Hit) -> _Candidate:
+    chunk = hit.chunk
+    said = f"{' '.join(chunk.section)}\n{chunk.text}"
+    return _Candidate(_about(chunk.title, chunk.path, chunk.subject), said, hit.score)
 
 
 @lru_cache(4096)
@@ -193,7 +201,7 @@ def _numbered_otherwise(asked: Numbered, left: _Left) -> tuple[set[int], set[int
         agree = [any(asked.same(one) for one in part) for part in parts]
         if parts and all(agree):
             same.add(place)
-        elif (parts and agree[0]) or said.search(left[place].text):
+        elif (parts and agree[0]) or said.search(left[place].text.casefold()):
             doubted.add(place)
         elif parts:
             against.add(place)
@@ -208,33 +216,41 @@ def _saying(asked: Numbered) -> re.Pattern[str]:
 
 
 def _by_word(asked: Named, left: _Left, general: float) -> _Judged:
-    names, saying, written = [], set[int](), set[int]()
+    names, saying, certain = [], set[int](), set[int]()
     known = {one for candidate in left.values() for one in candidate.about.words}
+    best = max((one.score for one in left.values()), default=0.0)
     for word, spelt in _words(asked):
         same = {one for one in known if _alike(word, one, word in asked.written)}
         if word != spelt:
             same &= {word}
         inside = {place for place, one in left.items() if same & one.about.words}
         others = left.keys() - inside
-        if not inside or not others:
+        score = max((left[one].score for one in inside), default=0.0)
+        if not others or score < COMPETES * best:
             continue
         begins = _beginning(spelt)
-        also = {place for place in others if begins.search(left[place].text)}
-        if len(also) > general * len(others):
+        says = {place for place, one in left.items() if begins.search(one.text.casefold())}
+        small = {place for place in says if begins.search(left[place].text)}
+        if len(says & others) > general * len(others) or _is_common(spelt, says, small):
             continue
         names.append(word)
-        saying |= inside | also
-        if word in asked.written:
-            written |= inside | also
-    if written:
-        return _Judged(names, left.keys() - written, written - saying)
-    return _Judged(names, lowered=left.keys() - saying if names else frozenset())
+        saying |= inside | says
+        if word in asked.written and score >= LEADS * best:
+            certain |= inside | says
+    gone = left.keys() - certain if certain else frozenset[int]()
+    return _Judged(names, gone, left.keys() - saying - gone if names else frozenset())
+
+
+def _is_common(word: str, says: Set[int], small: Set[int]) -> bool:
+    """Whether passages write a word of a script with capitals mostly in small letters."""
+    return word != word.upper() and 2 * len(small) > len(says)
 
 
 @lru_cache(1024)
 def _beginning(word: str) -> re.Pattern[str]:
-    """Where a word begins so; anywhere in scripts that write no spaces."""
-    return re.compile(("" if in_pairs(word) else r"(?<![^\W_])") + re.escape(word))
+    """Where a word begins so; anywhere in scripts that write no spaces. A stem's y may be ies."""
+    begin = word[:-1] if len(word) > ACRONYM and word.endswith("y") else word
+    return re.compile(("" if in_pairs(word) else r"(?<![^\W_])") + re.escape(begin))
 
 
 def _words(asked: Named) -> Iterator[tuple[str, str]]:
