@@ -25,6 +25,8 @@ class Chunk:
     `modified` is the document's time of change in seconds since 1970. `section` is the path of
     headings above the chunk. `kind` is normal, table, glossary, toc, credits, faq, question or
     summary. `blocks` are what `text` consists of, counted in it; none where that is not known.
+    `subject` is what the document is about and its title does not say: product, version, company,
+    year, model.
     """
 
     chunk_id: str
@@ -47,6 +49,7 @@ class Chunk:
     allowed: tuple[str, ...] = (EVERYONE,)
     metadata: Mapping[str, Any] = field(default_factory=dict)
     blocks: tuple[BlockSpan, ...] = ()
+    subject: str = ""
 
     @property
     def revision(self) -> str:
@@ -66,8 +69,9 @@ class Chunk:
 
     @property
     def searchable(self) -> str:
-        """What is embedded and tokenized: the heading, then the text."""
-        return f"{self.heading}\n{self.text}" if self.heading else self.text
+        """What is embedded and tokenized: subject and heading, then the text."""
+        context = " > ".join(part for part in (self.subject, self.heading) if part)
+        return f"{context}\n{self.text}" if context else self.text
 
     def payload(self) -> dict[str, Any]:
         """Every field as JSON values, with the derived ones that filters use."""
