@@ -29,6 +29,12 @@ class Parser(Protocol):
     def __call__(self, path: Path, ending: str, max_bytes: int, /) -> Parsed: ...
 
 
+class NestedParser(Protocol):
+    """A parser of files that hold others; `depth` is how many the file itself stands in."""
+
+    def __call__(self, path: Path, ending: str, max_bytes: int, depth: int, /) -> Parsed: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """A file format: its media type and its parser.
@@ -36,13 +42,15 @@ class Format:
     `whole` says that the parser has the whole file in memory at once, so that it has to be smaller
     than INGEST__MAX_MEMORY_MB, else than INGEST__MAX_FILE_MB. `magic` is what every file of it
     begins with; a format without one is text, and a file that begins like something else is
-    refused.
+    refused. `nested` takes the place of `parse` for a file in another one, where the format holds
+    files itself.
     """
 
     media_type: str
     parse: Parser
     whole: bool = False
     magic: bytes = b""
+    nested: NestedParser | None = None
 
 
 _HERE = "ragstone.ingest.formats"
@@ -55,9 +63,13 @@ FORMATS: Registry[Format] = Registry(
     "file format",
     {
         "pdf": Extension(f"{_HERE}.pdf:PDF", "PDF, page by page"),
-        "docx": Extension(f"{_HERE}.office:DOCX", "Word documents"),
-        "pptx": Extension(f"{_HERE}.office:PPTX", "PowerPoint presentations, slide by slide"),
-        "xlsx": Extension(f"{_HERE}.office:XLSX", "Excel workbooks, row by row"),
+        "docx": Extension(f"{_HERE}.docx:DOCX", "Word documents"),
+        "docm": Extension(f"{_HERE}.docx:DOCM", "Word documents with macros, which are not run"),
+        "pptx": Extension(f"{_HERE}.pptx:PPTX", "PowerPoint presentations, slide by slide"),
+        "pptm": Extension(f"{_HERE}.pptx:PPTM", "Presentations with macros, which are not run"),
+        "ppsx": Extension(f"{_HERE}.pptx:PPSX", "Slide shows, slide by slide"),
+        "xlsx": Extension(f"{_HERE}.xlsx:XLSX", "Excel workbooks, row by row"),
+        "xlsm": Extension(f"{_HERE}.xlsx:XLSM", "Workbooks with macros, which are not run"),
         "html": _HTML,
         "htm": _HTML,
         "md": _MARKDOWN,
@@ -71,7 +83,8 @@ FORMATS: Registry[Format] = Registry(
         "json": Extension(f"{_HERE}.json:JSON", "JSON, value by value"),
         "jsonl": Extension(f"{_HERE}.json:JSONL", "JSON lines, a record a line"),
         "ndjson": Extension(f"{_HERE}.json:NDJSON", "JSON lines, a record a line"),
-        "eml": Extension(f"{_HERE}.office:EML", "Mails, with their attachments' names"),
+        "eml": Extension(f"{_HERE}.mail:EML", "Mails, with their attachments"),
+        "mbox": Extension(f"{_HERE}.mail:MBOX", "Mailboxes, mail by mail"),
     },
     is_a=Format,
 )
