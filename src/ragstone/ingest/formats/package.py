@@ -12,7 +12,7 @@ import posixpath
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -102,8 +102,12 @@ def unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, room: int) -> byt
     return b"".join(parts)
 
 
-def xml_parts(path: Path, ending: str, max_bytes: int) -> dict[str, bytes]:
+def xml_parts(
+    path: Path, ending: str, max_bytes: int, only: Container[str] | None = None
+) -> dict[str, bytes]:
     """The XML parts of an office package by their names, in UTF-8; other parts are empty.
+
+    With `only`, no other part is read.
 
     Raises UnreadableDocument, WrongType, EncryptedDocument or ArchiveBomb.
     """
@@ -116,7 +120,7 @@ def xml_parts(path: Path, ending: str, max_bytes: int) -> dict[str, bytes]:
             if entry.is_dir():
                 continue
             data: bytes | None = b""
-            if name.lower().endswith((".xml", ".rels")):
+            if name in only if only else name.lower().endswith((".xml", ".rels")):
                 data = unpacked(archive, entry, max_bytes - total)
             if data is None:
                 raise bomb_error(path, max_bytes)
