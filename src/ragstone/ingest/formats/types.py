@@ -57,6 +57,12 @@ _HERE = "ragstone.ingest.formats"
 _TEXT = Extension(f"{_HERE}.text:TEXT", "Plain text, by its paragraphs")
 _HTML = Extension(f"{_HERE}.html:HTML", "Web pages, without their menus")
 _MARKDOWN = Extension(f"{_HERE}.markdown:MARKDOWN", "Markdown, with its headings and front matter")
+_YAML = Extension(f"{_HERE}.config:YAML", "YAML, value by value")
+
+
+def _code(name: str, language: str) -> Extension:
+    return Extension(f"{_HERE}.source:{name}", f"Source code, {language}: by its definitions")
+
 
 FORMATS: Registry[Format] = Registry(
     "ragstone.formats",
@@ -78,8 +84,8 @@ FORMATS: Registry[Format] = Registry(
         "text": _TEXT,
         "rst": Extension(f"{_HERE}.text:RST", "reStructuredText, with its headings"),
         "log": _TEXT,
-        "csv": Extension(f"{_HERE}.text:CSV", "Tables, row by row"),
-        "tsv": Extension(f"{_HERE}.text:TSV", "Tables with tabs, row by row"),
+        "csv": Extension(f"{_HERE}.csv:CSV", "Tables, row by row"),
+        "tsv": Extension(f"{_HERE}.csv:TSV", "Tables with tabs, row by row"),
         "json": Extension(f"{_HERE}.json:JSON", "JSON, value by value"),
         "jsonl": Extension(f"{_HERE}.json:JSONL", "JSON lines, a record a line"),
         "ndjson": Extension(f"{_HERE}.json:NDJSON", "JSON lines, a record a line"),
@@ -87,8 +93,41 @@ FORMATS: Registry[Format] = Registry(
         "ods": Extension(f"{_HERE}.odf:ODS", "LibreOffice workbooks, row by row"),
         "odp": Extension(f"{_HERE}.odf:ODP", "LibreOffice presentations, slide by slide"),
         "zip": Extension(f"{_HERE}.archive:ARCHIVE", "Archives, member by member"),
+        "yaml": _YAML,
+        "yml": _YAML,
+        "toml": Extension(f"{_HERE}.config:TOML", "TOML, value by value"),
+        "ini": Extension(f"{_HERE}.config:INI", "Settings by sections"),
+        "cfg": Extension(f"{_HERE}.config:INI", "Settings by sections"),
+        "rtf": Extension(f"{_HERE}.rtf:RTF", "Rich text"),
         "eml": Extension(f"{_HERE}.mail:EML", "Mails, with their attachments"),
         "mbox": Extension(f"{_HERE}.mail:MBOX", "Mailboxes, mail by mail"),
+        "py": _code("PYTHON", "Python"),
+        "js": _code("JAVASCRIPT", "JavaScript"),
+        "mjs": _code("JAVASCRIPT", "JavaScript"),
+        "cjs": _code("JAVASCRIPT", "JavaScript"),
+        "jsx": _code("JSX", "JavaScript with markup"),
+        "ts": _code("TYPESCRIPT", "TypeScript"),
+        "tsx": _code("TSX", "TypeScript with markup"),
+        "java": _code("JAVA", "Java"),
+        "kt": _code("KOTLIN", "Kotlin"),
+        "scala": _code("SCALA", "Scala"),
+        "go": _code("GO", "Go"),
+        "rs": _code("RUST", "Rust"),
+        "swift": _code("SWIFT", "Swift"),
+        "c": _code("C", "C"),
+        "h": _code("C", "C"),
+        "cpp": _code("CPP", "C++"),
+        "cc": _code("CPP", "C++"),
+        "hpp": _code("CPP", "C++"),
+        "cs": _code("CSHARP", "C#"),
+        "rb": _code("RUBY", "Ruby"),
+        "php": _code("PHP", "PHP"),
+        "sh": _code("SHELL", "shell scripts"),
+        "bash": _code("SHELL", "shell scripts"),
+        "ps1": _code("POWERSHELL", "PowerShell"),
+        "sql": _code("SQL", "SQL"),
+        "lua": _code("LUA", "Lua"),
+        "r": _code("R", "R"),
     },
     is_a=Format,
 )
