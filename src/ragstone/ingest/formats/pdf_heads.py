@@ -1,0 +1,143 @@
+"""Which columns of a table each cell of its head stands over."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from ragstone.core.document import Box
+from ragstone.ingest.formats.pdf_lines import around
+from ragstone.ingest.formats.pdf_rows import Cell
+
+_ALIGNED = 4.0
+_SKIPPED = 10.0
+"""What a column without a name costs, in points by which a cell may miss the middle."""
+
+_OUTSIDE = 200.0
+_ENDS = re.compile(r"(?:19|20)\d\d\b")
+
+
+@dataclass(slots=True)
+class _Stack:
+    """The lines of one cell of a head, from its first to its last row."""
+
+    texts: list[str]
+    box: Box
+    first: int
+    last: int
+
+    @property
+    def center(self) -> float:
+        return (self.box.left + self.box.right) / 2
+
+
+def column_names(
+    rows: Sequence[Sequence[Cell]], columns: Sequence[tuple[float, float]], first: int
+) -> list[str]:
+    """The name of each column, from the top of the head down; those before `first` have none.
+
+    A cell over several columns is part of the name of each.
+    """
+    names: list[list[str]] = [[] for _ in columns]
+    stacks = _stacks(rows)
+    stacks.sort(key=lambda one: (one.last, one.box.left))
+    for _, level in groupby(stacks, key=lambda one: one.last):
+        cells = list(level)
+        for cell, found in zip(cells, _ranges(cells, columns[first:]), strict=True):
+            text = " ".join(cell.texts)
+            for column in found:
+                if text not in names[first + column]:
+                    names[first + column].append(text)
+    return [" ".join(parts) for parts in names]
+
+
+def _stacks(rows: Sequence[Sequence[Cell]]) -> list[_Stack]:
+    """Cells, those whose text is wrapped over several rows as one."""
+    done: list[_Stack] = []
+    above: list[_Stack] = []
+    for number, cells in enumerate(rows):
+        here = []
+        for cell in cells:
+            over = [one for one in above if _overlaps(one.box, cell.box)]
+            under = [one for one in cells if over and _overlaps(over[0].box, one.box)]
+            alone = len(over) == len(under) == 1 and (len(above) > 1 or len(cells) == 1)
+            if alone and _is_wrapped(over[0], cell):
+                stack = over[0]
+                stack.texts.append(cell.text)
+                stack.box, stack.last = around([stack.box, cell.box]), number
+            else:
+                stack = _Stack([cell.text], cell.box, number, number)
+                done.append(stack)
+            here.append(stack)
+        above = here
+    return done
+
+
+def _overlaps(one: Box, other: Box) -> bool:
+    return one.left < other.right and other.left < one.right
+
+
+def _is_wrapped(stack: _Stack, cell: Cell) -> bool:
+    """Whether a cell goes on with the text above it; a year is a level of its own."""
+    if _ENDS.search(stack.texts[-1]) and not cell.text.startswith("("):
+        return False
+    near = cell.box.top - stack.box.bottom < 0.8 * (cell.box.bottom - cell.box.top)
+    aligned = min(
+        abs(stack.center - cell.center),
+        abs(stack.box.left - cell.box.left),
+        abs(stack.box.right - cell.box.right),
+    )
+    return near and aligned <= _ALIGNED
+
+
+def _ranges(cells: Sequence[_Stack], columns: Sequence[tuple[float, float]]) -> list[range]:
+    """The columns of each cell: stretches in order, over whose middles the cells stand best, with
+    as few columns left out as can be."""
+    size = len(columns)
+    # costs[k][n]: the least for the first k cells over the first n columns, and the last range.
+    costs: list[list[tuple[float, range]]] = [[(n * _SKIPPED, range(0)) for n in range(size + 1)]]
+    for cell in cells:
+        before = costs[-1]
+        line = [(before[0][0] + _OUTSIDE, range(0))]
+        for end in range(1, size + 1):
+            best = line[end - 1][0] + _SKIPPED, range(0)
+            lost = before[end][0] + _OUTSIDE, range(-1, -1)
+            best = min(best, lost, key=lambda one: one[0])
+            for start in range(end):
+                cost = before[start][0] + _miss(cell, columns[start:end])
+                if cost < best[0]:
+                    best = cost, range(start, end)
+            line.append(best)
+        costs.append(line)
+    return _traced(costs, len(cells), size)
+
+
+def _traced(costs: Sequence[Sequence[tuple[float, range]]], count: int, size: int) -> list[range]:
+    found: list[range] = []
+    end = size
+    while count:
+        taken = costs[count][end][1]
+        if taken:
+            found.append(taken)
+            end, count = taken.start, count - 1
+        elif taken.start < 0 or not end:
+            found.append(range(0))
+            count -= 1
+        else:
+            end -= 1
+    return found[::-1]
+
+
+def _miss(cell: _Stack, columns: Sequence[tuple[float, float]]) -> float:
+    """How far a cell is from standing over these columns, in points."""
+    left, right = columns[0][0], columns[-1][1]
+    if len(columns) == 1:
+        off = min(
+            abs((left + right) / 2 - cell.center),
+            abs(left - cell.box.left),
+            abs(right - cell.box.right),
+        )
+        apart = max(left - cell.box.right, cell.box.left - right, 0.0)
+        return off + 2 * apart
+    off = abs((left + right) / 2 - cell.center)
+    return off + max(cell.box.left - right, left - cell.box.right, 0.0)
