@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 from ragstone.core.document import Box
 from ragstone.ingest.formats.pdf_lines import around
@@ -14,7 +13,9 @@ _SKIPPED = 10.0
 """What a column without a name costs, in points by which a cell may miss the middle."""
 
 _OUTSIDE = 200.0
-_ENDS = re.compile(r"(?:19|20)\d\d\b")
+_YEAR = re.compile(
+    r"(?:fiscal\s+(?:year\s+)?|FY\s?)?(?:[a-z]+\.?\s+\d{1,2},\s+)?(?:19|20)\d\d", re.IGNORECASE
+)
 
 
 @dataclass(slots=True)
@@ -38,39 +39,58 @@ def column_names(
 
     A cell over several columns is part of the name of each.
     """
+    named: list[tuple[int, str, range]] = []
+    leaves = list(columns[first:])
+    for level in _levels(_stacks(rows)):
+        below = list(leaves)
+        for cell, found in zip(level, _ranges(level, columns[first:], below), strict=True):
+            named.append((cell.first, " ".join(cell.texts), found))
+            if len(found) == 1:
+                leaves[found.start] = cell.box.left, cell.box.right
     names: list[list[str]] = [[] for _ in columns]
-    stacks = _stacks(rows)
-    stacks.sort(key=lambda one: (one.last, one.box.left))
-    for _, level in groupby(stacks, key=lambda one: one.last):
-        cells = list(level)
-        for cell, found in zip(cells, _ranges(cells, columns[first:]), strict=True):
-            text = " ".join(cell.texts)
-            for column in found:
-                if text not in names[first + column]:
-                    names[first + column].append(text)
+    for _, text, found in sorted(named, key=lambda one: one[0]):
+        for column in found:
+            if text not in names[first + column]:
+                names[first + column].append(text)
     return [" ".join(parts) for parts in names]
 
 
 def _stacks(rows: Sequence[Sequence[Cell]]) -> list[_Stack]:
-    """Cells, those whose text is wrapped over several rows as one."""
+    """Cells, those whose text is wrapped over several rows as one, from the top down."""
     done: list[_Stack] = []
-    above: list[_Stack] = []
     for number, cells in enumerate(rows):
         here = []
         for cell in cells:
-            over = [one for one in above if _overlaps(one.box, cell.box)]
+            over = [one for one in done if _overlaps(one.box, cell.box)]
+            last = max((one.last for one in over), default=0)
+            over = [one for one in over if one.last == last]
             under = [one for one in cells if over and _overlaps(over[0].box, one.box)]
-            alone = len(over) == len(under) == 1 and (len(above) > 1 or len(cells) == 1)
+            alone = len(over) == len(under) == 1 and (len(rows[last]) > 1 or len(cells) == 1)
             if alone and _is_wrapped(over[0], cell):
                 stack = over[0]
                 stack.texts.append(cell.text)
                 stack.box, stack.last = around([stack.box, cell.box]), number
             else:
-                stack = _Stack([cell.text], cell.box, number, number)
-                done.append(stack)
-            here.append(stack)
-        above = here
+                here.append(_Stack([cell.text], cell.box, number, number))
+        done += here
     return done
+
+
+def _levels(stacks: Sequence[_Stack]) -> list[list[_Stack]]:
+    """The cells with none below them, then those above these, and so on; each from the left."""
+    depths: list[int] = []
+    for stack in reversed(stacks):
+        below = zip(reversed(stacks), depths, strict=False)
+        under = [
+            depth
+            for one, depth in below
+            if one.first > stack.last and _overlaps(one.box, stack.box)
+        ]
+        depths.append(max(under, default=-1) + 1)
+    levels: list[list[_Stack]] = [[] for _ in range(max(depths, default=-1) + 1)]
+    for stack, depth in zip(reversed(stacks), depths, strict=True):
+        levels[depth].append(stack)
+    return [sorted(level, key=lambda one: one.box.left) for level in levels]
 
 
 def _overlaps(one: Box, other: Box) -> bool:
@@ -79,7 +99,7 @@ def _overlaps(one: Box, other: Box) -> bool:
 
 def _is_wrapped(stack: _Stack, cell: Cell) -> bool:
     """Whether a cell goes on with the text above it; a year is a level of its own."""
-    if _ENDS.search(stack.texts[-1]) and not cell.text.startswith("("):
+    if _YEAR.fullmatch(stack.texts[-1]) and not cell.text.startswith("("):
         return False
     near = cell.box.top - stack.box.bottom < 0.8 * (cell.box.bottom - cell.box.top)
     aligned = min(
@@ -90,9 +110,14 @@ def _is_wrapped(stack: _Stack, cell: Cell) -> bool:
     return near and aligned <= _ALIGNED
 
 
-def _ranges(cells: Sequence[_Stack], columns: Sequence[tuple[float, float]]) -> list[range]:
+def _ranges(
+    cells: Sequence[_Stack],
+    columns: Sequence[tuple[float, float]],
+    leaves: Sequence[tuple[float, float]],
+) -> list[range]:
     """The columns of each cell: stretches in order, over whose middles the cells stand best, with
-    as few columns left out as can be."""
+    as few columns left out as can be. `leaves` are the columns' lowest names, which may stand
+    beside the figures below."""
     size = len(columns)
     # costs[k][n]: the least for the first k cells over the first n columns, and the last range.
     costs: list[list[tuple[float, range]]] = [[(n * _SKIPPED, range(0)) for n in range(size + 1)]]
@@ -104,7 +129,8 @@ def _ranges(cells: Sequence[_Stack], columns: Sequence[tuple[float, float]]) -> 
             lost = before[end][0] + _OUTSIDE, range(-1, -1)
             best = min(best, lost, key=lambda one: one[0])
             for start in range(end):
-                cost = before[start][0] + _miss(cell, columns[start:end])
+                miss = min(_miss(cell, columns[start:end]), _miss(cell, leaves[start:end]))
+                cost = before[start][0] + miss
                 if cost < best[0]:
                     best = cost, range(start, end)
             line.append(best)

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ragstone.core.document import Box
 from ragstone.ingest.formats.pdf_heads import column_names
@@ -20,6 +21,7 @@ _MAX_GAP = 4.0
 _HEADER_GAP = 2.6
 _SHORT_WORDS = 7
 _NEAR = 3.0
+_SLIVER = 7.0
 _MONTH = (
     r"(?:jan(?:uary|\.)?|feb(?:ruary|\.)?|mar(?:ch|\.)?|apr(?:il|\.)?|may|june?|july?"
     r"|aug(?:ust|\.)?|sept?(?:ember|\.)?|oct(?:ober|\.)?|nov(?:ember|\.)?|dec(?:ember|\.)?)"
@@ -88,10 +90,11 @@ def find_tables(lines: Sequence[tuple[int, PageLine]]) -> list[Table]:
     upright = [one for one in lines if one[1].box.bottom - one[1].box.top < 4 * one[1].size]
     rows = rows_of(upright)
     pitch = _pitch(rows)
+    middle = (min(row.box.left for row in rows) + max(row.box.right for row in rows)) / 2 if rows else 0
     found = []
     free = 0
     for start, end in _cores(rows, pitch):
-        for top, first, last in _parts(rows, start, end, free, pitch):
+        for top, first, last in _parts(rows, start, end, _Above(free, pitch, middle)):
             if table := _table(rows[top:first], rows[first : last + 1]):
                 found.append(table)
                 free = last + 1
@@ -176,8 +179,17 @@ def _is_period_row(row: Row) -> bool:
     ) and any(re.search(r"\d{4}|ended", cell.text, re.I) for cell in named)
 
 
+class _Above(NamedTuple):
+    """What bounds the head of a table: the first row that is free, the usual step from row to
+    row, and the middle of the page."""
+
+    free: int
+    pitch: float
+    middle: float
+
+
 def _parts(
-    rows: Sequence[Row], start: int, end: int, free: int, pitch: float
+    rows: Sequence[Row], start: int, end: int, above: _Above
 ) -> Iterator[tuple[int, int, int]]:
     """Cut rows where a new head begins: for each table the first row of its head, the first and
     the last of its body."""
@@ -190,16 +202,15 @@ def _parts(
             firsts.append(i)
     if not firsts:
         return
-    lowest = free
     for place, first in enumerate(firsts):
         last = end
         if place + 1 < len(firsts):
             last = max(
                 i for i in range(first, firsts[place + 1]) if i not in heads and _is_body(rows[i])
             )
-        top = _head_top(rows, first, lowest, _body_left(rows[first : last + 1]), pitch)
+        top = _head_top(rows, first, _body_left(rows[first : last + 1]), above)
         yield top, first, last
-        lowest = last + 1
+        above = above._replace(free=last + 1)
 
 
 def _body_left(rows: Sequence[Row]) -> float:
@@ -207,15 +218,15 @@ def _body_left(rows: Sequence[Row]) -> float:
     return min((_values_left(row) for row in rows if _is_body(row)), default=0.0)
 
 
-def _head_top(rows: Sequence[Row], first: int, lowest: int, left: float, pitch: float) -> int:
+def _head_top(rows: Sequence[Row], first: int, left: float, above: _Above) -> int:
     """How far up the head of a body reaches that begins at `first`."""
     right = max(row.box.right for row in rows[first : first + 5])
     top = first
-    for place in range(first - 1, max(lowest, first - _MAX_HEADER_ROWS) - 1, -1):
+    for place in range(first - 1, max(above.free, first - _MAX_HEADER_ROWS) - 1, -1):
         row, below = rows[place], rows[place + 1]
-        if below.baseline - row.baseline > max(_HEADER_GAP * pitch, 2.2 * row.size):
+        if below.baseline - row.baseline > max(_HEADER_GAP * above.pitch, 2.2 * row.size):
             break
-        if _names_columns(row, left, right):
+        if _names_columns(row, left, right, above.middle):
             top = place
         elif not (_is_label(row, left) and top == first):
             # Labels of groups may stand between the head and the first row.
@@ -227,7 +238,7 @@ def _is_label(row: Row, left: float) -> bool:
     return len(row.cells) == 1 and row.box.right <= left + _NEAR
 
 
-def _names_columns(row: Row, left: float, right: float) -> bool:
+def _names_columns(row: Row, left: float, right: float, middle: float) -> bool:
     """Whether a row stands over the columns, alone or beside a name for the labels."""
     if _is_period_row(row):
         return True
@@ -238,7 +249,11 @@ def _names_columns(row: Row, left: float, right: float) -> bool:
         return False
     if len(row.cells) == 1:
         cell = row.cells[0]
-        return cell.box.left >= left - 0.35 * (right - left) and len(cell.text.split()) <= 9
+        off = abs(cell.center - (left + right) / 2)
+        if abs(cell.center - middle) < _NEAR and off > 2 * _NEAR:
+            # A title stands over the middle of the page, not of the columns.
+            return False
+        return (cell.box.left >= left - _NEAR or off < 12) and len(cell.text.split()) <= 9
     return len(over) >= len(row.cells) - 1
 
 
@@ -300,7 +315,28 @@ def _columns(rows: Sequence[Row]) -> list[tuple[float, float]]:
         if len(row.cells) > 1
         for cell in row.cells
     ]
-    return _split(spans, 0)
+    return _without_slivers(_split(spans, 0), spans)
+
+
+def _without_slivers(
+    columns: Sequence[tuple[float, float]], spans: Sequence[tuple[int, float, float]]
+) -> list[tuple[float, float]]:
+    """Neighbours that no row has both of, and that nearly touch, are one column: a dash stands
+    beside where figures end."""
+    kept: list[tuple[float, float]] = []
+    rows: list[set[int]] = []
+    owners: list[set[int]] = [set() for _ in columns]
+    for row, left, right in spans:
+        shared = [min(right, end) - max(left, begin) for begin, end in columns]
+        owners[shared.index(max(shared))].add(row)
+    for (left, right), here in zip(columns, owners, strict=True):
+        if kept and left - kept[-1][1] < _SLIVER and not here & rows[-1]:
+            kept[-1] = (kept[-1][0], right)
+            rows[-1] |= here
+        else:
+            kept.append((left, right))
+            rows.append(here)
+    return kept
 
 
 def _split(spans: Sequence[tuple[int, float, float]], least: int) -> list[tuple[float, float]]:
