@@ -11,11 +11,10 @@ import pypdfium2.raw
 
 from ragstone.core.errors import EncryptedDocument, UnreadableDocument
 from ragstone.ingest.document import Block, Parsed
-from ragstone.ingest.formats.pdf_blocks import across_pages, page_blocks
+from ragstone.ingest.formats.pdf_blocks import Prose, across_pages, page_blocks
 from ragstone.ingest.formats.pdf_lines import (
     PageLine,
     clean,
-    learn_words,
     top_first,
     without_edges,
 )
@@ -80,17 +79,17 @@ def _check_end(path: Path) -> None:
 
 def _blocks(path: Path, document: Any, pages: int) -> Iterator[Block]:
     """Windows of pages are read ahead to see what repeats on every page."""
-    words: set[str] = set()
+    prose = Prose()
     running: set[str] = set()
     numbers = iter(range(pages))
     try:
         while window := list(islice(numbers, _WINDOW)):
             read = [_lines(path, document, index) for index in window]
             for lines in read:
-                learn_words(lines, words)
+                prose.learn(lines)
             kept = without_edges(read, running, window[0] + 1)
             for index, lines in zip(window, kept, strict=True):
-                yield from page_blocks(lines, index + 1, words)
+                yield from page_blocks(lines, index + 1, prose)
     finally:
         with _PDFIUM:
             document.close()

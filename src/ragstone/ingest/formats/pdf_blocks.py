@@ -8,7 +8,7 @@ from dataclasses import replace
 from ragstone.core.document import BlockKind, Place
 from ragstone.ingest.document import Block
 from ragstone.ingest.formats.pdf_columns import in_reading_order
-from ragstone.ingest.formats.pdf_lines import HYPHEN, PageLine, joined
+from ragstone.ingest.formats.pdf_lines import HYPHEN, PageLine, joined, learn_words
 from ragstone.ingest.formats.pdf_tables import Table, TableRow, find_tables
 
 _NUMBERED = re.compile(r"(?:^|\s)\(?[$€£¥]?[-–—(]?\d[\d.,]*[)%]*(?=\s|$)|(?<=\s)[-–—](?=\s|$)")
@@ -29,12 +29,47 @@ _BLOCK_CHARS = 4_000
 _MAX_CHARS = 8_000
 _TITLE_LINES = 4
 _TITLE_CHARS = 110
-_LEAD_CHARS = 200
+_LEAD_CHARS = 400
+_LONG_LINE = 50
+_ENOUGH_CHARS = 800
+_ORNAMENT = re.compile(r"[_\-–—=~*•·\s]{4,}")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 
 
-def page_blocks(lines: Sequence[PageLine], page: int, words: set[str]) -> Iterator[Block]:
+class Prose:
+    """What is known of a document's prose so far: its words, and the size of its type."""
+
+    def __init__(self) -> None:
+        self.words: set[str] = set()
+        self._sizes: Counter[float] = Counter()
+
+    def learn(self, lines: Sequence[PageLine]) -> None:
+        """Take in a page."""
+        learn_words(lines, self.words)
+        self._sizes.update(_sizes(lines))
+
+    def body_size(self, lines: Sequence[PageLine]) -> float:
+        """The size of the type of a page's prose: the page's own where it has enough."""
+        own = _sizes(lines)
+        known = own if sum(own.values()) > _ENOUGH_CHARS else own + self._sizes
+        if not known:
+            for line in lines:
+                known[line.size] += len(line.text)
+        return known.most_common(1)[0][0] if known else 0.0
+
+
+def _sizes(lines: Sequence[PageLine]) -> Counter[float]:
+    sizes: Counter[float] = Counter()
+    for line in lines:
+        if len(line.runs) == 1 and len(line.text) >= _LONG_LINE:
+            sizes[line.size] += len(line.text)
+    return sizes
+
+
+def page_blocks(lines: Sequence[PageLine], page: int, prose: Prose) -> Iterator[Block]:
     """Join the lines of a page into blocks in reading order."""
-    body = _body_size(lines)
+    body, words = prose.body_size(lines), prose.words
+    lines = [line for line in lines if not _ORNAMENT.fullmatch(line.text)]
     for stretch in in_reading_order(lines):
         yield from _stretch_blocks(stretch, page, words, body)
 
@@ -112,17 +147,22 @@ def _title(lines: Sequence[PageLine], table: Table) -> str:
     """What stands right above a table: its caption or heading, and its unit."""
     found: list[str] = []
     top = table.box.top
+    leads = False
     for line in reversed(lines[-_TITLE_LINES:]):
         near = top - line.box.bottom < 2.5 * max(line.size, 6.0)
-        if not near or len(line.text) > (_LEAD_CHARS if line.text.endswith(":") else _TITLE_CHARS):
+        if leads and line.bold != lines[-1].bold:
             break
-        if _ENDED.search(line.text) and not line.text.endswith((":", ")")):
+        leads = leads or line.text.endswith(":")
+        wide = len(line.text) > _TITLE_CHARS and not leads
+        ended = _ENDED.search(line.text) and not line.text.endswith((":", ")"))
+        if not near or wide or ended:
             break
         found.append(line.text.replace(HYPHEN, "-"))
         top = line.box.top
-        if line.text.endswith(":"):
+        if leads and (_SENTENCE.search(line.text) or sum(map(len, found)) > _LEAD_CHARS):
             break
-    return " ".join(reversed(found)).rstrip(":")
+    text = " ".join(reversed(found))
+    return (_SENTENCE.split(text)[-1] if leads else text).rstrip(":")
 
 
 def _table_blocks(table: Table, title: str, page: int) -> Iterator[Block]:
@@ -202,17 +242,15 @@ def _depth(bullets: list[float], left: float) -> int:
     return len(bullets)
 
 
-def _body_size(lines: Sequence[PageLine]) -> float:
-    sizes: Counter[float] = Counter()
-    for line in lines:
-        sizes[line.size] += len(line.text)
-    return sizes.most_common(1)[0][0] if sizes else 0.0
-
-
 def _kinds(lines: Sequence[PageLine], body: float) -> list[str]:
-    kinds = ["row" if _is_row(line.text) else "text" for line in lines]
+    rows = [_is_row(line.text) for line in lines]
+    kinds = [
+        "row" if row and (any(rows[i - 1 : i] + rows[i + 1 : i + 3]) or _LEADER.search(line.text)) else "text"
+        for i, (row, line) in enumerate(zip(rows, lines, strict=True))
+    ]
     for i, line in enumerate(lines):
-        if kinds[i] == "text" and _is_heading(line, body):
+        goes_on = i > 0 and kinds[i - 1] == "text" and _goes_on(lines[i - 1], line)
+        if kinds[i] == "text" and not goes_on and _is_heading(line, body):
             kinds[i] = "heading"
     for i in range(1, len(lines) - 1):
         # Column heads and labels without figures stand between rows.
@@ -238,11 +276,17 @@ def _is_heading(line: PageLine, body: float) -> bool:
     text = line.text
     if not body or len(text) > 120 or not _WORD.search(text) or text[0] in "•●▪-–":
         return False
-    if _BRACKETED.fullmatch(text):
+    if _BRACKETED.fullmatch(text) or text[0].islower():
         return False
     if line.size >= 1.15 * body:
         return len(text) > 2
     return line.bold and line.size >= 0.95 * body and not text.endswith((".", ",", ";"))
+
+
+def _goes_on(before: PageLine, line: PageLine) -> bool:
+    """Whether a line looks like the one right above it, which is no heading."""
+    alike = before.size == line.size and before.bold == line.bold
+    return alike and not _has_gap(before, line) and not _ENDED.search(before.text)
 
 
 def _level(line: PageLine, body: float) -> int:

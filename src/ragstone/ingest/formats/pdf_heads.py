@@ -18,6 +18,9 @@ _YEAR = re.compile(
 )
 
 
+_PERIOD = re.compile(r"\b(?:ended|as of|at|months?|weeks?|quarters?|years?)\b|\d{4}", re.IGNORECASE)
+
+
 @dataclass(slots=True)
 class _Stack:
     """The lines of one cell of a head, from its first to its last row."""
@@ -26,6 +29,10 @@ class _Stack:
     box: Box
     first: int
     last: int
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.texts).replace("- ", "-")
 
     @property
     def center(self) -> float:
@@ -41,10 +48,15 @@ def column_names(
     """
     named: list[tuple[int, str, range]] = []
     leaves = list(columns[first:])
-    for level in _levels(_stacks(rows)):
+    levels = _levels(_stacks(rows))
+    for depth, level in enumerate(levels):
         below = list(leaves)
         for cell, found in zip(level, _ranges(level, columns[first:], below), strict=True):
-            named.append((cell.first, " ".join(cell.texts), found))
+            if not found and len(level) > 1:
+                # It stands between the cells below it, and so above several of them.
+                _raise(levels, depth, cell)
+                continue
+            named.append((cell.first, cell.text, found))
             if len(found) == 1:
                 leaves[found.start] = cell.box.left, cell.box.right
     names: list[list[str]] = [[] for _ in columns]
@@ -53,6 +65,12 @@ def column_names(
             if text not in names[first + column]:
                 names[first + column].append(text)
     return [" ".join(parts) for parts in names]
+
+
+def _raise(levels: list[list[_Stack]], depth: int, cell: _Stack) -> None:
+    if depth + 1 == len(levels):
+        levels.append([])
+    levels[depth + 1] = sorted([*levels[depth + 1], cell], key=lambda one: one.box.left)
 
 
 def _stacks(rows: Sequence[Sequence[Cell]]) -> list[_Stack]:
@@ -65,8 +83,11 @@ def _stacks(rows: Sequence[Sequence[Cell]]) -> list[_Stack]:
             last = max((one.last for one in over), default=0)
             over = [one for one in over if one.last == last]
             under = [one for one in cells if over and _overlaps(over[0].box, one.box)]
-            alone = len(over) == len(under) == 1 and (len(rows[last]) > 1 or len(cells) == 1)
-            if alone and _is_wrapped(over[0], cell):
+            alone = len(over) == len(under) == 1
+            # One period over several columns stands over the middle one too.
+            if alone and not (
+                len(cells) > 1 == len(rows[last]) and _PERIOD.search(over[0].texts[-1])
+            ) and _is_wrapped(over[0], cell):
                 stack = over[0]
                 stack.texts.append(cell.text)
                 stack.box, stack.last = around([stack.box, cell.box]), number

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 from ragstone.core.document import Box
@@ -60,6 +61,10 @@ _GENERIC = re.compile(
     r"|domestic|foreign|international|united states|u\.s\.|products?|services?|services and other",
     re.IGNORECASE,
 )
+_PAGE = re.compile(r"\d{1,4}")
+_PAGE_NAME = re.compile(
+    r"pages?(?:\s+(?:no\.?|numbers?))?|seite|página|pagina|strona|页码?|頁|ページ", re.IGNORECASE
+)
 _TOTAL = re.compile(r"(?:sub-?)?totals?\b", re.IGNORECASE)
 
 
@@ -103,9 +108,7 @@ def find_tables(lines: Sequence[tuple[int, PageLine]]) -> list[Table]:
 
 def _pitch(rows: Sequence[Row]) -> float:
     """The usual step from one row to the next, in points."""
-    steps = sorted(
-        below.baseline - row.baseline for row, below in zip(rows, rows[1:], strict=False)
-    )
+    steps = sorted(below.baseline - row.baseline for row, below in pairwise(rows))
     return steps[len(steps) // 2] if steps else 12.0
 
 
@@ -280,9 +283,9 @@ def _table(head: Sequence[Row], body: Sequence[Row]) -> Table | None:
         return None
     lines = frozenset(place for row in (*head, *body) for place in row.lines)
     box = around([row.box for row in (*head, *body)])
-    if any(row.has_leaders for row in body) and len(columns) <= 3:
-        rows = tuple(TableRow(row.text, row.box) for row in (*head, *body))
-        return Table(_leaders(rows, body), (), (), lines, box)
+    if _is_contents(head, body, columns):
+        rows = tuple(_contents_row(row) for row in (*head, *body))
+        return Table(rows, (), (), lines, box)
     stub = _has_stub(body, columns)
     labels = [row for row in head if _is_label(row, columns[1][0]) and not _is_period_row(row)]
     top = [row for row in head if row not in labels]
@@ -292,18 +295,30 @@ def _table(head: Sequence[Row], body: Sequence[Row]) -> Table | None:
     return Table(rows, tuple(notes), tuple(names), lines, box) if rows else None
 
 
-def _leaders(rows: Sequence[TableRow], body: Sequence[Row]) -> tuple[TableRow, ...]:
-    """A table of contents stays as it is shown: dots lead from a title to its page."""
-    found = []
-    dotted = {row.box: row for row in body}
-    for row in rows:
-        cells = dotted[row.box].cells if row.box in dotted else ()
-        if len(cells) > 1:
-            label = " ".join(cell.text for cell in cells[:-1])
-            found.append(TableRow(f"{label} .... {cells[-1].text}", row.box))
-        else:
-            found.append(row)
-    return tuple(found)
+def _is_contents(
+    head: Sequence[Row], body: Sequence[Row], columns: Sequence[tuple[float, float]]
+) -> bool:
+    """Whether this is a table of contents: titles and pages, and dots between the two or a head
+    that says so."""
+    if len(columns) > 3:
+        return False
+    if any(row.has_leaders for row in body):
+        return True
+    last = [row.cells[-1].text for row in body if len(row.cells) > 1]
+    pages = [int(text) for text in last if _PAGE.fullmatch(text)]
+    named = not head or any(
+        _PAGE_NAME.fullmatch(cell.text) for row in head for cell in row.cells
+    )
+    rising = all(before <= page for before, page in pairwise(pages))
+    return named and rising and 4 <= len(pages) == len(last) and len(columns) == 2
+
+
+def _contents_row(row: Row) -> TableRow:
+    """A line of a table of contents nearly as it is shown."""
+    between = " .... " if row.has_leaders else " | "
+    label = " ".join(cell.text for cell in row.cells[:-1])
+    text = f"{label}{between}{row.cells[-1].text}" if label else row.text
+    return TableRow(text, row.box)
 
 
 def _columns(rows: Sequence[Row]) -> list[tuple[float, float]]:
@@ -414,10 +429,12 @@ def _records(
 ) -> list[_Record]:
     """The rows of a body; what is wrapped over several lines is one."""
     records: list[_Record] = []
+    steps = sorted(below.baseline - row.baseline for row, below in pairwise(rows))
+    tight = 0.8 * steps[len(steps) // 2] if len(steps) > 3 else 0.0
     for row in rows:
         record = _record(row, columns, stub)
         before = records[-1] if records else None
-        if before is not None and _continues(before, record):
+        if before is not None and _continues(before, record, tight):
             _append(before, record)
         else:
             records.append(record)
@@ -438,8 +455,8 @@ def _record(row: Row, columns: Sequence[tuple[float, float]], stub: bool) -> _Re
     return _Record(label, indent, values, [row.box], row.baseline, row.size, figures)
 
 
-def _continues(before: _Record, record: _Record) -> bool:
-    """Whether a row is the rest of the one before it."""
+def _continues(before: _Record, record: _Record, tight: float) -> bool:
+    """Whether a row is the rest of the one before it; closer than `tight`, only such are."""
     if record.baseline - before.baseline > 1.9 * max(record.size, before.size, 6.0):
         return False
     if not record.label:
@@ -451,6 +468,7 @@ def _continues(before: _Record, record: _Record) -> bool:
     if before.figures and record.figures:
         return False
     begun = record.label[:1].islower() or bool(_DANGLING.search(before.label))
+    begun = begun or record.baseline - before.baseline < tight
     if before.figures and not record.values:
         return begun and record.indent >= before.indent - _NEAR
     return begun
@@ -487,6 +505,8 @@ class _Groups:
         self._fresh = True
 
     def above(self, record: _Record) -> list[str]:
+        if not record.label:
+            return [text for _, text in self._open]
         if self._fresh and self._open:
             self._indents = record.indent > self._open[-1][0] + _NEAR
             self._fresh = False
@@ -512,7 +532,10 @@ def _lines(records: Sequence[_Record], names: Sequence[str], stub: bool) -> Iter
             continue
         label = record.label
         above = groups.above(record)
-        if label and (counts[label] > 1 or _GENERIC.fullmatch(label)):
+        if not label:
+            # A sum without a label is that of the group.
+            label = above[-1] if above else ""
+        elif counts[label] > 1 or _GENERIC.fullmatch(label):
             label = " > ".join([*above[-1:], label])
         parts = [label] if label else []
         for column in sorted(record.values):
