@@ -116,8 +116,17 @@ def _last_page(block: Block) -> int | None:
 def _is_split_block(block: Block, rest: Block) -> bool:
     prose = block.kind in ("paragraph", "item") and rest.kind == "paragraph"
     short = len(block.text) + len(rest.text) < _MAX_CHARS
-    apart = _last_page(block) != rest.page
-    return prose and short and apart and _continues_sentence(block.text, rest.text)
+    return prose and short and _is_apart(block, rest) and _continues_sentence(block.text, rest.text)
+
+
+def _is_apart(block: Block, rest: Block) -> bool:
+    """Whether a page's or a column's end stands between two blocks."""
+    if _last_page(block) != rest.page or not block.places or not rest.places:
+        return _last_page(block) != rest.page
+    last, first = block.places[-1].box, rest.places[0].box
+    return last is not None and first is not None and first.top < last.top and (
+        first.left > last.right
+    )
 
 
 def _stretch_blocks(
