@@ -15,7 +15,7 @@ _AFTER = r"(?:\s?(?:%|\)|x|bps|pts?|pp|million|billion|[€$£]))*"
 _NOTE = r"(?:\s?\(?[*†‡]+\)?|\s?\((?:\d{1,2}|[a-z])\)|[¹²³⁴⁵])*"
 _VALUE = re.compile(
     rf"(?:{_NUMBER}(?:\s?{_NUMBER})?{_AFTER}{_NOTE}"
-    rf"|{_CURRENCY}?\s*\(?(?:{_SIGN}|--)\)?\s?%?{_NOTE}"
+    rf"|{_CURRENCY}?\s*\(?(?:[-–—−]|--)\)?\s?%?{_NOTE}"
     r"|n/?a|N/?A|n/?m|N/?M|nil|\*+)",
 )
 _PREFIX = re.compile(rf"(?:\(?{_SIGN}?{_CURRENCY}\s*\(?{_SIGN}?|\()", re.IGNORECASE)

@@ -286,7 +286,10 @@ def _table(head: Sequence[Row], body: Sequence[Row]) -> Table | None:
     if _is_contents(head, body, columns):
         rows = tuple(_contents_row(row) for row in (*head, *body))
         return Table(rows, (), (), lines, box)
+    if not _is_aligned(body, columns, bool(head)):
+        return None
     stub = _has_stub(body, columns)
+    head, body = _labelled_apart(head, body, columns)
     labels = [row for row in head if _is_label(row, columns[1][0]) and not _is_period_row(row)]
     top = [row for row in head if row not in labels]
     names, notes = _names(top, columns, stub)
@@ -388,6 +391,57 @@ def _column(cell: Cell, columns: Sequence[tuple[float, float]]) -> int:
     """The column that a cell lies over most, else the nearest."""
     shared = [min(cell.box.right, right) - max(cell.box.left, left) for left, right in columns]
     return max(range(len(columns)), key=lambda i: shared[i])
+
+
+def _labelled_apart(
+    head: Sequence[Row], body: Sequence[Row], columns: Sequence[tuple[float, float]]
+) -> tuple[Sequence[Row], Sequence[Row]]:
+    """Several rows with a label of their own are no head, but rows of words."""
+    own = [
+        place
+        for place, row in enumerate(head)
+        if len(row.cells) > 1
+        and row.cells[0].box.right <= columns[1][0] + _NEAR
+        and not _is_period_row(row)
+        and not _UNIT.fullmatch(row.cells[0].text)
+    ]
+    if len(own) < 2:
+        return head, body
+    cut = own[0] or 1
+    return head[:cut], [*head[cut:], *body]
+
+
+def _is_aligned(
+    rows: Sequence[Row], columns: Sequence[tuple[float, float]], headed: bool
+) -> bool:
+    """Whether most figures end, begin or are centered where another of their column does, as
+    those of a table do; addresses and drawings have figures side by side by chance."""
+    cells: list[list[Cell]] = [[] for _ in columns]
+    for row in rows:
+        for cell in row.cells[1:] if len(row.cells) > 1 else row.cells:
+            if cell.is_value:
+                cells[_column(cell, columns)].append(cell)
+    count = sum(map(len, cells))
+    if count == sum(map(bool, cells)):
+        return headed and count > 1
+    return 2 * sum(_aligned(column) for column in cells) >= count
+
+
+def _aligned(cells: Sequence[Cell]) -> int:
+    """How many cells share an edge or the middle with another one."""
+    found = 0
+    for cell in cells:
+        found += any(
+            other is not cell
+            and min(
+                abs(cell.box.right - other.box.right),
+                abs(cell.box.left - other.box.left),
+                abs(cell.center - other.center),
+            )
+            < _NEAR
+            for other in cells
+        )
+    return found
 
 
 def _has_stub(rows: Sequence[Row], columns: Sequence[tuple[float, float]]) -> bool:
