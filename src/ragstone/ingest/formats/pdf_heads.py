@@ -101,17 +101,27 @@ def _levels(stacks: Sequence[_Stack]) -> list[list[_Stack]]:
     """The cells with none below them, then those above these, and so on; each from the left."""
     depths: list[int] = []
     for stack in reversed(stacks):
-        below = zip(reversed(stacks), depths, strict=False)
-        under = [
-            depth
-            for one, depth in below
-            if one.first > stack.last and _overlaps(one.box, stack.box)
+        below = [
+            (one, depth)
+            for one, depth in zip(reversed(stacks), depths, strict=False)
+            if one.first > stack.last
         ]
-        depths.append(max(under, default=-1) + 1)
+        under = [depth for one, depth in below if _overlaps(one.box, stack.box)]
+        depths.append(max(under or _beside(stack, below), default=-1) + 1)
     levels: list[list[_Stack]] = [[] for _ in range(max(depths, default=-1) + 1)]
     for stack, depth in zip(reversed(stacks), depths, strict=True):
         levels[depth].append(stack)
     return [sorted(level, key=lambda one: one.box.left) for level in levels]
+
+
+def _beside(stack: _Stack, below: Sequence[tuple[_Stack, int]]) -> list[int]:
+    """The depths of the two cells between which one stands that has none right below it."""
+    left = [pair for pair in below if pair[0].center < stack.center]
+    right = [pair for pair in below if pair[0].center > stack.center]
+    if not left or not right:
+        return []
+    nearest = max(left, key=lambda pair: pair[0].center), min(right, key=lambda pair: pair[0].center)
+    return [depth for _, depth in nearest]
 
 
 def _overlaps(one: Box, other: Box) -> bool:
