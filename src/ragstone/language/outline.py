@@ -45,7 +45,7 @@ _NUMBERED = re.compile(
 _BULLET = r"[-*+•‣▪◦·–—]"
 _ITEM = re.compile(
     rf"(?P<label>{_BULLET}|o(?=\s\s)|\(?\d{{1,3}}[.)]|\(?[a-z]{{1,2}}\)|[a-z]\.|\(?[ivxlc]{{2,7}}\)|[A-Z]\)"
-    r"|[（(]?[一二三四五六七八九十]{1,3}[）)、]|[①-⑳])(?:\s+|(?<=[、）①-⑳]))(?=\S)"
+    r"|[（(]?[一二三四五六七八九十]{1,3}[）)、]|[①-⑳・])(?:\s+|(?<=[、）①-⑳・]))(?=\S)"
 )
 _LONE_LABEL = re.compile(r"\(\d{1,3}[a-z]?\)|\d{1,3}[.)]|\(?[a-z]{1,2}\)|\(?[ivxlc]{2,7}\)")
 _ROMAN = re.compile(r"\(?[ivxlc]+[.)]")
@@ -59,9 +59,14 @@ _FIELD = re.compile(
     re.IGNORECASE,
 )
 _FOOT = re.compile(r"\S.*\s{2,}\[?page\s+[\divxlc]+\]?$|\[page \d+\]$", re.IGNORECASE)
+FULL_LINE = 60
+"""A line of so many characters may have been wrapped; a shorter one ended on purpose."""
+
 _GAP = re.compile(r"\S(?:\s{3,}|\t+)(?=\S)")
 _ART = re.compile(r"[+|][-=]{2,}|[-=]{2,}[+|>]|<[-=]{2,}|^\s*\|.*\|$|^\s*[|/\\+v^]+\s*$")
-_PIPED = re.compile(r"\|.*\|$")
+_PIPED = re.compile(r"\|.*\|$|[^\s|][^|]*\s\|\s")
+_RECORD = re.compile(r"[^\s:;|][^:;|]{0,60}: [^;]*; [^;:]{1,60}: ")
+"""A row whose cells are named: "Region: North; Sales: 12"."""
 _CODE_LINE = re.compile(
     r"^\s*(?:[$%#>]\s|>>>|\.\.\.\s|(?:def|class|import|from|return|if|for|while|var|let|const|int|"
     r"void|struct|typedef|sudo|curl|git|pip|npm|SELECT|INSERT|CREATE|GET|POST|PUT|HTTP)\b.*[({;:=\"'/-]"
@@ -188,11 +193,14 @@ class _Reader:
     def _table_lines(self, group: _Group) -> int:
         """How many lines from the first are a table of contents, or cells between bars."""
         piped = _leading(group, _is_piped)
-        return _leading(group, _is_leader) or (piped if piped > 1 else 0)
+        listed = _leading(group, _is_leader) or _leading(group, _is_record)
+        return listed or (piped if piped > 1 else 0)
 
     def _lines(self, kind: BlockKind, group: _Group, count: int) -> _Draft:
         self._put_back(group[count:])
-        start = group[0].start - (group[0].indent if kind == "code" else 0)
+        start = group[0].start
+        while kind == "code" and start and self._text[start - 1] in " \t":
+            start -= 1
         return _Draft(kind, start, group[count - 1].end)
 
     def _put_back(self, lines: _Group) -> None:
@@ -250,7 +258,10 @@ class _Reader:
         first, before, line = group[0], group[count - 1], group[count]
         match = _ITEM.match(line.text)
         if not match:
-            return line.indent < first.indent and _ends(before.text)
+            new = line.text[0].isupper() and before.length < FULL_LINE
+            return (line.indent < first.indent and _ends(before.text)) or (
+                line.indent <= first.indent and new
+            )
         none = ("", "")
         alike = _style(match["label"], none)[0] == _style(label, none)[0]
         return alike or line.indent <= first.indent or _opens(match["label"]) or _ends(before.text)
@@ -392,7 +403,7 @@ class _Reader:
     def _alone(self, group: _Group) -> _Draft | None:
         """A short line between empty ones: numbered, in capitals, centred, or before a text."""
         if len(group) > 1 and not self._is_title(group):
-            return None
+            return self._above(group)
         first, after = group[0], self._next()
         if not after or first.length > 100 or _LEADER.search(first.text) or _has_gap(first):
             return None
@@ -407,7 +418,8 @@ class _Reader:
             named = not _ends(title) or (title[-1] == "." and _is_capitalised(title))
             if title[0].isalpha() and not title[0].islower() and named and not listed:
                 return _Draft("heading", first.start, first.end, rank=("number", depth))
-        if _ITEM.match(text) or _ends(text) or text.endswith(",") or _is_code(first):
+        named_cells = _is_record(first) or _is_piped(first)
+        if _ITEM.match(text) or _ends(text) or text.endswith(",") or _is_code(first) or named_cells:
             return None
         if self._is_title(group):
             return _Draft("heading", first.start, group[-1].end, rank=("title", 0))
@@ -424,6 +436,19 @@ class _Reader:
                 "heading", first.start, first.end, rank=("plain", int(first.indent >= self._base))
             )
         return None
+
+    def _above(self, group: _Group) -> _Draft | None:
+        """A line of a few words right above an item or a full sentence."""
+        first, second = group[0], group[1]
+        text = first.text
+        few = first.length <= 60 and len(text.split()) <= 6 and not _ends(text)
+        heads = second.text[0].isupper() and _ends(group[-1].text) and text[0].isupper()
+        plain = not (_ITEM.match(text) or _is_record(first) or _is_piped(first) or _is_code(first))
+        listed = bool(_ITEM.match(second.text)) and first.indent == second.indent
+        if not (few and plain and (heads or listed) and text[-1] not in ",-"):
+            return None
+        self._put_back(group[1:])
+        return _Draft("heading", first.start, first.end, rank=("plain", 1))
 
     def _is_title(self, group: _Group) -> bool:
         """Whether the lines are the first heading: short, and centred or the very first."""
@@ -563,6 +588,10 @@ def _is_leader(line: _Line) -> bool:
 
 def _is_piped(line: _Line) -> bool:
     return bool(_PIPED.match(line.text))
+
+
+def _is_record(line: _Line) -> bool:
+    return ";" in line.text and bool(_RECORD.match(line.text))
 
 
 def _is_quoted(line: _Line) -> bool:
