@@ -47,10 +47,10 @@ _OBJECTS = {
     "prop", "method", "function", "module", "attribute", "exception", "object",
 }  # fmt: skip
 _SILENT = {
-    "toctree", "contents", "sectnum", "index", "currentmodule", "module", "highlight", "meta",
+    "toctree", "contents", "sectnum", "index", "currentmodule", "highlight", "meta",
     "tabularcolumns", "include", "literalinclude", "automodule", "program", "default-domain",
     "role", "default-role", "title", "header", "footer", "target-notes", "testsetup", "testcleanup",
-    "autosummary", "py:module", "py:currentmodule", "acks", "genindex", "bibliography",
+    "autosummary", "py:currentmodule", "acks", "genindex", "bibliography",
     "sourcecode-include", "codeauthor", "sectionauthor", "moduleauthor", "ogp", "feed",
     "click", "argparse", "autoenum",
     "restructuredtext-test-directive", "local-toctree", "image-sg", "minigallery", "date-created",
@@ -59,10 +59,12 @@ _CODE = {
     "code", "code-block", "sourcecode", "code-tab", "prompt", "ipython", "jupyter-execute", "plot",
     "graphviz", "digraph", "uml", "mermaid", "math", "doctest", "testcode", "testoutput", "console",
     "productionlist", "parsed-code", "runblock", "terminal", "altair-plot", "pyodide", "ipython3",
-    "cython", "asciinema", "jsonschema", "code-cell", "program-output", "command-output",
+    "cython", "asciinema", "jsonschema", "code-cell", "program-output",
+    "click:example", "click:run", "command-output",
 }  # fmt: skip
 _LANGUAGES = {
     "ipython": "ipython", "plot": "python", "graphviz": "dot", "digraph": "dot", "math": "latex",
+    "click:example": "python",
     "doctest": "pycon", "testcode": "python", "mermaid": "mermaid", "jupyter-execute": "python",
 }  # fmt: skip
 _VERSIONS = {
@@ -80,7 +82,8 @@ _TABS = {
     "sidebar", "topic", "rubric", "centered", "toggle", "example-code", "panels",
 }  # fmt: skip
 _CONTENT = {
-    "only", "ifconfig", "container", "compound", "rst-class", "tab-set", "tabs", "grid", "hlist",
+    "only", "ifconfig", "module", "container", "compound", "rst-class", "tab-set", "tabs", "grid",
+    "hlist",
     "glossary", "highlights", "epigraph", "pull-quote", "grid-item", "margin", "button-ref",
     "button-link", "cssclass", "aside", "subfigure", "caption", "columns", "html_theme_options",
 }  # fmt: skip
@@ -289,13 +292,13 @@ def _directive(name: str, argument: str) -> type[Directive]:
     if found := _NATIVE.get(name):
         return found
     for names, reader in _READERS:
-        if name in names or short in names:
+        if name in names or (short in names and reader is not _Silent):
             return reader
     return _Unknown
 
 
 _DESCRIBED = {
-    "function", "class", "method", "attribute", "data", "exception", "module", "option", "envvar",
+    "function", "class", "method", "attribute", "data", "exception", "option", "envvar",
     "cmdoption", "describe", "object", "staticmethod", "classmethod", "decorator", "property",
     "decoratormethod", "macro", "type", "struct", "union", "member", "var", "enum", "enumerator",
     "confval", "setting", "django-admin", "django-admin-option", "templatetag", "templatefilter",
