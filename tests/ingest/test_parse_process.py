@@ -186,7 +186,7 @@ async def test_given_a_process_that_was_killed_while_idle_then_another_reads(
     assert await pieces(processes, written(tmp_path, "a.txt"))
     [child] = children()
     child.kill()
-    await gone(child.pid)
+    child.wait(PATIENCE)
     assert await pieces(processes, written(tmp_path, "a.txt"))
 
 
