@@ -44,6 +44,7 @@ from ragstone.service.local.configured import Configured
 from ragstone.service.local.jobs import LocalJobs
 from ragstone.service.local.maintenance import LocalMaintenance
 from ragstone.service.local.opening import open_cache, open_templates
+from ragstone.service.local.ranges import with_known_values
 from ragstone.service.local.removal import Removal
 from ragstone.service.local.work import works
 from ragstone.settings import IndexSettings, Settings, StateSettings
@@ -219,7 +220,8 @@ async def open(
         answering = interceptor.question if interceptor else None
 
         async def asked(ask: Ask) -> Ask:
-            return configured.asked(await identified(adapters.catalog, ask))
+            ask = await identified(adapters.catalog, ask)
+            return configured.asked(await with_known_values(adapters.catalog, ask))
 
         engine = partial(Engine, adapters, asked=asked)
         answers = engine(configured.answering, rooms=rooms, around=answering)
