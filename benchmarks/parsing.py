@@ -59,7 +59,7 @@ async def measure(directory: Path) -> list[Row]:
             "A large text in a process, relative to a thread",
             speed["process"] / speed["thread"],
             "x",
-            least=0.7,
+            least=0.6,
         ),
     ]
 
