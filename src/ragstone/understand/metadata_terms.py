@@ -60,6 +60,8 @@ def terms(question: str, known: Collection[str]) -> list[Term]:
 
 def without(question: str, found: Sequence[Term]) -> str:
     """The question without its terms; their values where nothing else is left of it."""
+    if not found:
+        return question
     left, at = list[str](), 0
     for term in found:
         left += [question[at : term.start].rstrip() if term.after else question[at : term.start]]
