@@ -83,7 +83,9 @@ def test_given_a_file_alone_then_the_folders_above_it_speak_too(tmp_path: Path) 
     assert by_folder == said_of(file)["/a.txt"] == Said({"year": 2023})
 
 
-BOMB = "a: &a [x, x]\n" + "".join(f"{n}: &{n} [*{p}, *{p}]\n" for p, n in zip("abcd", "bcde"))
+BOMB = "a: &a [x, x]\n" + "".join(
+    f"{name}: &{name} [*{before}, *{before}]\n" for before, name in zip("abcd", "bcde", strict=True)
+)
 BAD = [
     ("year: [1", "no YAML"),
     ("- a\n- b", "must have keys"),
