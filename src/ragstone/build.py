@@ -207,10 +207,10 @@ async def open(
     where there is none, as in a command of its own, nothing is limited or measured."""
     async with open_adapters(settings) as (adapters, embedders, database):
         reader = await _reader(settings, adapters)
-        pipeline = Pipeline(
-            adapters.index, adapters.catalog, adapters.embedders, settings.ingest, reader
-        )
         data = settings.ragstone_data.expanduser().absolute()
+        pipeline = Pipeline(
+            adapters.index, adapters.catalog, adapters.embedders, settings.ingest, reader, data
+        )
         await asyncio.to_thread(Spool(data).sweep)
         most = settings.rag.parallel or (os.cpu_count() or 1) + 1
         adapters = replace(adapters, searching=asyncio.Semaphore(most))

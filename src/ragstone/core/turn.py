@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from ragstone.core.answer import Confidence, GeneratedAnswer, Instructions, Usage, Verdict
 from ragstone.core.chunk import EVERYONE, Chunk
+from ragstone.core.document import BlockSpan, cut_blocks
 from ragstone.core.intent import Analysis, Intent
 from ragstone.core.tool import Picture, Tool, ToolStep
 
@@ -204,6 +205,14 @@ class Passage:
     number: int
     text: str
     hit: Hit
+
+    @property
+    def blocks(self) -> tuple[BlockSpan, ...]:
+        """What `text` consists of; nothing where the chunk's is not known, or is shortened."""
+        chunk = self.hit.chunk
+        if not chunk.text.startswith(self.text):
+            return ()
+        return cut_blocks(chunk.blocks, 0, len(self.text))
 
 
 @dataclass(frozen=True, slots=True)

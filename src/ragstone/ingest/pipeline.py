@@ -16,6 +16,7 @@ from ragstone.core.errors import Conflict, DocumentError, PathTaken, UnknownColl
 from ragstone.core.filters import eq
 from ragstone.core.records import Collection, Document
 from ragstone.ingest import changes, handed
+from ragstone.ingest.being_read import BeingRead
 from ragstone.ingest.embedding import embed_pending
 from ragstone.ingest.files import FoundFile, RefusedFile, SkippedFile, discover
 from ragstone.ingest.metadata import MetadataFiles, Said
@@ -36,7 +37,7 @@ ENGLISH_SHARE = 0.75
 
 
 class Pipeline:
-    """Runs ingest requests, one at a time per collection."""
+    """Runs ingest requests, one at a time per collection. What it reads is marked in `data`."""
 
     def __init__(
         self,
@@ -45,6 +46,7 @@ class Pipeline:
         embedders: Embedders,
         settings: IngestSettings,
         vocabulary: VocabularyReader | None = None,
+        data: Path | None = None,
     ) -> None:
         self._index = index
         self._catalog = catalog
@@ -52,6 +54,7 @@ class Pipeline:
         self._settings = settings
         self._vocabulary = vocabulary
         self._writer = Writer(index, catalog, settings)
+        self._being_read = BeingRead(data)
 
     async def ingest(
         self,
@@ -132,7 +135,7 @@ class Pipeline:
         return True
 
     def close(self) -> None:
-        """Stop the parser's thread."""
+        """End the processes that read files."""
         self._writer.close()
 
     def _discover(self, request: IngestRequest, tracker: Tracker) -> list[FoundFile]:
@@ -275,7 +278,8 @@ class Pipeline:
                 return
             if known:
                 await asyncio.to_thread(changes.refuse_if_taken, known, document, request.by)
-            written = await self._writer.write(collection, document, item.source)
+            with self._being_read.marked(document.id, item.source) as heavy:
+                written = await self._writer.write(collection, document, item.source, heavy)
         except PathTaken as error:
             tracker.failed(item.path, error.message, item.size)
         except DocumentError as error:

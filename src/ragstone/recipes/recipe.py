@@ -42,6 +42,7 @@ from ragstone.retrieve.fuse import Fuse
 from ragstone.retrieve.grade_passages import GradePassages
 from ragstone.retrieve.rerank import Rerank
 from ragstone.retrieve.retrieve import Retrieve
+from ragstone.retrieve.subject import Subject
 from ragstone.settings import Settings
 from ragstone.understand.classify import Classify
 from ragstone.understand.contextualize import Contextualize
@@ -85,7 +86,7 @@ UNDERSTOOD: Names = (
     "route",
     "rewrite",
 )
-FOUND: Names = ("retrieve", "fuse", "rerank", "deduplicate", "expand")
+FOUND: Names = ("retrieve", "fuse", "rerank", "subject", "deduplicate", "expand")
 ANSWERED: Names = (
     "assemble",
     "build_prompt",
@@ -253,6 +254,7 @@ def _search_stages(settings: Settings) -> Iterator[Stage]:
     yield Retrieve()
     yield Fuse(rrf_k=rag.rrf_k, title_boost=rag.title_boost)
     yield Rerank()
+    yield Subject()
     yield Deduplicate()
     yield Expand()
     if rag.verification_enabled:

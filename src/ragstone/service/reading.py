@@ -1,8 +1,9 @@
-"""The indexed text of a document, and what is known of all of them."""
+"""The indexed text of a document, what was read as what, and what is known of all documents."""
 
 from dataclasses import dataclass
 from typing import Annotated, Protocol
 
+from ragstone.core.document import BlockSpan
 from ragstone.core.records import Document
 from ragstone.core.turn import Principal
 from ragstone.service.allowed import allowed
@@ -12,13 +13,31 @@ Path = Annotated[str, text(4_096)]
 
 
 @dataclass(frozen=True, slots=True)
+class ChunkPlace:
+    """Where a chunk stands in its document's text, and the chunk's page, kind and language."""
+
+    chunk_id: str
+    start: int
+    end: int
+    page: int | None
+    kind: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
 class DocumentText:
-    """A part of a document's text: from the character `offset` on, of `total`."""
+    """A part of a document's text: from the character `offset` on, of `total`.
+
+    `blocks` are what the part consists of, counted in `text`; `chunks` those that it touches,
+    counted in the whole text, as the spans of sources are.
+    """
 
     document: Document
     text: str
     offset: int
     total: int
+    blocks: tuple[BlockSpan, ...] = ()
+    chunks: tuple[ChunkPlace, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,17 @@
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from ragstone.core.chunk import Chunk, revision
+from ragstone.core.chunk import Chunk, joined, revision
+from ragstone.core.document import cut_blocks
 from ragstone.core.errors import UnknownCollection, UnknownDocument, UnknownFolder
 from ragstone.core.filters import And, AnyOf, Not, Scalar, eq, readable, token, under
 from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Principal
 from ragstone.ports import Adapters, ValueCount
-from ragstone.service.reading import DocumentText, Facet, FacetValue
+from ragstone.service.reading import ChunkPlace, DocumentText, Facet, FacetValue
 
 MADE = frozenset({"question", "summary"})
 """Kinds of chunks that are no text of the document."""
@@ -35,9 +36,22 @@ class LocalReading:
         chunks: list[Chunk] = []
         async for some in self._adapters.index.scan(known, where):
             chunks += some
-        text = joined(chunk for chunk in chunks if chunk.kind not in MADE)
         document = replace(document, collection=known.name)
-        return DocumentText(document, text[offset : offset + limit], offset, len(text))
+        own = sorted((c for c in chunks if c.kind not in MADE), key=lambda c: (c.start, c.end))
+        text, blocks = joined(own)
+        end = offset + limit
+        return DocumentText(
+            document,
+            text[offset:end],
+            offset,
+            len(text),
+            cut_blocks(blocks, offset, end),
+            tuple(
+                ChunkPlace(c.chunk_id, c.start, c.end, c.page, c.kind, c.language)
+                for c in own
+                if c.start < end and offset < c.end
+            ),
+        )
 
     async def facets(
         self, principal: Principal, collection: str, *, key: str = "", limit: int = 10
@@ -81,19 +95,6 @@ class LocalReading:
                     return one
                 break
         raise UnknownDocument(path)
-
-
-def joined(chunks: Iterable[Chunk]) -> str:
-    """The text that the chunks of one document hold together, each part of it once."""
-    text, reached = list[str](), 0
-    for chunk in sorted(chunks, key=lambda one: (one.start, one.end)):
-        if chunk.end <= reached:
-            continue
-        if reached and chunk.start > reached:
-            text.append("\n")
-        text.append(chunk.text[max(0, reached - chunk.start) :])
-        reached = chunk.end
-    return "".join(text)
 
 
 def _facet(key: str, counted: Sequence[ValueCount], names: set[str], limit: int) -> Facet:
