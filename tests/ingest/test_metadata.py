@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ragstone.core.errors import InvalidMetadata
 from ragstone.ingest.files import FoundFile, discover
-from ragstone.ingest.metadata import MOST_BYTES, MetadataFiles, Said
+from ragstone.ingest.metadata import MOST_BYTES, FoundMetadata, MetadataFiles
 
 
 def write(path: Path, text: str = "Whales sing.") -> Path:
@@ -18,7 +18,7 @@ def write(path: Path, text: str = "Whales sing.") -> Path:
     return path
 
 
-def said_of(*given: Path, follow_links: bool = False) -> dict[str, Said]:
+def said_of(*given: Path, follow_links: bool = False) -> dict[str, FoundMetadata]:
     beside = MetadataFiles(follow_links)
     found = [one for one in discover(given, follow_links) if isinstance(one, FoundFile)]
     return {one.path: beside.of(one) for one in found}
@@ -30,7 +30,7 @@ def test_given_a_sidecar_then_it_is_typed_and_no_document(tmp_path: Path) -> Non
     write(tmp_path / "docs" / "a.txt.meta.yaml", sidecar + 'tags: [law, 7]\nid: 007\nof: "1"\n')
     said = said_of(tmp_path / "docs")
     assert said == {
-        "/docs/a.txt": Said(
+        "/docs/a.txt": FoundMetadata(
             {
                 "year": 2023,
                 "share": 0.5,
@@ -80,7 +80,7 @@ def test_given_a_file_alone_then_the_folders_above_it_speak_too(tmp_path: Path) 
     file = write(tmp_path / "docs" / "sub" / "a.txt")
     write(tmp_path / "docs" / "ragstone.yaml", '"sub/*": {year: 2023}')
     by_folder = said_of(tmp_path / "docs")["/docs/sub/a.txt"]
-    assert by_folder == said_of(file)["/a.txt"] == Said({"year": 2023})
+    assert by_folder == said_of(file)["/a.txt"] == FoundMetadata({"year": 2023})
 
 
 BOMB = "a: &a [x, x]\n" + "".join(
