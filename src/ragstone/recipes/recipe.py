@@ -47,6 +47,7 @@ from ragstone.settings import Settings
 from ragstone.understand.classify import Classify
 from ragstone.understand.contextualize import Contextualize
 from ragstone.understand.correct import Correct
+from ragstone.understand.narrow import Narrow
 from ragstone.understand.rewrite import Rewrite
 from ragstone.understand.route import Route
 from ragstone.verify.check import Check, CheckHeld
@@ -76,7 +77,15 @@ class Form:
 
 
 ASKED: Names = ("memory", "contextualize", "guard")
-UNDERSTOOD: Names = ("classify", "retrieval_gate", "correct", "recall", "route", "rewrite")
+UNDERSTOOD: Names = (
+    "narrow",
+    "classify",
+    "retrieval_gate",
+    "correct",
+    "recall",
+    "route",
+    "rewrite",
+)
 FOUND: Names = ("retrieve", "fuse", "rerank", "subject", "deduplicate", "expand")
 ANSWERED: Names = (
     "assemble",
@@ -228,6 +237,7 @@ def _understanding_stages(settings: Settings, level: Level, plan: Plan) -> Itera
     )
     if rag.forbidden_check_enabled:
         yield guard(settings)
+    yield Narrow()
     yield Classify(asks_model=adaptive.intents == "llm", threshold=adaptive.intent_threshold)
     yield RetrievalGate(asks_model=level in ROUNDS and settings.self_rag.need == "llm")
     if settings.spelling.enabled:

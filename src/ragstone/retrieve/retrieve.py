@@ -30,7 +30,7 @@ class Retrieve(Stage):
 
     name: ClassVar[str] = "retrieve"
     needs: ClassVar[frozenset[str]] = frozenset({"plan", "queries"})
-    gives: ClassVar[frozenset[str]] = frozenset({"lists", "chunks"})
+    gives: ClassVar[frozenset[str]] = frozenset({"lists", "chunks", "notes"})
     searches: ClassVar[bool] = True
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
@@ -60,6 +60,10 @@ class Retrieve(Stage):
                 _cached_encoding(turn),
             )
             found = await STRATEGIES[plan.strategy](search, turn.queries)
+        unready = await _unready(turn, collection, adapters)
+        if unready and unready not in turn.notes:
+            await emit(Note(self.name, unready))
+            turn = replace(turn, notes=(*turn.notes, unready))
         counts = Counter[str]()
         for ranked in found.lists:
             counts[ranked.source] += len(ranked.found)
@@ -77,8 +81,23 @@ class Retrieve(Stage):
                 feedback=found.feedback,
             ),
             ", ".join(f"{count} {source}" for source, count in counts.items()),
-            f"{collection.name!r}, embedded with {collection.model}{refined}",
+            f"{collection.name!r}, embedded with {collection.model}{refined}"
+            f"{f'; {unready}' if unready else ''}",
         )
+
+
+async def _unready(turn: Turn, collection: Collection, adapters: Adapters) -> str:
+    """The sentence that says how many of the documents that the asker may read have no vectors
+    yet; empty if all have them."""
+    names = set(turn.ask.principal.names)
+    counted = await adapters.catalog.statuses(collection.tenant, collection.id)
+    mine = [one for one in counted if names & set(one.allowed)]
+    waiting = sum(one.documents for one in mine if one.status == "text")
+    if not waiting:
+        return ""
+    every = sum(one.documents for one in mine)
+    are = "document is" if every == 1 else "documents are"
+    return f"{waiting:,} of {every:,} {are} searchable by words only so far."
 
 
 def _cached_encoding(turn: Turn) -> tuple[str, EncodedQuestion] | None:
