@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice, pairwise
 
 from ragstone.ingest.document import Block
 
@@ -82,3 +83,105 @@ def _is_year(cell: str) -> bool:
 
 def _single_line(cell: str) -> str:
     return " ".join(cell.split())
+
+
+_LOOK_AHEAD = 6
+_MAX_NAME = 120
+
+
+def table_blocks(
+    rows: Iterable[Sequence[str]],
+    header: int | None = None,
+    label: str = "",
+    page: int | None = None,
+) -> Iterator[Block]:
+    """A table whose merged cells repeat their value, as blocks of about 4,000 characters, lazily.
+
+    `header` is how many rows name the columns, None to find out. Names of several rows are joined
+    ("2018 Q1"). Rows above the header with one value only are the table's title, which comes before
+    `label`.
+    """
+    source = ([_single_line(cell) for cell in row] for row in rows)
+    filled = (row for row in source if any(row))
+    ahead = list(islice(filled, _LOOK_AHEAD))
+    titles = []
+    while len(ahead) > 1 and ahead[0][0] and _is_banner(ahead[0]) and not _is_banner(ahead[1]):
+        titles.append(next(cell for cell in ahead.pop(0) if cell))
+        header = header - 1 if header else header
+    count = min(header_rows(ahead) if header is None else header, len(ahead))
+    count = 0 if count == len(ahead) else count
+    names = _joined_names(ahead[:count])
+    caption = ". ".join(dict.fromkeys(one for one in (*titles, label) if one))
+    lines = (_line(names, row) for row in chain(ahead[count:], filled))
+    for text in _grouped(chain(titles if not label else (), lines)):
+        yield Block(text, "table", page=page, label=caption)
+
+
+def _grouped(lines: Iterable[str]) -> Iterator[str]:
+    """Lines joined to texts of about 4,000 characters."""
+    held: list[str] = []
+    size = 0
+    for line in lines:
+        if held and size + len(line) > _BLOCK_CHARS:
+            yield "\n".join(held)
+            held, size = [], 0
+        held.append(line)
+        size += len(line) + 1
+    if held:
+        yield "\n".join(held)
+
+
+def _line(names: Sequence[str], row: Sequence[str]) -> str:
+    """A row as a record under the names; one that is a single merged cell is that alone."""
+    if _is_banner(row) and len(row) > 1 and len([cell for cell in row if cell]) > 1:
+        return row[0]
+    if names:
+        return _record(names, row)
+    if len(row) > 1 and row[0].endswith(":"):
+        return f"{row[0]} {' | '.join(cell for cell in row[1:] if cell)}".rstrip()
+    return " | ".join(row).strip(" |")
+
+
+def _is_banner(row: Sequence[str]) -> bool:
+    """Whether the row says one thing only, in one cell or in one merged over several."""
+    return len(row) > 1 and len({cell for cell in row if cell}) == 1
+
+
+def header_rows(rows: Sequence[Sequence[str]]) -> int:
+    """How many of the first rows name the columns."""
+    if len(rows) < 2 or not _names(rows[0]):
+        return 0
+    named = [cell for cell in rows[0] if cell]
+    spans = len(set(named)) < len(named) or "" in rows[0][1:]
+    if not spans:
+        return 1
+    if len(rows) > 2 and _names(rows[1]) and not _is_banner(rows[1]):
+        both = _joined_names(rows[:2])
+        under = sum(bool(cell) for cell in both)
+        if len(set(both)) >= under and under > len(set(named)):
+            return 2
+    return 1 if len(set(named)) > 1 and len(set(named)) == len(named) else 0
+
+
+def _names(row: Sequence[str]) -> bool:
+    """Whether the cells can be names of columns: no numbers, but years, or numbers that count on
+    (the days of a month)."""
+    cells = [cell for cell in row if cell]
+    if not cells or len(set(cells)) < 2 or any(len(cell) > _MAX_NAME for cell in cells):
+        return False
+    numbers = [cell for cell in dict.fromkeys(cells) if _NUMBER.fullmatch(cell)]
+    if not numbers or all(_is_year(cell) for cell in numbers):
+        return bool(len(numbers) < len(cells) or not row[0])
+    counted = [int(cell) for cell in numbers if cell.isdecimal() and len(cell) < 5]
+    return len(counted) == len(numbers) > 2 and all(
+        after - before == 1 for before, after in pairwise(counted)
+    )
+
+
+def _joined_names(rows: Sequence[Sequence[str]]) -> list[str]:
+    width = max((len(row) for row in rows), default=0)
+    columns = (
+        dict.fromkeys(row[column] for row in rows if column < len(row) and row[column])
+        for column in range(width)
+    )
+    return [" ".join(parts) for parts in columns]
