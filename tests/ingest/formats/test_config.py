@@ -62,7 +62,7 @@ def test_given_toml_or_ini_when_read_then_tables_are_sections(tmp_path: Path) ->
     [
         ("Report\n\nRegion;Q1\nNorth;1,5\n", ["Report", "Region: North; Q1: 1,5"]),
         ("sep=|\nName|Age\nAnn|30\n", ["Name: Ann; Age: 30"]),
-        ("Name,1,2,3\nAnn,x,,y\n", ["Name: Ann; 1: x; 3: y"]),
+        ("Name,1,2,3\nAnn,x,,y\n,,z,\n", ["Name: Ann; 1: x; 3: y", "2: z"]),
         (
             "n,v\n'a, b',1\n'c, d',2\n'e, f',3\n",
             ["n: a, b; v: 1", "n: c, d; v: 2", "n: e, f; v: 3"],

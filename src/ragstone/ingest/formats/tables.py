@@ -98,8 +98,8 @@ def table_blocks(
     """A table whose merged cells repeat their value, as blocks of about 4,000 characters, lazily.
 
     `header` is how many rows name the columns, None to find out. Names of several rows are joined
-    ("2018 Q1"); those of empty columns are a last line. Rows above the header with one value only are the table's title, which comes before
-    `label`.
+    ("2018 Q1"); those of empty columns are a last line. Rows above the header with one value only
+    are the table's title, which comes before `label`.
     """
     source = ([_single_line(cell) for cell in row] for row in rows)
     filled = (row for row in source if any(row))
