@@ -143,7 +143,7 @@ def _grouped(lines: Iterable[str]) -> Iterator[str]:
 
 def _line(names: Sequence[str], row: Sequence[str]) -> str:
     """A row as a record under the names; one that is a single merged cell is that alone."""
-    if _is_banner(row) and len(row) > 1 and len([cell for cell in row if cell]) > 1:
+    if _is_banner(row) and len([cell for cell in row if cell]) > 1:
         return row[0]
     if names:
         return _record(names, row)
@@ -153,8 +153,14 @@ def _line(names: Sequence[str], row: Sequence[str]) -> str:
 
 
 def _is_banner(row: Sequence[str]) -> bool:
-    """Whether the row says one thing only, in its first cell or in one merged from there on."""
-    return len(row) > 1 and bool(row[0]) and len({cell for cell in row if cell}) == 1
+    """Whether the row says one thing only, in its first cell or in one merged from there on.
+
+    Short or equal numbers in all cells are data.
+    """
+    filled = [cell for cell in row if cell]
+    if len(row) < 2 or not row[0] or len(set(filled)) != 1:
+        return False
+    return len(filled) == 1 or (len(row[0]) > 3 and not _is_number(row[0]))
 
 
 def header_rows(rows: Sequence[Sequence[str]]) -> int:
