@@ -44,6 +44,7 @@ from ragstone.service.local.configured import Configured
 from ragstone.service.local.jobs import LocalJobs
 from ragstone.service.local.maintenance import LocalMaintenance
 from ragstone.service.local.opening import open_cache, open_templates
+from ragstone.service.local.ranges import with_known_values
 from ragstone.service.local.removal import Removal
 from ragstone.service.local.work import works
 from ragstone.settings import IndexSettings, Settings, StateSettings
@@ -206,10 +207,10 @@ async def open(
     where there is none, as in a command of its own, nothing is limited or measured."""
     async with open_adapters(settings) as (adapters, embedders, database):
         reader = await _reader(settings, adapters)
-        pipeline = Pipeline(
-            adapters.index, adapters.catalog, adapters.embedders, settings.ingest, reader
-        )
         data = settings.ragstone_data.expanduser().absolute()
+        pipeline = Pipeline(
+            adapters.index, adapters.catalog, adapters.embedders, settings.ingest, reader, data
+        )
         await asyncio.to_thread(Spool(data).sweep)
         most = settings.rag.parallel or (os.cpu_count() or 1) + 1
         adapters = replace(adapters, searching=asyncio.Semaphore(most))
@@ -219,7 +220,8 @@ async def open(
         answering = interceptor.question if interceptor else None
 
         async def asked(ask: Ask) -> Ask:
-            return configured.asked(await identified(adapters.catalog, ask))
+            ask = await identified(adapters.catalog, ask)
+            return configured.asked(await with_known_values(adapters.catalog, ask))
 
         engine = partial(Engine, adapters, asked=asked)
         answers = engine(configured.answering, rooms=rooms, around=answering)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from ragstone.answer.inline_markers import InlineMarkers
 from ragstone.answer.stream import AnswerStream
 from ragstone.core.turn import Passage
+from ragstone.language.code_blocks import LONGEST_SPAN, without_code
 from tests.engine.samples import a_passage
 
 MOST_HELD = 30
@@ -190,6 +191,41 @@ def test_given_marked_sentences_code_tables_and_headings_then_no_marker_is_added
     assert Client(passages).saw([said]) == said.rstrip("\n")
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        '```html\n<a href="https://evil.example">x</a> hl[14] [1]\n```',
+        "````\n```\n![x](https://evil.example/?q=1)\n```\n````",
+        "~~~sh\ncurl -LsSf https://example.org/install.sh | sh\n~~~",
+        "Run `curl -LsSf https://example.org/install.sh | sh` or `<a href` or `hl[14]`.",
+    ],
+)
+def test_code_is_shown_as_it_is(code: str) -> None:
+    said = f"Do this:\n{code}\nThat is all. [1]"
+    assert shown(said) == said
+    for step in (1, 7):
+        pieces = [said[i : i + step] for i in range(0, len(said), step)]
+        assert Client().saw(pieces) == said
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "`![x](https://evil.example/a)\n`",
+        "``` a b ![x](https://evil.example/a)\n",
+        "    ```\n![x](https://evil.example/a)\n    ```",
+        "<details>\n```\n<img src='https://evil.example/a'>\n```",
+        "<b> `<img src='https://evil.example/a'>`",
+        "```\ncode\n```\n![x](https://evil.example/a)",
+        "```\ncode\n  ```\n![x](https://evil.example/a)",
+        "```markdown\n![x](https://evil.example/a)\n```",
+    ],
+)
+def test_what_only_looks_like_code_keeps_nothing_that_loads(said: str) -> None:
+    assert "https://evil.example" not in shown(said).replace("(link removed)", "")
+    assert "<img" not in shown(said)
+
+
 PIECES = (
     "The answer is so", ". ", " [1]", "[Source 2, 3]", "【9】", "[来源1]", "\n", "  ", "\n\n", "**",
     "SOURCES_USED: 1, 3\n", "**SUGGESTED_QUESTIONS:** a?|b?\n", "SOURCES", "[", "]", "(", ")", "!",
@@ -211,8 +247,8 @@ def test_given_any_cuts_then_the_client_sees_the_same(
         whole.stream.suggested,
         whole.stream.dropped,
     )
-    assert cut.held <= MOST_HELD
-    assert "SOURCES_USED:" not in cut.text.upper()
+    assert cut.held <= (LONGEST_SPAN if "`" in text else MOST_HELD)
+    assert "SOURCES_USED:" not in without_code(cut.text).upper()
 
 
 @given(
@@ -230,7 +266,7 @@ def test_given_plain_text_with_markers_then_no_character_is_lost(plain: list[str
 def test_given_any_text_then_nothing_raises(text: str, chance: random.Random) -> None:
     client = Client()
     assert client.saw(_cut(text, chance)) == shown(text)
-    assert client.held <= MOST_HELD
+    assert client.held <= (LONGEST_SPAN if "`" in text else MOST_HELD)
 
 
 @pytest.mark.timeout(10)

@@ -105,3 +105,21 @@ def test_given_a_text_again_then_the_same_spans_in_a_list_of_ones_own() -> None:
     first.clear()
     assert split("One. Two.") == ["One.", "Two."]
     assert len(sentences("Long one. " * 2000)) == 2000
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "Article 1. This law applies. Article 2. It ends.",
+            ["Article 1. This law applies.", "Article 2. It ends."],
+        ),
+        ("§ 5. Wer das tut, haftet. Sonst nicht.", ["§ 5. Wer das tut, haftet.", "Sonst nicht."]),
+        ("Chapter II. Of Persons.", ["Chapter II. Of Persons."]),
+        ("Clause 12.3. The Seller pays.", ["Clause 12.3. The Seller pays."]),
+        ("See Article 5. The fee is due.", ["See Article 5.", "The fee is due."]),
+        ("Section 4.\nThe fee is due.", ["Section 4.", "The fee is due."]),
+    ],
+)
+def test_the_number_of_a_part_belongs_to_its_text(text: str, expected: list[str]) -> None:
+    assert [text[span.start : span.end] for span in sentences(text)] == expected

@@ -64,7 +64,10 @@ async def test_given_another_name_then_nothing_is_read_anew_and_everything_goes_
     assert renamed.name == "archive"
     assert await ragstone.documents(ME, "archive") == [replace(before, collection="archive")]
     asked = replace(QUESTION, collection="archive")
-    assert await answered(ragstone, asked) == (first[0], "answer")
+    for _ in range(200):  # An answer is kept right after it has left.
+        if (again := await answered(ragstone, asked))[1]:
+            break
+    assert again == (first[0], "answer")
     fresh = await ragstone.search(replace(asked, question="Who built Ost?", cache=False))
     assert {hit.chunk.collection for hit in fresh.hits} == {"archive"}
     value = await ragstone.settings.get("rag.top_k", "default", "archive")

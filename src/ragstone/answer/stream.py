@@ -1,7 +1,8 @@
 """The answer as the client may see it, made from a model's pieces however they are cut.
 
 Taken out: openings, `SOURCES_USED:` and `SUGGESTED_QUESTIONS:`, citations of sources that do not
-exist, links that are not among the sources. Citations of every style become `[n]`.
+exist, links that are not among the sources. Citations of every style become `[n]`. Code stays as it
+is: it is there to be copied, and nothing makes a link of it.
 """
 
 import re
@@ -18,6 +19,7 @@ from ragstone.answer.links import (
     may_be_address,
 )
 from ragstone.core.turn import Passage
+from ragstone.language.code_blocks import ends_fence, is_code, span_end
 from ragstone.language.markers import OPENING, marker_at, may_be_marker
 
 Label = Literal["sources_used", "suggested_questions"]
@@ -158,6 +160,37 @@ def preamble_end(text: str) -> int:
     return match.end() if match else 0
 
 
+class Fence:
+    """A block of code, from after the line that opens it to the end of the one that closes it."""
+
+    def __init__(self, opening: str) -> None:
+        self._opening = opening
+        self._line = ""
+
+    def take(self, text: str, final: bool) -> tuple[str, int, bool]:
+        """As `Labelled.take`; everything can be sent."""
+        end = 0
+        while end < len(text):
+            start, end = end, text.find("\n", end) + 1 or len(text)
+            self._line += text[start : min(end, start + LONGEST_FENCE)]
+            if text[end - 1] == "\n":
+                if ends_fence(self._opening, self._line):
+                    return text[: end - 1], end - 1, True
+                self._line = ""
+        return text, end, final
+
+
+LONGEST_FENCE = 100
+"""Characters of a line that are looked at to see whether it is a fence."""
+
+_OPENS_FENCE = re.compile(r"(`{3,8}|~{3,8})([\w+#.-]{0,16}) ?\n")
+_MAY_OPEN_FENCE = re.compile(r"`{1,2}\Z|~{1,2}\Z|(?:`{3,8}|~{3,8})[\w+#.-]{0,16} ?\Z")
+
+MOST_INDENT = 3
+"""Spaces before a fence; behind more, it is none."""
+
+CODE = frozenset("`~")
+
 LABELS = frozenset("*sS")
 """What a label begins with."""
 
@@ -169,14 +202,14 @@ SPACES = 2
 """Space before something that is taken out goes with it, if it is not longer."""
 
 _SPECIAL = re.compile(
-    r"[\s*\[【［!<(S]|s(?=[ou]|\Z)"
+    r"[\s*\[【［!<(S`~]|s(?=[ou]|\Z)"
     r"|(?i:h(?=ttps?:|t{0,2}\Z|ttps?\Z)|f(?=tp:|t?p?\Z)|w(?=ww\.|w{0,2}\Z))"
 )
 _AT_WORDS = frozenset("swW")
 """These begin something special only where they begin a word."""
 
 
-Mode = Labelled | BareAddress | Target
+Mode = Labelled | BareAddress | Target | Fence
 Step = tuple[str, int] | None
 """What to send, and how many characters that takes; None if more has to be seen first."""
 
@@ -198,6 +231,11 @@ class AnswerStream:
         self._mode: Mode | None = None
         self._begun = False
         self._before = ""
+        self._indent = 0
+        """Spaces since the line began, if it has nothing else."""
+        self._html = False
+        """Whether an element of HTML was sent: what stands in one is no code, whatever it looks
+        like."""
 
     @property
     def held(self) -> int:
@@ -223,8 +261,13 @@ class AnswerStream:
                 break
             out += step[0]
             if step[1]:
+                taken = text[start : start + step[1]]
                 start += step[1]
-                self._before = text[start - 1]
+                self._before = taken[-1]
+                line = taken if "\n" not in taken else taken[taken.rfind("\n") + 1 :]
+                self._indent = len(line) + (self._indent if line is taken else 0)
+                if line.strip(" "):
+                    self._indent = MOST_INDENT + 1
         self._held = text[start:]
         return out
 
@@ -239,6 +282,8 @@ class AnswerStream:
             return text[start:], len(text) - start
         if special.start() > start:
             return text[start : special.start()], special.start() - start
+        if window[0] in CODE:
+            return self._code(text, start, final)
         if window[0] in _AT_WORDS and self._before.isalnum():
             return window[0], 1
         spaces = len(window) - len(window.lstrip())
@@ -255,6 +300,22 @@ class AnswerStream:
             return None
         self._begun = end in (0, len(window))
         return "", end % len(window)
+
+    def _code(self, text: str, start: int, final: bool) -> Step:
+        """The step at what may begin a block or a span of code."""
+        if not self._html and self._indent <= MOST_INDENT:
+            opened = _OPENS_FENCE.match(text, start)
+            if opened:
+                self._mode = Fence(opened[1]) if is_code(opened[2]) else None
+                return opened[0], len(opened[0])
+            if not final and _MAY_OPEN_FENCE.match(text, start):
+                return None
+        end = start if self._html or text[start] == "~" else span_end(text, start, final)
+        if end is None:
+            return None
+        if end == start:  # No code: the whole run of backticks, none of which begins a shorter one.
+            end += len(text) - start - len(text[start:].lstrip(text[start]))
+        return text[start:end], end - start
 
     def _special(self, spaces: str, rest: str, more: bool) -> Step:
         """The step at `rest`, with which something to take out may begin, after `spaces`."""
@@ -291,6 +352,7 @@ class AnswerStream:
             return ("" if rest[1:2] == "[" else "!"), 1
         if rest[0] == "<":
             harmless = harmless_tag(rest, more)
+            self._html |= harmless is True and rest[1:2].isalpha()
             return None if harmless is None else ("<" if harmless else "‹", 1)
         if is_address(rest):
             self._mode = BareAddress(self._allowed)

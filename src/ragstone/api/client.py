@@ -32,8 +32,10 @@ from ragstone.core.events import (
     Thinking,
     Token,
 )
+from ragstone.core.metadata import described
 from ragstone.core.source import Source, hit_sources
 from ragstone.core.turn import Principal
+from ragstone.ingest.files import nearest
 from ragstone.service import IngestRequest, Overview, Progress
 
 AnswerEvent: TypeAlias = (
@@ -169,10 +171,13 @@ class AsyncClient:
         collection: str = "default",
         allowed: Sequence[str] = (EVERYONE,),
         prune: bool = False,
+        metadata: Mapping[str, Any] | None = None,
     ) -> Progress:
         """Index files and folders, and wait until they can be searched; how it went.
 
-        `allowed` are those who may read them: `*` for everyone, `user:eva`, `group:staff`. With
+        `allowed` are those who may read them: `*` for everyone, `user:eva`, `group:staff`.
+        `metadata` is what `where` compares: texts, numbers, truth values and lists of these; it
+        counts more than what files beside the documents say. With
         `prune`, documents are forgotten whose file below the paths is gone. What has not changed is
         skipped. A file that cannot be read is in `failed` of the result; the others are indexed.
         To a server's address, the files are sent.
@@ -180,7 +185,9 @@ class AsyncClient:
         Raises UnreadableDocument for a path that does not exist, EmbeddingMismatch, StorageFull.
         """
         return await last(
-            self.ingest_steps(*paths, collection=collection, allowed=allowed, prune=prune)
+            self.ingest_steps(
+                *paths, collection=collection, allowed=allowed, prune=prune, metadata=metadata
+            )
         )
 
     async def ingest_steps(
@@ -189,6 +196,7 @@ class AsyncClient:
         collection: str = "default",
         allowed: Sequence[str] = (EVERYONE,),
         prune: bool = False,
+        metadata: Mapping[str, Any] | None = None,
     ) -> AsyncGenerator[Progress, None]:
         """`ingest` step by step, up to ten a second; the last one has `finished`.
 
@@ -198,23 +206,31 @@ class AsyncClient:
             raise InputError("Name at least one file or folder to index.")
         check_target(collection, allowed)
         found = tuple(_existing_path(path) for path in paths)
-        async with aclosing(await self._index(found, collection, allowed, prune)) as steps:
+        said = described(metadata or {})
+        async with aclosing(await self._index(found, collection, allowed, prune, said)) as steps:
             async for step in steps:
                 yield step
                 if step.error:
                     raise RagstoneError(step.error)
 
     async def _index(
-        self, paths: Sequence[str], collection: str, allowed: Sequence[str], prune: bool
+        self,
+        paths: Sequence[str],
+        collection: str,
+        allowed: Sequence[str],
+        prune: bool,
+        metadata: Mapping[str, Any],
     ) -> AsyncGenerator[Progress, None]:
         service = await self._session.service()
         if not self._session.connection.elsewhere:
             tenant = self._session.principal.tenant
-            request = IngestRequest(tuple(paths), collection, tenant, tuple(allowed), prune)
+            request = IngestRequest(
+                tuple(paths), collection, tenant, tuple(allowed), prune, metadata=metadata
+            )
             return service.ingest(request)
         if prune:
             raise InputError("Documents are pruned where their files are. Leave out prune.")
-        return send_files(self._session, paths, collection, allowed)
+        return send_files(self._session, paths, collection, allowed, metadata)
 
     async def status(self) -> Overview:
         """What is indexed, by which models it is answered, and how much room it takes."""
@@ -225,5 +241,5 @@ def _existing_path(path: Location) -> str:
     """The path as it means the same in another working directory; raises UnreadableDocument."""
     place = Path(path).expanduser()
     if not place.exists():
-        raise UnreadableDocument(f"{path} does not exist. Check the path.")
+        raise UnreadableDocument(f"{path} does not exist. Check the path.{nearest(place)}")
     return os.path.abspath(place)

@@ -21,7 +21,7 @@ from ragstone.core.records import Document
 from ragstone.service import CollectionSummary, Progress
 from ragstone.service.conversations import Format
 from ragstone.service.jobs import JobState, JobView
-from ragstone.service.reading import DocumentText
+from ragstone.service.reading import DocumentText, Facet
 
 MOST_CHARACTERS = 1_000_000
 PAGE = 1000
@@ -53,6 +53,15 @@ class AsyncCollections:
         service = await self._session.service()
         await service.rename_collection(self._session.principal, name, new)
         return await self.get(new)
+
+    async def facets(
+        self, name: str = "default", *, key: str = "", limit: int = 10
+    ) -> Sequence[Facet]:
+        """The metadata of the documents by key, or of one `key`: each with its most frequent
+        values, at most `limit`, and how many documents have them. Raises UnknownCollection."""
+        _check_page(limit, 0)
+        service = await self._session.service()
+        return await service.reading.facets(self._session.principal, name, key=key, limit=limit)
 
     async def delete(self, name: str) -> int:
         """Delete a collection with all its documents; how many. Raises UnknownCollection."""

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import time
+from collections import Counter
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -13,8 +14,10 @@ from typing import Any
 from ragstone.api.connection import Session
 from ragstone.core.chunk import EVERYONE
 from ragstone.core.errors import DocumentError, InputError
-from ragstone.ingest.files import FoundFile, RefusedFile, discover
-from ragstone.service import FileFailure, Handed, IngestRequest, Progress
+from ragstone.ingest.files import FoundFile, RefusedFile, SkippedFile, discover
+from ragstone.ingest.metadata import MetadataFiles
+from ragstone.ingest.progress import MOST_KINDS
+from ragstone.service import FileFailure, Handed, IngestRequest, Progress, Skipped
 from ragstone.service.local.collections import check_name
 
 MOST_FILES = 10_000
@@ -22,27 +25,39 @@ MOST_FILES = 10_000
 
 
 async def send_files(
-    session: Session, paths: Sequence[str], collection: str, allowed: Sequence[str]
+    session: Session,
+    paths: Sequence[str],
+    collection: str,
+    allowed: Sequence[str],
+    metadata: Mapping[str, Any],
 ) -> AsyncGenerator[Progress, None]:
     """Send files and folders of this machine to the server, and have them indexed there.
 
     Raises InputError for too many of them.
     """
-    items = await asyncio.to_thread(_discover_files, paths)
+    items, skipped = await asyncio.to_thread(_discover_files, paths)
+    beside = MetadataFiles(follow_links=False)
     sent: list[Handed] = []
     failed: list[FileFailure] = []
     for count, item in enumerate(items):
-        yield Progress("", files=count, total=len(items), failed=tuple(failed))
+        yield Progress("", files=count, total=len(items), failed=tuple(failed), skipped=skipped)
+        if isinstance(item, RefusedFile):
+            failed.append(FileFailure(item.path, item.error.message))
+            continue
+        said = await asyncio.to_thread(beside.of, item)
+        failed += [FileFailure(one.path, one.error.message) for one in said.refused]
         try:
-            sent.append(await _send_file(session, item, allowed))
+            handed = await _send_file(session, item, allowed)
         except DocumentError as error:
             failed.append(FileFailure(item.path, error.message))
+        else:
+            sent.append(replace(handed, metadata={**said.metadata, **metadata}))
     tenant = session.principal.tenant
     request = IngestRequest((), collection, tenant, tuple(allowed), handed=tuple(sent))
     service = await session.service()
     async with aclosing(service.ingest(request)) as steps:
         async for step in steps:
-            yield replace(step, failed=(*failed, *step.failed))
+            yield replace(step, failed=(*failed, *step.failed), skipped=skipped)
 
 
 async def send_content(
@@ -117,24 +132,31 @@ def _check_described(path: str, title: str, metadata: Mapping[str, Any]) -> None
         raise InputError(f"metadata is a mapping of values that JSON has: {error}.") from error
 
 
-def _discover_files(paths: Sequence[str]) -> list[FoundFile | RefusedFile]:
-    items = []
+def _discover_files(
+    paths: Sequence[str],
+) -> tuple[list[FoundFile | RefusedFile], tuple[Skipped, ...]]:
+    """The files below the paths, each once, and what is passed over."""
+    items: list[FoundFile | RefusedFile] = []
+    kinds, seen = Counter[str](), set[Path]()
     for item in discover([Path(path) for path in paths], follow_links=False):
+        if isinstance(item, SkippedFile):
+            kinds[item.kind] += 1
+            continue
+        if isinstance(item, FoundFile):
+            if item.source in seen:
+                continue
+            seen.add(item.source)
         items.append(item)
         if len(items) > MOST_FILES:
             raise InputError(
                 f"There are more than {MOST_FILES:,} files. Ingest them folder by folder, or on "
                 "the machine of the server with 'ragstone ingest'."
             )
-    return items
+    return items, tuple(Skipped(*one) for one in kinds.most_common(MOST_KINDS))
 
 
-async def _send_file(
-    session: Session, item: FoundFile | RefusedFile, allowed: Sequence[str]
-) -> Handed:
-    """Upload a file; returns the uploaded document. Raises the error of a refused file."""
-    if isinstance(item, RefusedFile):
-        raise item.error
+async def _send_file(session: Session, item: FoundFile, allowed: Sequence[str]) -> Handed:
+    """Upload a file; returns the uploaded document."""
     with item.source.open("rb") as content:
         file = await session.connection.keep(content, item.source.name)
     source = f"upload:{item.path}"

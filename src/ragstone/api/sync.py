@@ -24,7 +24,7 @@ from ragstone.core.source import Source
 from ragstone.service import CollectionSummary, Overview, Progress
 from ragstone.service.conversations import Format
 from ragstone.service.jobs import JobState, JobView
-from ragstone.service.reading import DocumentText
+from ragstone.service.reading import DocumentText, Facet
 
 
 class Collections(Twin[AsyncCollections]):
@@ -44,6 +44,11 @@ class Collections(Twin[AsyncCollections]):
         Raises UnknownCollection, Conflict for a name that another has.
         """
         return self._thread.run(self._inner.rename(name, new))
+
+    def facets(self, name: str = "default", *, key: str = "", limit: int = 10) -> Sequence[Facet]:
+        """The metadata of the documents by key, or of one `key`: each with its most frequent
+        values, at most `limit`, and how many documents have them. Raises UnknownCollection."""
+        return self._thread.run(self._inner.facets(name, key=key, limit=limit))
 
     def delete(self, name: str) -> int:
         """Delete a collection with all its documents; how many. Raises UnknownCollection."""
@@ -300,10 +305,13 @@ class Client(Twin[AsyncClient]):
         collection: str = "default",
         allowed: Sequence[str] = (EVERYONE,),
         prune: bool = False,
+        metadata: Mapping[str, Any] | None = None,
     ) -> Progress:
         """Index files and folders, and wait until they can be searched; how it went.
 
-        `allowed` are those who may read them: `*` for everyone, `user:eva`, `group:staff`. With
+        `allowed` are those who may read them: `*` for everyone, `user:eva`, `group:staff`.
+        `metadata` is what `where` compares: texts, numbers, truth values and lists of these; it
+        counts more than what files beside the documents say. With
         `prune`, documents are forgotten whose file below the paths is gone. What has not changed is
         skipped. A file that cannot be read is in `failed` of the result; the others are indexed.
         To a server's address, the files are sent.
@@ -311,7 +319,9 @@ class Client(Twin[AsyncClient]):
         Raises UnreadableDocument for a path that does not exist, EmbeddingMismatch, StorageFull.
         """
         return self._thread.run(
-            self._inner.ingest(*paths, collection=collection, allowed=allowed, prune=prune)
+            self._inner.ingest(
+                *paths, collection=collection, allowed=allowed, prune=prune, metadata=metadata
+            )
         )
 
     def ingest_steps(
@@ -320,13 +330,16 @@ class Client(Twin[AsyncClient]):
         collection: str = "default",
         allowed: Sequence[str] = (EVERYONE,),
         prune: bool = False,
+        metadata: Mapping[str, Any] | None = None,
     ) -> Generator[Progress, None, None]:
         """`ingest` step by step, up to ten a second; the last one has `finished`.
 
         Leaving the loop does not stop it: it is a job, and `jobs.cancel` ends it.
         """
         return self._thread.iterate(
-            self._inner.ingest_steps(*paths, collection=collection, allowed=allowed, prune=prune)
+            self._inner.ingest_steps(
+                *paths, collection=collection, allowed=allowed, prune=prune, metadata=metadata
+            )
         )
 
     def status(self) -> Overview:

@@ -2,13 +2,14 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ragstone.cli import options as opt
 from ragstone.cli.cache import app as cache_app
 from ragstone.cli.conversations import app as conversations_app
+from ragstone.cli.document import app as document_app
 from ragstone.cli.jobs import app as jobs_app
 from ragstone.cli.keys import app as keys_app
 from ragstone.cli.maintenance import app as maintenance
@@ -25,6 +26,9 @@ from ragstone.core.errors import RagstoneError
 from ragstone.core.turn import Level
 from ragstone.evaluation.commands import app as eval_app
 
+if TYPE_CHECKING:
+    from ragstone.service import Service
+
 app = typer.Typer(
     name="ragstone",
     help="Answers from your own documents, with the source of every sentence.",
@@ -39,6 +43,7 @@ app.add_typer(managing)
 app.add_typer(maintenance)
 app.add_typer(mcp_app)
 app.add_typer(plugins_app)
+app.add_typer(document_app, name="document")
 app.add_typer(eval_app, name="eval")
 app.add_typer(topics_app, name="topics")
 app.add_typer(cache_app, name="cache")
@@ -94,19 +99,31 @@ def ingest(
     prune: Annotated[
         bool, typer.Option("--prune", help="Forget documents whose file below PATH is gone.")
     ] = False,
+    metadata: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metadata",
+            metavar="KEY=VALUE",
+            help="Metadata of every document; may be repeated, a key too.",
+        ),
+    ] = None,
     as_json: opt.AsJson = False,
 ) -> None:
     """Index files and folders. The exit status is 1 if any file failed."""
     from ragstone.cli import commands
+    from ragstone.core.metadata import from_pairs
     from ragstone.service import IngestRequest
 
     settings = settings_of(context)
-    request = IngestRequest(commands.absolute(paths), collection, prune=prune)
+    said = from_pairs(metadata or ())
+    request = IngestRequest(commands.absolute(paths), collection, prune=prune, metadata=said)
     data = settings.ragstone_data.expanduser().absolute()
-    run(
-        settings,
-        lambda s: commands.ingest(s, request, as_json=as_json, watch=watch, data=data),
-    )
+
+    async def index(service: "Service") -> int:
+        async with commands.reachable(service, settings):
+            return await commands.ingest(service, request, as_json=as_json, watch=watch, data=data)
+
+    run(settings, index)
 
 
 @app.command()
@@ -144,7 +161,10 @@ def ask(
         cache=cache,
         room=room,
     )
-    run(settings_of(context), lambda s: commands.ask(s, asked, as_json=as_json, trace=trace))
+    run(
+        settings_of(context),
+        lambda s: commands.ask(s, asked, under=under or (), as_json=as_json, trace=trace),
+    )
 
 
 @app.command()
@@ -182,7 +202,10 @@ def search(
         where=opt.condition(under, where),
         cache=cache,
     )
-    run(settings_of(context), lambda s: commands.search(s, asked, as_json=as_json))
+    run(
+        settings_of(context),
+        lambda s: commands.search(s, asked, under=under or (), as_json=as_json),
+    )
 
 
 @app.command()

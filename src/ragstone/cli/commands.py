@@ -1,8 +1,9 @@
 """The commands on a service: each runs, prints, and returns the exit status."""
 
+import asyncio
 import os
-from collections.abc import Sequence
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import asdict, astuple, replace
 from pathlib import Path
 from typing import Any
@@ -10,18 +11,24 @@ from typing import Any
 from ragstone.cli import show
 from ragstone.cli.show import err, out, out_json
 from ragstone.core.answer import GeneratedAnswer
-from ragstone.core.errors import RagstoneError
+from ragstone.core.errors import InputError, RagstoneError
 from ragstone.core.events import Done, Failed, Note, Token, showing_results_for
 from ragstone.core.records import Document
 from ragstone.core.source import cited_sources
 from ragstone.core.turn import Ask, Principal, Turn
+from ragstone.ingest.files import nearest
 from ragstone.service import IngestRequest, Progress, Service, wire
+from ragstone.service.remote import Remote
+from ragstone.settings import Settings
 
 PAGE = 1000
 
 
-async def ask(service: Service, question: Ask, *, as_json: bool, trace: bool) -> int:
-    """Stream the answer, then its sources."""
+async def ask(
+    service: Service, question: Ask, *, under: Sequence[str], as_json: bool, trace: bool
+) -> int:
+    """Stream the answer, then its sources; raises UnknownFolder for a folder that is not there."""
+    await _check_folders(service, question, under)
     end: Done | Failed | None = None
     async with aclosing(service.ask(question)) as events:
         async for event in events:
@@ -72,14 +79,22 @@ def _answer_json(
     }
 
 
-async def search(service: Service, question: Ask, *, as_json: bool) -> int:
-    """Print the passages that a question finds."""
+async def _check_folders(service: Service, question: Ask, under: Sequence[str]) -> None:
+    for folder in under:
+        await service.reading.check_folder(question.principal, question.collection, folder)
+
+
+async def search(service: Service, question: Ask, *, under: Sequence[str], as_json: bool) -> int:
+    """Print the passages that a question finds; raises UnknownFolder."""
+    await _check_folders(service, question, under)
     found = await service.search(question)
     if as_json:
         out_json(wire.dump(found))
     else:
         if found.corrected:
             err(showing_results_for(found.corrected))
+        for note in found.notes:
+            err(note)
         show.show_found(found)
     return 0
 
@@ -105,20 +120,39 @@ async def ingest(
 
 
 async def _ingest_once(service: Service, request: IngestRequest, as_json: bool) -> int:
-    return _show_end(await _follow(service.ingest(request), as_json), as_json)
+    return _show_end(await _follow(service, service.ingest(request), as_json), as_json)
 
 
 async def rebuild(service: Service, tenant: str, collection: str, *, as_json: bool) -> int:
     """Index a collection anew."""
-    return _show_end(await _follow(service.rebuild(tenant, collection), as_json), as_json)
+    return _show_end(await _follow(service, service.rebuild(tenant, collection), as_json), as_json)
 
 
-async def _follow(steps: Any, quiet: bool) -> Progress:
+@asynccontextmanager
+async def reachable(service: Service, settings: Settings) -> AsyncIterator[None]:
+    """Let other commands work while this one holds the data directory."""
+    if isinstance(service, Remote):
+        yield
+        return
+    from ragstone.http.server.beside import answering_beside
+
+    async with answering_beside(service, settings, err):
+        yield
+
+
+async def _follow(service: Service, steps: Any, quiet: bool) -> Progress:
     progress: Progress | None = None
     with show.ProgressView(quiet) as view:
-        async with aclosing(steps):
-            async for progress in steps:
-                view.show(progress)
+        try:
+            async with aclosing(steps):
+                async for progress in steps:
+                    view.show(progress)
+        except asyncio.CancelledError:
+            view.clear()
+            if progress and not progress.finished:
+                for line in show.interrupted(progress, isinstance(service, Remote)):
+                    err(line)
+            raise
     if progress is None:
         raise RagstoneError("The job ended without saying how.")
     return progress
@@ -218,6 +252,21 @@ async def documents(service: Service, collection: str, *, as_json: bool) -> int:
     return 0
 
 
+async def facets(service: Service, collection: str, key: str, limit: int, *, as_json: bool) -> int:
+    """Print the metadata of a collection's documents."""
+    found = await service.reading.facets(Principal(), collection, key=key, limit=limit)
+    if as_json:
+        out_json({"facets": [wire.dump(one) for one in found]})
+    elif not found:
+        what = f"the key {key!r}" if key else "metadata"
+        out(f"No document of the collection {collection!r} has {what}.")
+    for one in () if as_json else found:
+        values = [f"{show.value_text(v.value)} ({v.documents:,})" for v in one.values]
+        more = one.different - len(values)
+        out(f"{one.key}: {', '.join(values)}{f' and {more:,} more' if more else ''}")
+    return 0
+
+
 async def delete(service: Service, collection: str, paths: Sequence[str] | None) -> int:
     """Delete documents, or the whole collection when `paths` is None."""
     count = await service.delete(Principal(), collection, paths)
@@ -233,5 +282,11 @@ async def rename(service: Service, old: str, new: str) -> int:
 
 
 def absolute(paths: Sequence[str]) -> tuple[str, ...]:
-    """Paths that mean the same to a server with another working directory."""
+    """Paths that mean the same to a server with another working directory.
+
+    Raises InputError for one that does not exist.
+    """
+    for path in map(Path, paths):
+        if not os.path.lexists(path):
+            raise InputError(f"{path} does not exist. Check the path.{nearest(path)}")
     return tuple(os.path.abspath(path) for path in paths)

@@ -1,12 +1,15 @@
 """The commands that look after what is indexed."""
 
 import asyncio
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ragstone.cli import options as opt
 from ragstone.cli.running import Context, confirm, guarded, run, settings_of
+
+if TYPE_CHECKING:
+    from ragstone.service import Service
 
 app = typer.Typer(add_completion=False)
 
@@ -35,6 +38,20 @@ def documents(
     from ragstone.cli import commands
 
     run(settings_of(context), lambda s: commands.documents(s, collection, as_json=as_json))
+
+
+@app.command()
+def facets(
+    context: Context,
+    key: Annotated[str, typer.Argument(metavar="[KEY]", help="Only the values of this key.")] = "",
+    collection: opt.Collection = "default",
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Most values of a key.")] = 10,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Show the metadata of a collection's documents: keys, values, and how many have them."""
+    from ragstone.cli import commands
+
+    run(settings_of(context), lambda s: commands.facets(s, collection, key, limit, as_json=as_json))
 
 
 @app.command()
@@ -82,7 +99,13 @@ def rebuild(
     """Index a collection anew with the configured embedding model."""
     from ragstone.cli import commands
 
-    run(settings_of(context), lambda s: commands.rebuild(s, "default", collection, as_json=as_json))
+    settings = settings_of(context)
+
+    async def build(service: "Service") -> int:
+        async with commands.reachable(service, settings):
+            return await commands.rebuild(service, "default", collection, as_json=as_json)
+
+    run(settings, build)
 
 
 @app.command()

@@ -1,6 +1,7 @@
 """Options that commands share: the collection, and how `ask` and `search` are to search."""
 
 import json
+import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -51,7 +52,11 @@ Under = Annotated[
 ]
 Where = Annotated[
     list[str] | None,
-    typer.Option("--where", metavar="KEY=VALUE", help="Only documents with this metadata."),
+    typer.Option(
+        "--where",
+        metavar="KEY=VALUE",
+        help="Only documents with this metadata; KEY>=VALUE and KEY<=VALUE compare.",
+    ),
 ]
 
 UseCache = Annotated[
@@ -76,11 +81,12 @@ def condition(under: list[str] | None, where: list[str] | None) -> "Filter | Non
 
 def _pair(text: str) -> "Filter":
     """A metadata value as text, and as the number or truth that it spells."""
-    from ragstone.core.filters import AnyOf
+    from ragstone.core.filters import AnyOf, Or, Range
 
-    key, equals, value = text.partition("=")
-    if not key or not equals:
+    found = re.fullmatch(r"([^<>=]+)(=|>=|<=)(.*)", text, re.DOTALL)
+    if not found:
         raise typer.BadParameter(f"--where is given as KEY=VALUE, but {text!r} is not")
+    key, sign, value = found.groups()
     values: list[Any] = [value]
     try:
         spelt = json.loads(value)
@@ -88,4 +94,10 @@ def _pair(text: str) -> "Filter":
         spelt = None
     if isinstance(spelt, bool | int | float):
         values.append(spelt)
-    return AnyOf(f"metadata.{key}", tuple(values))
+    field = f"metadata.{key}"
+    if sign == "=":
+        return AnyOf(field, tuple(values))
+    bounds = [one for one in values if not isinstance(one, bool)]
+    if sign == ">=":
+        return Or(tuple(Range(field, at_least=one) for one in bounds))
+    return Or(tuple(Range(field, at_most=one) for one in bounds))

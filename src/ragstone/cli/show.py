@@ -13,10 +13,18 @@ from typing import Any, Self
 from ragstone.core.answer import Verdict
 from ragstone.core.source import Source, hit_sources
 from ragstone.core.turn import StageTrace
-from ragstone.service import Progress, SearchResult
+from ragstone.ingest.files import HIDDEN
+from ragstone.service import Progress, SearchResult, Skipped
 
 PLAIN_SECONDS = 5.0
 """How often progress is printed where there is no terminal to draw a bar on."""
+
+BAR = 1_000
+
+METADATA_CHARS = 120
+
+UNSHOWN = frozenset({"title", "url", "producer", "creator"})
+"""Metadata that stands in a source's line already, or names the program that wrote the file."""
 
 _BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
@@ -70,6 +78,7 @@ def show_sources(sources: Sequence[Source]) -> None:
         out("\nSources")
     for source in sources:
         out(f"[{source.number}] {_source_location(source)}")
+        _show_metadata(source)
         whole = len(source.snippet) >= source.end - source.start
         _indented(source.snippet if whole else source.snippet.rpartition(" ")[0] + " ...")
 
@@ -96,6 +105,7 @@ def show_found(found: SearchResult) -> None:
         out(
             f"{source.number}. {source.score:.3f}{_score_parts(source)}  {_source_location(source)}"
         )
+        _show_metadata(source)
         _indented(source.text)
 
 
@@ -115,19 +125,30 @@ def show_summary(progress: Progress) -> None:
         f"{progress.indexed:,} indexed, {progress.unchanged:,} unchanged{pruned}, "
         f"{len(progress.failed):,} failed; {progress.chunks:,} chunks in {progress.seconds:.1f} s"
     )
+    for skipped in progress.skipped:
+        out(f"  {skipped_text(skipped)}")
     for failure in progress.failed:
         out(f"  {one_line(failure.path)}: {one_line(failure.reason)}")
+
+
+def skipped_text(skipped: Skipped) -> str:
+    """A kind of files that were passed over: how many, and why."""
+    if skipped.kind == HIDDEN:
+        what = "file or folder" if skipped.files == 1 else "files and folders"
+        return f"{HIDDEN}: {skipped.files:,} {what}, by a dot before the name"
+    what = "file" if skipped.files == 1 else "files"
+    return f"{one_line(skipped.kind)}: {skipped.files:,} {what}, not a readable type"
 
 
 def describe(progress: Progress) -> str:
     """How far a job is, in one line."""
     total = f"{progress.total:,}" if progress.total is not None else "?"
-    chunks = progress.embedded if progress.phase == "embedding" else progress.chunks
-    rate = chunks / progress.seconds if progress.seconds > 0 else 0.0
-    left = f", about {duration(progress.eta)} left" if progress.eta is not None else ""
+    left = f", about {duration(progress.eta)} left" if progress.eta else ""
+    if progress.phase == "done":
+        return f"done: {progress.files:,}/{total} files, {progress.chunks:,} chunks"
     return (
-        f"{progress.phase}: {progress.files:,}/{total} files, {progress.chunks:,} chunks, "
-        f"{_share(progress)}{rate:.0f} chunks/s{left}"
+        f"{progress.phase}: {progress.files:,}/{total} files read, {progress.vectors:,} chunks "
+        f"searchable by words, {progress.embedded:,} of them by meaning{left}"
     )
 
 
@@ -155,7 +176,7 @@ class ProgressView:
 
     def show(self, progress: Progress) -> None:
         """Show the newest state of a job."""
-        self.at(*_measure(progress), describe(progress), progress.finished)
+        self.at(*_measure(progress), describe(progress), progress.phase == "done")
 
     def at(self, total: int | None, done: int, line: str, finished: bool) -> None:
         """Show that `done` of `total` is done, which `line` says too."""
@@ -167,25 +188,40 @@ class ProgressView:
             self._printed = time.monotonic()
             err(line)
 
+    def clear(self) -> None:
+        """Take the bar off the terminal."""
+        if self._bar:
+            self._bar.stop()
+            self._bar = None
+
     def __exit__(
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._bar:
-            self._bar.stop()
+        self.clear()
 
 
 def _measure(progress: Progress) -> tuple[int | None, int]:
-    """The bar's length and filling: files, then the chunks that get their vectors."""
-    if progress.phase == "embedding":
-        return progress.chunks or None, progress.embedded
-    return progress.total, progress.files
+    """The bar's length and filling: full when all files are read and all vectors made."""
+    share = progress.share
+    return (None, 0) if share is None else (BAR, int(BAR * share))
 
 
-def _share(progress: Progress) -> str:
-    return f"{progress.embedded:,} embedded, " if progress.phase == "embedding" else ""
+def interrupted(progress: Progress, elsewhere: bool) -> list[str]:
+    """What is told when a command is stopped while a job goes on `elsewhere`, in a server, or
+    stands still."""
+    if elsewhere:
+        return [
+            f"The job {progress.job} goes on in the server ({describe(progress)}). "
+            f"'ragstone jobs show {progress.job} --follow' follows it, "
+            f"'ragstone jobs cancel {progress.job}' ends it."
+        ]
+    return [
+        f"Stopped at {describe(progress)}. What is done stays and can be asked. The same command, "
+        "or 'ragstone serve', goes on from there."
+    ]
 
 
 def duration(seconds: float) -> str:
@@ -203,6 +239,25 @@ def _source_location(source: Source) -> str:
     if source.section:
         parts.append(" > ".join(source.section))
     return one_line(", ".join(parts))
+
+
+def _show_metadata(source: Source) -> None:
+    """Print what describes the document, in one line."""
+    parts = [
+        f"{key}: {', '.join(map(value_text, value if isinstance(value, list) else [value]))}"
+        for key, value in source.metadata.items()
+        if key not in UNSHOWN and value not in ("", None, [])
+    ]
+    if parts:
+        line = textwrap.shorten(one_line("; ".join(parts)), METADATA_CHARS, placeholder=" ...")
+        out(f"    ({line})")
+
+
+def value_text(value: object) -> str:
+    """A value of metadata as a person writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
 
 
 def _score_parts(source: Source) -> str:

@@ -1,10 +1,16 @@
 """A piece of a document, as the index holds it and a question finds it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from ragstone.core.document import BlockSpan, decode_blocks, encode_blocks
+from ragstone.core.document import (
+    BlockSpan,
+    cut_blocks,
+    decode_blocks,
+    encode_blocks,
+    joined_blocks,
+)
 
 EVERYONE = "*"
 """The name that every principal of a tenant has."""
@@ -19,6 +25,8 @@ class Chunk:
     `modified` is the document's time of change in seconds since 1970. `section` is the path of
     headings above the chunk. `kind` is normal, table, glossary, toc, credits, faq, question or
     summary. `blocks` are what `text` consists of, counted in it; none where that is not known.
+    `subject` is what the document is about and its title does not say: product, version, company,
+    year, model.
     """
 
     chunk_id: str
@@ -41,6 +49,7 @@ class Chunk:
     allowed: tuple[str, ...] = (EVERYONE,)
     metadata: Mapping[str, Any] = field(default_factory=dict)
     blocks: tuple[BlockSpan, ...] = ()
+    subject: str = ""
 
     @property
     def revision(self) -> str:
@@ -60,8 +69,9 @@ class Chunk:
 
     @property
     def searchable(self) -> str:
-        """What is embedded and tokenized: the heading, then the text."""
-        return f"{self.heading}\n{self.text}" if self.heading else self.text
+        """What is embedded and tokenized: subject and heading, then the text."""
+        context = " > ".join(part for part in (self.subject, self.heading) if part)
+        return f"{context}\n{self.text}" if context else self.text
 
     def payload(self) -> dict[str, Any]:
         """Every field as JSON values, with the derived ones that filters use."""
@@ -83,6 +93,46 @@ class Chunk:
                 known[name] = tuple(known[name])
         known["blocks"] = decode_blocks(known.get("blocks") or "")
         return cls(**known)
+
+
+def joined(chunks: Iterable[Chunk]) -> tuple[str, tuple[BlockSpan, ...]]:
+    """The text of chunks of one document in their order, and its blocks, none where those of a
+    chunk are not known: text that two share stands once, and what was left out between them is
+    space again."""
+    parts, length, known = list[str](), 0, True
+    blocks: list[BlockSpan] = []
+    last: Chunk | None = None
+    for chunk in chunks:
+        if last and chunk.end <= last.end:
+            continue
+        space = _space_between(last, chunk) if last else ""
+        shared = max(0, last.end - chunk.start) if last else 0
+        length += len(space)
+        own = cut_blocks(chunk.blocks, shared, len(chunk.text), length)
+        if blocks and own:
+            own = (*joined_blocks([blocks.pop()], own[:1]), *own[1:])
+        blocks += own
+        known = known and bool(chunk.blocks)
+        parts += [space, chunk.text[shared:]]
+        length += len(parts[-1])
+        last = chunk
+    return "".join(parts), tuple(blocks) if known else ()
+
+
+def merged(first: Chunk, second: Chunk) -> Chunk:
+    """Two chunks of one document as one, which begins as the first."""
+    text, blocks = joined((first, second))
+    return replace(first, text=text, end=max(first.end, second.end), blocks=blocks)
+
+
+def _space_between(first: Chunk, second: Chunk) -> str:
+    """Line ends, but for the space at which a sentence was parted from the next one."""
+    missing = second.start - first.end
+    if missing != 1 or not first.blocks or not second.blocks:
+        return "\n" * missing
+    before, after = first.blocks[-1], second.blocks[0]
+    new_item = after.kind == "item" and second.text.startswith(after.label or " ")
+    return " " if before.kind == after.kind and not new_item else "\n"
 
 
 def revision(document_id: str, version: int) -> str:

@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, get_args
+from dataclasses import astuple, dataclass, replace
+from typing import Literal, get_args
 
 BlockKind = Literal[
     "heading",
@@ -23,7 +23,8 @@ facts about a document, `admonition` a paragraph of a note or warning."""
 _KINDS: tuple[BlockKind, ...] = get_args(BlockKind)
 
 
-class Box(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Box:
     """A rectangle on a page, in points from its left and top edge."""
 
     left: float
@@ -32,7 +33,8 @@ class Box(NamedTuple):
     bottom: float
 
 
-class Place(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Place:
     """Where the characters of a block from `start` on stand, up to the next place.
 
     `page` counts from 1; it is the slide of a presentation and the sheet of a workbook.
@@ -97,10 +99,22 @@ def cut_blocks(
         before = [place for place in block.places if place.start <= first][-1:]
         within = [place for place in block.places if first < place.start < last]
         places = tuple(
-            place._replace(start=max(place.start, first) + by) for place in (*before, *within)
+            replace(place, start=max(place.start, first) + by) for place in (*before, *within)
         )
         kept.append(replace(block, start=first + by, end=last + by, places=places))
     return tuple(kept)
+
+
+def joined_blocks(first: Sequence[BlockSpan], second: Sequence[BlockSpan]) -> tuple[BlockSpan, ...]:
+    """The blocks of two texts that follow each other; the two parts of one block become one."""
+    if not first or not second:
+        return (*first, *second)
+    last, following = first[-1], second[0]
+    same = (last.kind, last.level, last.label) == (following.kind, following.level, following.label)
+    if last.end < following.start or not same:
+        return (*first, *second)
+    whole = replace(last, end=following.end, places=(*last.places, *following.places))
+    return (*first[:-1], whole, *second[1:])
 
 
 def encode_blocks(blocks: Sequence[BlockSpan]) -> str:
@@ -112,14 +126,15 @@ def encode_blocks(blocks: Sequence[BlockSpan]) -> str:
             block.end - block.start,
             block.level,
             block.label,
-            [
-                [place.start - block.start, place.page, *(round(one, 1) for one in place.box or ())]
-                for place in block.places
-            ],
+            [[place.start - block.start, place.page, *_edges(place)] for place in block.places],
         ]
         for block in blocks
     ]
     return json.dumps(rows, ensure_ascii=False, separators=(",", ":")) if rows else ""
+
+
+def _edges(place: Place) -> list[float]:
+    return [round(one, 1) for one in astuple(place.box)] if place.box else []
 
 
 def decode_blocks(text: str) -> tuple[BlockSpan, ...]:

@@ -5,12 +5,13 @@ Python what every translation must mean. A condition on a field that a chunk doe
 false (so its negation is true); on a field holding a list it is true if any element satisfies
 it; `And()` is true and `Or()` is false.
 
-Fields are the ones in `KEYWORDS` and `NUMBERS`, and `metadata.<key>` for equality.
+Fields are the ones in `KEYWORDS` and `NUMBERS`, and `metadata.<key>`. An index compares metadata
+for equality only: `with_values` turns a range of metadata into the values that lie in it.
 """
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,11 +48,15 @@ class AnyOf:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The numeric field lies within the bounds, both inclusive; None is unbounded."""
+    """The field lies within the bounds, both inclusive; None is unbounded.
+
+    Metadata may also be compared with texts, as dates in ISO form are: `at_most` "2022" holds all
+    that begins with it. A number is never within texts, nor a text within numbers.
+    """
 
     field: str
-    at_least: float | None = None
-    at_most: float | None = None
+    at_least: float | str | None = None
+    at_most: float | str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +142,70 @@ def validate(condition: Filter) -> None:
         case Range(field, low, high):
             if field not in NUMBERS:
                 raise InvalidFilter(
-                    f"The field {field!r} cannot be compared; use {_names(NUMBERS)}."
+                    f"The field {field!r} cannot be compared; use {_names(NUMBERS)} or "
+                    "metadata.<key>."
                 )
-            bounds = [bound for bound in (low, high) if bound is not None]
+            bounds = [bound for bound in numbers(low, high) if bound is not None]
             if any(b != b or (isinstance(b, int) and not _is_finite(b)) for b in bounds):
                 raise InvalidFilter(f"A bound of {field!r} is not a number.")
+
+
+def numbers(low: float | str | None, high: float | str | None) -> tuple[float | None, float | None]:
+    """The bounds of a field that holds numbers; raises InvalidFilter for a text."""
+    if isinstance(low, str) or isinstance(high, str):
+        text = low if isinstance(low, str) else high
+        raise InvalidFilter(f"The bound {str(text)[:100]!r} is not a number.")
+    return low, high
+
+
+def ranged(condition: Filter) -> frozenset[str]:
+    """The metadata keys that a condition compares with bounds."""
+    return frozenset(one.field.removeprefix(METADATA) for one in _ranges(condition))
+
+
+def with_values(condition: Filter, values: Mapping[str, Iterable[Scalar]]) -> Filter:
+    """The condition with each range of metadata as those of the key's values that lie in it.
+
+    Raises InvalidFilter for bounds that cannot be compared with each other.
+    """
+    match condition:
+        case And(parts):
+            return And(tuple(with_values(part, values) for part in parts))
+        case Or(parts):
+            return Or(tuple(with_values(part, values) for part in parts))
+        case Not(part):
+            return Not(with_values(part, values))
+        case Range(field, low, high) if field.startswith(METADATA):
+            texts = [isinstance(bound, str) for bound in (low, high) if bound is not None]
+            if len(set(texts)) > 1:
+                raise InvalidFilter(f"The bounds of {field!r} are a number and a text.")
+            held = values.get(field.removeprefix(METADATA), ())
+            return AnyOf(field, tuple(value for value in held if within(value, low, high)))
+    return condition
+
+
+def within(value: Scalar, low: float | str | None, high: float | str | None) -> bool:
+    """Whether a value of metadata lies within the bounds of a `Range`."""
+    if isinstance(value, bool):
+        return low is None and high is None
+    if isinstance(value, str):
+        return (low is None or (isinstance(low, str) and value >= low)) and (
+            high is None or (isinstance(high, str) and value[: len(high)] <= high)
+        )
+    return (low is None or (not isinstance(low, str) and value >= low)) and (
+        high is None or (not isinstance(high, str) and value <= high)
+    )
+
+
+def _ranges(condition: Filter) -> Iterator[Range]:
+    match condition:
+        case And(parts) | Or(parts):
+            for part in parts:
+                yield from _ranges(part)
+        case Not(part):
+            yield from _ranges(part)
+        case Range(field) if field.startswith(METADATA):
+            yield condition
 
 
 def _validate_values(field: str, values: tuple[Scalar, ...]) -> None:
@@ -190,10 +254,14 @@ def matches(condition: Filter, payload: Mapping[str, Any]) -> bool:
                 return any(token(key, v) in tokens(payload.get("metadata", {})) for v in values)
             return any(held in values for held in _field_values(field, payload))
         case Range(field, low, high):
-            return any(
-                (low is None or held >= low) and (high is None or held <= high)
-                for held in _field_values(field, payload)
-            )
+            if field.startswith(METADATA):
+                return any(within(v, low, high) for v in _metadata_values(field, payload))
+            return any(within(held, low, high) for held in _field_values(field, payload))
+
+
+def _metadata_values(field: str, payload: Mapping[str, Any]) -> Iterator[Scalar]:
+    held = _field_values(field.removeprefix(METADATA), payload.get("metadata", {}))
+    return (one for one in held if isinstance(one, Scalar))
 
 
 def _field_values(field: str, payload: Mapping[str, Any]) -> tuple[Any, ...]:

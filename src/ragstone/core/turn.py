@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from ragstone.core.answer import Confidence, GeneratedAnswer, Instructions, Usage, Verdict
 from ragstone.core.chunk import EVERYONE, Chunk
+from ragstone.core.document import BlockSpan, cut_blocks
 from ragstone.core.intent import Analysis, Intent
 from ragstone.core.tool import Picture, Tool, ToolStep
 
@@ -205,6 +206,14 @@ class Passage:
     text: str
     hit: Hit
 
+    @property
+    def blocks(self) -> tuple[BlockSpan, ...]:
+        """What `text` consists of; nothing where the chunk's is not known, or is shortened."""
+        chunk = self.hit.chunk
+        if not chunk.text.startswith(self.text):
+            return ()
+        return cut_blocks(chunk.blocks, 0, len(self.text))
+
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
@@ -243,6 +252,7 @@ class Turn:
     itself first; `parts` says that the others ask for parts of the answer, not for the same in
     other words; `imagined` are passages that are searched by meaning only. `whole` says that the
     question means the same in any conversation; one that is not must not be answered from memory.
+    `notes` are sentences for the reader that are no part of the answer.
     `called` are the tools that were called for it. `grades` (0..10, by chunk) are the chat model's
     of the passages, `advice` is what it said should be better in the next answer.
     """
@@ -273,6 +283,7 @@ class Turn:
     usage: Usage = Usage()
     trace: tuple[StageTrace, ...] = ()
     called: tuple[ToolStep, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def rewritten(self) -> str:

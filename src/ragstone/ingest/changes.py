@@ -1,7 +1,9 @@
 """Compares found files with known documents: unchanged, changed, another owner's, or gone."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ragstone.core.errors import PathTaken
 from ragstone.core.records import Collection, Document
@@ -12,8 +14,13 @@ from ragstone.ingest.write import document_id
 from ragstone.service import IngestRequest
 
 
-def described(collection: Collection, request: IngestRequest, item: FoundFile) -> Document:
-    """The document of a file that has not been read yet."""
+def described(
+    collection: Collection, request: IngestRequest, item: FoundFile, said: Mapping[str, Any]
+) -> Document:
+    """The document of a file that has not been read yet. `said` is what stands about it in files
+    beside it; what the request says of all counts more."""
+    metadata = {**said, **request.metadata}
+    title = metadata.get("title")
     document = Document(
         id=document_id(collection.tenant, collection.id, item.path),
         tenant=collection.tenant,
@@ -23,8 +30,27 @@ def described(collection: Collection, request: IngestRequest, item: FoundFile) -
         source=str(item.source),
         size=item.size,
         modified=item.modified,
+        title=title if isinstance(title, str) else "",
+        metadata=metadata or None,
     )
     return handed.described(document, item.handed) if item.handed else document
+
+
+def at_known_paths(
+    found: Sequence[FoundFile], known: Mapping[str, Sequence[str]]
+) -> Iterator[FoundFile]:
+    """Each file once, at the path that it has in the collection already: the same file given with
+    another folder, or alone, is no other document. `known` are the paths by source."""
+    seen: set[Path] = set()
+    for item in found:
+        if item.handed is None:
+            if item.source in seen:
+                continue
+            seen.add(item.source)
+            paths = known.get(str(item.source), ())
+            if paths and item.path not in paths:
+                item = replace(item, path=paths[0])
+        yield item
 
 
 def unchanged(known: Document, document: Document) -> bool:

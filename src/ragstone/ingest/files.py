@@ -1,5 +1,6 @@
 """Finding the files below the paths that a user gave."""
 
+import difflib
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
@@ -11,6 +12,14 @@ from ragstone.ingest.formats.types import supported
 from ragstone.service import Handed
 
 _READ_BYTES = 1 << 20
+
+SIDECARS = (".meta.yaml", ".meta.yml", ".meta.json")
+"""Endings that the name of a file gets for the file that describes it; the first one counts."""
+
+FOLDER_FILE = "ragstone.yaml"
+"""Describes the files below its folder, by patterns."""
+
+HIDDEN, NO_ENDING = "hidden", "no ending"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +48,26 @@ class RefusedFile:
     error: DocumentError
 
 
-def discover(paths: Sequence[Path], follow_links: bool) -> Iterator[FoundFile | RefusedFile]:
+@dataclass(frozen=True, slots=True)
+class SkippedFile:
+    """A file or folder inside a given folder that is passed over. `kind` is its ending, "hidden" or
+    "no ending"."""
+
+    path: str
+    kind: str
+
+
+Item = FoundFile | RefusedFile | SkippedFile
+
+
+def discover(paths: Sequence[Path], follow_links: bool) -> Iterator[Item]:
     """Walk the given files and folders lazily, each folder in sorted order.
 
-    Hidden entries and unsupported types inside folders are passed over; a file named explicitly
-    is refused instead. A document's path starts with the name of the folder that was given. Where
-    two given paths have the same name, the later one gets "-2", "-3", ... in the order given, so
-    the same command always makes the same paths; a path given twice is walked once.
+    Hidden entries and unsupported types inside folders are skipped; a file named explicitly is
+    refused instead. Files that describe others are no documents. A document's path starts with the
+    name of the folder that was given. Where two given paths have the same name, the later one gets
+    "-2", "-3", ... in the order given, so the same command always makes the same paths; a path
+    given twice is walked once.
     """
     taken: set[str] = set()
     seen: set[Path] = set()
@@ -76,7 +98,33 @@ def content_hash(path: Path) -> str:
     return digest.hexdigest()
 
 
+def describes(name: str) -> bool:
+    """Whether a file of this name describes other files."""
+    return name == FOLDER_FILE or name.lower().endswith(SIDECARS)
+
+
+def nearest(path: Path) -> str:
+    """The names beside a path that does not exist that are most like its own, as the end of a
+    sentence; empty if there are none."""
+    folder = path.parent
+    while not folder.is_dir() and folder != folder.parent:
+        path, folder = folder, folder.parent
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry, _ in zip(entries, range(10_000), strict=False)]
+    except OSError:
+        return ""
+    shown = sorted(name for name in names if not (name.startswith(".") or describes(name)))
+    near = difflib.get_close_matches(path.name, shown, 3)
+    found = [str(folder / name) for name in near or shown[:3]]
+    return f" The nearest: {', '.join(found)}." if found else ""
+
+
 def _given_file(given: Path, root: Path, taken: set[str]) -> FoundFile | RefusedFile:
+    if describes(given.name) and root.exists():
+        return RefusedFile(
+            str(given), WrongType(f"{given.name} describes other files. Ingest those instead.")
+        )
     if not {given.suffix.lower(), root.suffix.lower()} & set(supported()):
         if not root.exists():
             return RefusedFile(str(given), _missing_error(given))
@@ -86,7 +134,7 @@ def _given_file(given: Path, root: Path, taken: set[str]) -> FoundFile | Refused
 
 def _walk(
     folder: Path, path: str, root: Path, follow_links: bool, above: frozenset[Path]
-) -> Iterator[FoundFile | RefusedFile]:
+) -> Iterator[Item]:
     """`above` are the real folders that the walk is inside of: entering one again is a loop."""
     real = Path(os.path.realpath(folder))
     try:
@@ -95,9 +143,12 @@ def _walk(
         yield RefusedFile(path, _unreadable_error(folder, error))
         return
     for entry in entries:
-        if entry.name.startswith("."):
-            continue
         place, name = Path(entry.path), f"{path}/{entry.name}"
+        if entry.name.startswith("."):
+            yield SkippedFile(name, HIDDEN)
+            continue
+        if describes(entry.name):
+            continue
         target = Path(os.path.realpath(place))
         if entry.is_symlink() and not follow_links and not target.is_relative_to(root):
             if place.is_dir() or place.suffix.lower() in supported():
@@ -107,6 +158,8 @@ def _walk(
                 yield from _walk(place, name, root, follow_links, above | {real})
         elif place.suffix.lower() in supported():
             yield _file(place, name, root)
+        else:
+            yield SkippedFile(name, place.suffix.lower() or NO_ENDING)
 
 
 def _file(place: Path, path: str, root: Path) -> FoundFile | RefusedFile:
@@ -134,7 +187,7 @@ def _unique_name(name: str, taken: set[str]) -> str:
 
 
 def _missing_error(path: Path) -> DocumentError:
-    return UnreadableDocument(f"{path} does not exist. Check the path.")
+    return UnreadableDocument(f"{path} does not exist. Check the path.{nearest(path)}")
 
 
 def _outside_error(path: Path) -> DocumentError:

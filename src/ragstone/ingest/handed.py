@@ -98,22 +98,25 @@ def found(handed: Handed) -> FoundFile:
 
 
 def described(document: Document, handed: Handed) -> Document:
-    """The document with its metadata, without its content."""
+    """The document with its metadata, without its content. Metadata that the document has already
+    is what the request says of all of them."""
+    metadata = {**handed.metadata, **(document.metadata or {})}
+    title = document.title or metadata.get("title")
     return replace(
         document,
         source=handed.source,
-        title=handed.title,
+        title=handed.title or (title if isinstance(title, str) else ""),
         allowed=handed.allowed,
-        metadata=dict(handed.metadata),
+        metadata=metadata,
     )
 
 
-def fingerprint(item: FoundFile) -> str:
-    """A hash of content and metadata; raises UnreadableDocument."""
+def fingerprint(item: FoundFile, document: Document) -> str:
+    """A hash of the content and of what is said about it; raises UnreadableDocument."""
     content = content_hash(item.source)
-    if item.handed is None:
+    if item.handed is None and not document.metadata:
         return content
-    said = [content, item.handed.title, item.handed.metadata]
+    said = [content, document.title, document.metadata]
     text = json.dumps(said, sort_keys=True, default=str)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 

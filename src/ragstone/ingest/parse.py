@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from typing import Protocol
 
 from ragstone.core.errors import (
     ConfigError,
@@ -16,16 +17,24 @@ from ragstone.core.errors import (
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.types import FORMATS, check_type
 from ragstone.language.unicode import whole, whole_values
-from ragstone.settings import IngestSettings
 
 _MEGABYTE = 1 << 20
 
 
-def parse(path: Path, settings: IngestSettings) -> Parsed:
+class SizeLimits(Protocol):
+    """The settings that limit a file, in megabytes; see IngestSettings."""
+
+    @property
+    def max_file_mb(self) -> int: ...
+    @property
+    def max_memory_mb(self) -> int: ...
+
+
+def parse(path: Path, settings: SizeLimits) -> Parsed:
     """Open a document; its blocks are then read lazily, in bounded memory.
 
-    Raises a DocumentError, and so may iterating over the blocks. Blocking: run it, and the
-    iteration, in a thread.
+    Raises a DocumentError, and so may iterating over the blocks. What a hostile file makes of it
+    is bounded only in a process of its own: see `parse_process`.
     """
     ending = path.suffix.lower()
     with _format_errors(path):
@@ -69,7 +78,7 @@ def _format_errors(path: Path) -> Iterator[None]:
         raise UnreadableDocument(f"{path.name} cannot be read. {error.message}") from error
 
 
-def _check_size(path: Path, whole: bool, settings: IngestSettings) -> None:
+def _check_size(path: Path, whole: bool, settings: SizeLimits) -> None:
     name = "max_memory_mb" if whole else "max_file_mb"
     limit = settings.max_memory_mb if whole else settings.max_file_mb
     try:
@@ -88,7 +97,9 @@ def _readable_blocks(path: Path, blocks: Iterator[Block]) -> Iterator[Block]:
     try:
         with _format_errors(path):
             for block in blocks:
-                yield block if block.text.isascii() else replace(block, text=whole(block.text))
+                if not (block.text.isascii() and block.label.isascii()):
+                    block = replace(block, text=whole(block.text), label=whole(block.label))
+                yield block
     except OSError as error:
         raise UnreadableDocument(f"{path.name} cannot be read: {error.strerror}.") from error
 

@@ -16,8 +16,10 @@ from ragstone.core.errors import Conflict, DocumentError, PathTaken, UnknownColl
 from ragstone.core.filters import eq
 from ragstone.core.records import Collection, Document
 from ragstone.ingest import changes, handed
+from ragstone.ingest.being_read import BeingRead
 from ragstone.ingest.embedding import embed_pending
-from ragstone.ingest.files import FoundFile, RefusedFile, discover
+from ragstone.ingest.files import FoundFile, RefusedFile, SkippedFile, discover
+from ragstone.ingest.metadata import MetadataFiles, Said
 from ragstone.ingest.progress import Tracker
 from ragstone.ingest.rebuild import rebuild
 from ragstone.ingest.vocabulary import VocabularyReader
@@ -35,7 +37,7 @@ ENGLISH_SHARE = 0.75
 
 
 class Pipeline:
-    """Runs ingest requests, one at a time per collection."""
+    """Runs ingest requests, one at a time per collection. What it reads is marked in `data`."""
 
     def __init__(
         self,
@@ -44,6 +46,7 @@ class Pipeline:
         embedders: Embedders,
         settings: IngestSettings,
         vocabulary: VocabularyReader | None = None,
+        data: Path | None = None,
     ) -> None:
         self._index = index
         self._catalog = catalog
@@ -51,23 +54,33 @@ class Pipeline:
         self._settings = settings
         self._vocabulary = vocabulary
         self._writer = Writer(index, catalog, settings)
+        self._being_read = BeingRead(data)
 
     async def ingest(
-        self, job: str, request: IngestRequest, report: Callable[[Progress], None], id: str = ""
+        self,
+        job: str,
+        request: IngestRequest,
+        report: Callable[[Progress], None],
+        id: str = "",
+        earlier: Progress | None = None,
     ) -> Progress:
         """Do what `request` asks; raises only what stops the whole job. Returns the last word.
 
-        `id` is the collection's, whatever its name is by now; if empty, the request's name says
-        which one it is. Raises UnknownCollection for one that was dropped, Conflict where another
-        one has its name by now.
+        `earlier` is how far the job was when it was cut off. `id` is the collection's, whatever
+        its name is by now; if empty, the request's name says which one it is. Raises
+        UnknownCollection for one that was dropped, Conflict where another one has its name by now.
         """
         id = id or await self._catalog.identity(request.tenant, request.collection)
         async with self._catalog.alone(request.tenant, id):
-            tracker = Tracker(job, report)
+            tracker = Tracker(job, report, earlier)
             found = await asyncio.to_thread(self._discover, request, tracker)
             collection = await self._collection(request, id, found, tracker)
             if collection:
                 await self._index.create(collection)
+                known = await self._catalog.sources(collection.tenant, collection.id)
+                found = list(changes.at_known_paths(found, known))
+                tracker.expect(len(found), sum(item.size for item in found))
+                tracker.waiting(await self._index.count_without_vectors(collection))
                 await self._index_files(collection, request, found, tracker)
                 if request.prune:
                     await self._prune(collection, request, found, tracker)
@@ -122,7 +135,7 @@ class Pipeline:
         return True
 
     def close(self) -> None:
-        """Stop the parser's thread."""
+        """End the processes that read files."""
         self._writer.close()
 
     def _discover(self, request: IngestRequest, tracker: Tracker) -> list[FoundFile]:
@@ -131,6 +144,8 @@ class Pipeline:
         for item in discover(paths, self._settings.follow_links):
             if isinstance(item, RefusedFile):
                 tracker.failed(_printable_path(item.path), item.error.message)
+            elif isinstance(item, SkippedFile):
+                tracker.skipped(item.kind)
             elif _printable_path(item.path) != item.path:
                 tracker.failed(
                     _printable_path(item.path), "The file's name is not valid text. Rename it."
@@ -231,31 +246,40 @@ class Pipeline:
         found: Sequence[FoundFile],
         tracker: Tracker,
     ) -> None:
+        beside = MetadataFiles(self._settings.follow_links)
         for item in found:
+            said = Said() if item.handed else await asyncio.to_thread(beside.of, item)
+            for refused in said.refused:
+                tracker.failed(_printable_path(refused.path), refused.error.message)
+            document = changes.described(collection, request, item, said.metadata)
             with _errors_by_name(collection):
-                await self._read_one(collection, request, item, tracker)
+                await self._read_one(collection, request, item, document, tracker)
         tracker.phase("embedding")
 
     async def _read_one(
-        self, collection: Collection, request: IngestRequest, item: FoundFile, tracker: Tracker
+        self,
+        collection: Collection,
+        request: IngestRequest,
+        item: FoundFile,
+        document: Document,
+        tracker: Tracker,
     ) -> None:
-        document = changes.described(collection, request, item)
         try:
             known = await self._catalog.document(document.id)
             changes.refuse_if_hidden(known, request.by)
             if item.handed is not None and await asyncio.to_thread(handed.taken_in, item):
                 self._ended_before(known, item, tracker)
                 return
-            document = replace(
-                document, content_hash=await asyncio.to_thread(handed.fingerprint, item)
-            )
+            fingerprint = await asyncio.to_thread(handed.fingerprint, item, document)
+            document = replace(document, content_hash=fingerprint)
             if known and changes.unchanged(known, document):
                 tracker.unchanged(item.size)
                 await asyncio.to_thread(handed.forget, item)
                 return
             if known:
                 await asyncio.to_thread(changes.refuse_if_taken, known, document, request.by)
-            written = await self._writer.write(collection, document, item.source)
+            with self._being_read.marked(document.id, item.source) as heavy:
+                written = await self._writer.write(collection, document, item.source, heavy)
         except PathTaken as error:
             tracker.failed(item.path, error.message, item.size)
         except DocumentError as error:

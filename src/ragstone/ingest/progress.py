@@ -1,31 +1,64 @@
 """Counts the finished work of an ingest and estimates the remaining time."""
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
-from ragstone.service import FileFailure, Progress
+from ragstone.service import FileFailure, Progress, Skipped
 
 MIN_INTERVAL = 0.1
 """Seconds between two reports: a terminal cannot show more."""
 
+TELLING = 64
+"""Chunks with vectors from which their rate says something about the rest."""
+
+MOST_KINDS, OTHER = 30, "other"
+"""Kinds of skipped files that are told apart; all further ones are the last."""
+
 
 class Tracker:
-    """Builds `Progress` from what happens, and reports it at most ten times a second."""
+    """Builds `Progress` from what happens, and reports it at most ten times a second.
 
-    def __init__(self, job: str, report: Callable[[Progress], None]) -> None:
+    `earlier` is how far the job was when it was cut off: what it had indexed is found unchanged
+    now, and still is this job's work.
+    """
+
+    def __init__(
+        self, job: str, report: Callable[[Progress], None], earlier: Progress | None = None
+    ) -> None:
         self._report = report
-        self._now = Progress(job)
+        self._earlier = before = earlier or Progress(job)
+        self._now = Progress(
+            job,
+            indexed=before.indexed,
+            chunks=before.chunks,
+            embedded=before.embedded,
+            pages=before.pages,
+            seconds=before.seconds,
+            notes=before.notes,
+        )
+        self._same = 0
+        self._skipped = Counter[str]()
         self._started = time.monotonic()
         self._reported = 0.0
         self._bytes = 0
         self._total_bytes = 0
+        self._embedded_before = before.embedded
 
     def expect(self, files: int, size: int) -> None:
         """So many files of so many bytes will be read."""
         self._total_bytes = size
         self._set(total=files)
+
+    def waiting(self, chunks: int) -> None:
+        """So many chunks of the collection wait for their vectors now."""
+        before = self._earlier
+        # The stored progress may be a second older than what was done.
+        done = max(before.embedded, before.chunks + before.waiting - chunks)
+        self._embedded_before = done
+        self._set(embedded=done, waiting=chunks + done - before.chunks)
 
     def phase(self, phase: Literal["reading", "embedding"]) -> None:
         self._reported = 0.0
@@ -33,6 +66,12 @@ class Tracker:
 
     def note(self, sentence: str) -> None:
         self._set(notes=(*self._now.notes, sentence))
+
+    def skipped(self, kind: str) -> None:
+        """A file or folder of this kind is passed over."""
+        known = kind in self._skipped or len(self._skipped) < MOST_KINDS
+        self._skipped[kind if known else OTHER] += 1
+        self._set(skipped=tuple(Skipped(*one) for one in self._skipped.most_common()))
 
     def indexed(self, size: int, chunks: int, pages: int) -> None:
         now = self._now
@@ -46,7 +85,9 @@ class Tracker:
 
     def unchanged(self, size: int) -> None:
         self._total_bytes -= size
-        self._set(files=self._now.files + 1, unchanged=self._now.unchanged + 1)
+        self._same += 1
+        unchanged = max(0, self._same - self._earlier.indexed)
+        self._set(files=self._now.files + 1, unchanged=unchanged)
 
     def failed(self, path: str, reason: str, size: int | None = None) -> None:
         """`size` is that of a file that was counted by `expect`."""
@@ -74,14 +115,17 @@ class Tracker:
         seconds = self._seconds()
         if seconds - self._reported >= MIN_INTERVAL:
             self._reported = seconds
-            self._report(replace(self._now, seconds=seconds, eta=self._eta(seconds)))
+            self._report(replace(self._now, seconds=seconds, eta=self._eta()))
 
     def _seconds(self) -> float:
-        return time.monotonic() - self._started
+        return self._earlier.seconds + time.monotonic() - self._started
 
-    def _eta(self, seconds: float) -> float | None:
+    def _eta(self) -> float | None:
         """The seconds that remain at the rate so far; embedding takes nearly all the time."""
-        if not self._now.embedded or not self._bytes:
+        now, done = self._now, self._now.embedded - self._embedded_before
+        if done < TELLING or not (self._bytes or now.phase == "embedding"):
             return None
-        expected = self._now.chunks * max(1.0, self._total_bytes / self._bytes)
-        return seconds * max(0.0, expected - self._now.embedded) / self._now.embedded
+        new = now.chunks - self._earlier.chunks
+        to_read = max(0.0, self._total_bytes / self._bytes - 1) * new if self._bytes else 0.0
+        left = max(0.0, now.vectors - now.embedded + to_read)
+        return (time.monotonic() - self._started) * left / done

@@ -33,7 +33,10 @@ async def rebuild(
     new = await _successor(old, index, embedders)
     await index.create(new)
     tracker.expect(1, 1)
-    tracker.indexed(1, await _copy(old, new, index), 0)
+    copied = await _copy(old, new, index)
+    tracker.indexed(1, copied, 0)
+    # A rebuild that was cut off has some vectors already.
+    tracker.embedded(copied - await index.count_without_vectors(new))
     tracker.phase("embedding")
     embedder = embedders.of(new)
     await embed_pending(index, catalog, embedder, new, lambda: False, tracker.embedded, with_tokens)

@@ -7,11 +7,8 @@ from dataclasses import dataclass, replace
 
 from ragstone.core.document import BlockSpan
 from ragstone.ingest.document import Block
-from ragstone.language.sentences import is_wrap
+from ragstone.language.sentences import sentences
 
-_SENTENCE_END = re.compile(
-    r"(?:[.!?…]+[\"'”’»)\]]*(?=\s)|[。！？；｡]+[\"'”’」』）]*|[।॥؟۔]+)\s*|\n\s*"
-)
 _LINE_END = re.compile(r"\n\s*")
 _WORD_END = re.compile(r"\s+|[、，,;；：/]+\s*|(?<=\w)-(?=\w)")
 _JOINERS = "\u200d\ufe0e\ufe0f"
@@ -65,7 +62,7 @@ def units_of(
         spans: Iterator[Span] = iter([(0, len(text), BLOCK)])
     else:
         spans = _spans(block, max(size // 4, 1), length)
-    places = tuple(place._replace(start=position + place.start) for place in block.all_places)
+    places = tuple(replace(place, start=position + place.start) for place in block.all_places)
     end = position + len(text)
     span = BlockSpan(block.kind, position, end, block.level, block.label, places)
     unit = ChunkUnit("", position, "", BLOCK, span, whole)
@@ -92,14 +89,16 @@ def _spans(block: Block, limit: int, length: Length) -> Iterator[Span]:
 
 
 def _sentence_ends(block: Block) -> Iterator[int]:
-    """Where sentences end; in a table and in code lines, in a list items. A line that is wrapped
-    ends neither a sentence nor an item."""
-    text, by_line, end = block.text, block.kind in ("table", "code"), 0
-    pattern = _LINE_END if by_line or block.kind == "list" else _SENTENCE_END
-    for match in pattern.finditer(text):
-        if match.end() > end and (by_line or not is_wrap(text, match)):
-            yield (end := match.end())
-    if end < len(text):
+    """Where sentences end; in a table and in code lines, in a list items."""
+    text = block.text
+    if block.kind in ("table", "code"):
+        ends = [match.end() for match in _LINE_END.finditer(text)]
+    elif block.kind == "item":
+        ends = []
+    else:
+        ends = [span.start for span in sentences(text)[1:]]
+    yield from ends
+    if not ends or ends[-1] < len(text):
         yield len(text)
 
 

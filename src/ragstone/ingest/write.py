@@ -4,35 +4,20 @@ A version is invisible until `publish`, so a crash at any point leaves the versi
 answering; doing it again from the start gives the same chunks under the same ids.
 """
 
-import asyncio
-import logging
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import islice
 from pathlib import Path
-from typing import TypeVar
 from uuid import NAMESPACE_URL, uuid5
 
 from ragstone.core.chunk import Chunk, revision
-from ragstone.core.errors import EmptyDocument, RagstoneError, UnreadableDocument
+from ragstone.core.errors import EmptyDocument
 from ragstone.core.filters import eq
 from ragstone.core.records import Collection, Document
-from ragstone.ingest.chunk import TextPiece, chunk
-from ragstone.ingest.document import Parsed
-from ragstone.ingest.parse import parse
+from ragstone.ingest.chunk import TextPiece
+from ragstone.ingest.parse_process import ParseProcesses, Reading
 from ragstone.language.language import detect
-from ragstone.language.tokens import count
 from ragstone.ports import Catalog, ChunkIndex
 from ragstone.settings import IngestSettings
-
-log = logging.getLogger(__name__)
-
-T = TypeVar("T")
-
-BATCH = 128
-"""Chunks in memory at once, whatever the document's size."""
 
 
 def document_id(tenant: str, collection: str, path: str) -> str:
@@ -50,30 +35,34 @@ class Written:
 
 
 class Writer:
-    """Writes documents, one at a time: the parsers of one thread are not shared."""
+    """Writes documents; they are read in processes of their own."""
 
     def __init__(self, index: ChunkIndex, catalog: Catalog, settings: IngestSettings) -> None:
         self._index = index
         self._catalog = catalog
-        self._settings = settings
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="parse")
+        self._processes = ParseProcesses(settings)
 
     async def write(
-        self, collection: Collection, document: Document, file: Path | None = None
+        self,
+        collection: Collection,
+        document: Document,
+        file: Path | None = None,
+        heavy: Callable[[], None] = lambda: None,
     ) -> Written:
         """Index `file`, else the one at `document.source`; raises DocumentError, and then nothing
-        changed. A title that the document has already is kept."""
-        place = file or Path(document.source)
-        parsed = await self._in_thread(parse, place, self._settings)
-        document = replace(
-            document,
-            title=document.title or parsed.title or Path(document.path).stem,
-            media_type=parsed.media_type,
-            metadata={**parsed.metadata, **(document.metadata or {})},
-        )
-        version = await self._catalog.begin(document)
-        await self._index.delete(collection, eq("revision", revision(document.id, version)))
-        written = await self._write_chunks(collection, document, version, parsed)
+        changed. A title that the document has already is kept. `heavy` is called if reading takes
+        much memory."""
+        async with self._processes.reading(file or Path(document.source), heavy) as reading:
+            head = reading.head
+            document = replace(
+                document,
+                title=document.title or head.title or Path(document.path).stem,
+                media_type=head.media_type,
+                metadata={**head.metadata, **(document.metadata or {})},
+            )
+            version = await self._catalog.begin(document)
+            await self._index.delete(collection, eq("revision", revision(document.id, version)))
+            written = await self._write_chunks(collection, document, version, reading)
         if not written.chunks:
             raise EmptyDocument("The file holds no text.")
         document = replace(document, chunks=written.chunks, pages=written.pages)
@@ -81,11 +70,10 @@ class Writer:
         return written
 
     async def _write_chunks(
-        self, collection: Collection, document: Document, version: int, parsed: Parsed
+        self, collection: Collection, document: Document, version: int, reading: Reading
     ) -> Written:
-        pieces = self.pieces(parsed)
         chunks = pages = 0
-        while batch := await self._in_thread(lambda: list(islice(pieces, BATCH))):
+        async for batch in reading:
             rows = [
                 _chunk(collection, document, version, chunks + i, piece)
                 for i, piece in enumerate(batch)
@@ -93,42 +81,15 @@ class Writer:
             await self._index.upsert(collection, rows)
             chunks += len(rows)
             pages = max([pages, *(piece.page or 0 for piece in batch)])
-        return Written(chunks, parsed.pages or pages)
-
-    def pieces(self, parsed: Parsed) -> Iterator[TextPiece]:
-        """The document's chunks, lazily, as the settings cut them."""
-        settings = self._settings
-        length = len if settings.chunk_unit == "characters" else count
-        return chunk(parsed.blocks, settings.chunk_size, settings.chunk_overlap, length)
+        return Written(chunks, reading.head.pages or pages)
 
     async def sample(self, source: str, characters: int = 4000) -> str:
-        """The beginning of a file's text."""
-
-        def read() -> str:
-            text = ""
-            for block in parse(Path(source), self._settings).blocks:
-                text += block.text + "\n"
-                if len(text) >= characters:
-                    break
-            return text[:characters]
-
-        return await self._in_thread(read)
-
-    async def _in_thread(self, function: Callable[..., T], *arguments: object) -> T:
-        """Run a parser; whatever it stumbles over is this document's failure alone."""
-        loop = asyncio.get_running_loop()
-        try:
-            return await loop.run_in_executor(self._thread, partial(function, *arguments))
-        except RagstoneError:
-            raise
-        except Exception as error:
-            log.exception("A parser broke")
-            raise UnreadableDocument(
-                f"The parser failed on this file ({type(error).__name__}); the log says more."
-            ) from error
+        """The beginning of a file's text; raises DocumentError."""
+        return await self._processes.beginning(Path(source), characters)
 
     def close(self) -> None:
-        self._thread.shutdown(wait=False, cancel_futures=True)
+        """End the processes that read."""
+        self._processes.close()
 
 
 def _chunk(

@@ -117,6 +117,10 @@ class Runner:
         for loop in self._loops:
             loop.cancel()
         await asyncio.gather(*self._loops, return_exceptions=True)
+        try:
+            await self._store_progress()
+        except RagstoneError as error:
+            log.warning("How far the running jobs are is not stored: %s", error)
         while self._running:
             for running in self._running.values():
                 running.take_away()
@@ -214,14 +218,18 @@ class Runner:
         while True:
             await asyncio.sleep(WATCH_SECONDS)
             try:
-                for running in list(self._running.values()):
-                    if running.progress is not running.stored and running.progress is not None:
-                        running.stored = running.progress
-                        await self._store.report(running.job, running.progress)
+                await self._store_progress()
                 if self._shared:
                     await self._compare()
             except RagstoneError as error:
                 log.warning("The jobs of this process cannot be looked up: %s", error)
+
+    async def _store_progress(self) -> None:
+        """Store how far the running jobs are."""
+        for running in list(self._running.values()):
+            if running.progress is not running.stored and running.progress is not None:
+                running.stored = running.progress
+                await self._store.report(running.job, running.progress)
 
     async def _compare(self) -> None:
         """Let go of jobs that the store gave to others, and give back those that nobody runs here:

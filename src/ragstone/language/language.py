@@ -57,6 +57,26 @@ _COMMON_ENGLISH = re.compile(
     re.IGNORECASE,
 )
 _ENGLISH_SHARE = 0.3
+_SMALL_WORDS = {
+    language: frozenset(words.split())
+    for language, words in {
+        "en": "the is are what who where when why how which does did do of and to for with was "
+        "were can my our your this that it on by at from",
+        "de": "der die das den dem des ein eine einen einem einer und ist sind wer was wo wie wann "
+        "warum wem welche welcher welches für mit von zum zur nicht kann wird werden ich wir es",
+        "fr": "le la les un une des du et est sont qui que quoi quel quelle quels quelles où "
+        "comment pourquoi pour avec dans au aux ce cette il je peut ne pas c d l qu",
+        "es": "el la los las un una unos unas y es son qué quién quiénes cuál cuándo dónde cómo "
+        "cuánto cuánta para con por del al se puede está no",
+        "it": "il lo la gli un una e è sono che chi cosa quale quali quando dove come perché "
+        "quanto quanta per con del della dei di da si può non",
+        "pt": "o a os as um uma e é são que quem qual quais quando onde como porquê quanto para "
+        "com do da dos das por não se pode isso",
+        "nl": "de het een en is zijn wie wat waar wanneer waarom hoe welke voor met van niet kan "
+        "wordt ik wij er",
+    }.items()
+}
+"""Words that few texts of a language do without, for texts too short for statistics."""
 _LANGUAGES = [
     "af",
     "ar",
@@ -181,9 +201,17 @@ def _latin(words: list[str], letters: int) -> str:
     english = len(_COMMON_ENGLISH.findall(text))
     if len(words) >= 3 and english > 1 and english >= _ENGLISH_SHARE * len(words):
         return "en"
-    if letters < _MIN_LETTERS:
-        return ""
-    return _classify(text)
+    return (_classify(text) if letters >= _MIN_LETTERS else "") or _by_small_words(words)
+
+
+def _by_small_words(words: list[str]) -> str:
+    """The language whose frequent words are the most in a short text, "" where several are."""
+    small = [word.casefold() for word in words if len(word) == 1 or not word.isupper()]
+    counts = Counter(
+        {code: sum(word in own for word in small) for code, own in _SMALL_WORDS.items()}
+    )
+    (code, first), (_, second) = counts.most_common(2)
+    return code if first > second else ""
 
 
 def _classify(text: str) -> str:

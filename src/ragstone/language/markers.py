@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 
+from ragstone.language.code_blocks import without_code
 from ragstone.language.sentences import Span, sentences
 
 LONGEST_RANGE = 20
@@ -27,8 +28,8 @@ _ROUND = str.maketrans("[]【】［］", "()()()")
 
 
 def numbers(text: str) -> list[int]:
-    """Every cited number in order of first appearance."""
-    found = [n for match in _MARKER.finditer(text) for n in _numbers(match)]
+    """Every cited number in order of first appearance; code cites nothing."""
+    found = [n for match in _MARKER.finditer(without_code(text)) for n in _numbers(match)]
     return list(dict.fromkeys(found))
 
 
@@ -60,7 +61,11 @@ def normalised(text: str, valid: Callable[[int], bool]) -> str:
 
 def bare(text: str) -> str:
     """The text without markers."""
-    return _MARKER.sub("", text).strip()
+    parts, last = [], 0
+    for match in _MARKER.finditer(without_code(text)):
+        parts.append(text[last : match.start()])
+        last = match.end()
+    return "".join([*parts, text[last:]]).strip()
 
 
 def cited_sentences(text: str) -> list[tuple[str, list[int]]]:

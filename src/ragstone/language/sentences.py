@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ragstone.language.code_blocks import fenced_blocks
+
 _SHORT = (
     "mr mrs ms dr prof st jr sr v vs etc e.g i.e vol approx inc ltd co corp dept est gen col capt "
     "lt sgt rev hon pres gov sen rep mt ave blvd bros al cf viz pharm ed eds ibid et "
@@ -60,11 +62,19 @@ _BEFORE_ORDINAL = re.compile(
 _QUOTED_ON = re.compile(r"(?:と|って|という|との|라고|하고|고\b)")
 """Behind a quotation it goes on with the sentence that quotes."""
 
+_NAMED_NUMBER = re.compile(
+    r"\W*(?:[^\W\d_]{2,14}\.?|§{1,2})\s?(?:\d{1,4}[a-z]?(?:\.\d{1,3}){0,4}|[IVX]|[IVXLCDM]{2,7})"
+)
+"""A sentence so far that only names a part of a law or the like: "Article 1", "§ 5"."""
+
 _WORD_BEFORE = re.compile(r"([^\s(\[\"'“]+)$")
 
 _ITEM = re.compile(r"\s*(?:[-*+•·▪|#]|\(?\d{1,3}[.)]|\(?[a-z]\))\s")
 _ROW = re.compile(r"\||\S: [^;]*; \S[^;:]*: ")
 """A row of a table: cells between bars, or named ones."""
+
+NAMED_CHARS = 40
+"""Characters of the longest name and number of a part."""
 
 ROW_CHARS = 1000
 """How far a line is looked at to see whether it is a table's row."""
@@ -93,8 +103,8 @@ class Span:
 def sentences(text: str) -> list[Span]:
     """The sentences of `text` in order, without the space around them.
 
-    Lines are boundaries, so list items and table rows are sentences of their own. The spans do
-    not overlap, and cover every character that is not space.
+    Lines are boundaries, so list items and table rows are sentences of their own; a fenced block of
+    code is one. The spans do not overlap, and cover every character that is not space.
     """
     return list(_cached_spans(text)) if len(text) <= REMEMBERED_CHARS else _split(text)
 
@@ -107,13 +117,20 @@ def _cached_spans(text: str) -> tuple[Span, ...]:
 def _split(text: str) -> list[Span]:
     spans: list[Span] = []
     start = 0
-    for match in _END.finditer(text):
+    for code, end in (*fenced_blocks(text), (len(text), len(text))):
+        _split_prose(spans, text, start, code)
+        _append(spans, text, code, end)
+        start = end
+    return spans
+
+
+def _split_prose(spans: list[Span], text: str, start: int, end: int) -> None:
+    for match in _END.finditer(text, start, end):
         if _goes_on(text, start, match) or is_wrap(text, match):
             continue
         _append(spans, text, start, match.end())
         start = match.end()
-    _append(spans, text, start, len(text))
-    return spans
+    _append(spans, text, start, end)
 
 
 def _append(spans: list[Span], text: str, start: int, end: int) -> None:
@@ -142,6 +159,9 @@ def _goes_on(text: str, start: int, match: re.Match[str]) -> bool:
 
 def _abbreviates(text: str, start: int, match: re.Match[str], after: str) -> bool:
     """Whether a lone full stop belongs to the word before it."""
+    goes_on = after and not after.startswith("\n") and match.start() - start <= NAMED_CHARS
+    if goes_on and _NAMED_NUMBER.fullmatch(text, start, match.start()):
+        return True
     head = text[max(start, match.start() - 40) : match.start()]
     before = _WORD_BEFORE.search(head)
     word = before.group(1) if before else ""

@@ -14,7 +14,14 @@ from ragstone.ports.answering import (
     Said,
 )
 from ragstone.ports.cache import Cache, CacheFigures, Kept, Near
-from ragstone.ports.catalog import Catalog, CollectionNames, Edition, collection_of
+from ragstone.ports.catalog import (
+    Catalog,
+    CollectionNames,
+    Edition,
+    StatusCount,
+    ValueCount,
+    collection_of,
+)
 from ragstone.ports.checking import Checker, Claim, EvidenceSource, Support
 from ragstone.ports.conversations import ConversationStore, Lease
 from ragstone.ports.dump import Row, Rows, StateDump
@@ -68,6 +75,7 @@ __all__ = [
     "Search",
     "SettingsStore",
     "StateDump",
+    "StatusCount",
     "StoredKey",
     "Support",
     "Templates",
@@ -77,6 +85,7 @@ __all__ = [
     "TopicStore",
     "Topics",
     "Traces",
+    "ValueCount",
     "Vectors",
     "Vocabulary",
     "collection_of",

@@ -6,6 +6,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from ragstone.core.filters import Scalar
 from ragstone.core.records import Collection, Document, DocumentStatus
 from ragstone.core.turn import Ask
 
@@ -21,6 +22,24 @@ class Edition:
 
     stamp: str
     readers: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class StatusCount:
+    """How many documents of this status may be read by these."""
+
+    status: str
+    allowed: tuple[str, ...]
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
+class ValueCount:
+    """How many documents that may be read by these have a value of metadata."""
+
+    value: Scalar
+    allowed: tuple[str, ...]
+    documents: int
 
 
 class CollectionNames(Protocol):
@@ -85,6 +104,28 @@ class Catalog(CollectionNames, Protocol):
         offset: int = 0,
     ) -> list[Document]:
         """By path; of the collection with this id if it is given."""
+        ...
+
+    async def sources(self, tenant: str, collection: str) -> Mapping[str, Sequence[str]]:
+        """The paths of the documents of the collection of this id, by their sources."""
+        ...
+
+    async def statuses(self, tenant: str, collection: str) -> Sequence[StatusCount]:
+        """How many documents of a collection that answer are in which state."""
+        ...
+
+    async def metadata_keys(
+        self, tenant: str, collection: str
+    ) -> Mapping[str, frozenset[tuple[str, ...]]]:
+        """The keys of the metadata of a collection, each with the readers that the documents are
+        allowed to which have it."""
+        ...
+
+    async def metadata_values(
+        self, tenant: str, collection: str, keys: Several[str]
+    ) -> Mapping[str, Sequence[ValueCount]]:
+        """The texts, numbers and truth values that documents have under these keys. Each value of a
+        list counts."""
         ...
 
     async def begin(self, document: Document) -> int:

@@ -64,6 +64,10 @@ class ChunkIndex(Protocol):
         """Chunks that have no vector yet, at most `limit`."""
         ...
 
+    async def count_without_vectors(self, collection: Collection) -> int:
+        """How many chunks have no vector yet."""
+        ...
+
     async def search(
         self,
         collection: Collection,

@@ -42,10 +42,12 @@ from ragstone.retrieve.fuse import Fuse
 from ragstone.retrieve.grade_passages import GradePassages
 from ragstone.retrieve.rerank import Rerank
 from ragstone.retrieve.retrieve import Retrieve
+from ragstone.retrieve.subject import Subject
 from ragstone.settings import Settings
 from ragstone.understand.classify import Classify
 from ragstone.understand.contextualize import Contextualize
 from ragstone.understand.correct import Correct
+from ragstone.understand.narrow import Narrow
 from ragstone.understand.rewrite import Rewrite
 from ragstone.understand.route import Route
 from ragstone.verify.check import Check, CheckHeld
@@ -75,8 +77,16 @@ class Form:
 
 
 ASKED: Names = ("memory", "contextualize", "guard")
-UNDERSTOOD: Names = ("classify", "retrieval_gate", "correct", "recall", "route", "rewrite")
-FOUND: Names = ("retrieve", "fuse", "rerank", "deduplicate", "expand")
+UNDERSTOOD: Names = (
+    "narrow",
+    "classify",
+    "retrieval_gate",
+    "correct",
+    "recall",
+    "route",
+    "rewrite",
+)
+FOUND: Names = ("retrieve", "fuse", "rerank", "subject", "deduplicate", "expand")
 ANSWERED: Names = (
     "assemble",
     "build_prompt",
@@ -227,6 +237,7 @@ def _understanding_stages(settings: Settings, level: Level, plan: Plan) -> Itera
     )
     if rag.forbidden_check_enabled:
         yield guard(settings)
+    yield Narrow()
     yield Classify(asks_model=adaptive.intents == "llm", threshold=adaptive.intent_threshold)
     yield RetrievalGate(asks_model=level in ROUNDS and settings.self_rag.need == "llm")
     if settings.spelling.enabled:
@@ -243,6 +254,7 @@ def _search_stages(settings: Settings) -> Iterator[Stage]:
     yield Retrieve()
     yield Fuse(rrf_k=rag.rrf_k, title_boost=rag.title_boost)
     yield Rerank()
+    yield Subject()
     yield Deduplicate()
     yield Expand()
     if rag.verification_enabled:

@@ -29,17 +29,19 @@ from ragstone.retrieve.fuse import Fuse
 from ragstone.retrieve.grade_passages import GradePassages
 from ragstone.retrieve.rerank import Rerank
 from ragstone.retrieve.retrieve import Retrieve
+from ragstone.retrieve.subject import Subject
 from ragstone.understand.classify import Classify
 from ragstone.understand.contextualize import Contextualize
 from ragstone.understand.correct import Correct
+from ragstone.understand.narrow import Narrow
 from ragstone.understand.rewrite import Rewrite
 from ragstone.understand.route import Route
 from ragstone.verify.check import Check
 from ragstone.verify.score import Score
 
 OURS: tuple[type[Stage], ...] = (
-    Memory, Contextualize, Guard, Classify, RetrievalGate, Correct, Recall, Route, Rewrite,
-    Retrieve, Fuse, Rerank, Deduplicate, Expand, GradePassages, Rounds, ToolAgent,
+    Memory, Contextualize, Guard, Narrow, Classify, RetrievalGate, Correct, Recall, Route, Rewrite,
+    Retrieve, Fuse, Rerank, Subject, Deduplicate, Expand, GradePassages, Rounds, ToolAgent,
     Assemble, BuildPrompt, PreAnswerGate, Reason, Generate, Cite, Check, Score, Converse,
     Persist, Remember, Record,
 )  # fmt: skip

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, Literal
 
-from ragstone.core.chunk import Chunk
+from ragstone.core.chunk import Chunk, merged
+from ragstone.core.document import cut_blocks, page_at
 from ragstone.core.filters import And, Filter, Or, Range, eq
 from ragstone.core.records import Collection
 from ragstone.core.turn import Hit, Turn
@@ -36,12 +37,19 @@ def stitched(chunks: Sequence[Chunk], around: Chunk) -> Chunk:
     for _, chunk in ordered[place + 1 :]:
         if chunk.start - wide.end > WIDEST_GAP:
             break
-        wide = _merge(wide, chunk)
+        wide = merged(wide, chunk)
     for _, chunk in reversed(ordered[:place]):
         if wide.start - chunk.end > WIDEST_GAP:
             break
-        wide = _merge(chunk, wide)
-    return replace(around, text=wide.text, start=wide.start, end=wide.end, page=wide.page)
+        wide = merged(chunk, wide)
+    return replace(
+        around,
+        text=wide.text,
+        start=wide.start,
+        end=wide.end,
+        page=wide.page,
+        blocks=wide.blocks,
+    )
 
 
 def paragraphs(text: str) -> Iterator[Span]:
@@ -72,16 +80,9 @@ def narrowed(chunk: Chunk, span: Span) -> Chunk:
         text=chunk.text[span.start : span.end],
         start=chunk.start + span.start,
         end=chunk.start + span.end,
+        page=page_at(chunk.blocks, span.start) or chunk.page,
+        blocks=cut_blocks(chunk.blocks, span.start, span.end),
     )
-
-
-def _merge(first: Chunk, second: Chunk) -> Chunk:
-    """Both chunks as one: shared text stands once, and a gap between them becomes line ends."""
-    if second.end <= first.end:
-        return first
-    gap = "\n" * max(0, second.start - first.end)
-    rest = second.text[max(0, first.end - second.start) :]
-    return replace(first, text=first.text + gap + rest, end=second.end)
 
 
 SECTION_CHUNKS = 8

@@ -9,13 +9,19 @@ from pydantic import Field
 from ragstone.core.chunk import Chunk
 from ragstone.core.turn import Hit, RankedList, Turn
 from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.language.language import detect
 from ragstone.language.words import content_word_set
 from ragstone.ports import Adapters
-from ragstone.retrieve.fusion import FusionWeights, fuse
+from ragstone.retrieve.fusion import fuse
+from ragstone.retrieve.searching import FOREIGN_DENSE_WEIGHT, across_languages
 from ragstone.retrieve.searching import weights as base
 
 PENALTIES: Mapping[str, float] = {"glossary": 0.3, "toc": 0.5, "credits": 0.4}
 """Kinds that rarely answer a question, and the share of the score that they lose."""
+
+FOREIGN = 0.9
+"""Share of the score that a passage in another language than the question keeps: of two that
+answer equally, the one in the question's language comes first."""
 
 HIDDEN = frozenset({"question"})
 """Kinds that only help to find: a hypothetical question answers nothing."""
@@ -38,24 +44,58 @@ class Fuse(Stage):
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         plan = turn.plan
         weights = replace(base(plan, turn.feedback, turn.parts), rrf_k=self.rrf_k)
-        hits = sorted(self._hits(turn, weights), key=lambda hit: (-hit.score, hit.chunk.chunk_id))
+        scores = fuse(turn.lists, weights)
+        reason = f"by {plan.fusion}, meaning {plan.dense_weight:g}, words {1 - plan.dense_weight:g}"
+        foreign = _foreign(turn, adapters)
+        if foreign:
+            scores = _across(
+                scores,
+                fuse(turn.lists, replace(weights, dense=max(weights.dense, FOREIGN_DENSE_WEIGHT))),
+                foreign,
+            )
+            reason += f"; {len(foreign)} in another language, meaning {FOREIGN_DENSE_WEIGHT:g}"
+        hits = sorted(self._hits(turn, scores), key=lambda hit: (-hit.score, hit.chunk.chunk_id))
         return Step(
             replace(turn, hits=tuple(hits)),
             f"{len(hits)} of {len(turn.chunks)} candidates",
-            f"by {plan.fusion}, meaning {plan.dense_weight:g}, words {1 - plan.dense_weight:g}",
+            reason,
         )
 
-    def _hits(self, turn: Turn, weights: FusionWeights) -> Iterable[Hit]:
+    def _hits(self, turn: Turn, scores: Mapping[str, float]) -> Iterable[Hit]:
         dense, bm25 = _best_scores(turn.lists, "dense"), _best_scores(turn.lists, "bm25")
         boost = self.title_boost
         asked = content_word_set(" ".join(turn.queries)) if boost else frozenset[str]()
-        for chunk_id, score in fuse(turn.lists, weights).items():
+        for chunk_id, score in scores.items():
             chunk = turn.chunks.get(chunk_id)
             if chunk is not None and chunk.kind not in HIDDEN:
                 score *= 1 - PENALTIES.get(chunk.kind, 0.0)
                 if boost:
                     score *= (1 + boost * _title_coverage(asked, chunk)) / (1 + boost)
                 yield Hit(chunk, score, dense.get(chunk_id), bm25.get(chunk_id))
+
+
+def _foreign(turn: Turn, adapters: Adapters) -> frozenset[str]:
+    """The chunks in another language than the question, where the collection's embedder compares
+    languages; none where the question's language is unclear."""
+    collection = turn.collection
+    if collection is None or not across_languages(turn.ask, collection, adapters):
+        return frozenset()
+    asked = detect(turn.queries[0])
+    if not asked:
+        return frozenset()
+    languages = {id: chunk.language or collection.language for id, chunk in turn.chunks.items()}
+    return frozenset(id for id, own in languages.items() if own not in ("", "mul", asked))
+
+
+def _across(
+    scores: Mapping[str, float], meant: Mapping[str, float], foreign: frozenset[str]
+) -> dict[str, float]:
+    """The scores by words and meaning, those across languages by meaning almost only. A passage in
+    the question's language gets the better of both, so that it is not behind its translation."""
+    return {
+        one: FOREIGN * meant[one] if one in foreign else max(score, meant[one])
+        for one, score in scores.items()
+    }
 
 
 def _title_coverage(asked: frozenset[str], chunk: Chunk) -> float:

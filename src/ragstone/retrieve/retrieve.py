@@ -13,12 +13,16 @@ from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.language import detect
 from ragstone.language.late_interaction import EncodedQuestion
 from ragstone.ports import Adapters, collection_of
-from ragstone.retrieve.searching import Searching, visible
+from ragstone.retrieve.searching import (
+    FOREIGN_DENSE_WEIGHT,
+    Searching,
+    across_languages,
+    visible,
+)
 from ragstone.retrieve.strategies import STRATEGIES
 
-FOREIGN_DENSE_WEIGHT = 0.9
-"""Share of meaning for a question in another language than the passages: their words agree only
-in names and numbers, or by accident."""
+MIXED_DENSE_WEIGHT = 0.65
+"""Share of meaning by which candidates are chosen where the passages have several languages."""
 
 
 class Retrieve(Stage):
@@ -26,7 +30,7 @@ class Retrieve(Stage):
 
     name: ClassVar[str] = "retrieve"
     needs: ClassVar[frozenset[str]] = frozenset({"plan", "queries"})
-    gives: ClassVar[frozenset[str]] = frozenset({"lists", "chunks"})
+    gives: ClassVar[frozenset[str]] = frozenset({"lists", "chunks", "notes"})
     searches: ClassVar[bool] = True
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
@@ -44,19 +48,22 @@ class Retrieve(Stage):
         collection = await collection_of(adapters.catalog, ask)
         if collection is None:
             raise UnknownCollection(ask.collection)
-        if _is_other_language(turn, collection, adapters):
-            plan = replace(plan, dense_weight=max(plan.dense_weight, FOREIGN_DENSE_WEIGHT))
+        least = _least_dense_weight(turn, collection, adapters)
         async with adapters.catalog.snapshot() as hidden:
             search = Searching(
                 adapters,
                 collection,
                 visible(ask, hidden),
-                plan,
+                replace(plan, dense_weight=max(plan.dense_weight, least)),
                 turn.imagined,
                 turn.parts,
                 _cached_encoding(turn),
             )
             found = await STRATEGIES[plan.strategy](search, turn.queries)
+        unready = await _unready(turn, collection, adapters)
+        if unready and unready not in turn.notes:
+            await emit(Note(self.name, unready))
+            turn = replace(turn, notes=(*turn.notes, unready))
         counts = Counter[str]()
         for ranked in found.lists:
             counts[ranked.source] += len(ranked.found)
@@ -64,7 +71,6 @@ class Retrieve(Stage):
         return Step(
             replace(
                 turn,
-                plan=plan,
                 collection=collection,
                 lists=found.lists,
                 chunks={
@@ -75,8 +81,23 @@ class Retrieve(Stage):
                 feedback=found.feedback,
             ),
             ", ".join(f"{count} {source}" for source, count in counts.items()),
-            f"{collection.name!r}, embedded with {collection.model}{refined}",
+            f"{collection.name!r}, embedded with {collection.model}{refined}"
+            f"{f'; {unready}' if unready else ''}",
         )
+
+
+async def _unready(turn: Turn, collection: Collection, adapters: Adapters) -> str:
+    """The sentence that says how many of the documents that the asker may read have no vectors
+    yet; empty if all have them."""
+    names = set(turn.ask.principal.names)
+    counted = await adapters.catalog.statuses(collection.tenant, collection.id)
+    mine = [one for one in counted if names & set(one.allowed)]
+    waiting = sum(one.documents for one in mine if one.status == "text")
+    if not waiting:
+        return ""
+    every = sum(one.documents for one in mine)
+    are = "document is" if every == 1 else "documents are"
+    return f"{waiting:,} of {every:,} {are} searchable by words only so far."
 
 
 def _cached_encoding(turn: Turn) -> tuple[str, EncodedQuestion] | None:
@@ -86,13 +107,14 @@ def _cached_encoding(turn: Turn) -> tuple[str, EncodedQuestion] | None:
     return turn.question, turn.recalled.encoded
 
 
-def _is_other_language(turn: Turn, collection: Collection, adapters: Adapters) -> bool:
-    """Whether only the meaning of the question can match: it is in another language."""
-    if turn.ask.wanted.dense_weight is not None or collection.language in ("", "mul"):
-        return False
-    if not adapters.embedders.of(collection).multilingual:
-        return False
-    return detect(turn.queries[0]) not in ("", collection.language)
+def _least_dense_weight(turn: Turn, collection: Collection, adapters: Adapters) -> float:
+    """By how much meaning candidates are chosen at least; `fuse` then looks at their languages."""
+    if not across_languages(turn.ask, collection, adapters):
+        return 0.0
+    if collection.language in ("", "mul"):
+        return MIXED_DENSE_WEIGHT
+    other = detect(turn.queries[0]) not in ("", collection.language)
+    return FOREIGN_DENSE_WEIGHT if other else 0.0
 
 
 def _external_step(turn: Turn, hits: Sequence[Hit]) -> Step:

@@ -18,6 +18,10 @@ FEEDBACK_CHUNKS = 5
 """Chunks that refine a topical question; 3 and 10 measured the same
 (`benchmarks/results/notes.md`)."""
 
+FOREIGN_DENSE_WEIGHT = 0.9
+"""Share of meaning for a passage in another language than the question: their words agree only in
+names and numbers, or by accident."""
+
 LEAST_FEEDBACK = 0.2
 """A smaller share changes nothing that is worth a second search."""
 
@@ -114,6 +118,11 @@ def weights(plan: Plan, feedback: float = 0.0, parts: bool = False) -> FusionWei
     """How the plan fuses lists; `parts` if further queries ask for parts of the answer."""
     parts = parts or plan.strategy == "iterative"
     return FusionWeights(plan.dense_weight, feedback, plan.fusion, parts=parts)
+
+
+def across_languages(ask: Ask, collection: Collection, adapters: Adapters) -> bool:
+    """Whether a question may be compared with passages in other languages by meaning."""
+    return ask.wanted.dense_weight is None and adapters.embedders.of(collection).multilingual
 
 
 def visible(ask: Ask, hidden: frozenset[str]) -> Filter:

@@ -55,7 +55,8 @@ class Handed:
 @dataclass(frozen=True, slots=True)
 class IngestRequest:
     """Files and folders to index. `prune` forgets documents whose file under these is gone. `by` is
-    who hands them over, None for the operator: what that one may not read is not replaced."""
+    who hands them over, None for the operator: what that one may not read is not replaced.
+    `metadata` is that of every document, and counts more than what is said of it elsewhere."""
 
     paths: tuple[str, ...] = ()
     collection: str = "default"
@@ -64,6 +65,7 @@ class IngestRequest:
     prune: bool = False
     handed: tuple[Handed, ...] = ()
     by: Principal | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> "IngestRequest":
@@ -86,13 +88,22 @@ class FileFailure:
 
 
 @dataclass(frozen=True, slots=True)
+class Skipped:
+    """Files in the given folders that are no documents: their ending, "hidden" or "no ending"."""
+
+    kind: str
+    files: int
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """How far an ingest or rebuild is; the last one of a job has `finished`.
 
     `files` counts files seen so far, of `total` (None while still counting). `chunks` have been
-    written by keyword, `embedded` of them also have their vectors. `phase` is what goes on now.
+    written by keyword, `embedded` of them also have their vectors, and so have those of the
+    `waiting` ones that the collection had before. `phase` is what goes on now.
     `notes` are sentences for the user. `seconds` since the job began, `eta` seconds to go, None
-    if unknown.
+    if unknown. A job that was cut off counts what it did before too.
     """
 
     job: str
@@ -111,16 +122,25 @@ class Progress:
     notes: tuple[str, ...] = ()
     finished: bool = False
     error: str = ""
+    skipped: tuple[Skipped, ...] = ()
+    waiting: int = 0
+
+    @property
+    def vectors(self) -> int:
+        """How many chunks need vectors, as far as the files are read."""
+        return self.chunks + self.waiting
 
     @property
     def share(self) -> float | None:
-        """How much of it is done (0..1): of the files, then of the vectors; None if unknown."""
-        if self.finished:
+        """How much of it is done (0..1), None if unknown: all files are read, and every chunk has
+        its vector, before it is 1."""
+        if self.finished and not self.error:
             return 1.0
-        done, total = self.files, self.total
-        if self.phase == "embedding":
-            done, total = self.embedded, self.chunks
-        return min(1.0, done / total) if total else None
+        if not self.total and not self.vectors:
+            return None
+        read = min(1.0, self.files / self.total) if self.total else 1.0
+        ready = min(1.0, self.embedded / self.vectors) if self.vectors else 1.0
+        return read * ready
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +164,13 @@ class SearchResult:
     """The ranked passages of a search, and how they came about.
 
     `corrected` is the question as it was searched if its spelling was corrected, else empty.
+    `notes` are sentences for the reader, such as that vectors are still being made.
     """
 
     hits: tuple[Hit, ...]
     trace: tuple[StageTrace, ...]
     corrected: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

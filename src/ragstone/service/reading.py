@@ -1,22 +1,60 @@
-"""The indexed text of a document."""
+"""The indexed text of a document, what was read as what, and what is known of all documents."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Annotated, Protocol
 
+from ragstone.core.document import BlockSpan
 from ragstone.core.records import Document
 from ragstone.core.turn import Principal
 from ragstone.service.allowed import allowed
-from ragstone.service.bounds import Offset
+from ragstone.service.bounds import Count, Offset, text
+
+Path = Annotated[str, text(4_096)]
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkPlace:
+    """Where a chunk stands in its document's text, and the chunk's page, kind and language."""
+
+    chunk_id: str
+    start: int
+    end: int
+    page: int | None
+    kind: str
+    language: str
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentText:
-    """A part of a document's text: from the character `offset` on, of `total`."""
+    """A part of a document's text: from the character `offset` on, of `total`.
+
+    `blocks` are what the part consists of, counted in `text`; `chunks` those that it touches,
+    counted in the whole text, as the spans of sources are.
+    """
 
     document: Document
     text: str
     offset: int
     total: int
+    blocks: tuple[BlockSpan, ...] = ()
+    chunks: tuple[ChunkPlace, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FacetValue:
+    """A value of metadata, and how many documents have it."""
+
+    value: str | int | float | bool
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """A key of metadata: its most frequent values, and how many different ones there are."""
+
+    key: str
+    values: tuple[FacetValue, ...]
+    different: int
 
 
 class ReadingService(Protocol):
@@ -30,4 +68,21 @@ class ReadingService(Protocol):
 
         Raises UnknownCollection, and UnknownDocument where the principal may read none.
         """
+        ...
+
+    @allowed("reader")
+    async def facets(
+        self, principal: Principal, collection: str, *, key: Path = "", limit: Count = 10
+    ) -> list[Facet]:
+        """The metadata of the documents that the principal may read, by key: at most `limit` values
+        of each. With a `key`, only this one; none if no document has it.
+
+        Raises UnknownCollection.
+        """
+        ...
+
+    @allowed("reader")
+    async def check_folder(self, principal: Principal, collection: str, path: Path) -> None:
+        """Raise UnknownFolder, which names the nearest, unless the principal may read a document at
+        this path or below it. Raises UnknownCollection."""
         ...

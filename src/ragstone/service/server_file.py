@@ -2,7 +2,9 @@
 
 import http.client
 import json
+import os
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from ragstone.service.wire import INSTANCE_HEADER, instance
@@ -34,3 +36,24 @@ def find_server(data: Path) -> tuple[str, str] | None:
     finally:
         connection.close()
     return (url, token) if found else None
+
+
+def publish(data: Path, url: str, token: str) -> None:
+    """Write the server file in one step, readable by its owner alone."""
+    server: dict[str, Any] = {"url": url, "pid": os.getpid(), "token": token}
+    data.mkdir(parents=True, exist_ok=True)
+    draft = data / f"{SERVER_FILE}.{os.getpid()}"
+    draft.unlink(missing_ok=True)
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w") as file:
+        json.dump(server, file)
+    draft.replace(data / SERVER_FILE)
+
+
+def withdraw(data: Path, token: str) -> None:
+    """Remove the server file, unless another server has written its own."""
+    try:
+        if json.loads((data / SERVER_FILE).read_text()).get("token") == token:
+            (data / SERVER_FILE).unlink()
+    except (OSError, ValueError):
+        return

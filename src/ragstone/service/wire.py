@@ -155,6 +155,7 @@ def source(source: Source) -> Json:
         "similarity": source.similarity,
         "confidence": source.confidence,
         "cited": source.cited,
+        "metadata": dict(source.metadata),
     }
 
 
@@ -223,7 +224,7 @@ def _scalars(values: list[Any]) -> bool:
 
 
 def _bound(value: Any) -> bool:
-    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+    return value is None or (isinstance(value, int | float | str) and not isinstance(value, bool))
 
 
 def _dump_vectors(vectors: Any) -> Json:

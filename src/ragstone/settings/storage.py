@@ -53,6 +53,21 @@ class IngestSettings(Section):
         description="Largest file of a format that is parsed whole, in megabytes; "
         "for zipped formats, of its unpacked content.",
     )
+    parse_processes: int = Field(
+        2, ge=1, le=64, description="Processes that read files; they are started when needed."
+    )
+    parse_memory_mb: int = Field(
+        1024,
+        ge=128,
+        description="Memory that reading one file may take, in megabytes; a file that needs more "
+        "fails.",
+    )
+    parse_seconds: Seconds = Field(
+        120.0,
+        gt=0,
+        description="Seconds that reading one file may take, and 30 more for each megabyte; also "
+        "the longest time in which nothing comes of it.",
+    )
     follow_links: bool = Field(
         False, description="Whether a link may lead outside the folder that was given."
     )

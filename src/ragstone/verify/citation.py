@@ -1,6 +1,7 @@
 """A citation of a span of a passage."""
 
 from ragstone.core.answer import Citation
+from ragstone.core.document import page_at
 from ragstone.core.source import SNIPPET_CHARS
 from ragstone.core.turn import Passage
 
@@ -19,7 +20,7 @@ def citation(
         chunk_id=chunk.chunk_id,
         title=chunk.title,
         path=chunk.path,
-        page=chunk.page,
+        page=page_at(chunk.blocks, start) or chunk.page,
         section=chunk.section,
         start=chunk.start + start,
         end=chunk.start + start + len(text),

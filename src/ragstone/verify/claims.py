@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
+from ragstone.language.code_blocks import code_of, fenced_blocks
 from ragstone.language.markers import bare, cited_spans
 from ragstone.language.word_lists import word_lists
 from ragstone.language.words import in_pairs, words
@@ -44,7 +45,7 @@ _FRAMES = re.compile(
 @dataclass(frozen=True, slots=True)
 class Sentence:
     """A sentence of an answer: its place in it, its text without markers and layout, the numbers
-    of the sources it cites, and whether it claims something."""
+    of the sources it cites, and whether it claims something. A block of code is one, as it is."""
 
     start: int
     end: int
@@ -58,6 +59,10 @@ def answer_sentences(answer: str) -> list[Sentence]:
     found = []
     for span, cited in cited_spans(answer):
         shown = answer[span.start : span.end]
+        if block := next(fenced_blocks(shown), None):
+            code = code_of(shown[slice(*block)])
+            found.append(Sentence(span.start, span.end, code, tuple(cited), bool(code.strip())))
+            continue
         text = plain(shown)
         start = span.start + len(shown) - len(shown.lstrip())
         found.append(Sentence(start, span.end, text, tuple(cited), _claims(shown, text)))

@@ -110,7 +110,18 @@ def _weigh_claims(
     claims: Sequence[Claim], sources: Sequence[EvidenceSource]
 ) -> tuple[Sentences, list[Support]]:
     evidence = evidence_of(sources)
-    return evidence, [_support(claim, evidence) for claim in claims]
+    return evidence, [_lines_quoted(one, sources) or _support(one, evidence) for one in claims]
+
+
+def _lines_quoted(claim: Claim, sources: Sequence[EvidenceSource]) -> Support | None:
+    """The support of several lines, such as code, that stand in a source as they are."""
+    if "\n" not in claim.text:
+        return None
+    for number, source in enumerate(sources):
+        start = source.text.find(claim.text)
+        if start >= 0:
+            return Support(QUOTED, number, start, start + len(claim.text))
+    return None
 
 
 def _support(claim: Claim, evidence: Sentences) -> Support:

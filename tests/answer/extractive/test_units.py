@@ -17,7 +17,7 @@ def shown(text: str) -> list[tuple[str, str, list[str]]]:
 def test_a_line_that_leads_in_a_list_stands_for_the_whole_list() -> None:
     text = "You need:\n- a passport\n- a photo\nThen wait."
     lead, *items, after = shown(text)
-    assert lead == ("list", "You need:", ["You need:\n- a passport\n- a photo"])
+    assert lead == ("list", "You need:", ["You need:", "- a passport", "- a photo"])
     assert [form for form, *_ in items] == ["sentence", "sentence"]
     assert after[1] == "Then wait."
 
@@ -35,12 +35,12 @@ def test_a_line_that_leads_in_a_list_stands_for_the_whole_list() -> None:
 def test_lists_in_many_shapes_are_kept_whole(text: str) -> None:
     first = shown(text)[0]
     assert first[0] == "list"
-    assert first[2] == [text]
+    assert "".join(first[2]) == text.replace("\n", "")
 
 
 def test_an_endless_list_is_said_up_to_a_limit() -> None:
     text = "Needed:\n" + "\n".join(f"- thing number {i} of the list" for i in range(1000))
-    assert len(shown(text)[0][2][0]) <= LIST_CHARS
+    assert 10 < sum(map(len, shown(text)[0][2])) <= LIST_CHARS
 
 
 @pytest.mark.parametrize("rule", ["", "|---|---|\n"])

@@ -22,7 +22,7 @@ OTHER_SETTINGS = {
     "pymongo", "qdrant_client", "redis", "xllamacpp",
 }  # fmt: skip
 FIRST_FILE = {
-    "charset_normalizer", "docx", "lxml", "openpyxl", "pptx", "pypdfium2", "trafilatura",
+    "charset_normalizer", "docx", "lxml", "openpyxl", "pptx", "psutil", "pypdfium2", "trafilatura",
 }  # fmt: skip
 FIRST_JOB = {"dbos"}
 FIRST_QUESTION = {"onnxruntime", "tokenizers"}

@@ -37,8 +37,9 @@ def test_given_a_page_when_read_then_its_main_text_and_structure_are_kept(tmp_pa
         Block("Leave policy", "heading", 1),
         Block("Employees get 30 days of leave per year, which is more than the law asks for."),
         Block("Details", "heading", 2),
-        Block("- one item\n- two items", "list"),
-        Block("Name | Days\nAnn | 30", "table"),
+        Block("- one item", "item", 1, label="-"),
+        Block("- two items", "item", 1, label="-"),
+        Block("Name: Ann; Days: 30", "table"),
         Block("x = 1\ny = 2", "code"),
         Block("After the table there is another paragraph, with a link inside."),
     ]

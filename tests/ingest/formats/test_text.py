@@ -110,48 +110,6 @@ def test_given_any_bytes_when_read_then_only_document_errors_come(
     assert all(block.text.strip() for block in blocks)
 
 
-def test_given_markdown_when_read_then_its_structure_is_kept(tmp_path: Path) -> None:
-    source = """---
-title: "The guide"
-author: Ann
----
-# Start #
-
-Some *text*
-goes on.
-
-Under
------
-| Name | Days |
-|------|-----:|
-| Ann | 30 |
-
-1. one
-2. two
-
-```python
-# no heading
-x = 1
-
-y = 2
-```
-### Deep
-"""
-    path = tmp_path / "a.md"
-    path.write_text(source)
-    parsed = parse(path, SETTINGS)
-    assert (parsed.title, parsed.metadata) == ("The guide", {"author": "Ann"})
-    assert list(parsed.blocks) == [
-        Block("Start", "heading", 1),
-        Block("Some *text*\ngoes on."),
-        Block("Under", "heading", 2),
-        Block("Name | Days\nAnn | 30", "table"),
-        Block("1. one\n2. two", "list"),
-        Block("# no heading\nx = 1\n\ny = 2", "code"),
-        Block("Deep", "heading", 3),
-    ]
-
-
 def test_given_restructured_text_when_read_then_underlined_lines_are_headings(
     tmp_path: Path,
 ) -> None:
@@ -244,7 +202,6 @@ def test_given_any_json_when_read_then_no_value_is_lost(
         ("a.csv", "Ann,Paris,30\n"),
         ("a.jsonl", '{"name": "Ann", "days": 30}\n'),
         ("a.json", '{"name": "Ann", "days": 30},'),
-        ("a.md", "A line of **Markdown** without any paragraph.\n"),
     ],
 )
 def test_given_a_large_file_when_read_then_memory_stays_bounded(

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 
 from ragstone.answer.extractive.unit_ranking import RankedUnit, ranked
 from ragstone.answer.extractive.unit_words import leans
-from ragstone.answer.extractive.units import BULLETS, AnswerUnit, Form, units
+from ragstone.answer.extractive.units import AnswerUnit, Excerpt, Form, units
 from ragstone.core.answer import Instructions
 from ragstone.core.turn import Ask, Passage
+from ragstone.language.code_blocks import fence_around
 from ragstone.language.markers import neutral
 from ragstone.ports import Said, Vectors
 
@@ -35,13 +36,11 @@ SECOND, THIRD = 0.05, 0.5
 """Another unit is said too if it holds the answer with this probability by the best one's: a second
 one in case the first does not, a third one only if it seems nearly as good."""
 
-WHOLE: frozenset[Form] = frozenset({"list", "answer"})
+WHOLE: frozenset[Form] = frozenset({"list", "answer", "code"})
 """Forms that are an answer by themselves."""
 
 ALONE: frozenset[Form] = WHOLE | {"heading", "fragment"}
 """Forms that add nothing to another one."""
-
-_BULLET = re.compile(rf"^{BULLETS}\s+")
 
 _Ranked = tuple[list[Passage], list[list[AnswerUnit]], list[RankedUnit], float]
 """The passages that are read, their units, the best of them, and the confidence."""
@@ -54,6 +53,7 @@ class AnswerLine:
     text: str
     number: int
     apart: bool
+    code: bool = False
 
 
 class Extractive:
@@ -76,7 +76,9 @@ class Extractive:
         before: AnswerLine | None = None
         for line in _lines(_choose_units(best, read, found)):
             joint = "" if before is None else "\n" if before.apart or line.apart else " "
-            yield Said(f"{joint}{line.text} [{line.number}]")
+            marked = not line.code or before is None or before.number != line.number
+            space = "\n" if line.code else " "
+            yield Said(f"{joint}{line.text}{space}[{line.number}]" if marked else joint + line.text)
             before = line
         yield Said(finish="stop", confidence=confidence)
 
@@ -99,7 +101,7 @@ class Extractive:
 
 
 def _units(passages: Sequence[Passage]) -> list[list[AnswerUnit]]:
-    return [units(passage.text[:PASSAGE_CHARS]) for passage in passages]
+    return [units(passage.text[:PASSAGE_CHARS], passage.blocks) for passage in passages]
 
 
 def _choose_units(
@@ -150,14 +152,27 @@ def _lines(chosen: Sequence[RankedUnit]) -> list[AnswerLine]:
     """Everything that is said, in order; a header that several rows share is said once."""
     lines: list[AnswerLine] = []
     for candidate in chosen:
-        apart = candidate.unit.form in ("list", "row")
-        for span in candidate.unit.said:
-            said = candidate.passage.text[span.start : span.end]
-            for text in said.split("\n") if apart else [_BULLET.sub("", said, count=1)]:
-                line = AnswerLine(_clean_line(text), candidate.passage.number, apart)
-                if line.text and line not in lines:
-                    lines.append(line)
+        for excerpt in candidate.unit.said:
+            line = _line(candidate, excerpt)
+            if line.text and line not in lines:
+                lines.append(line)
     return lines
+
+
+def _line(candidate: RankedUnit, excerpt: Excerpt) -> AnswerLine:
+    """An excerpt as it is said: code as a block, an item of a whole list with its number and
+    indent, one by itself without a bullet."""
+    text = candidate.passage.text[excerpt.start : excerpt.end]
+    block, number = excerpt.block, candidate.passage.number
+    if excerpt.kind == "code":
+        return AnswerLine(fence_around(text, block.label), number, True, True)
+    apart = candidate.unit.form in ("list", "row") or excerpt.kind == "table"
+    said = _clean_line(text)
+    if excerpt.kind == "item" and apart:
+        said = "  " * max(0, block.level - 1) + said
+    elif excerpt.kind == "item" and excerpt.begins and not any(map(str.isalnum, block.label)):
+        said = said.removeprefix(block.label).lstrip()
+    return AnswerLine(said, number, apart)
 
 
 def _clean_line(text: str) -> str:

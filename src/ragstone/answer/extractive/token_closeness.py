@@ -65,8 +65,8 @@ def _vectors_by_unit(
     """The vectors by unit, None if they are not those of this text."""
     if not np.array_equal(tokens.ids, placed.ids) or len(tokens.vectors) != len(placed.starts):
         return None
-    heading = passage.hit.chunk.heading
-    starts = placed.starts - (len(heading) + 1 if heading else 0)
+    chunk = passage.hit.chunk
+    starts = placed.starts - (len(chunk.searchable) - len(chunk.text))
     owners = np.searchsorted([unit.start for unit in units], starts, side="right") - 1
     owners = np.where(starts < 0, -1, owners)
     inside = starts < len(passage.text)

@@ -1,13 +1,18 @@
-"""What an extractive answer can be made of: sentences, whole lists, table rows, FAQ answers."""
+"""What an extractive answer can be made of: sentences, whole lists, table rows, code, FAQ answers.
+
+The blocks of a passage say what is a heading, an item, a row or code; nothing is told from looks.
+"""
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from ragstone.core.document import BlockKind, BlockSpan
+from ragstone.language.outline import outline
 from ragstone.language.sentences import Span, sentences
 
-Form = Literal["sentence", "list", "row", "answer", "heading", "fragment"]
+Form = Literal["sentence", "list", "row", "code", "answer", "heading", "fragment"]
 
 LONGEST = 1000
 """Characters of a sentence in an answer; a longer one is divided."""
@@ -15,27 +20,23 @@ LONGEST = 1000
 LIST_ITEMS, LIST_CHARS = 20, 2000
 """How much of a list is said."""
 
+CODE_CHARS = 2000
+"""Characters of the longest code that is said; a longer one is cut after a line."""
+
 LED_CHARS = 400
 """Characters that are said of what a line with a colon leads to, where that is no list."""
 
 ANSWER_SENTENCES = 3
 """Sentences of a FAQ answer that are said."""
 
-BULLETS = "[-*+•·▪‣–○●]"
-"""A pattern of what list items begin with."""
-
-_ITEM = re.compile(rf"\s{{0,8}}(?:{BULLETS}|\(?\d{{1,3}}[.)、]|\(?[a-zA-Z][.)])\s+\S|[・①-⑳]")
 _LEADS = re.compile(r"[:：]\s*$")
 _QUESTION = re.compile(r"[?？؟]['\"”’»」』)\]*_]*$")
-_SAYS = re.compile(r"[.!?。！？।؟…:：;]['\"”’»」』）)\]*_]*$|\||\S: ")
 _ANSWERS = re.compile(
     r"(?:[*_]{0,2}(?:a|answer|antwort|réponse|respuesta|答案?|回答|답변?)[*_]{0,2} ?[:：.)]|答|답)"
     r"\s*",
     re.IGNORECASE,
 )
 _RULE = re.compile(r"[\s|:+=-]*-[\s|:+=-]*")
-_CELLS = re.compile(r"[^\s|][^|]*\||\|[^|]*[^\s|]")
-_RECORD = re.compile(r"[^\s:;|][^:;|]{0,60}: [^;]*; [^;:]{1,60}: ")
 _BREAK = re.compile(r"[;；。,，、](?=\s|[^\x00-\x7f])|\s")
 _FIGURE = re.compile(r"\d")
 _NUMBERED = re.compile(r"(?:§\s?)?\d{1,3}(?:\.\d{1,3})*[.)]?\s+(?=\S)")
@@ -43,6 +44,28 @@ _WORD = re.compile(r"[^\W_]+")
 TITLE_WORDS = 12
 LITTLE = 3
 """Letters of a word that has no capital in a heading."""
+
+_PROSE = frozenset({"paragraph", "admonition", "quote", "item"})
+_BESIDE = frozenset({"caption", "header"})
+"""Blocks that tell of a document or a picture: they answer little by themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A sentence, a row, an item, or a whole heading or code, with the block that it is of."""
+
+    start: int
+    end: int
+    block: BlockSpan
+
+    @property
+    def kind(self) -> BlockKind:
+        return self.block.kind
+
+    @property
+    def begins(self) -> bool:
+        """Whether the block begins here."""
+        return self.start == self.block.start
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,73 +75,122 @@ class AnswerUnit:
 
     start: int
     end: int
-    said: tuple[Span, ...]
+    said: tuple[Excerpt, ...]
     form: Form = "sentence"
     context: str = ""
 
 
-def units(text: str) -> list[AnswerUnit]:
+def units(text: str, blocks: Sequence[BlockSpan] = ()) -> list[AnswerUnit]:
     """The units of a passage in order; those that are compared do not overlap.
 
-    A line that leads in a list stands for the list, a row of a table brings its header along, and
-    a question stands for its answer. A numbered heading is one also where it ends with a full stop,
-    and a first sentence without its beginning is a fragment.
+    A line that leads in a list or code stands for that too, a row of a table brings its header
+    along, and a question stands for its answer. A numbered title before its text is a heading also
+    where it ends with a full stop, and a first sentence without its beginning is a fragment.
+    Where no blocks are known, `outline` finds them.
     """
-    spans = _divide_spans(text, sentences(text))
-    headers = _headers(text, spans)
+    pieces = [p for block in blocks or outline(text) for p in _pieces(text, block)]
+    headers = _headers(text, pieces)
     found: list[AnswerUnit] = []
-    for position, span in enumerate(spans):
-        line = text[span.start : span.end]
-        if position in headers:
-            header = headers[position]
-            if header is None:
-                continue
-            shown = (header, span) if header.end > header.start else (span,)
-            context = text[header.start : header.end]
-            found.append(AnswerUnit(span.start, span.end, shown, "row", context))
-        else:
-            found.append(_unit(text, spans, position, line))
+    for place, piece in enumerate(pieces):
+        if place not in headers:
+            found.append(_unit(text, pieces, place))
+        elif (header := headers[place]) is not None:
+            shown = (header, piece) if header.end > header.start else (piece,)
+            context = text[header.start : header.end] or piece.block.label
+            found.append(AnswerUnit(piece.start, piece.end, shown, "row", context))
     return found
 
 
-def _unit(text: str, spans: Sequence[Span], position: int, line: str) -> AnswerUnit:
-    span = spans[position]
+def _pieces(text: str, block: BlockSpan) -> list[Excerpt]:
+    own = text[block.start : block.end]
+    if block.kind == "code":
+        lead = len(own) - len(own.lstrip("\n"))
+        spans = [Span(lead, len(own.rstrip()))]
+    elif block.kind in ("table", *_BESIDE):
+        spans = _divide_spans(own, _lines(own))
+    elif block.kind == "heading":
+        lead = len(own) - len(own.lstrip())
+        spans = [Span(lead, len(own.rstrip()))]
+    else:
+        spans = _divide_spans(own, sentences(own))
+    by = block.start
+    return [Excerpt(s.start + by, s.end + by, block) for s in spans if s.end > s.start]
+
+
+def _lines(text: str) -> list[Span]:
+    spans, start = [], 0
+    for line in text.splitlines(keepends=True):
+        if bare := line.strip():
+            first = start + line.index(bare[0])
+            spans.append(Span(first, first + len(bare)))
+        start += len(line)
+    return spans
+
+
+def _unit(text: str, pieces: Sequence[Excerpt], place: int) -> AnswerUnit:
+    piece = pieces[place]
+    start, end = piece.start, piece.end
+    line = text[start:end]
+    if piece.kind == "code":
+        said = (*_leading_line(text, pieces, place), _code(text, piece))
+        return AnswerUnit(start, end, said, "code")
+    if piece.kind in _BESIDE:
+        return AnswerUnit(start, end, (piece,), "fragment")
     if _QUESTION.search(line):
-        said = _answer(text, spans, position)
-        return AnswerUnit(span.start, span.end, said or (span,), "answer" if said else "heading")
-    last = _list_end(text, spans, position, line)
-    if last is not None:
-        return AnswerUnit(span.start, span.end, (Span(span.start, last),), "list")
-    if (not _SAYS.search(line) and _is_own_line(text, span)) or _is_title(text, spans, position):
-        return AnswerUnit(span.start, span.end, (span,), "heading")
-    if not position and _is_torn(text, spans):
-        return AnswerUnit(span.start, span.end, (span,), "fragment")
-    led = _introduced_spans(text, spans, position) if _LEADS.search(line) else []
-    return AnswerUnit(span.start, span.end, (span, *led))
+        said = _answer(text, pieces, place)
+        return AnswerUnit(start, end, said or (piece,), "answer" if said else "heading")
+    if listed := _led_list(text, pieces, place):
+        return AnswerUnit(start, end, (piece, *listed), "list")
+    if piece.kind == "heading" or _is_title(text, pieces, place):
+        return AnswerUnit(start, end, (piece,), "heading")
+    if not place and _is_torn(text, pieces):
+        return AnswerUnit(start, end, (piece,), "fragment")
+    return AnswerUnit(start, end, (piece, *_led_excerpts(text, pieces, place)))
 
 
-def _introduced_spans(text: str, spans: Sequence[Span], position: int) -> list[Span]:
-    """What a line leads to that ends with a colon: the rest of its paragraph, or the next one."""
-    found: list[Span] = []
-    for span in spans[position + 1 :]:
-        before = found[-1] if found else spans[position]
-        lines = text[before.end : span.start].count("\n")
-        if lines > (1 if found else 2) or span.end - spans[position].end > LED_CHARS:
+def _code(text: str, code: Excerpt) -> Excerpt:
+    """The code, or the lines of it that are said."""
+    if code.end - code.start <= CODE_CHARS:
+        return code
+    end = text.rfind("\n", code.start, code.start + CODE_CHARS)
+    return replace(code, end=end if end > code.start else code.start + CODE_CHARS)
+
+
+def _leading_line(text: str, pieces: Sequence[Excerpt], place: int) -> list[Excerpt]:
+    """The sentence before code that leads it in."""
+    before = pieces[place - 1] if place else None
+    if before and before.kind in _PROSE and _LEADS.search(text[before.start : before.end]):
+        return [before]
+    return []
+
+
+def _led_excerpts(text: str, pieces: Sequence[Excerpt], place: int) -> list[Excerpt]:
+    """What a sentence leads to: the code right after it; where it ends with a colon, also the rest
+    of its paragraph, the next one, or the table."""
+    piece, found = pieces[place], list[Excerpt]()
+    leads = bool(_LEADS.search(text[piece.start : piece.end]))
+    for following in pieces[place + 1 :]:
+        if following.kind == "code":
+            return [*found, _code(text, following)] if leads or not found else found
+        near = following.block in (piece.block, pieces[place + 1].block)
+        if not leads or not near or following.end - piece.end > LED_CHARS:
             break
-        found.append(span)
+        if following.kind not in ("paragraph", "admonition", "quote", "table"):
+            break
+        found.append(following)
     return found
 
 
-def _is_title(text: str, spans: Sequence[Span], position: int) -> bool:
-    """Whether a span is "3. Grant of License.": numbered, all but its little words in capitals, and
-    not one of several such items."""
-    line = text[spans[position].start : spans[position].end]
-    number = _NUMBERED.match(line)
-    if number is None or position + 1 == len(spans):
+def _is_title(text: str, pieces: Sequence[Excerpt], place: int) -> bool:
+    """Whether a sentence is "3. Grant of License.": numbered, all but its little words in capitals,
+    and not one of several such items."""
+    piece = pieces[place]
+    number = _NUMBERED.match(text, piece.start, piece.end)
+    if number is None or place + 1 == len(pieces):
         return False
-    words = _WORD.findall(line, number.end())
+    words = _WORD.findall(text, number.end(), piece.end)
     large = [word for word in words if len(word) > LITTLE]
-    following = spans[position + 1]
+    following = pieces[place + 1]
     return (
         1 < len(words) <= TITLE_WORDS
         and bool(large)
@@ -128,17 +200,10 @@ def _is_title(text: str, spans: Sequence[Span], position: int) -> bool:
     )
 
 
-def _is_torn(text: str, spans: Sequence[Span]) -> bool:
+def _is_torn(text: str, pieces: Sequence[Excerpt]) -> bool:
     """Whether the text begins inside a sentence: small, where a later one begins with a capital."""
-    first, *later = (text[span.start] for span in spans)
+    first, *later = (text[piece.start] for piece in pieces)
     return first.islower() and any(letter.isupper() for letter in later)
-
-
-def _is_own_line(text: str, span: Span) -> bool:
-    """Whether the span is a line of its own, and no item of a list."""
-    begins = not text[text.rfind("\n", 0, span.start) + 1 : span.start].strip()
-    ends = not text[span.end : span.end + 200].partition("\n")[0].strip()
-    return begins and ends and not _ITEM.match(text, span.start, span.end)
 
 
 def _divide_spans(text: str, spans: Sequence[Span]) -> list[Span]:
@@ -164,71 +229,80 @@ def _break(text: str, start: int) -> int:
     return half + (marks or gaps or [len(window)])[-1]
 
 
-def _list_end(text: str, spans: Sequence[Span], position: int, line: str) -> int | None:
-    """Where the list ends that this line leads in, None if it leads in none."""
-    leads = _LEADS.search(line) or (not _SAYS.search(line) and not _ITEM.match(line))
-    end, items = None, 0
-    for span in spans[position + 1 :] if leads else ():
-        gap = text[spans[position].end : span.start] if not items else ""
-        if span.end - spans[position].start > LIST_CHARS or gap.count("\n") > 2:
+def _led_list(text: str, pieces: Sequence[Excerpt], place: int) -> list[Excerpt]:
+    """The items, with their code, of the list that this line leads in: a sentence with a colon, or
+    a heading."""
+    piece = pieces[place]
+    leads = piece.kind == "heading" or _LEADS.search(text[piece.start : piece.end])
+    found: list[Excerpt] = []
+    items = 0
+    for following in pieces[place + 1 :] if leads else ():
+        if following.kind not in ("item", "code") or (following.kind == "code" and not items):
             break
-        if _ITEM.match(text, span.start, span.end) and _begins_line(text, span):
-            items += 1
-        elif not items or _begins_line(text, span):
+        items += following.kind == "item" and following.begins
+        too_long = following.end - piece.start > LIST_CHARS
+        if items > LIST_ITEMS or too_long or _is_above(following, piece):
             break
-        if items > LIST_ITEMS:
-            break
-        end = span.end
-    return end if items > 1 else None
+        if found and following.block is found[-1].block:
+            following = replace(following, start=found.pop().start)
+        found.append(following)
+    return found if items > 1 else []
 
 
-def _begins_line(text: str, span: Span) -> bool:
-    return not text[text.rfind("\n", 0, span.start) + 1 : span.start].strip()
+def _is_above(item: Excerpt, lead: Excerpt) -> bool:
+    """Whether an item belongs to a list that the leading item is itself in."""
+    return item.kind == lead.kind == "item" and item.block.level <= lead.block.level
 
 
-def _answer(text: str, spans: Sequence[Span], position: int) -> tuple[Span, ...]:
-    """What follows a question up to the next one, without an "A:" before it."""
-    said: list[Span] = []
-    for span in spans[position + 1 :]:
-        line = text[span.start : span.end]
-        heads = bool(said) and not _SAYS.search(line) and _is_own_line(text, span)
+def _answer(text: str, pieces: Sequence[Excerpt], place: int) -> tuple[Excerpt, ...]:
+    """What follows a question up to the next one or a heading, without an "A:" before it."""
+    said: list[Excerpt] = []
+    for piece in pieces[place + 1 :]:
+        line = text[piece.start : piece.end]
+        heads = piece.kind == "heading" or _is_new_entry(piece, pieces[place], bool(said))
         if _QUESTION.search(line) or heads or len(said) == ANSWER_SENTENCES:
             break
         lead = _ANSWERS.match(line)
-        start = span.start + (lead.end() if lead and not said else 0)
-        if start < span.end:
-            said.append(Span(start, span.end))
+        start = piece.start + (lead.end() if lead and not said else 0)
+        if start < piece.end:
+            said.append(replace(piece, start=start))
     return tuple(said)
 
 
-def _headers(text: str, spans: Sequence[Span]) -> dict[int, Span | None]:
-    """The header of every row of a table (an empty span if it has none) by the row's place; None
-    for a line that is a header or a rule itself."""
-    found: dict[int, Span | None] = {}
-    header: Span | None = None
-    for place, span in enumerate(spans):
-        line = text[span.start : span.end]
-        barred = "|" in line
-        if not (barred and (_CELLS.search(line) or _RULE.fullmatch(line))):
+def _is_new_entry(piece: Excerpt, question: Excerpt, said: bool) -> bool:
+    """Whether a question that is an item is followed by the next item of its list."""
+    return said and piece.begins and piece.kind == question.kind == "item"
+
+
+def _headers(text: str, pieces: Sequence[Excerpt]) -> dict[int, Excerpt | None]:
+    """The header of every row of a table (an empty one if it has none) by the row's place; None for
+    a line that is a header or a rule itself."""
+    found: dict[int, Excerpt | None] = {}
+    header: Excerpt | None = None
+    for place, piece in enumerate(pieces):
+        if piece.kind != "table":
+            continue
+        if header and header.block is not piece.block:
             header = None
-            if ";" in line and _RECORD.search(line[:LONGEST]):
-                found[place] = Span(span.start, span.start)
+        line = text[piece.start : piece.end]
+        none = replace(piece, end=piece.start)
+        if "|" not in line:
+            found[place] = none
         elif _RULE.fullmatch(line):
             found[place] = None
         elif header is None:
-            following = spans[place + 1] if place + 1 < len(spans) else None
-            heads = following is not None and _is_header_row(
-                line, text[following.start : following.end]
-            )
-            header = span if heads else Span(span.start, span.start)
-            found[place] = None if heads else header
+            heads = _heads(text, pieces, place)
+            header = piece if heads else none
+            found[place] = None if heads else none
         else:
-            found[place] = header if header.end > header.start else Span(span.start, span.start)
+            found[place] = header if header.end > header.start else none
     return found
 
 
-def _is_header_row(line: str, following: str) -> bool:
-    """Whether a row names the columns of the rows after it."""
-    if _RULE.fullmatch(following):
-        return True
-    return "|" in following and not _FIGURE.search(line)
+def _heads(text: str, pieces: Sequence[Excerpt], place: int) -> bool:
+    """Whether a row names the columns of the next one."""
+    following = pieces[place + 1] if place + 1 < len(pieces) else None
+    if following is None or following.block is not pieces[place].block:
+        return False
+    line, after = (text[one.start : one.end] for one in (pieces[place], following))
+    return bool(_RULE.fullmatch(after)) or ("|" in after and not _FIGURE.search(line))

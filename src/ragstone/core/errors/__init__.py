@@ -7,6 +7,7 @@ RagstoneError
 │   ├── InvalidFilter
 │   ├── UnknownCollection
 │   ├── UnknownDocument
+│   ├── UnknownFolder
 │   ├── UnknownOperation
 │   ├── UnknownModel
 │   ├── InvalidTopic
@@ -33,7 +34,8 @@ RagstoneError
 │   ├── TooLarge
 │   ├── ArchiveBomb
 │   ├── OutsideFolder
-│   └── PathTaken
+│   ├── PathTaken
+│   └── InvalidMetadata
 ├── ConfigError             a setting must change first
 │   └── EmbeddingMismatch
 ├── Conflict                something else holds what is needed
@@ -65,6 +67,7 @@ from ragstone.core.errors.documents import (
     DocumentError,
     EmptyDocument,
     EncryptedDocument,
+    InvalidMetadata,
     OutsideFolder,
     PathTaken,
     TooLarge,
@@ -87,6 +90,7 @@ from ragstone.core.errors.inputs import (
     Unauthorized,
     UnknownCollection,
     UnknownDocument,
+    UnknownFolder,
     UnknownJob,
     UnknownKey,
     UnknownModel,
@@ -144,6 +148,7 @@ __all__ = [
     "InputError",
     "InvalidBlock",
     "InvalidFilter",
+    "InvalidMetadata",
     "InvalidPrompt",
     "InvalidRoom",
     "InvalidSetting",
@@ -169,6 +174,7 @@ __all__ = [
     "Unavailable",
     "UnknownCollection",
     "UnknownDocument",
+    "UnknownFolder",
     "UnknownJob",
     "UnknownKey",
     "UnknownModel",

@@ -40,3 +40,7 @@ class OutsideFolder(DocumentError):
 class PathTaken(DocumentError):
     code = "path_taken"
     status = 409
+
+
+class InvalidMetadata(DocumentError):
+    code = "invalid_metadata"

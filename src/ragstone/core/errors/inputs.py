@@ -1,5 +1,7 @@
 """What was asked cannot be done as asked."""
 
+from collections.abc import Sequence
+
 from ragstone.core.errors.root import RagstoneError
 
 
@@ -46,6 +48,16 @@ class UnknownDocument(InputError):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"There is no document {name!r}. List them with 'ragstone documents'.")
+
+
+class UnknownFolder(InputError):
+    code = "unknown_folder"
+    status = 404
+
+    def __init__(self, path: str, nearest: Sequence[str]) -> None:
+        near = f"The nearest: {', '.join(nearest)}." if nearest else ""
+        hint = near or "List the documents with 'ragstone documents'."
+        super().__init__(f"There is nothing at {path!r} in the collection. {hint}")
 
 
 class UnknownOperation(InputError):

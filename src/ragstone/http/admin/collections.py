@@ -2,13 +2,13 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from ragstone.http.identity import Who, at_least, narrowed
 from ragstone.http.responses import Json, well_formed
-from ragstone.service import CollectionSummary, Service
+from ragstone.service import CollectionSummary, Service, wire
 
 Name = Annotated[str, AfterValidator(well_formed)]
 
@@ -31,6 +31,21 @@ def router(service: Service) -> APIRouter:
         found = await service.collections(caller.principal)
         shown = [_summary_json(one) for one in found if caller.reaches(one.collection.name)]
         return Json({"collections": shown})
+
+    @routes.get(
+        "/{name:path}/facets", response_model=None, dependencies=[Depends(at_least("reader"))]
+    )
+    async def facets(
+        name: Name,
+        caller: Who,
+        key: Annotated[str, Query(max_length=1_000, description="Only this key.")] = "",
+        limit: Annotated[int, Query(ge=1, le=1_000, description="Most values of a key.")] = 10,
+    ) -> Response:
+        """The metadata of a collection's documents: each key with its most frequent values, and
+        how many documents that the caller may read have them."""
+        principal = narrowed(caller, name)
+        found = await service.reading.facets(principal, name, key=well_formed(key), limit=limit)
+        return Json({"facets": [wire.dump(one) for one in found]})
 
     @routes.patch("/{name:path}", response_model=None, dependencies=[Depends(at_least("admin"))])
     async def rename(name: Name, body: CollectionName, caller: Who) -> Response:

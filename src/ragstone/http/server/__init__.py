@@ -1,20 +1,16 @@
 """`ragstone serve`: the HTTP server, in this process or in several."""
 
 import asyncio
-import json
-import os
 import secrets
 import socket
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import uvloop
 
 from ragstone.core.errors import ConfigError, DataDirectoryInUse
 from ragstone.http.server import workers
 from ragstone.http.server.answering import BACKLOG, answer
-from ragstone.service.server_file import SERVER_FILE, find_server
+from ragstone.service.server_file import find_server, publish, withdraw
 from ragstone.settings import Settings
 
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
@@ -44,7 +40,7 @@ async def _serve(settings: Settings, say: Callable[[str], None]) -> None:
         url = _url(listener)
 
         def ready() -> None:
-            _publish(data, {"url": url, "pid": os.getpid(), "token": token})
+            publish(data, url, token)
             say(f"Ragstone is ready at {url} (API below /v1, described at {url}/docs).")
 
         try:
@@ -53,7 +49,7 @@ async def _serve(settings: Settings, say: Callable[[str], None]) -> None:
             else:
                 await answer(settings, listener, token, ready)
         finally:
-            _withdraw(data, token)
+            withdraw(data, token)
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -75,23 +71,3 @@ def _url(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     host = EVERYWHERE.get(host, host)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def _publish(data: Path, server: dict[str, Any]) -> None:
-    """Write the server file in one step, readable by its owner alone."""
-    data.mkdir(parents=True, exist_ok=True)
-    draft = data / f"{SERVER_FILE}.{os.getpid()}"
-    draft.unlink(missing_ok=True)
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "w") as file:
-        json.dump(server, file)
-    draft.replace(data / SERVER_FILE)
-
-
-def _withdraw(data: Path, token: str) -> None:
-    """Remove the server file, unless another server has written its own."""
-    try:
-        if json.loads((data / SERVER_FILE).read_text()).get("token") == token:
-            (data / SERVER_FILE).unlink()
-    except (OSError, ValueError):
-        return

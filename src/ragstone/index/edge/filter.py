@@ -12,6 +12,7 @@ from ragstone.core.filters import (
     Or,
     Range,
     Scalar,
+    numbers,
     token,
     validate,
 )
@@ -41,7 +42,7 @@ def _translate(condition: Filter) -> edge.Filter:
         case Range(field, None, None):
             return edge.Filter(must_not=[edge.IsEmptyCondition(field)])
         case Range(field, low, high):
-            return _range_filter(field, low, high)
+            return _range_filter(field, *numbers(low, high))
 
 
 def _any_of(field: str, values: tuple[Scalar, ...]) -> edge.Filter:

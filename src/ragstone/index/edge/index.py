@@ -107,13 +107,17 @@ class EdgeIndex:
     async def without_vectors(
         self, collection: Collection, limit: int, where: Filter = EVERYTHING
     ) -> list[Chunk]:
-        missing = edge.Filter(must=[translate(where)], must_not=[edge.HasVectorCondition(DENSE)])
+        missing = _without_vectors(where)
 
         def read(held: OpenShard) -> list[Chunk]:
             request = edge.ScrollRequest(limit=limit, filter=missing, with_payload=True)
             return [_chunk(record) for record in held.shard.scroll(request)[0]]
 
         return await self._run(collection, read)
+
+    async def count_without_vectors(self, collection: Collection) -> int:
+        request = edge.CountRequest(exact=True, filter=_without_vectors(EVERYTHING))
+        return await self._run(collection, lambda held: held.shard.count(request))
 
     async def search(
         self,
@@ -240,6 +244,10 @@ class EdgeIndex:
 
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(threads or self._threads, call)
+
+
+def _without_vectors(where: Filter) -> edge.Filter:
+    return edge.Filter(must=[translate(where)], must_not=[edge.HasVectorCondition(DENSE)])
 
 
 def _scroll(request: edge.ScrollRequest, held: OpenShard) -> tuple[list[edge.Record], Any]:

@@ -16,6 +16,7 @@ from ragstone.core.filters import (
     Or,
     Range,
     Scalar,
+    numbers,
     token,
     validate,
 )
@@ -82,7 +83,7 @@ def _translate(condition: Filter) -> Query:
         case AnyOf(field, values):
             return _keywords(field, values)
         case Range(field, low, high):
-            return _range_query(field, low, high)
+            return _range_query(field, *numbers(low, high))
 
 
 def _and_query(queries: list[Query]) -> Query:

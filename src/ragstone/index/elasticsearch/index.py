@@ -117,6 +117,10 @@ class ElasticsearchIndex:
         body = {"query": query, "size": min(limit, MAX_HITS), "_source": {"excludes": UNSEEN}}
         return await self._ask(collection, "_search", body, answers.chunks, [])
 
+    async def count_without_vectors(self, collection: Collection) -> int:
+        body = {"query": {"bool": {"must_not": [HAS_VECTOR]}}}
+        return await self._ask(collection, "_count", body, answers.counted, 0)
+
     async def search(
         self,
         collection: Collection,

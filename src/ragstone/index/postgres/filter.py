@@ -14,6 +14,7 @@ from ragstone.core.filters import (
     Or,
     Range,
     Scalar,
+    numbers,
     token,
     validate,
 )
@@ -52,7 +53,7 @@ def _translate(condition: Filter) -> Sql:
         case AnyOf(field, values):
             return _any_of(field, values)
         case Range(field, low, high):
-            return _range_condition(field, low, high)
+            return _range_condition(field, *numbers(low, high))
 
 
 def _join_conditions(parts: tuple[Filter, ...], word: str, none: str) -> Sql:

@@ -114,6 +114,11 @@ class PostgresIndex:
         found = await self._fetch_rows(collection, query, [*values, limit])
         return [rows.chunk_of(payload) for (payload,) in found]
 
+    async def count_without_vectors(self, collection: Collection) -> int:
+        query = "SELECT count(*) FROM @table WHERE dense IS NULL"
+        found = await self._fetch_rows(collection, query, [])
+        return int(found[0][0]) if found else 0
+
     async def search(
         self,
         collection: Collection,

@@ -14,6 +14,7 @@ from ragstone.core.filters import (
     Or,
     Range,
     Scalar,
+    numbers,
     token,
     validate,
 )
@@ -48,7 +49,7 @@ def _translate(condition: Filter) -> models.Filter:
             empty = models.IsEmptyCondition(is_empty=models.PayloadField(key=field))
             return models.Filter(must_not=[empty])
         case Range(field, low, high):
-            return models.Filter(must=[_range_condition(field, low, high)])
+            return models.Filter(must=[_range_condition(field, *numbers(low, high))])
 
 
 def _any_of(field: str, values: tuple[Scalar, ...]) -> models.Filter:

@@ -130,6 +130,9 @@ class QdrantIndex:
     ) -> list[Chunk]:
         return (await self._scroll(collection, without(DENSE, where), limit, None))[0]
 
+    async def count_without_vectors(self, collection: Collection) -> int:
+        return await self._count(collection, without(DENSE, EVERYTHING))
+
     async def search(
         self,
         collection: Collection,
@@ -196,7 +199,10 @@ class QdrantIndex:
             self._refuse_if_opened(collection, error)
 
     async def count(self, collection: Collection, where: Filter = EVERYTHING) -> int:
-        name, condition = self._name(collection), translate(where)
+        return await self._count(collection, translate(where))
+
+    async def _count(self, collection: Collection, condition: models.Filter) -> int:
+        name = self._name(collection)
         answer = await self._read_or_none(
             collection, lambda c: c.count(name, condition, exact=True)
         )

@@ -1,6 +1,8 @@
 """HTML: the main part as marked, or as trafilatura finds it, or every visible text."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -8,26 +10,59 @@ import trafilatura
 from lxml import etree  # type: ignore[import-untyped]
 from lxml import html as lxml_html
 
+from ragstone.core.document import BlockKind
 from ragstone.core.errors import UnreadableDocument
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.decode import decoded
-from ragstone.ingest.formats.tables import piped
+from ragstone.ingest.formats.labels import ADMONITIONS, counted
+from ragstone.ingest.formats.metadata import described
+from ragstone.ingest.formats.tables import table_blocks
 from ragstone.ingest.formats.types import Format
 
-_SILENT = {"script", "style", "noscript", "template", "svg", "iframe", "object", "head", "button"}
-_FURNITURE = {"nav", "footer", "aside", "form"}
-_HEADINGS = {f"h{level}": level for level in range(1, 7)}
-_LISTS = {"ul", "ol", "dl", "list"}
-_CODE = {"pre", "code"}
-_LEAVES = {"p", "blockquote", "quote", "figcaption", "address", "summary", "caption", "ab"}
-_INLINE = {
-    "a", "abbr", "b", "bdi", "bdo", "cite", "code", "data", "del", "dfn", "em", "font", "hi", "i",
-    "img", "ins", "kbd", "label", "lb", "br", "mark", "q", "ref", "s", "samp", "small", "span",
-    "strong", "sub", "sup", "time", "u", "var", "wbr",
+_SILENT = {
+    "script", "style", "noscript", "template", "svg", "iframe", "object", "head", "button",
+    "select", "input", "textarea", "math-annotation", "annotation", "audio", "video", "canvas",
+    "rp",
 }  # fmt: skip
-_BREAKS = {"br", "lb"}
+_FURNITURE = {"nav", "footer", "aside", "form"}
+_FURNITURE_ROLES = {
+    "navigation", "banner", "contentinfo", "search", "dialog", "alertdialog", "menu", "menubar",
+    "doc-toc", "complementary", "doc-backlink", "doc-noteref",
+}  # fmt: skip
+_FURNITURE_NAME = re.compile(
+    r"\b(?:cookie|consent|gdpr|onetrust|breadcrumbs?|sphinxsidebar|toctree-wrapper|skip-?link|"
+    r"headerlink|hash-link|heading-?anchor|anchorjs-link|footnote-(?:ref|reference|back|backref)|"
+    r"linenos?|lineno|fn-?backref|navfooter|navheader|toc|table-of-contents|related|copybtn)\b"
+)
+_KEPT_NAME = re.compile(r"\b(?:admonition|topic|footnotes?|footnote-list|sidebar|callout)\b")
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_LISTS = {"ul", "ol", "menu", "dir"}
+_INLINE = {
+    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn",
+    "em", "font", "i", "img", "ins", "kbd", "label", "br", "mark", "q", "rt", "ruby", "s", "samp",
+    "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr", "math",
+    "nobr",
+}  # fmt: skip
+_BREAK = "\u2028"
+"""Stands for a line break of the page while white space is folded."""
 _ENOUGH = 0.25
 """Below this share of the page's visible text, the main part has been missed."""
+_LANGUAGE = re.compile(r"(?:^|[\s:])(?:language|lang|highlight|brush|sourceCode)[-:]\s*([\w+#.-]+)")
+_SIGNS = {"¶", "#", "§", "🔗", "\uf0c1", "↩", "↩︎", "↑"}
+_NO_LANGUAGES = {"default", "text", "none", "plaintext", "txt", "nohighlight", "source", "plain"}
+_FOUND_WORDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Within:
+    """What a paragraph is here, and how many lists it is in."""
+
+    kind: BlockKind = "paragraph"
+    label: str = ""
+    depth: int = 0
+
+
+_TOP = _Within()
 
 
 def parse_html(path: Path, ending: str, max_bytes: int) -> Parsed:
@@ -37,138 +72,403 @@ def parse_html(path: Path, ending: str, max_bytes: int) -> Parsed:
     """
     source = decoded(path)
     try:
-        tree = lxml_html.document_fromstring(source.encode("utf-8", "replace"), _parser())
+        tree = _tree(source)
     except (etree.LxmlError, ValueError) as error:
         raise UnreadableDocument(f"{path.name} holds no HTML that can be read.") from error
     title = _text(next(iter(tree.xpath("//title")), None))
-    blocks = _main_blocks(tree, source)
-    language = tree.get("lang", "")
-    metadata = {"language": language} if language else {}
-    return Parsed(title, iter(blocks), metadata=metadata)
+    facts = _facts(tree)
+    return Parsed(
+        title or facts.pop("og:title", ""),
+        iter(_main_blocks(tree, source)),
+        metadata=described(facts),
+    )
+
+
+def page_blocks(source: str) -> list[Block]:
+    """The blocks of a whole page or of a piece of one, without looking for its main part."""
+    try:
+        return list(_blocks(_tree(source), _TOP)) if source.strip() else []
+    except (etree.LxmlError, ValueError):
+        return []
+
+
+def _tree(source: str) -> Any:
+    parser = lxml_html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=False)
+    return lxml_html.document_fromstring(source.encode("utf-8", "replace"), parser)
+
+
+def _facts(tree: Any) -> dict[str, Any]:
+    """What the page says of itself."""
+    facts: dict[str, Any] = {}
+    for meta in tree.iter("meta"):
+        name = (meta.get("name") or meta.get("property") or meta.get("itemprop") or "").lower()
+        if name and (value := (meta.get("content") or "").strip()):
+            facts.setdefault(name, value)
+    if language := tree.get("lang") or tree.get("{http://www.w3.org/XML/1998/namespace}lang"):
+        facts["language"] = language
+    kept = {key: facts[key] for key in facts if key in _FACTS or key == "og:title"}
+    return {_FACTS.get(key, key): value for key, value in reversed(kept.items())}
+
+
+_FACTS: Mapping[str, str] = {
+    "language": "language",
+    "description": "description",
+    "og:description": "description",
+    "author": "author",
+    "article:author": "author",
+    "dc.creator": "author",
+    "keywords": "keywords",
+    "article:tag": "keywords",
+    "date": "created",
+    "dc.date": "created",
+    "datepublished": "created",
+    "article:published_time": "created",
+    "last-modified": "modified",
+    "datemodified": "modified",
+    "article:modified_time": "modified",
+    "og:site_name": "site",
+    "dc.language": "language",
+}
+"""Names of `meta` elements, and the metadata they give."""
 
 
 def _main_blocks(tree: Any, source: str) -> list[Block]:
-    """The part the page marks as main, else the part trafilatura finds, else all blocks.
+    """The part the page marks as main, else what trafilatura finds of it, else all blocks.
 
-    trafilatura guesses well on pages without marks, but drops code and some headings.
+    trafilatura guesses well on pages without marks, but drops code and tables, which are kept where
+    they stand between what it finds.
     """
-    visible = list(_blocks(tree))
+    visible = list(_blocks(tree, _TOP))
     marked = tree.xpath("//main | //*[@role='main']") or tree.xpath("//article")
     enough = max(_ENOUGH * _size(visible), 1)
-    if len(marked) == 1 and _size(own := list(_blocks(marked[0]))) >= enough:
+    if len(marked) == 1 and _size(own := list(_blocks(marked[0], _TOP))) >= enough:
         return own
-    main = list(_main(source))
+    main = _found_by_trafilatura(visible, source)
     return main if _size(main) >= enough else visible
 
 
-def _parser() -> Any:
-    return lxml_html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=False)
+def _found_by_trafilatura(visible: list[Block], source: str) -> list[Block]:
+    text = trafilatura.extract(source, include_comments=False, favor_recall=True) or ""
+    words = _words(text)
+    runs = {tuple(words[at : at + _FOUND_WORDS]) for at in range(len(words))}
+    text = f" {' '.join(words)} "
+    found = [block.kind != "heading" and _is_found(block, runs, text) for block in visible]
+    if not any(found):
+        return []
+    first, last = found.index(True), len(found) - found[::-1].index(True)
+    while first and visible[first - 1].kind == "heading":
+        first -= 1
+    return [
+        block
+        for block, is_found in zip(visible[first:last], found[first:last], strict=True)
+        if is_found or block.kind in ("heading", "code", "table", "caption")
+    ]
 
 
-def _main(source: str) -> Iterator[Block]:
-    found: Any = trafilatura.bare_extraction(
-        source, include_comments=False, include_formatting=True, favor_recall=True
-    )
-    if found is not None and found.body is not None:
-        yield from _blocks(found.body)
+def _is_found(block: Block, runs: set[tuple[str, ...]], text: str) -> bool:
+    words = _words(block.text.removeprefix(block.label) if block.kind == "item" else block.text)
+    if len(words) < _FOUND_WORDS:
+        return bool(words) and f" {' '.join(words)} " in text
+    own = [tuple(words[at : at + _FOUND_WORDS]) for at in range(len(words) - _FOUND_WORDS + 1)]
+    return sum(run in runs for run in own) * 2 >= len(own)
 
 
-def _size(blocks: list[Block]) -> int:
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text)
+
+
+def _size(blocks: Iterable[Block]) -> int:
     return sum(len(block.text) for block in blocks)
 
 
-def _blocks(element: Any) -> Iterator[Block]:
-    """The blocks of an element in order. Text between block elements is a paragraph."""
-    loose = [element.text or ""]
+def _blocks(element: Any, within: _Within) -> Iterator[Block]:
+    """The blocks of an element in order. Text between block elements is a paragraph, pictures
+    alone between them are a caption."""
+    loose, written = [element.text or ""], [element.text or ""]
     for child in element:
         tag = child.tag if isinstance(child.tag, str) else ""
         if tag in _INLINE and not _holds_blocks(child):
-            loose.append("\n" if tag in _BREAKS else _raw(child))
-        elif tag and tag not in _SILENT and tag not in _FURNITURE:
-            yield from _paragraph("".join(loose))
-            loose = []
-            yield from _element(child, tag)
+            loose.append(_raw(child))
+            written.append(_raw(child, alternatives=False))
+        elif tag and not _is_furniture(child, tag):
+            yield from _paragraph(loose, written, within)
+            loose, written = [], []
+            yield from _element(child, tag, within)
         loose.append(child.tail or "")
-    yield from _paragraph("".join(loose))
+        written.append(child.tail or "")
+    yield from _paragraph(loose, written, within)
 
 
 def _holds_blocks(element: Any) -> bool:
-    return any(isinstance(item.tag, str) and item.tag not in _INLINE for item in element.iter())
+    return any(
+        isinstance(item.tag, str) and item.tag not in _INLINE | _SILENT for item in element.iter()
+    )
 
 
-def _element(element: Any, tag: str) -> Iterator[Block]:
-    if tag in _HEADINGS or tag == "head":
-        level = _HEADINGS.get(tag) or _HEADINGS.get(element.get("rend") or "", 2)
+def _is_furniture(element: Any, tag: str) -> bool:
+    """Whether an element belongs to the site, not to the page's text."""
+    if tag in _SILENT:
+        return True
+    name = f"{element.get('class') or ''} {element.get('id') or ''}"
+    hidden = element.get("hidden") is not None or element.get("aria-hidden") == "true"
+    if hidden or "display:none" in (element.get("style") or "").replace(" ", ""):
+        return True
+    if _KEPT_NAME.search(name) or element.get("role") in ("note", "doc-footnote"):
+        return False
+    if element.get("role") in _FURNITURE_ROLES or (
+        name.strip()
+        and _FURNITURE_NAME.search(name.lower())
+        and tag not in ("body", "main", "html")
+    ):
+        return True
+    if tag == "form":
+        return not any(True for _ in element.iter("h1", "h2", "article", "main"))
+    return tag in _FURNITURE
+
+
+def _element(element: Any, tag: str, within: _Within) -> Iterator[Block]:
+    if tag in _HEADINGS:
         if text := _text(element):
-            yield Block(text, "heading", level)
-    elif tag in _LISTS:
-        if text := "\n".join(_items(element, "")):
-            yield Block(text, "list")
-    elif tag == "table" and not _is_layout(element):
-        if text := piped(_rows(element)):
-            yield Block(text, "table")
-    elif tag in _CODE:
-        if text := _raw(element).strip("\n"):
-            yield Block(text, "code")
-    elif tag in _LEAVES and not _holds_other_blocks(element):
-        yield from _paragraph(_raw(element))
+            label = element.get("id") or next((a.get("id") for a in element.iter("a")), "") or ""
+            yield Block(text, "heading", _HEADINGS[tag], label=label)
+    elif tag in ("figcaption", "caption"):
+        if text := _text(element):
+            yield Block(text, "caption")
+    elif read := _READERS.get(tag):
+        yield from read(element, within)
+    elif tag == "blockquote":
+        yield from _blocks(element, _Within("quote", "", within.depth))
+    elif label := _admonition(element, tag):
+        yield from _noted(element, _Within("admonition", label, within.depth))
     else:
-        yield from _blocks(element)
+        yield from _blocks(element, within)
 
 
-def _holds_other_blocks(element: Any) -> bool:
-    return any(child.tag in _LISTS | {"table", "pre", "p", "div"} for child in element.iter()
-               if child is not element)  # fmt: skip
-
-
-def _is_layout(table: Any) -> bool:
-    """A table that holds another table or headings arranges a page; it is no data."""
-    inside = {child.tag for child in table.iter() if child is not table}
-    return bool(inside & ({"table"} | set(_HEADINGS)))
-
-
-def _rows(table: Any) -> Iterator[list[str]]:
-    for row in table.iter("tr", "row"):
-        yield [_text(cell) for cell in row if cell.tag in ("td", "th", "cell")]
-
-
-def _items(element: Any, indent: str) -> Iterator[str]:
-    for item in element:
-        if item.tag in _LISTS:
-            yield from _items(item, indent + "  ")
-        elif isinstance(item.tag, str) and item.tag not in _SILENT:
-            own = [item.text or ""]
-            nested: list[str] = []
-            for child in item:
-                if child.tag in _LISTS:
-                    nested += _items(child, indent + "  ")
-                else:
-                    own.append(_raw(child))
-                own.append(child.tail or "")
-            if text := " ".join("".join(own).split()):
-                yield f"{indent}- {text}"
-            yield from nested
-
-
-def _paragraph(text: str) -> Iterator[Block]:
-    if flat := " ".join(text.split()):
-        yield Block(flat)
-
-
-def _raw(element: Any) -> str:
-    """All text below an element except of silent ones, with line breaks where it has them."""
-    if not isinstance(element.tag, str) or element.tag in _SILENT - {"head"}:
+def _admonition(element: Any, tag: str) -> str:
+    """note, warning and so on for an element that is one; else empty."""
+    if tag not in ("div", "aside", "section", "details", "p"):
         return ""
-    parts = ["\n" if element.tag in _BREAKS else element.text or ""]
+    names = (element.get("class") or "").lower().replace("theme-admonition", "admonition").split()
+    kinds = [part for name in names for part in name.split("-") if part in ADMONITIONS]
+    is_one = element.get("role") == "note" or any(
+        name.startswith(("admonition", "callout", "alert-", "markdown-alert")) for name in names
+    )
+    return ((kinds or ["note"])[0] if is_one else "") or (
+        names[0] if len(names) == 1 and names[0] in ADMONITIONS and tag != "p" else ""
+    )
+
+
+def _noted(element: Any, within: _Within) -> Iterator[Block]:
+    """A note's blocks, without a title that says no more than its kind."""
+    blocks = _blocks(element, within)
+    first = next(blocks, None)
+    if first and first.text.strip(" :.").lower() not in ADMONITIONS:
+        kind = first.kind == "heading"
+        yield Block(first.text, "admonition", label=within.label) if kind else first
+    yield from blocks
+
+
+def _code(element: Any, within: _Within) -> Iterator[Block]:
+    text = _verbatim(element).strip("\n").rstrip()
+    if not text.strip():
+        return
+    yield Block(text, "code", label=_language(element))
+
+
+def _language(element: Any) -> str:
+    """The language as the element, the code in it, or what holds it names it."""
+    holders = [element, *element.iter("code"), *list(element.iterancestors())[:2]]
+    for holder in holders:
+        if data := holder.get("data-lang") or holder.get("data-language") or holder.get("lang"):
+            return str(data) if holder.tag != "html" else ""
+        name = holder.get("class") or ""
+        match = _LANGUAGE.search(name)
+        if not match and holder.tag == "pre" and name.startswith("src "):
+            match = re.search(r"src-([\w+#.-]+)", name)
+        if match:
+            return "" if match[1] in _NO_LANGUAGES else match[1]
+    return ""
+
+
+def _verbatim(element: Any) -> str:
+    """All text below an element as it is written, but for line numbers."""
+    parts = [element.text or ""]
     for child in element:
-        inside = _raw(child)
+        if isinstance(child.tag, str) and not _is_furniture(child, child.tag):
+            parts.append("\n" if child.tag == "br" else _verbatim(child))
+        parts.append(child.tail or "")
+    return "".join(parts)
+
+
+def _items(element: Any, within: _Within) -> Iterator[Block]:
+    """The items of a list, each with its number or a dash, and lists inside it."""
+    depth = within.depth + 1
+    inside = _Within(within.kind, within.label, depth)
+    number = _number(element.get("start"), 1)
+    step = -1 if element.get("reversed") is not None else 1
+    for child in element:
+        tag = child.tag if isinstance(child.tag, str) else ""
+        if tag in _LISTS:
+            yield from _items(child, inside)
+        elif tag and not _is_furniture(child, tag):
+            label = "-"
+            if element.tag == "ol":
+                number = _number(child.get("value"), number)
+                label = f"{counted(number, child.get('type') or element.get('type') or '1')}."
+                number += step
+            yield from labelled(_blocks(child, inside), label, depth)
+
+
+def labelled(blocks: Iterator[Block], label: str, depth: int) -> Iterator[Block]:
+    """The blocks of an item: the first text gets its label, what follows stays apart."""
+    first = next(blocks, None)
+    if first is None:
+        return
+    if first.kind in ("paragraph", "quote", "admonition"):
+        yield Block(f"{label} {first.text}", "item", depth, label=label)
+    elif first.kind == "item":
+        yield first
+    else:
+        if label != "-":
+            yield Block(label, "item", depth, label=label)
+        yield first
+    yield from blocks
+
+
+def _number(text: str | None, default: int) -> int:
+    return int(text) if text and re.fullmatch(r"-?\d{1,6}", text) else default
+
+
+def _definitions(element: Any, within: _Within) -> Iterator[Block]:
+    """Terms with what they mean: "Term: meaning", where the meaning begins with a paragraph."""
+    terms: list[str] = []
+    for child in element.iter("dt", "dd"):
+        if next(child.iterancestors("dl")) is not element:
+            continue
+        if child.tag == "dt":
+            terms += [text] if (text := _text(child)) else []
+            continue
+        yield from defined(", ".join(terms), _blocks(child, within))
+        terms = []
+    if terms:
+        yield Block(", ".join(terms), within.kind, label=within.label)
+
+
+def defined(term: str, blocks: Iterator[Block]) -> Iterator[Block]:
+    """A term and the blocks that explain it."""
+    first = next(blocks, None)
+    if term and first and first.kind == "paragraph":
+        mark = "" if term.endswith((":", "?", ".")) else ":"
+        yield Block(f"{term}{mark} {first.text}")
+    else:
+        yield from (Block(term),) if term else ()
+        yield from (first,) if first else ()
+    yield from blocks
+
+
+def _table(table: Any, within: _Within) -> Iterator[Block]:
+    """A table of data as records; one that arranges a page or numbers code is what it holds."""
+    inside = {child.tag for child in table.iterdescendants() if isinstance(child.tag, str)}
+    if inside & ({"table", "pre"} | set(_HEADINGS)):
+        for cell in table.iter("caption", "td", "th"):
+            if next(cell.iterancestors("table")) is table and not _is_furniture(cell, cell.tag):
+                yield from _element(cell, "div" if cell.tag != "caption" else "caption", within)
+        return
+    caption = _text(next(iter(table.iter("caption")), None))
+    if caption:
+        yield Block(caption, "caption")
+    rows, header, is_labelled = _grid(table)
+    if is_labelled and header and all(row and row[0] == rows[0][0] for row in rows[:header]):
+        rows[0][0] = ""
+        rows[1:header] = [["", *row[1:]] for row in rows[1:header]]
+    yield from table_blocks(rows, header or None, caption)
+
+
+def _grid(table: Any) -> tuple[list[list[str]], int, bool]:
+    """The cells with merged ones repeated, how many rows are heads, and whether the first column
+    names the rows."""
+    rows: list[list[str]] = []
+    held: dict[int, tuple[int, str]] = {}
+    heads, still, labels = 0, True, []
+    for row in table.iter("tr"):
+        cells: list[str] = []
+        own = [cell for cell in row if cell.tag in ("td", "th")]
+        for cell in own:
+            _fill(cells, held)
+            text, wide = _text(cell), min(_number(cell.get("colspan"), 1), 100)
+            tall = min(_number(cell.get("rowspan"), 1), 1000)
+            for _ in range(max(wide, 1)):
+                if tall > 1:
+                    held[len(cells)] = (tall - 1, text)
+                cells.append(text)
+        _fill(cells, held)
+        still = (
+            still
+            and bool(own)
+            and (row.getparent().tag == "thead" or all(cell.tag == "th" for cell in own))
+        )
+        heads += still
+        if own and not still:
+            labels.append(own[0].tag == "th")
+        rows.append(cells)
+    return rows, heads, bool(labels) and all(labels)
+
+
+def _fill(cells: list[str], held: dict[int, tuple[int, str]]) -> None:
+    """Put the cells of rows above that reach down to here."""
+    while len(cells) in held:
+        column = len(cells)
+        left, text = held.pop(column)
+        if left > 1:
+            held[column] = (left - 1, text)
+        cells.append(text)
+        if left > 1 and column == len(cells):
+            return
+
+
+def _paragraph(loose: list[str], written: list[str], within: _Within) -> Iterator[Block]:
+    if text := _folded("".join(loose)):
+        is_written = bool(_folded("".join(written)))
+        yield Block(text, within.kind, label=within.label) if is_written else Block(text, "caption")
+
+
+def _folded(text: str) -> str:
+    lines = (" ".join(line.split()) for line in text.split(_BREAK))
+    return "\n".join(line for line in lines if line)
+
+
+def _raw(element: Any, alternatives: bool = True) -> str:
+    """All text below an element except of silent ones, with marks where it has line breaks."""
+    if not isinstance(element.tag, str) or _is_furniture(element, element.tag):
+        return ""
+    if element.tag == "img":
+        return f" {element.get('alt') or ''} " if alternatives else ""
+    if element.tag == "a" and (element.text or "").strip() in _SIGNS and not len(element):
+        return ""
+    parts = [_BREAK if element.tag == "br" else element.text or ""]
+    for child in element:
+        inside = _raw(child, alternatives)
         parts.append(inside if child.tag in _INLINE else f" {inside} ")
         parts.append(child.tail or "")
     return "".join(parts)
 
 
 def _text(element: Any) -> str:
-    return "" if element is None else " ".join(_raw(element).split())
+    """The text of an element in one line."""
+    if element is None:
+        return ""
+    parts = [element.text or ""]
+    for child in element:
+        inside = _raw(child)
+        parts += [inside if child.tag in _INLINE else f" {inside} ", child.tail or ""]
+    return " ".join("".join(parts).replace(_BREAK, " ").split())
 
+
+_READERS: Mapping[str, Callable[[Any, _Within], Iterator[Block]]] = {
+    **dict.fromkeys(_LISTS, _items),
+    **dict.fromkeys(("pre", "listing", "xmp"), _code),
+    "dl": _definitions,
+    "table": _table,
+}
 
 HTML = Format("text/html", parse_html, whole=True)

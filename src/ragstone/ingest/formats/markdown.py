@@ -1,135 +1,416 @@
-"""Markdown, line by line: headings, tables, lists, code and paragraphs. Inline marks stay."""
+"""Markdown and MDX, read by a CommonMark parser: what a reader of the page sees."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import groupby
 from pathlib import Path
+from textwrap import dedent
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+from markdown_it.token import Token
+from markdown_it.tree import SyntaxTreeNode
+from mdit_py_plugins.container import container_plugin
+from mdit_py_plugins.deflist import deflist_plugin
+from mdit_py_plugins.footnote import footnote_plugin
 
 from ragstone.core.document import BlockKind
 from ragstone.ingest.document import Block, Parsed
-from ragstone.ingest.formats.decode import open_text
-from ragstone.ingest.formats.tables import piped
-from ragstone.ingest.formats.text import MAX_BLOCK_CHARS, lines_of
+from ragstone.ingest.formats.decode import decoded
+from ragstone.ingest.formats.front_matter import split_front_matter
+from ragstone.ingest.formats.html import defined, page_blocks
+from ragstone.ingest.formats.labels import ADMONITIONS
+from ragstone.ingest.formats.metadata import described
+from ragstone.ingest.formats.tables import table_blocks
 from ragstone.ingest.formats.types import Format
 
-_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*")
-_SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+\S")
-_RULE = re.compile(r" {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})")
-_TABLE_RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
-_CELL = re.compile(r"(?<!\\)\|")
-_FRONT_LINE = re.compile(r"([A-Za-z_][\w-]*):[ \t]*(.*)")
-_MAX_FRONT_LINES = 100
+_NESTING = 60
+"""How deep lists and quotes may be in each other. What is deeper is left out."""
+
+_INDENTED_BLOCK = re.compile(
+    r"(!!!|\?\?\?\+?|===[!+]?)[ \t]+(?P<kind>[\w -]*?)[ \t]*(?:\"(?P<title>[^\"\n]*)\")?[ \t]*"
+)
+_FENCED_BLOCK = re.compile(
+    r"\{?(?P<kind>[a-zA-Z]+)\}?[ \t]*(?:\[(?P<bracketed>[^\]]*)\])?(?P<title>.*)"
+)
+_ALERT = re.compile(r"\[!(\w+)\][+-]?[ \t]*")
+_ATTRIBUTES = re.compile(r"[ \t]*\{(:?)[ \t]*([#.\w][^{}\n]{0,300})\}")
+_ATTRIBUTE = re.compile(r"[#.][\w:.-]*|[\w-]+=.*|[^\"]*\"|annotate")
+_ANCHOR = re.compile(r"#([\w:.-]+)")
+_LIQUID = re.compile(r"\{%-?[^%{}]{0,300}-?%\}|\{\{[<%][^{}]{0,300}[>%]\}\}|\{/\*.*?\*/\}")
+_DROPPED = re.compile(
+    r"\{\*[^\n]*\*\}|\[\[?_?TOC_?\]?\]|:{3,}[^\n]*|--8<--[^\n]*|@include[^\n]*|"
+    r"import\s[^\n]*?from\s+['\"][^\n]*|import\s+['\"][^\n]*|\\newpage|\\pagebreak",
+    re.IGNORECASE,
+)
+_EXPORTED = re.compile(r"export\s+(?:const|let|var|default|function|async)\b")
+_ICON = re.compile(r":(?:material|octicons|fontawesome|simple)-[\w-]+:")
+_KEYS = re.compile(r"(?<!\w)\+\+([a-z0-9\"+_-]+)\+\+(?!\w)")
+_MARKED = re.compile(r"(?<![=\w])==([^=\s](?:[^=\n]*[^=\s])?)==(?![=\w])")
+_UNRESOLVED = re.compile(r"\[([^\[\]\n]+)\]\[[^\[\]\n]*\]")
+_WIKI_LINK = re.compile(r"\[\[(?:[^\[\]|\n]+\|)?([^\[\]|\n]+)\]\]")
+_ROLE = re.compile(r"\{[a-z][\w:+-]*\}$")
+_ROLE_TITLE = re.compile(r"(.*?)\s*<[^<>]+>", re.DOTALL)
+_TASK = re.compile(r"\[([ xX])\]\s+")
+_ABBREVIATION = re.compile(r"\*\[([^\]\n]+)\]:[ \t]*")
+_LANGUAGE = re.compile(r"\{?[ \t]*\.?([\w+#-][\w+#.-]*)")
+_DIRECTIVE = re.compile(r"\{([\w:-]+)\}[ \t]*(.*)")
+_OPTIONS = re.compile(r"(?:[ \t]*:[\w-]+:[^\n]*\n)+\n?|---\n.*?\n---\n", re.DOTALL)
+_TAB_LABEL = re.compile(
+    r"<(?:TabItem|Tab|Step|Accordion)\b[^>]*?\b(?:label|title)=[\"']([^\"']+)[\"']"
+)
+_CJK_BREAK = re.compile(r"(?<=[\u3000-\u9fff\uff00-\uffef]) (?=[\u3000-\u9fff\uff00-\uffef])")
+_CODE_DIRECTIVES = {
+    "code",
+    "code-block",
+    "code-cell",
+    "sourcecode",
+    "literalinclude",
+    "parsed-literal",
+}
+_SILENT_DIRECTIVES = {
+    "toctree",
+    "include",
+    "automodule",
+    "autoclass",
+    "contents",
+    "eval-rst",
+    "raw",
+}
+_NESTED_DIRECTIVES = {
+    "tab-set", "tab-item", "dropdown", "grid", "grid-item", "grid-item-card", "card", "margin",
+    "sidebar", "topic", "versionadded", "versionchanged", "epigraph", "container", "div",
+}  # fmt: skip
+_LITERAL, _LAST_LITERAL = 0x100000, 0x10FFFD
+"""The private characters that stand for literals while the text around them is read."""
 
 
 def parse_markdown(path: Path, ending: str, max_bytes: int) -> Parsed:
-    """The blocks of a Markdown file; a `title:` of its front matter is the title."""
-    front = _front_matter(path)
-    metadata = {key: value for key, value in front.items() if key != "title" and value}
-    blocks = _blocks(path, skip_front=bool(front))
-    return Parsed(front.get("title", ""), blocks, metadata=metadata)
+    """The blocks of a Markdown file. Its title is that of the front matter, else its first heading
+    of the first level."""
+    front, source = split_front_matter(decoded(path).replace("\x00", ""))
+    title = front.pop("title", None)
+    blocks = list(markdown_blocks(source, is_mdx=ending == ".mdx"))
+    if not isinstance(title, str | int | float):
+        title = next((one.text for one in blocks if one.kind == "heading" and one.level == 1), "")
+    return Parsed(str(title), iter(blocks), metadata=described(front))
 
 
-def _front_matter(path: Path) -> dict[str, str]:
-    """The plain `key: value` lines between two `---` lines at the top; empty if there are none."""
-    found: dict[str, str] = {}
-    with open_text(path) as file:
-        lines = lines_of(file)
-        if next(lines, "").strip("\ufeff ") != "---":
-            return {}
-        for _, line in zip(range(_MAX_FRONT_LINES), lines, strict=False):
-            if line.strip() in ("---", "..."):
-                return found
-            if match := _FRONT_LINE.fullmatch(line):
-                found[match[1].lower()] = match[2].strip().strip("\"'")
-    return {}
+def markdown_blocks(source: str, is_mdx: bool = False) -> Iterator[Block]:
+    """The blocks of a text without front matter."""
+    tree = SyntaxTreeNode(_parser().parse(source))
+    return _blocks(tree.children, _Within(is_mdx=is_mdx))
 
 
-def _blocks(path: Path, skip_front: bool) -> Iterator[Block]:
-    with open_text(path) as file:
-        lines = lines_of(file)
-        if skip_front:
-            next(lines, None)
-            while next(lines, "---").strip() not in ("---", "..."):
-                continue
-        yield from _read(lines)
+@cache
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"maxNesting": _NESTING}).enable(["table", "strikethrough"])
+    parser.use(footnote_plugin).use(deflist_plugin)
+    container_plugin(parser, "note", validate=lambda params, *_: bool(_container_kind(params)))
+    parser.block.ruler.before(
+        "fence",
+        "indented",
+        _indented_block,
+        {"alt": ["paragraph", "reference", "blockquote", "list"]},
+    )
+    return parser
 
 
-def _read(lines: Iterator[str]) -> Iterator[Block]:
-    held: list[str] = []
-    size = 0
-    for line in lines:
-        heading = _heading(line, held)
-        fence = _FENCE.match(line)
-        if heading or fence or not line.strip() or size > MAX_BLOCK_CHARS:
-            if heading and not _ATX.fullmatch(line):
-                held = []
-            yield from _flush(held)
-            held, size = [], 0
-            if heading:
-                yield heading
-            elif fence:
-                yield from _code(lines, fence[1])
-            elif line.strip():
-                held, size = [line], len(line)
+def _container_kind(params: str) -> str:
+    match = _FENCED_BLOCK.match(params.strip())
+    kind = match["kind"].lower() if match else ""
+    return kind if kind in ADMONITIONS | {"tab", "tabs", "details"} else ""
+
+
+def _indented_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Notes (`!!! note`, `??? tip`) and tabs (`=== "macOS"`), whose text is indented by four."""
+    first = state.bMarks[start] + state.tShift[start]
+    match = _INDENTED_BLOCK.fullmatch(state.src, first, state.eMarks[start])
+    if state.is_code_block(start) or not match or not (match["kind"] or match["title"]):
+        return False
+    if match[1].startswith("===") and match["title"] is None:
+        return False
+    if silent:
+        return True
+    held = state.parentType, state.lineMax, state.blkIndent
+    state.parentType = "blockquote"
+    state.blkIndent += 4
+    line = start + 1
+    while line < end and (state.isEmpty(line) or state.sCount[line] >= state.blkIndent):
+        line += 1
+    state.lineMax = line
+    token = state.push("indented_open", "div", 1)
+    token.map = [start, line]
+    token.info = "tab" if match[1].startswith("===") else match["kind"].split(" ")[0].lower()
+    unnamed = match["title"] is None and token.info not in ADMONITIONS
+    token.content = match["kind"] if unnamed else match["title"] or ""
+    state.md.block.tokenize(state, start + 1, line)
+    state.push("indented_close", "div", -1)
+    state.parentType, state.lineMax, state.blkIndent = held
+    state.line = line
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Within:
+    """What a paragraph is here, and in how many lists it stands."""
+
+    kind: BlockKind = "paragraph"
+    label: str = ""
+    depth: int = 0
+    is_mdx: bool = False
+
+
+def _blocks(nodes: Sequence[SyntaxTreeNode], within: _Within) -> Iterator[Block]:
+    for type_, group in groupby(nodes, lambda node: node.type):
+        if type_ == "html_block":
+            yield from _html("\n\n".join(node.content for node in group), within)
+        elif read := _READERS.get(type_):
+            for node in group:
+                yield from read(node, within)
         else:
-            if held and bool(_ITEM.match(line)) and _kind(held) == "paragraph":
-                yield from _flush(held)
-                held, size = [], 0
-            held.append(line)
-            size += len(line) + 1
-    yield from _flush(held)
+            for node in group:
+                yield from _blocks(node.children, within)
 
 
-def _heading(line: str, held: list[str]) -> Block | None:
-    if match := _ATX.fullmatch(line):
-        text = (match[2] or "").strip()
-        return Block(text, "heading", len(match[1])) if text else None
-    if len(held) == 1 and _kind(held) == "paragraph" and (match := _SETEXT.fullmatch(line)):
-        return Block(held[0].strip(), "heading", 1 if match[1][0] == "=" else 2)
-    return None
+def _heading(node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:
+    content = node.children[0].content if node.children else ""
+    anchors = (_ANCHOR.search(match[2]) for match in _ATTRIBUTES.finditer(content))
+    label = next((anchor[1] for anchor in anchors if anchor), "")
+    if text := _shown(_inline_tokens(node)):
+        yield Block(" ".join(text.split()), "heading", int(node.tag[1]), label=label)
 
 
-def _code(lines: Iterator[str], fence: str) -> Iterator[Block]:
-    held: list[str] = []
-    size = 0
-    for line in lines:
-        if line.strip().startswith(fence) and not line.strip().strip(fence[0]):
-            break
-        held.append(line)
-        size += len(line) + 1
-        if size > MAX_BLOCK_CHARS:
-            yield from _block(held, "code")
-            held, size = [], 0
-    yield from _block(held, "code")
-
-
-def _kind(held: list[str]) -> BlockKind:
-    if all("|" in line for line in held) and (
-        held[0].lstrip().startswith("|") or any(_TABLE_RULE.fullmatch(line) for line in held)
-    ):
-        return "table"
-    return "list" if _ITEM.match(held[0]) else "paragraph"
-
-
-def _flush(held: list[str]) -> Iterator[Block]:
-    if not held:
+def _paragraph(node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:
+    content = _inline_content(node)
+    if within.is_mdx and (_EXPORTED.match(content) or _is_expression(content)):
         return
-    kind = _kind(held)
-    if kind == "table":
-        rows = [_cells(line) for line in held if not _TABLE_RULE.fullmatch(line)]
-        held = piped(rows).split("\n")
-    yield from _block([line for line in held if not _RULE.fullmatch(line)], kind)
+    lines = content.split("\n")
+    kept = [line for line in lines if not _DROPPED.fullmatch(line.strip())]
+    tokens = _inline_tokens(node) if len(kept) == len(lines) else _inline("\n".join(kept))
+    if not (text := _shown(tokens)):
+        return
+    if any(token.type == "image" for token in tokens) and not any(
+        token.type in ("code_inline", "text") and token.content.strip() for token in tokens
+    ):
+        yield Block(text, "caption")
+    else:
+        yield Block(text, within.kind, label=within.label)
 
 
-def _block(held: list[str], kind: BlockKind) -> Iterator[Block]:
-    text = "\n".join(held).strip("\n").rstrip()
-    if text.strip():
-        yield Block(text, kind)
+def _is_expression(content: str) -> bool:
+    return content.startswith("{") and content.endswith("}") and "\n\n" not in content
 
 
-def _cells(line: str) -> list[str]:
-    return [cell.replace("\\|", "|").strip() for cell in _CELL.split(line.strip().strip("|"))]
+def _list(node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:
+    inside = replace(within, depth=within.depth + 1)
+    for item in node.children:
+        label = f"{item.info}{item.markup}" if node.type == "ordered_list" else "-"
+        blocks = _blocks(item.children, inside)
+        first = next(blocks, None)
+        if first is None:
+            continue
+        if first.kind in ("heading", "code", "table", "caption", "item"):
+            if label != "-":
+                yield Block(label, "item", inside.depth, label=label)
+            yield first
+        else:
+            text = _TASK.sub(lambda match: "☐ " if match[1] == " " else "☑ ", first.text, count=1)
+            text = text if _TASK.match(first.text) else first.text
+            yield Block(f"{label} {text}", "item", inside.depth, label=label)
+        yield from blocks
 
 
-MARKDOWN = Format("text/markdown", parse_markdown)
+def _quote(node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:
+    """A quote, or a note in the form of one: `> [!NOTE]`."""
+    first = node.children[0] if node.children else None
+    content = _inline_content(first) if first is not None and first.type == "paragraph" else ""
+    alert = _ALERT.match(content)
+    if not alert:
+        yield from _blocks(node.children, replace(within, kind="quote", label=""))
+        return
+    inside = replace(within, kind="admonition", label=alert[1].lower())
+    if text := _shown(_inline(content[alert.end() :].strip())):
+        yield Block(text, "admonition", label=inside.label)
+    yield from _blocks(node.children[1:], inside)
+
+
+def _indented(node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:
+    token = node.nester_tokens.opening if node.nester_tokens else None
+    yield from _noted(token.info if token else "", token.content if token else "", node, within)
+
+
+def _container(node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:
+    match = _FENCED_BLOCK.match(node.info.strip())
+    title = (match["bracketed"] or match["title"]).strip() if match else ""
+    yield from _noted(_container_kind(node.info), title, node, within)
+
+
+def _noted(kind: str, title: str, node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:
+    """A note, with its title if that says more than its kind; a tab has its title as a caption."""
+    shown = _shown(_inline(title)) if title else ""
+    if kind in ("tab", "tabs"):
+        yield from (Block(shown, "caption"),) if shown else ()
+        yield from _blocks(node.children, within)
+        return
+    if shown and shown.lower().strip(" :.!") not in ADMONITIONS:
+        yield Block(shown, "admonition", label=kind)
+    yield from _blocks(node.children, replace(within, kind="admonition", label=kind))
+
+
+def _code(node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:
+    info = node.info.strip()
+    if directive := _DIRECTIVE.match(info):
+        yield from _directive(directive[1], directive[2], node.content, within)
+        return
+    language = _LANGUAGE.match(info)
+    yield from _verbatim(node.content, language[1] if language else "")
+
+
+def _verbatim(content: str, language: str) -> Iterator[Block]:
+    text = dedent(content).strip("\n").rstrip()
+    if text and not all(_DROPPED.fullmatch(line.strip()) for line in text.split("\n")):
+        yield Block(text, "code", label=language)
+
+
+def _directive(name: str, argument: str, content: str, within: _Within) -> Iterator[Block]:
+    """A directive in a fence, as MyST has them."""
+    content = _OPTIONS.sub("", content, count=1) if _OPTIONS.match(content) else content
+    inside = replace(within, kind="admonition", label=name)
+    if name in _SILENT_DIRECTIVES:
+        return
+    if name in _CODE_DIRECTIVES:
+        yield from _verbatim(content, argument.split(" ")[0])
+    elif name in ADMONITIONS:
+        title = _shown(_inline(argument)) if argument else ""
+        yield from (Block(title, "admonition", label=name),) if title else ()
+        yield from _blocks(SyntaxTreeNode(_parser().parse(content)).children, inside)
+    elif name in _NESTED_DIRECTIVES:
+        title = _shown(_inline(argument)) if argument else ""
+        yield from (Block(title, "caption"),) if title else ()
+        yield from _blocks(SyntaxTreeNode(_parser().parse(content)).children, within)
+    elif name in ("figure", "image"):
+        text = _shown(_inline(content.strip()))
+        yield from (Block(text, "caption"),) if text else ()
+    else:
+        yield from _verbatim(content, "" if name == "math" else name)
+
+
+def _html(content: str, within: _Within) -> Iterator[Block]:
+    """Elements between Markdown: their text, and the labels of tabs."""
+    for label in _TAB_LABEL.findall(content):
+        yield Block(label, "caption")
+    for block in page_blocks(_LIQUID.sub("", content)):
+        yield (
+            replace(block, kind=within.kind, label=within.label)
+            if block.kind == "paragraph"
+            else block
+        )
+
+
+def _table(node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:
+    rows = [
+        [" ".join(_shown(_inline_tokens(cell)).split()) for cell in row.children]
+        for part in node.children
+        for row in part.children
+    ]
+    yield from table_blocks(rows, 1 if any(rows[0]) else 0)
+
+
+def _definition_list(node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:
+    terms: list[str] = []
+    for child in node.children:
+        if child.type == "dt":
+            terms.append(_shown(_inline_tokens(child)))
+        else:
+            yield from defined(", ".join(terms), _blocks(child.children, within))
+            terms = []
+
+
+_READERS: Mapping[str, Callable[[SyntaxTreeNode, _Within], Iterator[Block]]] = {
+    "heading": _heading,
+    "paragraph": _paragraph,
+    "bullet_list": _list,
+    "ordered_list": _list,
+    "blockquote": _quote,
+    "indented": _indented,
+    "container_note": _container,
+    "fence": _code,
+    "code_block": _code,
+    "table": _table,
+    "dl": _definition_list,
+}
+
+
+def _inline_content(node: SyntaxTreeNode) -> str:
+    return "".join(child.content for child in node.children if child.type == "inline")
+
+
+def _inline_tokens(node: SyntaxTreeNode) -> list[Token]:
+    inline = (child.token for child in node.children if child.type == "inline")
+    return [token for one in inline if one for token in one.children or ()]
+
+
+def _inline(content: str) -> list[Token]:
+    return [token for one in _parser().parseInline(content) for token in one.children or ()]
+
+
+def _shown(tokens: Sequence[Token]) -> str:
+    """The text that a reader sees of inline marks. Literals stay exactly as they are."""
+    parts: list[str] = []
+    literals: list[str] = []
+    for token in tokens:
+        if token.type == "code_inline":
+            if parts and (role := _ROLE.search(parts[-1])):
+                parts[-1] = parts[-1][: role.start()]
+                title = _ROLE_TITLE.fullmatch(token.content)
+                literals.append(title[1] if title and title[1] else token.content)
+            else:
+                literals.append(token.content)
+            parts.append(chr(min(_LITERAL + len(literals) - 1, _LAST_LITERAL)))
+        elif token.type == "image":
+            parts.append(_shown(token.children or ()))
+        elif token.type == "softbreak":
+            parts.append(" ")
+        elif token.type == "hardbreak" or (
+            token.type == "html_inline" and _is_break(token.content)
+        ):
+            parts.append("\n")
+        elif token.type == "html_inline" and token.content.startswith("<img"):
+            parts += [block.text for block in page_blocks(token.content)]
+        elif token.type == "text":
+            parts.append(token.content)
+    text = _without_marks("".join(parts))
+    lines = (" ".join(line.split()) for line in text.split("\n"))
+    text = _CJK_BREAK.sub("", "\n".join(line for line in lines if line))
+    return "".join(
+        literals[ord(char) - _LITERAL] if 0 <= ord(char) - _LITERAL < len(literals) else char
+        for char in text
+    ).strip()
+
+
+def _is_break(tag: str) -> bool:
+    return tag.lower().replace(" ", "").replace("/", "") == "<br>"
+
+
+def _without_marks(text: str) -> str:
+    """Text without the marks of site generators that CommonMark does not know."""
+    if "{" in text:
+        text = _LIQUID.sub("", text)
+        text = _ATTRIBUTES.sub(_attributes_dropped, text)
+    if "[" in text:
+        text = _WIKI_LINK.sub(r"\1", _UNRESOLVED.sub(r"\1", text))
+        text = _ABBREVIATION.sub(r"\1: ", text)
+    if "==" in text:
+        text = _MARKED.sub(r"\1", text)
+    return _KEYS.sub(r"\1", _ICON.sub("", text))
+
+
+def _attributes_dropped(match: re.Match[str]) -> str:
+    are_all = match[1] or all(_ATTRIBUTE.fullmatch(part) for part in match[2].split())
+    return "" if are_all else match[0]
+
+
+MARKDOWN = Format("text/markdown", parse_markdown, whole=True)

@@ -1,7 +1,5 @@
 """PDF through PDFium, page by page: text in reading order, with page numbers from 1."""
 
-import ctypes
-import re
 import threading
 from collections.abc import Iterator
 from itertools import islice
@@ -13,16 +11,14 @@ import pypdfium2.raw
 
 from ragstone.core.errors import EncryptedDocument, UnreadableDocument
 from ragstone.ingest.document import Block, Parsed
+from ragstone.ingest.formats.pdf_blocks import Prose, across_pages, page_blocks
 from ragstone.ingest.formats.pdf_lines import (
-    HYPHEN,
     PageLine,
-    across_pages,
     clean,
-    learn_words,
-    page_blocks,
     top_first,
     without_edges,
 )
+from ragstone.ingest.formats.pdf_text import frame_of, page_lines
 from ragstone.ingest.formats.types import Format
 
 _C: Any = pypdfium2.raw
@@ -32,8 +28,6 @@ _PDFIUM = threading.Lock()
 
 _WINDOW = 16
 _TAIL_BYTES = 1 << 16
-_BOLD_WEIGHT = 600
-_LINE = re.compile(rf"[^\n{HYPHEN}]*(?:\n|{HYPHEN})|[^\n{HYPHEN}]+")
 _METADATA = {"Author": "author", "Subject": "subject", "Keywords": "keywords"}
 
 
@@ -85,17 +79,17 @@ def _check_end(path: Path) -> None:
 
 def _blocks(path: Path, document: Any, pages: int) -> Iterator[Block]:
     """Windows of pages are read ahead to see what repeats on every page."""
-    words: set[str] = set()
+    prose = Prose()
     running: set[str] = set()
     numbers = iter(range(pages))
     try:
         while window := list(islice(numbers, _WINDOW)):
             read = [_lines(path, document, index) for index in window]
             for lines in read:
-                learn_words(lines, words)
+                prose.learn(lines)
             kept = without_edges(read, running, window[0] + 1)
             for index, lines in zip(window, kept, strict=True):
-                yield from page_blocks(lines, index + 1, words)
+                yield from page_blocks(lines, index + 1, prose)
     finally:
         with _PDFIUM:
             document.close()
@@ -106,7 +100,7 @@ def _lines(path: Path, document: Any, index: int) -> list[PageLine]:
         try:
             page = document[index]
             text_page = page.get_textpage()
-            lines = top_first(list(_page_lines(text_page)))
+            lines = top_first(page_lines(text_page, frame_of(page)))
             text_page.close()
             page.close()
         except pypdfium2.PdfiumError as error:
@@ -114,38 +108,6 @@ def _lines(path: Path, document: Any, index: int) -> list[PageLine]:
                 f"{path.name} is damaged: page {index + 1} cannot be read."
             ) from error
     return lines
-
-
-def _page_lines(text_page: Any) -> Iterator[PageLine]:
-    """The lines of a page. Fonts and places are known where characters and text correspond."""
-    text = text_page.get_text_range().replace("\ufffe", HYPHEN)
-    wide = sum(1 for char in text if char > "\uffff")
-    exact = len(text) + wide == text_page.count_chars()
-    place = 0
-    for raw in _LINE.findall(text):
-        if (line := clean(raw)) and line != HYPHEN:
-            first = place + len(raw) - len(raw.lstrip())
-            last = place + len(raw.rstrip()) - 1
-            yield _measure(text_page, line, first, last) if exact else PageLine(line)
-        place += len(raw) + sum(1 for char in raw if char > "\uffff")
-
-
-def _measure(text_page: Any, text: str, first: int, last: int) -> PageLine:
-    x, y = ctypes.c_double(), ctypes.c_double()
-    _C.FPDFText_GetCharOrigin(text_page, first, x, y)
-    size = round(_height(text_page, first) * 2) / 2
-    bold = all(_C.FPDFText_GetFontWeight(text_page, char) >= _BOLD_WEIGHT for char in (first, last))
-    return PageLine(text, size, bold, x.value, y.value)
-
-
-def _height(text_page: Any, char: int) -> float:
-    """The font size as the reader sees it: the nominal one times the text matrix."""
-    size = float(_C.FPDFText_GetFontSize(text_page, char))
-    matrix = _C.FS_MATRIX()
-    if _C.FPDFText_GetMatrix(text_page, char, matrix):
-        scale = float((matrix.c**2 + matrix.d**2) ** 0.5)
-        return size * scale if scale else size
-    return size
 
 
 PDF = Format("application/pdf", parse_pdf, magic=b"%PDF-")

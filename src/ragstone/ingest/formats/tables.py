@@ -105,7 +105,7 @@ def table_blocks(
     filled = (row for row in source if any(row))
     ahead = list(islice(filled, _LOOK_AHEAD))
     titles = []
-    while len(ahead) > 1 and _is_banner(ahead[0]) and not _is_banner(ahead[1]):
+    while len(ahead) > 1 and ahead[0][0] and _is_banner(ahead[0]) and not _is_banner(ahead[1]):
         titles.append(next(cell for cell in ahead.pop(0) if cell))
         header = header - 1 if header else header
     count = min(header_rows(ahead) if header is None else header, len(ahead))

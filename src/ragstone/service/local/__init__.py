@@ -18,6 +18,7 @@ from ragstone.core.errors import (
 )
 from ragstone.core.events import Event
 from ragstone.core.filters import And, AnyOf, Not, readable
+from ragstone.core.metadata import described
 from ragstone.core.records import (
     BlockedQuestion,
     Collection,
@@ -106,7 +107,8 @@ class Ragstone:
 
     async def search(self, ask: Ask) -> SearchResult:
         turn = await self._searches.answered(ask)
-        return SearchResult(turn.hits, turn.trace, turn.question if turn.original else "")
+        corrected = turn.question if turn.original else ""
+        return SearchResult(turn.hits, turn.trace, corrected, turn.notes)
 
     async def function_calling(self, ask: Ask) -> Turn:
         if self._adapters.chat is None:
@@ -114,6 +116,7 @@ class Ragstone:
         return await self._functions.answered(ask)
 
     async def ingest(self, request: IngestRequest) -> AsyncGenerator[Progress, None]:
+        request = replace(request, metadata=described(request.metadata))
         whose = request.by or Principal(request.tenant)
         async with aclosing(self._job(INGEST, asdict(request), whose)) as job:
             async for progress in job:

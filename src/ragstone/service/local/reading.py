@@ -1,18 +1,24 @@
-"""Documents as text, from the chunks of the index."""
+"""Documents as text, from the chunks of the index, and their metadata, from the catalog."""
 
-from collections.abc import Iterable
+import difflib
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
-from ragstone.core.chunk import Chunk, revision
-from ragstone.core.errors import UnknownCollection, UnknownDocument
-from ragstone.core.filters import And, eq, readable
+from ragstone.core.chunk import Chunk, joined, revision
+from ragstone.core.document import cut_blocks
+from ragstone.core.errors import UnknownCollection, UnknownDocument, UnknownFolder
+from ragstone.core.filters import And, AnyOf, Not, Scalar, eq, readable, token, under
 from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Principal
-from ragstone.ports import Adapters
-from ragstone.service.reading import DocumentText
+from ragstone.ports import Adapters, ValueCount
+from ragstone.service.reading import ChunkPlace, DocumentText, Facet, FacetValue
 
 MADE = frozenset({"question", "summary"})
 """Kinds of chunks that are no text of the document."""
+
+MOST_NAMES = 5_000
+"""Names that are compared with one that is unknown."""
 
 
 class LocalReading:
@@ -24,17 +30,62 @@ class LocalReading:
     async def read(
         self, principal: Principal, collection: str, path: str, offset: int, limit: int
     ) -> DocumentText:
-        known = await self._adapters.catalog.collection(principal.tenant, collection)
-        if known is None:
-            raise UnknownCollection(collection)
+        known = await self._known(principal, collection)
         document = await self._document(principal, known, path)
         where = And((readable(principal), eq("revision", revision(document.id, document.version))))
         chunks: list[Chunk] = []
         async for some in self._adapters.index.scan(known, where):
             chunks += some
-        text = joined(chunk for chunk in chunks if chunk.kind not in MADE)
         document = replace(document, collection=known.name)
-        return DocumentText(document, text[offset : offset + limit], offset, len(text))
+        own = sorted((c for c in chunks if c.kind not in MADE), key=lambda c: (c.start, c.end))
+        text, blocks = joined(own)
+        end = offset + limit
+        return DocumentText(
+            document,
+            text[offset:end],
+            offset,
+            len(text),
+            cut_blocks(blocks, offset, end),
+            tuple(
+                ChunkPlace(c.chunk_id, c.start, c.end, c.page, c.kind, c.language)
+                for c in own
+                if c.start < end and offset < c.end
+            ),
+        )
+
+    async def facets(
+        self, principal: Principal, collection: str, *, key: str = "", limit: int = 10
+    ) -> list[Facet]:
+        known, names = await self._known(principal, collection), set(principal.names)
+        keys = await self._adapters.catalog.metadata_keys(known.tenant, known.id)
+        shown = sorted(
+            one
+            for one, readers in keys.items()
+            if key in ("", one) and any(names & set(allowed) for allowed in readers)
+        )
+        values = await self._adapters.catalog.metadata_values(known.tenant, known.id, shown)
+        facets = [_facet(one, values[one], names, limit) for one in shown]
+        return [facet for facet in facets if facet.different]
+
+    async def check_folder(self, principal: Principal, collection: str, path: str) -> None:
+        if self._adapters.external_retriever is not None:
+            return
+        known = await self._known(principal, collection)
+        async with self._adapters.catalog.snapshot() as hidden:
+            visible = Not(AnyOf("revision", tuple(sorted(hidden))))
+            where = And((readable(principal), visible, under(path)))
+            if await self._adapters.index.count(known, where):
+                return
+        names = set(principal.names)
+        documents = await self._adapters.catalog.documents(known.tenant, known.id)
+        paths = [one.path for one in documents if one.version and names & set(one.allowed)]
+        raise UnknownFolder(path, _nearest_places(path, paths))
+
+    async def _known(self, principal: Principal, collection: str) -> Collection:
+        known = await self._adapters.catalog.collection(principal.tenant, collection)
+        if known is None:
+            raise UnknownCollection(collection)
+        return known
 
     async def _document(self, principal: Principal, collection: Collection, path: str) -> Document:
         names, place = set(principal.names), "/" + path.strip("/")
@@ -46,14 +97,28 @@ class LocalReading:
         raise UnknownDocument(path)
 
 
-def joined(chunks: Iterable[Chunk]) -> str:
-    """The text that the chunks of one document hold together, each part of it once."""
-    text, reached = list[str](), 0
-    for chunk in sorted(chunks, key=lambda one: (one.start, one.end)):
-        if chunk.end <= reached:
-            continue
-        if reached and chunk.start > reached:
-            text.append("\n")
-        text.append(chunk.text[max(0, reached - chunk.start) :])
-        reached = chunk.end
-    return "".join(text)
+def _facet(key: str, counted: Sequence[ValueCount], names: set[str], limit: int) -> Facet:
+    values: dict[str, Scalar] = {}
+    counts = Counter[str]()
+    for one in counted:
+        if names & set(one.allowed):
+            name = token(key, one.value)
+            values.setdefault(name, one.value)
+            counts[name] += one.documents
+    most = sorted(counts.items(), key=lambda found: (-found[1], found[0]))[:limit]
+    return Facet(key, tuple(FacetValue(values[name], n) for name, n in most), len(counts))
+
+
+def _nearest_places(path: str, paths: Sequence[str]) -> list[str]:
+    """The folders and documents whose names are most like `path`; the first folders if none are."""
+    folders = {
+        "/" + "/".join(parts[:end])
+        for parts in (one.strip("/").split("/") for one in paths)
+        for end in range(1, len(parts))
+    }
+    places = [*sorted(folders), *sorted(paths)][:MOST_NAMES]
+    wanted = "/" + path.strip("/")
+    by_name = {place.rpartition("/")[2]: place for place in reversed(places)}
+    near = difflib.get_close_matches(wanted, places, 3)
+    near += [by_name[n] for n in difflib.get_close_matches(wanted.rpartition("/")[2], by_name, 3)]
+    return list(dict.fromkeys(near))[:3] or places[:3]

@@ -1,7 +1,7 @@
 """What each kind of job does, and its progress as those who wait for it see it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 from ragstone.access.asking import ASKING
@@ -13,13 +13,23 @@ from ragstone.jobs.questions import CREDENTIAL, Answers, answer
 from ragstone.jobs.runner import Report, Work
 from ragstone.ports import Catalog
 from ragstone.ports.jobs import Job
-from ragstone.service import FileFailure, IngestRequest, Progress
+from ragstone.service import FileFailure, IngestRequest, Progress, Skipped
 from ragstone.service.jobs import ASK, JobView
 from ragstone.service.local.removal import Removal
 
 INGEST, REBUILD, DELETE = "ingest", "rebuild", "delete"
 
-_SUMMARY = ("files", "indexed", "unchanged", "pruned", "failed", "chunks", "embedded", "pages")
+_SUMMARY = (
+    "files",
+    "indexed",
+    "unchanged",
+    "pruned",
+    "failed",
+    "skipped",
+    "chunks",
+    "embedded",
+    "pages",
+)
 
 
 def works(
@@ -28,10 +38,9 @@ def works(
     """The kinds of jobs that every Ragstone does."""
 
     async def ingest(job: Job, report: Report) -> dict[str, Any]:
-        request = IngestRequest.of(job.request)
-        return _summary(
-            await pipeline.ingest(job.id, request, _progress_reporter(report), job.collection)
-        )
+        request, reported = IngestRequest.of(job.request), _progress_reporter(report)
+        earlier = _progress(job.id, job.progress) if job.attempts > 1 else None
+        return _summary(await pipeline.ingest(job.id, request, reported, job.collection, earlier))
 
     async def rebuild(job: Job, report: Report) -> dict[str, Any]:
         collection = await catalog.identified(job.tenant, job.collection)
@@ -60,20 +69,21 @@ def works(
 
 def progress_of(view: JobView) -> Progress:
     """The progress of an ingest or a rebuild, from a job that may go on in another process."""
-    names = {field.name for field in fields(Progress)} - {"job", "eta", "finished", "error"}
-    known: dict[str, Any] = {k: v for k, v in view.progress.items() if k in names}
-    known["failed"] = tuple(FileFailure(**one) for one in known.get("failed", ()))
-    known["notes"] = tuple(known.get("notes", ()))
-    if view.ended:
-        known["phase"] = "done"
+    known = _progress(view.id, view.progress)
+    if not view.ended:
+        return replace(known, eta=view.eta)
     error = "The job was cancelled." if view.state == "cancelled" else view.error
-    return Progress(
-        view.id,
-        **known,
-        eta=0.0 if view.ended else view.eta,
-        finished=view.ended,
-        error=error if view.ended else "",
-    )
+    return replace(known, phase="done", eta=0.0, finished=True, error=error)
+
+
+def _progress(job: str, stored: Mapping[str, Any]) -> Progress:
+    """The progress that was stored, as that of a job that goes on."""
+    names = {field.name for field in fields(Progress)} - {"job", "eta", "finished", "error"}
+    known: dict[str, Any] = {k: v for k, v in stored.items() if k in names}
+    known["failed"] = tuple(FileFailure(**one) for one in known.get("failed", ()))
+    known["skipped"] = tuple(Skipped(**one) for one in known.get("skipped", ()))
+    known["notes"] = tuple(known.get("notes", ()))
+    return Progress(job, **known)
 
 
 def _progress_reporter(report: Report) -> Callable[[Progress], None]:

@@ -14,13 +14,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from ragstone.core.chunk import revision
 from ragstone.core.errors import Conflict, UnknownCollection
 from ragstone.core.records import Collection, Document, DocumentStatus, new_collection_id
-from ragstone.ports import Edition
+from ragstone.ports import Edition, StatusCount, ValueCount
 from ragstone.settings.scope import of_collection
 from ragstone.store.sql import revising
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.rows import batches, insert, to_collection, to_document
 from ragstone.store.sql.settings import forget_scope
 from ragstone.store.sql.tables import awaited_collections, collections, documents, revisions
+from ragstone.store.sql.tallies import Tallies
 from ragstone.store.sql.view import MemoryView, View
 from ragstone.store.sql.visibility import Change
 
@@ -39,6 +40,7 @@ class SqlCatalog:
     def __init__(self, database: Database, view: View) -> None:
         self._database = database
         self._view = view
+        self._tallies = Tallies(database, self.edition)
 
     @classmethod
     async def open(cls, database: Database) -> "SqlCatalog":
@@ -181,6 +183,26 @@ class SqlCatalog:
         async with self._database.reading() as connection:
             rows = await connection.execute(some.limit(limit).offset(offset or None))
             return [to_document(dict(row)) for row in rows.mappings()]
+
+    async def sources(self, tenant: str, collection: str) -> Mapping[str, Sequence[str]]:
+        """`ports.Catalog`."""
+        return await self._tallies.sources(tenant, collection)
+
+    async def statuses(self, tenant: str, collection: str) -> Sequence[StatusCount]:
+        """`ports.Catalog`."""
+        return await self._tallies.statuses(tenant, collection)
+
+    async def metadata_keys(
+        self, tenant: str, collection: str
+    ) -> Mapping[str, frozenset[tuple[str, ...]]]:
+        """`ports.Catalog`."""
+        return await self._tallies.metadata_keys(tenant, collection)
+
+    async def metadata_values(
+        self, tenant: str, collection: str, keys: Several[str]
+    ) -> Mapping[str, Sequence[ValueCount]]:
+        """`ports.Catalog`."""
+        return await self._tallies.metadata_values(tenant, collection, keys)
 
     async def begin(self, document: Document) -> int:
         """Open the next version; see `ports.Catalog`. Raises UnknownCollection.

@@ -19,7 +19,7 @@ NOTHING_FOUND = "I couldn't find relevant information to answer your question."
 SNIPPET_CHARS = 2000
 
 REWRITING = frozenset({"contextualize", "correct", "rewrite"})
-RETRIEVING = frozenset({"retrieve", "fuse", "rerank", "deduplicate", "expand"})
+RETRIEVING = frozenset({"retrieve", "fuse", "rerank", "subject", "deduplicate", "expand"})
 GENERATING = frozenset({"generate"})
 
 

@@ -1,0 +1,107 @@
+"""Metadata of documents: what a person gives, typed and checked.
+
+A value is a text, a number, a truth value, or a list of these. Dates are texts in ISO form, which
+sort. Metadata describes a document and permits nothing: who may read it is said elsewhere.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ragstone.core.errors import InputError
+
+Value = str | int | float | bool
+
+MOST_KEYS = 100
+MOST_VALUES = 200
+LONGEST_KEY, LONGEST_VALUE = 100, 2_000
+"""Characters. Every value is in the index once for each chunk of the document."""
+
+LARGEST = 2**63
+_WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)")
+_DECIMAL = re.compile(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)([eE][-+]?[0-9]+)?")
+
+
+def typed(text: str) -> Value:
+    """The value that a text spells: a number, true or false, else the text as it is.
+
+    "007" stays a text, as it is a name, and so do dates.
+    """
+    if text in ("true", "false"):
+        return text == "true"
+    if len(text) <= 20 and _WHOLE.fullmatch(text) and abs(int(text)) < LARGEST:
+        return int(text)
+    starts_like_a_name = re.match(r"[-+]?0[0-9]", text) or _WHOLE.fullmatch(text)
+    if not starts_like_a_name and _DECIMAL.fullmatch(text) and math.isfinite(float(text)):
+        return float(text)
+    return text
+
+
+def checked(given: object) -> dict[str, Any]:
+    """The metadata as it is stored; a value of None is left out. Raises ValueError, which says what
+    is wrong in the words of a sentence's end."""
+    if not isinstance(given, Mapping):
+        raise ValueError("it must have keys with values, such as 'year: 2023'")
+    if len(given) > MOST_KEYS:
+        raise ValueError(f"it has more than {MOST_KEYS} keys")
+    return {_key(key): _value(key, value) for key, value in given.items() if value is not None}
+
+
+def from_pairs(pairs: Iterable[str]) -> dict[str, Any]:
+    """The metadata that `key=value` pairs say; a key that is repeated has a list of values.
+
+    Raises InputError.
+    """
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, text = pair.partition("=")
+        key = key.strip()
+        if not key or not equals:
+            raise InputError(f"Metadata is given as KEY=VALUE, but {pair[:100]!r} is not.")
+        value: Any = typed(text.strip())
+        if key in found:
+            before = found[key]
+            value = [*(before if isinstance(before, list) else [before]), value]
+        found[key] = value
+    return described(found)
+
+
+def described(given: object) -> dict[str, Any]:
+    """`checked` for what a program or a command gives; raises InputError."""
+    try:
+        return checked(given)
+    except ValueError as error:
+        raise InputError(f"The metadata cannot be used: {error}.") from error
+
+
+def _key(key: object) -> str:
+    if not isinstance(key, str) or not key.strip() or len(key) > LONGEST_KEY:
+        raise ValueError(f"a key is a text of 1 to {LONGEST_KEY} characters")
+    if not key.isprintable():
+        raise ValueError(f"the key {key[:40]!r} holds characters that cannot be shown")
+    return key
+
+
+def _value(key: str, value: object) -> Any:
+    if isinstance(value, list | tuple):
+        if len(value) > MOST_VALUES:
+            raise ValueError(f"{key!r} has more than {MOST_VALUES} values")
+        return [_scalar(key, one) for one in value]
+    return _scalar(key, value)
+
+
+def _scalar(key: str, value: object) -> Value:
+    if isinstance(value, str):
+        if len(value) > LONGEST_VALUE:
+            raise ValueError(f"{key!r} has more than {LONGEST_VALUE:,} characters")
+        if any("\ud800" <= one <= "\udfff" for one in value):
+            raise ValueError(f"{key!r} holds half a character")
+        return value
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int) and abs(value) < LARGEST:
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    raise ValueError(f"{key!r} must be a text, a number, true or false, or a list of these")

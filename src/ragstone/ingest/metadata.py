@@ -1,0 +1,237 @@
+"""What people say of files beside them: sidecars (`report.pdf.meta.yaml`), and patterns in a
+folder's `ragstone.yaml`.
+
+Such a file may come from anyone who writes to the folder, so it is read with limits, and permits
+nothing.
+"""
+
+import fnmatch
+import json
+import os
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml  # type: ignore[import-untyped]
+
+from ragstone.core.errors import InvalidMetadata
+from ragstone.core.metadata import checked, typed
+from ragstone.ingest.files import FOLDER_FILE, SIDECARS, FoundFile, RefusedFile
+
+MOST_BYTES = 64 * 1024
+MOST_PATTERNS, MOST_PARTS = 1_000, 50
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the files beside a document say of it. `refused` are those that cannot be read, each
+    named once in an ingest."""
+
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    refused: tuple[RefusedFile, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """The metadata of the files that a pattern means; `parts` are the pattern's, by its slashes."""
+
+    parts: tuple[str, ...]
+    metadata: Mapping[str, Any]
+
+
+class MetadataFiles:
+    """Reads the metadata files of one ingest; each folder's is read once. Blocking."""
+
+    def __init__(self, follow_links: bool) -> None:
+        self._follow_links = follow_links
+        self._rules: dict[Path, Sequence[_Rule]] = {}
+
+    def of(self, item: FoundFile) -> Said:
+        """What is said of a file, the nearest last: folders from the outermost on, the later
+        pattern after the earlier one, then the sidecar."""
+        metadata: dict[str, Any] = {}
+        refused: list[RefusedFile] = []
+        within = item.root if item.root != item.source else item.source.parent
+        for folder in reversed(item.source.parents):
+            try:
+                rules = self._rules_of(folder, within)
+            except InvalidMetadata as error:
+                self._rules[folder] = ()
+                refused.append(RefusedFile(str(folder / FOLDER_FILE), error))
+                continue
+            parts = item.source.relative_to(folder).parts if rules else ()
+            for rule in rules:
+                if _matches(rule.parts, parts):
+                    metadata.update(rule.metadata)
+        for ending in SIDECARS:
+            file = item.source.with_name(item.source.name + ending)
+            try:
+                if (text := self._read(file, within)) is not None:
+                    metadata.update(_sidecar(file, text))
+                    break
+            except InvalidMetadata as error:
+                refused.append(RefusedFile(item.path + ending, error))
+                break
+        return Said(metadata, tuple(refused))
+
+    def _rules_of(self, folder: Path, within: Path) -> Sequence[_Rule]:
+        if folder not in self._rules:
+            file = folder / FOLDER_FILE
+            text = self._read(file, within) if _trusted(file, within) else None
+            self._rules[folder] = () if text is None else tuple(_rules(file, text))
+        return self._rules[folder]
+
+    def _read(self, file: Path, within: Path) -> str | None:
+        """The text of a metadata file, None if there is none. A link must stay inside, as those to
+        documents must."""
+        try:
+            status = file.stat()
+            if not stat.S_ISREG(status.st_mode):
+                raise InvalidMetadata(f"{file.name} is not a regular file.")
+            target = Path(os.path.realpath(file))
+            if file.is_symlink() and not (self._follow_links or target.is_relative_to(within)):
+                raise InvalidMetadata(
+                    f"{file.name} is a link that leads outside the folder. Copy the file instead."
+                )
+            if status.st_size > MOST_BYTES:
+                raise InvalidMetadata(
+                    f"{file.name} has more than {MOST_BYTES // 1024} kB: that is no metadata."
+                )
+            with file.open("rb") as content:
+                return content.read(MOST_BYTES).decode("utf-8-sig")
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except UnicodeDecodeError as error:
+            raise InvalidMetadata(
+                f"{file.name} is not UTF-8 (byte {error.start:,}). Save it as UTF-8."
+            ) from error
+        except OSError as error:
+            if error.errno and file.name.endswith(SIDECARS) and not file.exists():
+                return None  # A name that became too long for the file system.
+            raise InvalidMetadata(f"{file.name} cannot be read: {error.strerror}.") from error
+
+
+def _trusted(file: Path, within: Path) -> bool:
+    """Whether a folder's file counts: inside what was given always, above it only where it is the
+    user's own or root's, as anyone may put files into folders such as /tmp."""
+    if file.parent.is_relative_to(within):
+        return True
+    try:
+        return file.stat().st_uid in (0, os.getuid())
+    except OSError:
+        return False
+
+
+def _sidecar(file: Path, text: str) -> dict[str, Any]:
+    try:
+        return checked(_load(file, text))
+    except ValueError as error:
+        raise InvalidMetadata(f"{file.name} cannot be used: {error}.") from error
+
+
+def _rules(file: Path, text: str) -> Iterator[_Rule]:
+    try:
+        found = _load(file, text)
+        if not isinstance(found, Mapping) or len(found) > MOST_PATTERNS:
+            raise ValueError(
+                "it must have patterns with metadata, such as '\"reports/*\": {year: 2023}', "
+                f"at most {MOST_PATTERNS:,}"
+            )
+        for pattern, metadata in found.items():
+            parts = tuple(part for part in str(pattern).split("/") if part not in ("", "."))
+            if not 0 < len(parts) <= MOST_PARTS:
+                raise ValueError(f"{str(pattern)[:40]!r} is no pattern of file names")
+            try:
+                yield _Rule(parts if "/" in str(pattern) else ("**", *parts), checked(metadata))
+            except ValueError as error:
+                raise ValueError(f"below {str(pattern)[:40]!r}, {error}") from error
+    except ValueError as error:
+        raise InvalidMetadata(f"{file} cannot be used: {error}.") from error
+
+
+def _matches(pattern: Sequence[str], parts: Sequence[str]) -> bool:
+    """Whether a pattern means a file or a folder above it. `*` is anything but a slash, `**` any
+    folders; a pattern without a slash is a name at any depth."""
+
+    @cache
+    def rest(one: int, at: int) -> bool:
+        if one == len(pattern):
+            return at > 0
+        if pattern[one] == "**":
+            return rest(one + 1, at) or (at < len(parts) and rest(one, at + 1))
+        return (
+            at < len(parts)
+            and fnmatch.fnmatchcase(parts[at], pattern[one])
+            and rest(one + 1, at + 1)
+        )
+
+    return rest(0, 0)
+
+
+def _load(file: Path, text: str) -> Any:
+    """The content of a YAML or JSON file; raises ValueError."""
+    try:
+        if file.suffix == ".json":
+            return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number)
+        node = yaml.compose(text, Loader=_WithoutAliases)
+        return {} if node is None else _plain(node, 0)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f"line {mark.line + 1}: " if mark else ""
+        raise ValueError(f"{place}it is no YAML ({_problem(error)})") from error
+    except json.JSONDecodeError as error:
+        raise ValueError(f"line {error.lineno}: it is no JSON ({error.msg})") from error
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+def _problem(error: yaml.YAMLError) -> str:
+    return " ".join(str(getattr(error, "problem", None) or "it cannot be parsed").split())
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands there twice")
+    return found
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no number")
+
+
+class _WithoutAliases(yaml.SafeLoader):  # type: ignore[misc]
+    """Refuses aliases, by which a file of a few lines becomes one of billions."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()
+            raise yaml.composer.ComposerError(
+                None, None, "aliases such as *name are not allowed", event.start_mark
+            )
+        return super().compose_node(parent, index)
+
+
+def _plain(node: yaml.Node, depth: int) -> Any:
+    """A node's value. What is written without quotes is typed as on the command line, so that dates
+    stay texts and 'no' is a word."""
+    if depth > 3:
+        raise ValueError("it is nested too deeply")
+    if isinstance(node, yaml.MappingNode):
+        found = {}
+        for key, value in node.value:
+            line = key.start_mark.line + 1
+            if not isinstance(key, yaml.ScalarNode):
+                raise ValueError(f"line {line}: a key must be a text")
+            if key.value in found:
+                raise ValueError(f"line {line}: {key.value[:40]!r} stands there twice")
+            found[key.value] = _plain(value, depth + 1)
+        return found
+    if isinstance(node, yaml.SequenceNode):
+        return [_plain(one, depth + 1) for one in node.value]
+    if node.style:
+        return node.value
+    return None if node.value in ("", "~", "null") else typed(node.value)

@@ -1,0 +1,243 @@
+"""The process that reads files for a server: parse, cut into chunks, send.
+
+It may die of a file. It has no secrets, sockets or locks of the server, as little memory as the
+settings say, and it ends with the server, however that ends.
+"""
+
+import contextlib
+import ctypes
+import errno
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO
+
+from ragstone.core.errors import DocumentError
+from ragstone.ingest.chunk import TextPiece, chunk
+from ragstone.ingest.document import Block
+from ragstone.ingest.parse import parse
+from ragstone.ingest.parse_messages import (
+    MEMORY,
+    Beginning,
+    DocumentHead,
+    Finished,
+    Message,
+    Pieces,
+    ReadFailure,
+    ReadRequest,
+    Ready,
+    encoded,
+    receive_frame,
+    send_frame,
+)
+from ragstone.language.tokens import count
+from ragstone.language.unicode import whole
+
+BATCH = 128
+BATCH_CHARS = 1_000_000
+BATCH_SECONDS = 1.0
+"""A batch is sent when it has so many chunks or characters, or is so old, even if it is empty."""
+
+BLOCK_CHARS = 1_000_000
+"""A longer block is cut: a chunk is cut from a block that is in memory as a whole."""
+
+SPARE_MB = 512
+"""How much more may be set aside than used before the system refuses it: the server sees what is
+used, but only 20 times a second."""
+
+TRACE_CHARS = 10_000
+MESSAGE_CHARS = 1_000
+
+_PARENT_DEATH_SIGNAL = 1
+
+Send = Callable[[Message], None]
+
+
+def main(memory_mb: int, parent: int) -> None:
+    """Answer requests on the standard input until it ends."""
+    requests, answers = _pipes()
+    _end_with(parent)
+    _stay_offline()
+    _limit(memory_mb)
+    waiting: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(requests, waiting), daemon=True).start()
+
+    def send(message: Message) -> None:
+        try:
+            send_frame(answers, encoded(message))
+        except OSError:
+            os._exit(1)  # The server has gone.
+
+    send(Ready())
+    while True:
+        request = ReadRequest(**json.loads(waiting.get()))
+        _limit_time(request.seconds)
+        answer(request, send)
+
+
+def answer(request: ReadRequest, send: Send) -> None:
+    """Read one file and send what it holds, or why it cannot be read."""
+    try:
+        if request.beginning:
+            send(Beginning(_beginning(request)))
+        else:
+            _send_document(request, send)
+    except DocumentError as error:
+        send(ReadFailure(error.code, whole(error.message)[:MESSAGE_CHARS]))
+    except MemoryError:
+        send(ReadFailure(MEMORY, ""))
+    # A panic of a parser in Rust is no Exception.
+    except BaseException as error:
+        trace = whole("".join(traceback.format_exception(error)))[-TRACE_CHARS:]
+        send(ReadFailure("", type(error).__name__, trace))
+
+
+def _beginning(request: ReadRequest) -> str:
+    text = ""
+    for block in parse(Path(request.path), request).blocks:
+        text += block.text[: request.beginning] + "\n"
+        if len(text) >= request.beginning:
+            break
+    return text[: request.beginning]
+
+
+def _send_document(request: ReadRequest, send: Send) -> None:
+    parsed = parse(Path(request.path), request)
+    send(DocumentHead(parsed.title, parsed.media_type, parsed.pages, parsed.metadata))
+    sender = _Batches(send)
+    length = len if request.chunk_unit == "characters" else count
+    blocks = sender.noticed(short for block in parsed.blocks for short in cut_long(block))
+    for piece in chunk(blocks, request.chunk_size, request.chunk_overlap, length):
+        sender.add(piece)
+    sender.flush()
+    send(Finished())
+
+
+class _Batches:
+    """Collects chunks until they are worth sending."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._held: list[TextPiece] = []
+        self._characters = 0
+        self._sent = time.monotonic()
+
+    def add(self, piece: TextPiece) -> None:
+        self._held.append(piece)
+        self._characters += len(piece.text)
+        if len(self._held) >= BATCH or self._characters >= BATCH_CHARS:
+            self.flush()
+
+    def noticed(self, blocks: Iterator[Block]) -> Iterator[Block]:
+        """The blocks; while they come slowly, that they come is told."""
+        for block in blocks:
+            if time.monotonic() - self._sent > BATCH_SECONDS:
+                self.flush()
+            yield block
+
+    def flush(self) -> None:
+        self._send(Pieces(self._held))
+        self._held, self._characters, self._sent = [], 0, time.monotonic()
+
+
+def cut_long(block: Block, most: int = BLOCK_CHARS) -> Iterator[Block]:
+    """The block, or its parts of at most `most` characters, cut at line ends or words where there
+    are any."""
+    text, start = block.text, 0
+    while len(text) - start > most:
+        end = start + most
+        cuts = (text.rfind(sign, start + most // 2, end) + 1 for sign in ("\n", " "))
+        end = next((cut for cut in cuts if cut), end)
+        yield _part(block, start, end)
+        start = end
+    yield _part(block, start, len(text)) if start else block
+
+
+def _part(block: Block, start: int, end: int) -> Block:
+    before = [place for place in block.places if place.start <= start][-1:]
+    within = [place for place in block.places if start < place.start < end]
+    places = tuple(
+        replace(place, start=max(place.start, start) - start) for place in (*before, *within)
+    )
+    return replace(block, text=block.text[start:end], places=places)
+
+
+def _pipes() -> tuple[BinaryIO, BinaryIO]:
+    """The pipes from and to the server, out of reach of parsers that print or read."""
+    requests, answers = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    os.close(nothing)
+    return os.fdopen(requests, "rb"), os.fdopen(answers, "wb")
+
+
+def _listen(requests: BinaryIO, waiting: "queue.SimpleQueue[bytes]") -> None:
+    """Take requests, and end with the server, also in the midst of a file."""
+    while True:
+        try:
+            waiting.put(receive_frame(requests))
+        except (EOFError, OSError):
+            os._exit(0)
+
+
+def _end_with(parent: int) -> None:
+    """Ctrl-C is for the server. Where it dies without a word, Linux ends this process too, even if
+    a parser holds Python's lock, behind which `_listen` could not run."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(0)
+
+
+def _limit(memory_mb: int) -> None:
+    """What the system can hold this process to. The server watches the memory too: macOS limits
+    none, and Windows has no such limits."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    with contextlib.suppress(OSError, ValueError):  # A lower limit of the user's stays.
+        most = (memory_mb + SPARE_MB) << 20
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sys.platform == "linux":
+        # Where the machine runs out of memory, this process goes first and not the server.
+        with contextlib.suppress(OSError):
+            Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+def _limit_time(seconds: int) -> None:
+    """For a process whose server is gone: the server's own watch is what counts."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    most = int(used.ru_utime + used.ru_stime) + seconds * (os.cpu_count() or 1)
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CPU, (most, hard))
+
+
+def _stay_offline() -> None:
+    """A document may not make its parser call anybody, at least not through Python."""
+
+    def refuse(event: str, arguments: tuple[object, ...]) -> None:
+        if event in ("socket.connect", "socket.getaddrinfo", "socket.sendto"):
+            raise PermissionError(errno.EACCES, "a parser may not use the network")
+
+    sys.addaudithook(refuse)
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

@@ -1,0 +1,152 @@
+"""What a server and a process that reads files say to each other: JSON in frames with a length.
+
+The process handles hostile files, so nothing that it sends may be executed here (no pickle), a
+frame has a largest size, and the server checks the type of every value. Neither pydantic nor the
+settings are imported: the process starts in 60 ms without them.
+"""
+
+import json
+import struct
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any, BinaryIO, Literal
+
+from ragstone.ingest.chunk import TextPiece
+
+FRAME_BYTES = 1 << 26
+"""Longest frame. Batches are far smaller; a single chunk may have 100,000 tokens."""
+
+_LENGTH = struct.Struct(">I")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRequest:
+    """A file to read, and the settings for it. With `beginning` only so many characters of its text
+    are wanted, else its chunks. `seconds` is the processor time after which the process ends."""
+
+    path: str
+    max_file_mb: int
+    max_memory_mb: int
+    chunk_size: int
+    chunk_overlap: int
+    chunk_unit: str
+    seconds: int
+    beginning: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The process has started."""
+
+    kind: Literal["ready"] = "ready"
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentHead:
+    """What is known of a document before its chunks."""
+
+    title: str
+    media_type: str
+    pages: int | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    kind: Literal["head"] = "head"
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """Some chunks; none are a sign of life."""
+
+    pieces: list[TextPiece]
+    kind: Literal["pieces"] = "pieces"
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """The beginning of a document's text."""
+
+    text: str
+    kind: Literal["beginning"] = "beginning"
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The document is read."""
+
+    kind: Literal["finished"] = "finished"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFailure:
+    """The document cannot be read. `code` is that of a DocumentError, MEMORY, or empty for a parser
+    that broke; then `trace` says where."""
+
+    code: str
+    message: str
+    trace: str = ""
+    kind: Literal["failure"] = "failure"
+
+
+MEMORY = "memory"
+"""The code of a failure for want of memory."""
+
+Message = Ready | DocumentHead | Pieces | Beginning | Finished | ReadFailure
+
+
+def encoded(message: Message | ReadRequest) -> bytes:
+    """The message as JSON."""
+    if isinstance(message, Pieces):
+        said: dict[str, Any] = {"kind": message.kind, "pieces": _pieces(message.pieces)}
+    else:
+        said = asdict(message)
+    # A path may hold surrogates, which only an escape carries; texts are whole.
+    ascii_only = isinstance(message, ReadRequest)
+    text = json.dumps(said, ensure_ascii=ascii_only, separators=(",", ":"), default=str)
+    return text.encode("utf-8")
+
+
+def _pieces(pieces: Iterable[TextPiece]) -> list[dict[str, Any]]:
+    """As `asdict` makes it, in a tenth of the time."""
+    return [
+        {
+            "text": piece.text,
+            "start": piece.start,
+            "end": piece.end,
+            "page": piece.page,
+            "section": piece.section,
+            "kind": piece.kind,
+            "blocks": [
+                {
+                    "kind": block.kind,
+                    "start": block.start,
+                    "end": block.end,
+                    "level": block.level,
+                    "label": block.label,
+                    "places": [asdict(place) for place in block.places],
+                }
+                for block in piece.blocks
+            ],
+        }
+        for piece in pieces
+    ]
+
+
+def send_frame(pipe: BinaryIO, data: bytes) -> None:
+    """Write a frame whole; waits while the other side does not read."""
+    pipe.write(_LENGTH.pack(len(data)) + data)
+    pipe.flush()
+
+
+def receive_frame(pipe: BinaryIO, most: int = FRAME_BYTES) -> bytes:
+    """Read a frame; raises EOFError where the other side has ended, ValueError for a frame of more
+    than `most` bytes."""
+    [length] = _LENGTH.unpack(_exactly(pipe, _LENGTH.size))
+    if length > most:
+        raise ValueError(f"a frame of {length:,} bytes")
+    return _exactly(pipe, length)
+
+
+def _exactly(pipe: BinaryIO, length: int) -> bytes:
+    data = pipe.read(length)
+    if len(data) < length:
+        raise EOFError
+    return data

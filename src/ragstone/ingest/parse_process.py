@@ -1,0 +1,492 @@
+"""Reads files in processes of their own, which a hostile file may end.
+
+A process is given one file after the other, and a new one takes the place of one that died, took
+too much or grew. It has no more memory and time than the settings say, and sends chunks only as
+fast as they are taken.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TypeVar, cast
+
+from ragstone.core.errors import ConfigError, DocumentError, TooLarge, UnreadableDocument
+from ragstone.ingest.chunk import TextPiece
+from ragstone.ingest.parse_messages import (
+    MEMORY,
+    Beginning,
+    DocumentHead,
+    Finished,
+    Message,
+    Pieces,
+    ReadFailure,
+    ReadRequest,
+    Ready,
+    encoded,
+    receive_frame,
+    send_frame,
+)
+from ragstone.settings import IngestSettings
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+MEGABYTE = 1 << 20
+
+FILES = 500
+"""Files after which a process is replaced: libraries leak."""
+
+KEPT_MB = 300
+"""Memory with which a process may wait for its next file."""
+
+IDLE_SECONDS = 60.0
+"""How long a process waits for a file before it ends."""
+
+START_SECONDS = 60.0
+WATCH_SECONDS = 0.05
+
+SECONDS_PER_MB = 30.0
+OUTPUT_BYTES = 16 * MEGABYTE
+OUTPUT_RATIO = 200
+OUTPUT_MOST_BYTES = 4096 * MEGABYTE
+"""What may come of a file, as JSON with all places: so much, and so many times its own size, but
+not more than the last. Text packed a hundred times still fits."""
+
+HEAVY_MB = 256
+"""Memory from which a file may be why the whole server was ended."""
+
+SHOWN_CHARS = 1000
+LAST_LINES = 5
+
+ENVIRONMENT = (
+    "HOME", "LANG", "LANGUAGE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "OMP_NUM_THREADS",
+    "PATH", "PYTHONDONTWRITEBYTECODE", "PYTHONHOME", "PYTHONPYCACHEPREFIX", "SYSTEMDRIVE",
+    "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "TZ", "USERPROFILE", "VIRTUAL_ENV", "WINDIR",
+)  # fmt: skip
+"""What a process sees of the environment, besides LC_*: it has no keys and passwords."""
+
+
+class ParseProcesses:
+    """As many processes as the settings allow; each is started when it is needed."""
+
+    def __init__(self, settings: IngestSettings) -> None:
+        self._settings = settings
+        self._places = asyncio.Semaphore(settings.parse_processes)
+        self._free: list[ParseProcess] = []
+        self._all: set[ParseProcess] = set()
+        self._closed = False
+
+    def close(self) -> None:
+        """End all processes, also those that are reading."""
+        self._closed = True
+        for process in list(self._all):
+            process.close()
+        self._all.clear()
+        self._free.clear()
+
+    @asynccontextmanager
+    async def reading(
+        self, path: Path, heavy: Callable[[], None] = lambda: None
+    ) -> AsyncIterator["Reading"]:
+        """A file that is being read; its chunks are iterated. Raises DocumentError, and so may the
+        iteration. `heavy` is called once if reading takes much memory."""
+        async with self._process() as process, _watched(process, self._settings, heavy):
+            reading = Reading(process, path, self._settings)
+            await reading.open()
+            yield reading
+
+    async def beginning(self, path: Path, characters: int) -> str:
+        """The beginning of a file's text; raises DocumentError."""
+        async with (
+            self._process() as process,
+            _watched(process, self._settings, lambda: None),
+        ):
+            reading = Reading(process, path, self._settings)
+            return await reading.beginning(characters)
+
+    @asynccontextmanager
+    async def _process(self) -> AsyncIterator["ParseProcess"]:
+        """A process for one file. One that was left in the midst of it ends."""
+        async with self._places:
+            process = await self._taken()
+            try:
+                yield process
+            finally:
+                if process.reusable and not self._closed:
+                    self._free.append(process)
+                    process.idle(IDLE_SECONDS, self._end)
+                else:
+                    self._end(process)
+
+    async def _taken(self) -> "ParseProcess":
+        while self._free:
+            process = self._free.pop()
+            if process.alive:
+                process.taken()
+                return process
+            self._end(process)
+        process = ParseProcess(self._settings.parse_memory_mb)
+        self._all.add(process)
+        try:
+            await process.start()
+        except BaseException:
+            self._end(process)
+            raise
+        return process
+
+    def _end(self, process: "ParseProcess") -> None:
+        if process in self._free:
+            self._free.remove(process)
+        self._all.discard(process)
+        process.close()
+
+
+class Reading:
+    """One file in one process."""
+
+    def __init__(self, process: "ParseProcess", path: Path, settings: IngestSettings) -> None:
+        self.head = DocumentHead("", "")
+        self._process = process
+        self._path = path
+        self._settings = settings
+        size = _size(path)
+        self._seconds = settings.parse_seconds + SECONDS_PER_MB * size / MEGABYTE
+        self._left = self._seconds
+        self._bytes = min(OUTPUT_BYTES + OUTPUT_RATIO * size, OUTPUT_MOST_BYTES)
+
+    async def open(self) -> None:
+        """Begin to read."""
+        await self._ask(0)
+        self.head = self._expected(await self._next(), DocumentHead)
+
+    async def beginning(self, characters: int) -> str:
+        """The beginning of the text instead of the chunks."""
+        await self._ask(characters)
+        text = self._expected(await self._next(), Beginning).text
+        self._process.finished()
+        return text
+
+    async def __aiter__(self) -> AsyncIterator[Sequence[TextPiece]]:
+        """The chunks, in batches."""
+        while not isinstance(message := await self._next(), Finished):
+            if pieces := self._expected(message, Pieces).pieces:
+                yield pieces
+        self._process.finished()
+
+    async def _ask(self, beginning: int) -> None:
+        settings = self._settings
+        request = ReadRequest(
+            str(self._path),
+            settings.max_file_mb,
+            settings.max_memory_mb,
+            settings.chunk_size,
+            settings.chunk_overlap,
+            settings.chunk_unit,
+            int(self._seconds) + 60,
+            beginning,
+        )
+        with suppress(OSError):  # Why a process has died is told where its answer is read.
+            await self._process.call(self._process.send, request)
+
+    async def _next(self) -> Message:
+        """The next message, within the time that is left."""
+        began = time.monotonic()
+        try:
+            message, size = await asyncio.wait_for(
+                self._process.receive(), min(self._left, self._settings.parse_seconds)
+            )
+        except TimeoutError as error:
+            raise self._too_slow() from error
+        except EOFError as error:
+            raise await self._died() from error
+        except ValueError as error:
+            log.warning("A parser's process sent what cannot be read: %s", _one_line(str(error)))
+            raise UnreadableDocument(
+                f"The parser of {self._path.name} sent what cannot be read; the log says more."
+            ) from error
+        self._left -= time.monotonic() - began
+        self._bytes -= size
+        if self._bytes < 0:
+            raise TooLarge(
+                f"{self._path.name} holds far more text than a file of its size can. If it is not "
+                "damaged, save it in another form, or split it."
+            )
+        if isinstance(message, ReadFailure):
+            raise self._failed(message)
+        return message
+
+    def _expected(self, message: Message, kind: type[T]) -> T:
+        if not isinstance(message, kind):
+            raise UnreadableDocument(f"The parser of {self._path.name} sent {message.kind} too.")
+        return message
+
+    def _failed(self, failure: ReadFailure) -> DocumentError:
+        if failure.code == MEMORY:
+            return self._too_large()
+        self._process.finished()
+        for kind in DocumentError.__subclasses__():
+            if kind.code == failure.code:
+                return kind(_one_line(failure.message))
+        name = _one_line(failure.message)
+        log.error("A parser broke on %s\n%s", self._path, _printable(failure.trace))
+        return UnreadableDocument(f"The parser failed on this file ({name}); the log says more.")
+
+    async def _died(self) -> DocumentError:
+        status = await self._process.call(self._process.reap)
+        if self._process.overstepped:
+            return self._too_large()
+        for line in self._process.last_lines:
+            log.warning("The process that read %s: %s", self._path, line)
+        return UnreadableDocument(
+            f"The process that read {self._path.name} ended ({_named(status)}), as happens with a "
+            f"damaged file, or one that needs far more than {self._settings.parse_memory_mb:,} MB "
+            "of memory. Save it anew, or split it."
+        )
+
+    def _too_large(self) -> TooLarge:
+        return TooLarge(
+            f"{self._path.name} took more than {self._settings.parse_memory_mb:,} MB of memory to "
+            "read. Split it, or allow more (INGEST__PARSE_MEMORY_MB)."
+        )
+
+    def _too_slow(self) -> UnreadableDocument:
+        if self._left > self._settings.parse_seconds:
+            told = f"Nothing came of {self._path.name} for {self._settings.parse_seconds:,.0f}"
+        else:
+            told = f"{self._path.name} took more than {self._seconds:,.0f}"
+        return UnreadableDocument(
+            f"{told} seconds while it was read. Split it, or allow more (INGEST__PARSE_SECONDS)."
+        )
+
+
+class ParseProcess:
+    """One process and the thread that speaks to it. The thread lives as long: on Linux the process
+    ends with the thread that started it."""
+
+    def __init__(self, memory_mb: int) -> None:
+        self.overstepped = False
+        self.reusable = False
+        self.last_lines: deque[str] = deque(maxlen=LAST_LINES)
+        self._memory_mb = memory_mb
+        self._files = 0
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="parse")
+        self._child: subprocess.Popen[bytes] | None = None
+        self._memory: Any = None
+        self._waiting: asyncio.TimerHandle | None = None
+        self._closed = False
+
+    @property
+    def alive(self) -> bool:
+        return self._child is not None and self._child.poll() is None
+
+    async def start(self) -> None:
+        """Raises ConfigError if the process does not start."""
+        try:
+            await self.call(self._start)
+            message, _ = await asyncio.wait_for(self.receive(), START_SECONDS)
+        except (TimeoutError, EOFError, ValueError, OSError) as error:
+            said = self.last_lines[-1] if self.last_lines else type(error).__name__
+            raise ConfigError(f"The process that reads files does not start: {said}.") from error
+        if not isinstance(message, Ready):
+            raise ConfigError("The process that reads files is not of this version.")
+        self.reusable = True
+
+    def call(self, function: Callable[..., T], *arguments: object) -> "asyncio.Future[T]":
+        """Run something that may wait for the process."""
+        return asyncio.get_running_loop().run_in_executor(self._thread, function, *arguments)
+
+    def send(self, request: ReadRequest) -> None:
+        self.reusable = False
+        self._files += 1
+        send_frame(cast(BinaryIO, self._running.stdin), encoded(request))
+
+    async def receive(self) -> tuple[Message, int]:
+        """The next message and its bytes; raises EOFError when the process has ended, ValueError
+        for what is no message."""
+        received = self.call(self._receive)
+        # Who stops waiting ends the process, and what comes of that is nobody's error.
+        received.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return await asyncio.shield(received)
+
+    def finished(self) -> None:
+        """The file is done: the process may have another one."""
+        self.reusable = self._files < FILES and self.used_mb() < KEPT_MB
+
+    def used_mb(self) -> float:
+        """The memory that the process has for itself; 0 once it has ended."""
+        psutil: Any = import_module("psutil")
+        try:
+            self._memory = self._memory or psutil.Process(self._running.pid)
+            used = self._memory.memory_info()
+        except psutil.Error:
+            return 0.0
+        return float(used.rss - getattr(used, "shared", 0)) / MEGABYTE
+
+    def idle(self, seconds: float, end: Callable[["ParseProcess"], None]) -> None:
+        """Call `end` unless the process is taken before."""
+        self._waiting = asyncio.get_running_loop().call_later(seconds, end, self)
+
+    def taken(self) -> None:
+        if self._waiting:
+            self._waiting.cancel()
+
+    def overstep(self) -> None:
+        """End it for its memory."""
+        self.overstepped = True
+        self._kill()
+
+    def reap(self) -> int:
+        """Its exit status, once its pipe has ended."""
+        return self._running.wait()
+
+    def close(self) -> None:
+        """End it, in the midst of whatever it does."""
+        self.taken()
+        if self._closed:
+            return
+        self._closed = True
+        self.reusable = False
+        if self._child:
+            self._kill()
+            self._thread.submit(self._clear_away)
+        self._thread.shutdown(wait=False)
+
+    @property
+    def _running(self) -> "subprocess.Popen[bytes]":
+        assert self._child is not None  # noqa: S101 - started before anything else is asked
+        return self._child
+
+    def _start(self) -> None:
+        if self._closed:
+            raise EOFError
+        command = [_interpreter(), "-P", "-m", "ragstone.ingest.parse_child"]
+        self._child = subprocess.Popen(  # noqa: S603 - a module of ours, without a shell
+            [*command, str(self._memory_mb), str(os.getpid())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=_environment(os.environ),
+            start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
+        said = cast(BinaryIO, self._child.stderr)
+        Thread(target=_listen, args=(said, self.last_lines), daemon=True).start()
+        if self._closed:  # in this very moment, when there was nothing to end yet
+            self._kill()
+            self._clear_away()
+
+    def _receive(self) -> tuple[Message, int]:
+        data = receive_frame(cast(BinaryIO, self._running.stdout))
+        return _messages().validate_json(data, strict=True), len(data)
+
+    def _kill(self) -> None:
+        """With the processes that a parser may have started."""
+        child = self._running
+        if child.poll() is not None:
+            return
+        with suppress(OSError):
+            if sys.platform == "win32":
+                child.kill()
+            else:
+                os.killpg(child.pid, signal.SIGKILL)
+
+    def _clear_away(self) -> None:
+        child = self._running
+        child.wait()
+        for pipe in (child.stdin, child.stdout):
+            with suppress(OSError):
+                cast(BinaryIO, pipe).close()
+
+
+@asynccontextmanager
+async def _watched(
+    process: ParseProcess, settings: IngestSettings, heavy: Callable[[], None]
+) -> AsyncIterator[None]:
+    """End the process when it takes more memory than it may."""
+
+    async def watch() -> None:
+        told = False
+        while (used := process.used_mb()) <= settings.parse_memory_mb:
+            if used > HEAVY_MB and not told:
+                told = True
+                heavy()
+            await asyncio.sleep(WATCH_SECONDS)
+        process.overstep()
+
+    watching = asyncio.create_task(watch())
+    try:
+        yield
+    finally:
+        watching.cancel()
+
+
+@cache
+def _messages() -> "TypeAdapter[Message]":
+    from pydantic import Field, TypeAdapter
+
+    return TypeAdapter(Annotated[Message, Field(discriminator="kind")])
+
+
+def _listen(said: BinaryIO, last: "deque[str]") -> None:
+    """Read what parsers print, so that they need not wait; keep the last lines."""
+    with said, suppress(OSError, ValueError):
+        while line := said.readline(SHOWN_CHARS):
+            if text := _one_line(line.decode("utf-8", "replace")):
+                log.debug("A parser said: %s", text)
+                last.append(text)
+
+
+def _environment(given: Mapping[str, str]) -> dict[str, str]:
+    kept = {
+        name: value
+        for name, value in given.items()
+        if name.upper() in ENVIRONMENT or name.startswith("LC_")
+    }
+    # Formats of packages that this process has put on its path are found too.
+    places = [str(Path(place).absolute()) for place in sys.path]
+    return {**kept, "PYTHONPATH": os.pathsep.join(places), "PYTHONIOENCODING": "utf-8"}
+
+
+def _interpreter() -> str:
+    """On Windows that of an environment starts another process, which is not the one to watch."""
+    base = getattr(sys, "_base_executable", "") if sys.platform == "win32" else ""
+    return base or sys.executable
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0  # The parser says why it cannot be read.
+
+
+def _named(status: int) -> str:
+    """An exit status, or the signal that it stands for."""
+    try:
+        return signal.Signals(-status).name if status < 0 else f"status {status}"
+    except ValueError:
+        return f"signal {-status}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(_printable(text).split())[:SHOWN_CHARS]
+
+
+def _printable(text: str) -> str:
+    return "".join(char if char.isprintable() or char == "\n" else " " for char in text)

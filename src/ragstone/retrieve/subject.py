@@ -1,0 +1,279 @@
+"""Respects what the question names: a product, a version, a company, a year, a model.
+
+What a document is about follows from its title, its path and `Chunk.subject`. The rules, each
+for the passages that the one before has left:
+
+1. A number with its name (Jest 29, Tern 300), or a version alone (29.7): where documents number
+   the same thing otherwise, their passages go, unless they say the asked number themselves.
+2. A word that some documents are about, and that the passages of the others hardly ever say:
+   those that do not say it go where the question writes it as a name, else they are lowered.
+3. A year that some documents are of: passages of documents of other years go; those that say the
+   year are lowered.
+
+A word that passages of any document say, such as "configuration", names nothing.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import PurePosixPath
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from ragstone.core.turn import Hit, Turn
+from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.language.named import Named, Numbered, named
+from ragstone.language.words import in_pairs
+from ragstone.ports import Adapters
+
+LOWERED = 0.7
+"""What is left of the score of a lowered passage."""
+
+COMPOUND = 5
+"""Letters from which a word that begins a longer one is about the same."""
+
+ACRONYM = 3
+"""Letters from which a name in capitals is about the same as a longer word that it begins."""
+
+COMPETES = 0.75
+"""The share of the best score that a passage has at least where its document is asked for: a word
+that only some far document has in its title names nothing."""
+
+LEADS = 0.9
+"""The same, where the passages of other documents go."""
+
+GENERAL = 0.1
+"""Share of the other documents' passages from which a word that they say names no subject."""
+
+
+class Subject(Stage):
+    """Leaves out or lowers passages of documents about something else than the question names."""
+
+    name: ClassVar[str] = "subject"
+    needs: ClassVar[frozenset[str]] = frozenset({"hits", "queries"})
+    gives: ClassVar[frozenset[str]] = frozenset({"hits"})
+    fails: ClassVar[Literal["open", "closed"]] = "open"
+    searches: ClassVar[bool] = True
+
+    general: float = Field(
+        GENERAL, ge=0, le=1, description="Share of other passages that may say a subject's name."
+    )
+
+    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        found = weigh(turn.queries[0], turn.hits, self.general)
+        if not found.names:
+            return Step(turn, "skipped", "the question names no document's subject")
+        hits = [
+            replace(hit, score=hit.score * factor)
+            for hit, factor in zip(turn.hits, found.factors, strict=True)
+            if factor
+        ]
+        hits.sort(key=lambda hit: (-hit.score, hit.chunk.chunk_id))
+        lowered = sum(0 < factor < 1 for factor in found.factors)
+        return Step(
+            replace(turn, hits=tuple(hits)),
+            f"{len(hits)} of {len(turn.hits)} kept, {lowered} of them lowered",
+            f"named: {', '.join(found.names)}",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """The share (0..1) of its score that each passage keeps, and what the question names."""
+
+    factors: tuple[float, ...]
+    names: tuple[str, ...]
+
+
+def weigh(question: str, hits: Sequence[Hit], general: float = GENERAL) -> Weighed:
+    """How much of its score each passage keeps."""
+    asked = named(question)
+    left = {place: _candidate(hit) for place, hit in enumerate(hits)}
+    factors = [1.0] * len(hits)
+    names: list[str] = []
+    for rule in (_by_number, _by_word, _by_year):
+        found = rule(asked, left, general)
+        names += found.names
+        for place in found.lowered:
+            factors[place] *= LOWERED
+        for place in found.gone:
+            factors[place] = 0.0
+            del left[place]
+    return Weighed(tuple(factors), tuple(names))
+
+
+@dataclass(frozen=True, slots=True)
+class _About:
+    """What a document is about. `numbered` is by part: what is nearest to the document first."""
+
+    words: frozenset[str]
+    numbered: tuple[frozenset[Numbered], ...]
+    years: frozenset[str]
+
+    def numbers(self, asked: Numbered) -> list[list[Numbered]]:
+        """By part, the numbers of what the asked one numbers. A number that stands alone counts
+        where no part has one with the name."""
+        own = self.called({asked.name})
+        return own or (self.called({""}) if asked.name in self.words else [])
+
+    def called(self, names: Set[str]) -> list[list[Numbered]]:
+        """By part, the numbers of these names."""
+        parts = ([one for one in part if one.name in names] for part in self.numbered)
+        return [part for part in parts if part]
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A passage: what its document is about, and what it says itself."""
+
+    about: _About
+    text: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """What a rule has found: names, and the places of the passages that lack them."""
+
+    names: Sequence[str] = ()
+    gone: Set[int] = frozenset()
+    lowered: Set[int] = frozenset()
+
+
+_Left = Mapping[int, _Candidate]
+"""The passages that are still there, by place."""
+
+
+def _candidate(hit: Hit) -> _Candidate:
+    chunk = hit.chunk
+    said = f"{' '.join(chunk.section)}\n{chunk.text}"
+    return _Candidate(_about(chunk.title, chunk.path, chunk.subject), said, hit.score)
+
+
+@lru_cache(4096)
+def _about(title: str, path: str, subject: str) -> _About:
+    """From the name of its file, its title, what else was read as its subject, and its folders."""
+    *folders, file = path.strip("/").split("/")
+    own = (PurePosixPath(file).stem, title, subject, *reversed(folders))
+    parts = [named(part) for part in own]
+    return _About(
+        frozenset(word for one in parts for word in one.words),
+        tuple(one.numbered for one in parts),
+        frozenset(year for one in parts for year in one.years),
+    )
+
+
+def _by_number(asked: Named, left: _Left, general: float) -> _Judged:
+    names, held, doubtful, other = [], set[int](), set[int](), set[int]()
+    for number in sorted(asked.numbered, key=lambda one: (one.name, one.number)):
+        same, doubted, against = _numbered_otherwise(number, left)
+        # Where no document has it, only what is written as a name can be missing.
+        if against and (same or doubted or number.name in asked.written):
+            names.append(f"{number.name} {number.number}".strip())
+            held |= same
+            doubtful |= doubted
+            other |= against
+    return _Judged(names, other - held - doubtful, doubtful - held)
+
+
+def _numbered_otherwise(asked: Numbered, left: _Left) -> tuple[set[int], set[int], set[int]]:
+    """The passages whose document has the asked number; those that have another one too or that
+    only say it; and those whose document has another one instead."""
+    if not asked.name or not any(one.about.numbers(asked) for one in left.values()):
+        asked = replace(asked, name="")
+        # A version alone is that of whatever has it.
+        kinds = {
+            one.name
+            for candidate in left.values()
+            for part in candidate.about.numbered
+            for one in part
+            if asked.same(one)
+        }
+        alike = {place: one.about.called(kinds) for place, one in left.items()}
+    else:
+        alike = {place: one.about.numbers(asked) for place, one in left.items()}
+    said = _saying(asked)
+    same, doubted, against = set(), set(), set()
+    for place, parts in alike.items():
+        agree = [any(asked.same(one) for one in part) for part in parts]
+        if parts and all(agree):
+            same.add(place)
+        elif (parts and agree[0]) or said.search(left[place].text.casefold()):
+            doubted.add(place)
+        elif parts:
+            against.add(place)
+    return same, doubted, against
+
+
+@lru_cache(256)
+def _saying(asked: Numbered) -> re.Pattern[str]:
+    """Where a text in small letters says this number of this name."""
+    name = rf"{re.escape(asked.name)}[^\W\d_]*[\W_]{{0,3}}(?:[^\W\d_]{{1,8}}[\W_]{{0,2}})?"
+    return re.compile(rf"{name if asked.name else ''}(?<![\d.]){re.escape(asked.number)}(?!\d)")
+
+
+def _by_word(asked: Named, left: _Left, general: float) -> _Judged:
+    names, saying, certain = [], set[int](), set[int]()
+    known = {one for candidate in left.values() for one in candidate.about.words}
+    best = max((one.score for one in left.values()), default=0.0)
+    for word, spelt in _words(asked):
+        same = {one for one in known if _alike(word, one, word in asked.written)}
+        if word != spelt:
+            same &= {word}
+        inside = {place for place, one in left.items() if same & one.about.words}
+        others = left.keys() - inside
+        score = max((left[one].score for one in inside), default=0.0)
+        if not others or score < COMPETES * best:
+            continue
+        begins = _beginning(spelt)
+        says = {place for place, one in left.items() if begins.search(one.text.casefold())}
+        small = {place for place in says if begins.search(left[place].text)}
+        if len(says & others) > general * len(others) or _is_common(spelt, says, small):
+            continue
+        names.append(word)
+        saying |= inside | says
+        if word in asked.written and score >= LEADS * best:
+            certain |= inside | says
+    gone = left.keys() - certain if certain else frozenset[int]()
+    return _Judged(names, gone, left.keys() - saying - gone if names else frozenset())
+
+
+def _is_common(word: str, says: Set[int], small: Set[int]) -> bool:
+    """Whether passages write a word of a script with capitals mostly in small letters."""
+    return word != word.upper() and 2 * len(small) > len(says)
+
+
+@lru_cache(1024)
+def _beginning(word: str) -> re.Pattern[str]:
+    """Where a word begins so; anywhere in scripts that write no spaces. A stem's y may be ies."""
+    begin = word[:-1] if len(word) > ACRONYM and word.endswith("y") else word
+    return re.compile(("" if in_pairs(word) else r"(?<![^\W_])") + re.escape(begin))
+
+
+def _words(asked: Named) -> Iterator[tuple[str, str]]:
+    """The question's words, alone and two as one, and how a text has them."""
+    for word in dict.fromkeys(asked.words):
+        yield word, word
+    for one, other in pairwise(asked.words):
+        yield one + other, f"{one} {other}"
+
+
+def _alike(word: str, other: str, written: bool) -> bool:
+    """Whether two words may mean the same subject."""
+    if word == other:
+        return True
+    short, long = sorted((word, other), key=len)
+    least = ACRONYM if written and short == word else COMPOUND
+    return len(short) >= least and long.startswith(short)
+
+
+def _by_year(asked: Named, left: _Left, general: float) -> _Judged:
+    inside = {place for place, one in left.items() if asked.years & one.about.years}
+    if not inside:
+        return _Judged()
+    others = {place for place, one in left.items() if one.about.years} - inside
+    saying = {place for place in others if any(y in left[place].text for y in asked.years)}
+    return _Judged(sorted(asked.years) if others else (), others - saying, saying)

@@ -1,0 +1,433 @@
+"""Files are read in processes that may die of them; whoever asked goes on."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import psutil
+import pytest
+import pytest_asyncio
+
+from ragstone.core.errors import (
+    ConfigError,
+    DocumentError,
+    TooLarge,
+    UnreadableDocument,
+)
+from ragstone.ingest import parse_process
+from ragstone.ingest.chunk import TextPiece, chunk
+from ragstone.ingest.parse import parse
+from ragstone.ingest.parse_process import ParseProcesses
+from ragstone.settings import IngestSettings
+from tests.ingest import hostile_files
+from tests.ingest.pdf_files import pdf
+from tests.packages import Site
+from tests.packages import site as site
+from tests.patience import PATIENCE, until
+
+SMALL = IngestSettings(parse_processes=1, parse_memory_mb=256, parse_seconds=2.0)
+
+FORMATS = """
+import os, re, signal, socket, sys, time
+from ragstone.ingest.document import Block, Parsed
+from ragstone.ingest.formats.types import Format
+
+def crash(path, ending, max_bytes):
+    print("About to crash", file=sys.stderr, flush=True)
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+def hang(path, ending, max_bytes):
+    re.match("(a+)+$", "a" * 60 + "b")
+
+def greedy(path, ending, max_bytes):
+    held = []
+    while True:
+        held.append(b"x" * 1_000_000)
+
+def endless(path, ending, max_bytes):
+    return Parsed("", iter(lambda: Block("Some words. " * 1000), None))
+
+def slow(path, ending, max_bytes):
+    def blocks():
+        for number in range(30):
+            yield Block(f"Word {number}.")
+            time.sleep(0.1)
+    return Parsed("", blocks())
+
+def child(path, ending, max_bytes):
+    environment = " ".join(f"{name}={value}" for name, value in os.environ.items())
+    return Parsed("", iter([Block(environment)]), metadata={"pid": os.getpid()})
+
+def wrong(path, ending, max_bytes):
+    return Parsed("", iter([Block("Words", page="one")]))
+
+def printing(path, ending, max_bytes):
+    print("no message")
+    sys.stdout.flush()
+    os.write(1, b"x" * 100_000)
+    return Parsed("", iter([Block("Printed.")]))
+
+def calling(path, ending, max_bytes):
+    socket.create_connection(("127.0.0.1", 9))
+
+def panic(path, ending, max_bytes):
+    raise SystemExit("a panic")
+
+def counted(path, ending, max_bytes):
+    def blocks():
+        with path.open("a") as file:
+            for number in range(2000):
+                file.write(".")
+                file.flush()
+                yield Block("Some words. " * 500)
+    return Parsed("", blocks())
+
+TABLE = {name: Format(f"text/x-{name}", parse) for name, parse in list(globals().items())
+         if callable(parse) and getattr(parse, "__module__", "") == __name__}
+globals().update({name.upper(): one for name, one in TABLE.items()})
+"""
+NAMES = (
+    "crash", "hang", "greedy", "endless", "slow", "child", "wrong", "printing", "calling", "panic",
+    "counted",
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def formats(site: Site) -> None:
+    points = {f"x{name}": f"hostile_formats:{name.upper()}" for name in NAMES}
+    site.add("hostile-formats", {"ragstone.formats": points}, hostile_formats=FORMATS)
+
+
+@pytest_asyncio.fixture
+async def processes() -> AsyncIterator[ParseProcesses]:
+    processes = ParseProcesses(SMALL)
+    yield processes
+    processes.close()
+
+
+def written(folder: Path, name: str, text: str = "Some words.") -> Path:
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder / name
+
+
+async def pieces(processes: ParseProcesses, file: Path) -> list[TextPiece]:
+    async with processes.reading(file) as reading:
+        return [piece async for batch in reading for piece in batch]
+
+
+async def refusal(processes: ParseProcesses, file: Path) -> DocumentError:
+    """Why a file cannot be read: one line; and other files still can."""
+    with pytest.raises(DocumentError) as raised:
+        await pieces(processes, file)
+    assert file.name in raised.value.message or "this file" in raised.value.message
+    assert "\n" not in raised.value.message
+    assert [one.text for one in await pieces(processes, written(file.parent, "good.txt"))] == [
+        "Some words."
+    ]
+    return raised.value
+
+
+def children() -> list[psutil.Process]:
+    """The processes that read files for this one."""
+    return [
+        one for one in psutil.Process().children() if "ragstone.ingest.parse_child" in one.cmdline()
+    ]
+
+
+async def gone(pid: int) -> None:
+    began = time.monotonic()
+    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() - began < PATIENCE
+        await asyncio.sleep(0.02)
+
+
+async def test_given_a_file_then_its_chunks_are_those_of_this_process(
+    processes: ParseProcesses, tmp_path: Path
+) -> None:
+    file = pdf(tmp_path / "a.pdf", [["A heading", *["Some words of a line."] * 30]] * 40)
+    settings = IngestSettings()
+    expected = list(chunk(parse(file, settings).blocks, settings.chunk_size, 200))
+    assert await pieces(processes, file) == expected
+    async with processes.reading(file) as reading:
+        assert (reading.head.pages, reading.head.media_type) == (40, "application/pdf")
+
+
+async def test_given_many_files_then_one_process_reads_them_until_it_is_old(
+    processes: ParseProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parse_process, "FILES", 3)
+    file = written(tmp_path, "a.xchild")
+    seen = []
+    for _ in range(7):
+        async with processes.reading(file) as reading:
+            seen.append(reading.head.metadata["pid"])
+            assert [batch async for batch in reading]
+    assert [seen.count(pid) for pid in dict.fromkeys(seen)] == [3, 3, 1]
+
+
+async def test_given_nothing_to_read_for_a_while_then_no_process_stays(
+    processes: ParseProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parse_process, "IDLE_SECONDS", 0.05)
+    assert await pieces(processes, written(tmp_path, "a.txt"))
+    [child] = children()
+    await gone(child.pid)
+    assert await pieces(processes, written(tmp_path, "a.txt"))
+
+
+async def test_given_a_process_that_was_killed_while_idle_then_another_reads(
+    processes: ParseProcesses, tmp_path: Path
+) -> None:
+    assert await pieces(processes, written(tmp_path, "a.txt"))
+    [child] = children()
+    child.kill()
+    await gone(child.pid)
+    assert await pieces(processes, written(tmp_path, "a.txt"))
+
+
+async def test_given_a_parser_that_crashes_then_its_file_fails_and_the_signal_is_named(
+    processes: ParseProcesses, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    error = await refusal(processes, written(tmp_path, "a.xcrash"))
+    assert isinstance(error, UnreadableDocument)
+    assert "SIGSEGV" in error.message
+    assert "About to crash" in caplog.text
+
+
+async def test_given_a_parser_that_hangs_then_its_file_fails_after_its_time(
+    processes: ParseProcesses, tmp_path: Path
+) -> None:
+    error = await refusal(processes, written(tmp_path, "a.xhang"))
+    assert "2 seconds" in error.message
+    assert "INGEST__PARSE_SECONDS" in error.message
+    assert len(children()) == 1
+
+
+async def test_given_a_parser_that_is_slow_but_goes_on_then_it_has_more_time_for_a_larger_file(
+    processes: ParseProcesses, tmp_path: Path
+) -> None:
+    assert "more than 2 seconds" in (await refusal(processes, written(tmp_path, "a.xslow"))).message
+    large = written(tmp_path, "b.xslow", "x" * 400_000)
+    assert await pieces(processes, large)
+
+
+async def test_given_a_parser_that_takes_too_much_memory_then_its_file_fails(
+    processes: ParseProcesses, tmp_path: Path
+) -> None:
+    error = await refusal(processes, written(tmp_path, "a.xgreedy"))
+    assert isinstance(error, TooLarge)
+    assert "256 MB" in error.message
+    assert "INGEST__PARSE_MEMORY_MB" in error.message
+
+
+async def test_given_reading_takes_much_memory_then_that_is_told_once(
+    processes: ParseProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parse_process, "HEAVY_MB", 64)
+    told: list[bool] = []
+    async with processes.reading(written(tmp_path, "a.txt"), lambda: told.append(True)) as reading:
+        assert [batch async for batch in reading]
+    assert not told
+    with pytest.raises(TooLarge):
+        async with processes.reading(written(tmp_path, "a.xgreedy"), lambda: told.append(True)):
+            pass
+    assert told == [True]
+
+
+async def test_given_text_without_end_then_the_file_fails(
+    processes: ParseProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parse_process, "OUTPUT_BYTES", 1_000_000)
+    error = await refusal(processes, written(tmp_path, "a.xendless"))
+    assert isinstance(error, TooLarge)
+    assert "more text" in error.message
+
+
+async def test_given_chunks_are_not_taken_then_the_parser_waits(
+    processes: ParseProcesses, tmp_path: Path
+) -> None:
+    file = written(tmp_path, "a.xcounted", ".")
+    async with processes.reading(file) as reading:
+        batches = aiter(reading)
+        await anext(batches)
+        await asyncio.sleep(0.5)
+        size = file.stat().st_size
+        await asyncio.sleep(0.5)
+        assert file.stat().st_size == size < 500
+
+
+async def test_given_a_reader_that_leaves_then_the_process_ends_and_the_next_file_is_read(
+    processes: ParseProcesses, tmp_path: Path
+) -> None:
+    async with processes.reading(written(tmp_path, "a.xendless")):
+        [child] = children()
+    await gone(child.pid)
+    assert await pieces(processes, written(tmp_path, "a.txt"))
+
+
+async def test_given_a_job_that_is_cancelled_then_its_process_ends(
+    processes: ParseProcesses, tmp_path: Path
+) -> None:
+    task = asyncio.create_task(pieces(processes, written(tmp_path, "a.xhang")))
+    assert await until(children)
+    [child] = children()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await gone(child.pid)
+    assert await pieces(processes, written(tmp_path, "a.txt"))
+
+
+async def test_given_more_files_than_processes_then_they_wait_for_each_other(
+    tmp_path: Path,
+) -> None:
+    processes = ParseProcesses(IngestSettings(parse_processes=2))
+    files = [written(tmp_path, f"{number}.txt") for number in range(6)]
+    read = await asyncio.gather(*(pieces(processes, file) for file in files))
+    assert [len(one) for one in read] == [1] * 6
+    assert 1 <= len(children()) <= 2
+    processes.close()
+
+
+async def test_given_a_message_of_wrong_types_then_nothing_of_it_is_taken(
+    processes: ParseProcesses, tmp_path: Path
+) -> None:
+    error = await refusal(processes, written(tmp_path, "a.xwrong"))
+    assert "cannot be read" in error.message
+
+
+async def test_given_a_parser_that_prints_then_its_chunks_come_whole(
+    processes: ParseProcesses, tmp_path: Path
+) -> None:
+    [piece] = await pieces(processes, written(tmp_path, "a.xprinting"))
+    assert piece.text == "Printed."
+
+
+async def test_given_a_parser_that_calls_somebody_then_its_file_fails(
+    processes: ParseProcesses, tmp_path: Path
+) -> None:
+    assert "network" in (await refusal(processes, written(tmp_path, "a.xcalling"))).message
+
+
+async def test_given_a_parser_that_would_end_its_process_then_only_its_file_fails(
+    processes: ParseProcesses, tmp_path: Path
+) -> None:
+    assert "a panic" in (await refusal(processes, written(tmp_path, "a.xpanic"))).message
+
+
+async def test_given_keys_in_the_environment_then_a_parser_has_none(
+    processes: ParseProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LLM__API_KEY", "secret-key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret-key")
+    [piece] = await pieces(processes, written(tmp_path, "a.xchild"))
+    assert "PATH=" in piece.text
+    assert "secret-key" not in piece.text
+
+
+async def test_given_a_process_that_does_not_start_then_that_is_no_fault_of_the_file(
+    processes: ParseProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parse_process, "_interpreter", lambda: str(tmp_path / "none"))
+    with pytest.raises(ConfigError, match="does not start"):
+        await pieces(processes, written(tmp_path, "a.txt"))
+    monkeypatch.undo()
+
+
+async def test_given_the_beginning_is_asked_then_no_more_is_read(
+    processes: ParseProcesses, tmp_path: Path
+) -> None:
+    text = await processes.beginning(written(tmp_path, "a.xendless"), 100)
+    assert text == ("Some words. " * 10)[:100]
+    assert len(children()) == 1
+
+
+async def test_given_a_name_that_is_no_text_then_the_file_is_read(
+    processes: ParseProcesses, tmp_path: Path
+) -> None:
+    file = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.txt"))
+    file.write_text("Some words.")
+    assert len(await pieces(processes, file)) == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Elsewhere a busy parser outlives a moment.")
+async def test_given_the_server_is_killed_then_no_process_stays_even_if_it_hangs(
+    tmp_path: Path,
+) -> None:
+    program = """
+import asyncio, sys
+from pathlib import Path
+from ragstone.ingest.parse_process import ParseProcesses
+from ragstone.settings import IngestSettings
+import psutil
+
+async def main(file):
+    processes = ParseProcesses(IngestSettings())
+    task = asyncio.create_task(anext(aiter_of(processes, file)))
+    while not (children := psutil.Process().children()):
+        await asyncio.sleep(0.05)
+    await asyncio.sleep(1)
+    print(children[0].pid, flush=True)
+    await task
+
+async def aiter_of(processes, file):
+    async with processes.reading(file) as reading:
+        yield reading
+
+asyncio.run(main(Path(sys.argv[1])))
+"""
+    file = written(tmp_path, "a.xhang")
+    run = [sys.executable, "-c", program, str(file)]
+    path = os.pathsep.join(sys.path)
+    with subprocess.Popen(
+        run, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": path}
+    ) as server:
+        assert server.stdout
+        child = int(server.stdout.readline())
+        assert psutil.Process(child).cpu_percent(0.2) > 10
+        server.send_signal(signal.SIGKILL)
+    await gone(child)
+
+
+HOSTILE: list[Callable[[Path], Path]] = [
+    hostile_files.nested_forms,
+    hostile_files.inflating_stream,
+    hostile_files.zip_bomb,
+    hostile_files.many_attributes,
+    hostile_files.deep_elements,
+    hostile_files.deep_json,
+    hostile_files.long_line,
+    hostile_files.long_word,
+    hostile_files.dots,
+    hostile_files.letters,
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("made", HOSTILE, ids=lambda made: made.__name__)
+async def test_given_a_hostile_file_then_it_is_read_or_costs_one_line_and_the_next_is_read(
+    made: Callable[[Path], Path], processes: ParseProcesses, tmp_path: Path
+) -> None:
+    file = made(tmp_path)
+    try:
+        read, said = await pieces(processes, file), ""
+    except DocumentError as error:
+        read, said = [], error.message
+    assert read or said
+    assert max([len(piece.text) for piece in read], default=0) <= 2 * SMALL.chunk_size
+    assert "\n" not in said
+    assert "the log says" not in said
+    assert len(await pieces(processes, written(tmp_path, "good.txt"))) == 1
+
+
+@pytest.mark.slow
+async def test_given_a_page_that_inflates_without_end_then_its_memory_is_named(
+    processes: ParseProcesses, tmp_path: Path
+) -> None:
+    for file in (hostile_files.inflating_stream(tmp_path), hostile_files.nested_forms(tmp_path)):
+        assert "256 MB" in (await refusal(processes, file)).message

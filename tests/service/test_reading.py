@@ -1,0 +1,56 @@
+"""A document as it was read: its text counts as its sources' spans do."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest_asyncio
+
+from ragstone import build
+from ragstone.core.turn import Ask, Principal
+from ragstone.service.local import Ragstone
+from ragstone.settings import Settings
+from tests.service.test_collections import ingested
+
+ME = Principal()
+LONG = "\n\n".join(
+    f"## Part {part}\n\n"
+    + " ".join(f"Sentence {n} of part {part} says a thing." for n in range(60))
+    for part in range(5)
+)
+
+
+@pytest_asyncio.fixture
+async def ragstone(tmp_path: Path) -> AsyncIterator[Ragstone]:
+    async with build.open(Settings(ragstone_data=tmp_path / "data")) as ragstone:
+        yield ragstone
+
+
+async def test_its_text_holds_every_span_of_a_search(ragstone: Ragstone, tmp_path: Path) -> None:
+    file = tmp_path / "long.md"
+    file.write_text(f"# Whole\n\n{LONG}\n\n1. One\n2. Two\n\n```sh\nls -l\n```\n")
+    await ingested(ragstone, file)
+    found = await ragstone.reading.read(ME, "notes", "/long.md", 0, 100_000)
+    assert found.total == len(found.text)
+    assert len(found.chunks) > 5
+    hits = (await ragstone.search(Ask("Sentence 30 of part 3", collection="notes"))).hits
+    of_it = [hit.chunk for hit in hits if hit.chunk.path == "/long.md"]
+    assert of_it
+    for chunk in of_it:
+        assert found.text[chunk.start : chunk.end] == chunk.text
+    kinds = [(block.kind, found.text[block.start : block.end]) for block in found.blocks]
+    assert kinds[0] == ("heading", "Whole")
+    assert kinds[-1] == ("code", "ls -l")
+    assert sum(kind == "paragraph" for kind, _ in kinds) == 5
+
+
+async def test_a_part_counts_its_blocks_anew(ragstone: Ragstone, tmp_path: Path) -> None:
+    file = tmp_path / "long.md"
+    file.write_text(f"# Whole\n\n{LONG}")
+    await ingested(ragstone, file)
+    whole = await ragstone.reading.read(ME, "notes", "/long.md", 0, 100_000)
+    part = await ragstone.reading.read(ME, "notes", "/long.md", 1000, 500)
+    assert part.text == whole.text[1000:1500]
+    assert all(0 <= block.start < block.end <= 500 for block in part.blocks)
+    assert 0 < len(part.chunks) < len(whole.chunks)
+    beyond = await ragstone.reading.read(ME, "notes", "/long.md", 10**6, 5)
+    assert (beyond.text, beyond.blocks, beyond.chunks) == ("", (), ())
