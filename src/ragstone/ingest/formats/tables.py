@@ -149,7 +149,7 @@ def _line(names: Sequence[str], row: Sequence[str]) -> str:
         return _record(names, row)
     if len(row) > 1 and row[0].endswith(":"):
         return f"{row[0]} {' | '.join(cell for cell in row[1:] if cell)}".rstrip()
-    return " | ".join(row).strip(" |")
+    return " | ".join(cell for cell in row if cell)
 
 
 def _is_banner(row: Sequence[str]) -> bool:
