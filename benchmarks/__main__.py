@@ -30,6 +30,7 @@ NAMES = (
     "spelling",
     "grounding",
     "ingest",
+    "parsing",
     "pdf",
     "latency",
     "cache",

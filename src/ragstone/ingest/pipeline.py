@@ -206,7 +206,8 @@ class Pipeline:
         languages = []
         for item in found[::step][:SAMPLED_FILES]:
             try:
-                text = await self._writer.sample(str(item.source))
+                with self._being_read.marked(item.source, sample=True) as heavy:
+                    text = await self._writer.sample(item.source, heavy)
             except DocumentError:
                 continue
             languages.append(detect(text))
@@ -278,7 +279,7 @@ class Pipeline:
                 return
             if known:
                 await asyncio.to_thread(changes.refuse_if_taken, known, document, request.by)
-            with self._being_read.marked(document.id, item.source) as heavy:
+            with self._being_read.marked(item.source) as heavy:
                 written = await self._writer.write(collection, document, item.source, heavy)
         except PathTaken as error:
             tracker.failed(item.path, error.message, item.size)
