@@ -24,6 +24,7 @@ NAMES = (
     "retrieval",
     "answers",
     "cross_lingual",
+    "multilingual",
     "intents",
     "rewriting",
     "guard",

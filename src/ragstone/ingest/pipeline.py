@@ -19,7 +19,7 @@ from ragstone.ingest import changes, handed
 from ragstone.ingest.being_read import BeingRead
 from ragstone.ingest.embedding import embed_pending
 from ragstone.ingest.files import FoundFile, RefusedFile, SkippedFile, discover
-from ragstone.ingest.metadata import MetadataFiles, Said
+from ragstone.ingest.metadata import FoundMetadata, MetadataFiles
 from ragstone.ingest.progress import Tracker
 from ragstone.ingest.rebuild import rebuild
 from ragstone.ingest.vocabulary import VocabularyReader
@@ -249,7 +249,7 @@ class Pipeline:
     ) -> None:
         beside = MetadataFiles(self._settings.follow_links)
         for item in found:
-            said = Said() if item.handed else await asyncio.to_thread(beside.of, item)
+            said = FoundMetadata() if item.handed else await asyncio.to_thread(beside.of, item)
             for refused in said.refused:
                 tracker.failed(_printable_path(refused.path), refused.error.message)
             document = changes.described(collection, request, item, said.metadata)
