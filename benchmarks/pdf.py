@@ -146,15 +146,15 @@ def _has_cell(row: str, label: str, column: str, value: str) -> bool:
 
 
 def _memory(files: Sequence[Path]) -> float:
-    """How far the memory grows, at most, while a long PDF of real pages is read."""
+    """What all takes at most while a long PDF of real pages is read."""
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "long.pdf"
         _concatenate(files, path)
-        before = highest = resident_mb()
+        highest = resident_mb()
         for number, _ in enumerate(parse(path, IngestSettings()).blocks):
             if number % 100 == 0:
                 highest = max(highest, resident_mb())
-    return highest - before
+    return highest
 
 
 def _concatenate(files: Sequence[Path], path: Path) -> None:

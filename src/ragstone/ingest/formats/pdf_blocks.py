@@ -105,7 +105,7 @@ def _with_rest(block: Block, rest: Block) -> Block:
         text, (_, start) = joined([block.text, rest.text], set())
     else:
         text, start = f"{block.text} {rest.text}", len(block.text) + 1
-    moved = tuple(place._replace(start=place.start + start) for place in rest.all_places)
+    moved = tuple(replace(place, start=place.start + start) for place in rest.all_places)
     return replace(block, text=text, places=(*block.all_places, *moved))
 
 

@@ -39,6 +39,12 @@ class Cell(NamedTuple):
     is_value: bool = False
 
     @property
+    def digits_end(self) -> float:
+        """About where the digits end: a bracket or a percent sign hangs over."""
+        after = len(self.text) - len(self.text.rstrip(")%* "))
+        return self.box.right - after * (self.box.right - self.box.left) / max(len(self.text), 1)
+
+    @property
     def center(self) -> float:
         return (self.box.left + self.box.right) / 2
 

@@ -16,6 +16,13 @@ _MAX_BETWEEN = 6
 """So many rows without figures may follow each other within a table."""
 
 _MAX_HEADER_ROWS = 8
+_MAX_RUNS = 4_000
+"""What has more on a page is a drawing or an attack."""
+
+_MAX_COLUMNS = 60
+_MAX_BRIDGES = 40
+"""So many cells may lie over the gap between two columns."""
+
 _MAX_GAP = 4.0
 """A gap of more usual steps from row to row than this ends a table."""
 
@@ -23,6 +30,10 @@ _HEADER_GAP = 2.6
 _SHORT_WORDS = 7
 _NEAR = 3.0
 _SLIVER = 7.0
+_ALIGNED = 4.0
+_OVERHANG = 40.0
+"""A name may begin so many points before the figures below it."""
+
 _MONTH = (
     r"(?:jan(?:uary|\.)?|feb(?:ruary|\.)?|mar(?:ch|\.)?|apr(?:il|\.)?|may|june?|july?"
     r"|aug(?:ust|\.)?|sept?(?:ember|\.)?|oct(?:ober|\.)?|nov(?:ember|\.)?|dec(?:ember|\.)?)"
@@ -92,6 +103,8 @@ class Table:
 
 def find_tables(lines: Sequence[tuple[int, PageLine]]) -> list[Table]:
     """The tables among the lines of a page or of one of its columns, from the top down."""
+    if sum(len(line.runs) for _, line in lines) > _MAX_RUNS:
+        return []
     upright = [one for one in lines if one[1].box.bottom - one[1].box.top < 4 * one[1].size]
     rows = rows_of(upright)
     pitch = _pitch(rows)
@@ -247,7 +260,7 @@ def _names_columns(row: Row, left: float, right: float, middle: float) -> bool:
         return True
     if _is_body(row) or row.has_leaders:
         return False
-    over = [cell for cell in row.cells if cell.center >= left and cell.box.left <= right]
+    over = [cell for cell in row.cells if left - _NEAR <= cell.center and cell.box.left <= right]
     if not over or any(len(cell.text) > 60 for cell in row.cells):
         return False
     if len(row.cells) == 1:
@@ -256,7 +269,8 @@ def _names_columns(row: Row, left: float, right: float, middle: float) -> bool:
         if abs(cell.center - middle) < _NEAR and off > 2 * _NEAR:
             # A title stands over the middle of the page, not of the columns.
             return False
-        return (cell.box.left >= left - _NEAR or off < 12) and len(cell.text.split()) <= 9
+        over = cell.center >= left - _NEAR and cell.box.left >= left - _OVERHANG
+        return (over or off < 12) and len(cell.text.split()) <= 9
     return len(over) >= len(row.cells) - 1
 
 
@@ -279,7 +293,7 @@ class _Record:
 
 def _table(head: Sequence[Row], body: Sequence[Row]) -> Table | None:
     columns = _columns(body)
-    if len(columns) < 2:
+    if not 2 <= len(columns) <= _MAX_COLUMNS:
         return None
     lines = frozenset(place for row in (*head, *body) for place in row.lines)
     box = around([row.box for row in (*head, *body)])
@@ -378,7 +392,7 @@ def _split(spans: Sequence[tuple[int, float, float]], least: int) -> list[tuple[
         inside = [one for one in spans if one[1] < right and one[2] > left]
         rows = Counter(row for row, *_ in inside)
         crowded = sum(count > 1 for count in rows.values())
-        if crowded and crowded * 8 > len(rows) and least < len(rows) // 3:
+        if crowded and crowded * 8 > len(rows) and least < min(len(rows) // 3, _MAX_BRIDGES):
             parts = _split(inside, least + 1)
             if len(parts) > 1:
                 columns += parts
@@ -434,11 +448,12 @@ def _aligned(cells: Sequence[Cell]) -> int:
         found += any(
             other is not cell
             and min(
+                abs(cell.digits_end - other.digits_end),
                 abs(cell.box.right - other.box.right),
                 abs(cell.box.left - other.box.left),
                 abs(cell.center - other.center),
             )
-            < _NEAR
+            < _ALIGNED
             for other in cells
         )
     return found
