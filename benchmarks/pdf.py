@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pypdfium2
 
@@ -19,6 +20,7 @@ from ragstone.ingest.parse import parse
 from ragstone.service import IngestRequest
 from ragstone.settings import IngestSettings, Settings
 
+_Document: Any = pypdfium2.PdfDocument
 _WORD = re.compile(r"\w+")
 _JOINED = re.compile(r"[-\xad\ufffe\x02]")
 _LONG = 1_000
@@ -107,7 +109,7 @@ def reading() -> list[Row]:
 
 
 def _plain_text(file: Path) -> Iterator[str]:
-    document = pypdfium2.PdfDocument(file)
+    document = _Document(file)
     for page in document:
         yield page.get_textpage().get_text_range()
     document.close()
@@ -158,10 +160,10 @@ def _memory(files: Sequence[Path]) -> float:
 
 
 def _concatenate(files: Sequence[Path], path: Path) -> None:
-    long = pypdfium2.PdfDocument.new()
+    long = _Document.new()
     while len(long) < _LONG:
         for file in files:
-            one = pypdfium2.PdfDocument(file)
+            one = _Document(file)
             long.import_pages(one, list(range(min(len(one), _LONG - len(long)))))
             one.close()
             if len(long) >= _LONG:

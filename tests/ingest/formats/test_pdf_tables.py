@@ -130,19 +130,31 @@ def test_given_titles_and_rising_pages_when_read_then_they_are_contents(tmp_path
     items = [right(540, 86, "Page")]
     for number, name in enumerate(["Overview", "Model", "Terms", "Index"]):
         items += [Placed(72, 100 + 14 * number, name), right(540, 100 + 14 * number, f"{number}1")]
-    assert lines(tmp_path, items) == ["Page", "Overview | 01", "Model | 11", "Terms | 21", "Index | 31"]
+    assert lines(tmp_path, items) == [
+        "Page",
+        "Overview | 01",
+        "Model | 11",
+        "Terms | 21",
+        "Index | 31",
+    ]
 
 
 def test_given_figures_side_by_side_by_chance_when_read_then_there_is_no_table(
     tmp_path: Path,
 ) -> None:
-    items = [Placed(72, 100, "66 Chokson-dong"), Placed(72, 114, "Seoul"), Placed(130, 114, "110-052")]
+    items = [
+        Placed(72, 100, "66 Chokson-dong"),
+        Placed(72, 114, "Seoul"),
+        Placed(130, 114, "110-052"),
+    ]
     items += [Placed(72, 128, "Hibiya Building"), Placed(72, 142, "Tokyo"), Placed(245, 142, "105")]
     assert not tables(tmp_path, items)
 
 
 def test_given_a_table_when_read_then_each_row_has_its_place(tmp_path: Path) -> None:
-    items = row(100, "", "2023", "2022") + row(114, "Sales", "12", "11") + row(128, "Cost", "3", "4")
+    items = (
+        row(100, "", "2023", "2022") + row(114, "Sales", "12", "11") + row(128, "Cost", "3", "4")
+    )
     (table,) = tables(tmp_path, items)
     cost = table.places[1]
     assert table.text[cost.start :].startswith("Cost;")
@@ -172,7 +184,9 @@ LABELS = st.lists(
 FIGURE = st.integers(-99_999, 99_999).map(lambda n: f"{n:,}" if n >= 0 else f"({-n:,})")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40
+)
 @given(labels=LABELS, data=st.data())
 def test_given_any_table_when_read_then_each_figure_is_under_its_column(
     tmp_path: Path, labels: list[str], data: st.DataObject

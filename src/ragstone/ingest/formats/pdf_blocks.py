@@ -124,8 +124,11 @@ def _is_apart(block: Block, rest: Block) -> bool:
     if _last_page(block) != rest.page or not block.places or not rest.places:
         return _last_page(block) != rest.page
     last, first = block.places[-1].box, rest.places[0].box
-    return last is not None and first is not None and first.top < last.top and (
-        first.left > last.right
+    return (
+        last is not None
+        and first is not None
+        and first.top < last.top
+        and (first.left > last.right)
     )
 
 
@@ -219,9 +222,7 @@ def _text_blocks(
             start = i
             continue
         text, starts = joined([line.text for line in group], words)
-        places = tuple(
-            Place(at, page, line.box) for at, line in zip(starts, group, strict=True)
-        )
+        places = tuple(Place(at, page, line.box) for at, line in zip(starts, group, strict=True))
         if kind == "heading":
             yield Block(text, "heading", _level(group[0], body), page, places=places)
         elif match := _BULLET.match(text):
@@ -254,7 +255,9 @@ def _depth(bullets: list[float], left: float) -> int:
 def _kinds(lines: Sequence[PageLine], body: float) -> list[str]:
     rows = [_is_row(line.text) for line in lines]
     kinds = [
-        "row" if row and (any(rows[i - 1 : i] + rows[i + 1 : i + 3]) or _LEADER.search(line.text)) else "text"
+        "row"
+        if row and (any(rows[i - 1 : i] + rows[i + 1 : i + 3]) or _LEADER.search(line.text))
+        else "text"
         for i, (row, line) in enumerate(zip(rows, lines, strict=True))
     ]
     for i, line in enumerate(lines):

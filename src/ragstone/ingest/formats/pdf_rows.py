@@ -20,7 +20,7 @@ _VALUE = re.compile(
 )
 _PREFIX = re.compile(rf"(?:\(?{_SIGN}?{_CURRENCY}\s*\(?{_SIGN}?|\()", re.IGNORECASE)
 _SUFFIX = re.compile(r"[)%*†‡¹²³]+|\((?:\d{1,2}|[a-z])\)[,;]?|\)\s?%")
-_TIGHT = re.compile(rf"(?<=[$€£¥₹(])\s+(?=[\d.(\-–—−])|(?<=[\d)])\s+(?=[)%])|(?<=[–—-])\s+(?=%)")
+_TIGHT = re.compile(r"(?<=[$€£¥₹(])\s+(?=[\d.(\-–—−])|(?<=[\d)])\s+(?=[)%])|(?<=[–—-])\s+(?=%)")
 _BULLET_RUN = re.compile(
     r"[•●▪■◦‣⁃∙·○–—*-]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)]|\d+(?:\.\d+)+\.?"
     r"|(?:Item|Note|Section|Article|Step|Chapter|Part)\s+\w{1,4}[.:)]?|[*†‡]+",
@@ -131,7 +131,9 @@ def _cells(runs: Sequence[Run]) -> list[Cell]:
     merged: list[tuple[str, Box]] = []
     for i, run in enumerate(runs):
         text = run.text.replace(HYPHEN, "-").replace("\u00ad", "")
-        if merged and _joins(merged[-1], text, run, first=len(merged) == 1, last=i + 1 == len(runs)):
+        if merged and _joins(
+            merged[-1], text, run, first=len(merged) == 1, last=i + 1 == len(runs)
+        ):
             before, box = merged[-1]
             merged[-1] = (f"{before} {text}", around([box, run.box]))
         else:

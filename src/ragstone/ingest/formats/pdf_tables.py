@@ -40,7 +40,9 @@ _MONTH = (
 )
 _YEAR = r"(?:FY\s?|FY’|fiscal\s+(?:year\s+)?)?(?:19|20)\d\d(?:\s?[-–/]\s?(?:(?:19|20)?\d\d))?E?"
 _NOTE = r"(?:\s?\((?:\d{1,2}|[a-z]|unaudited|as adjusted|restated)\)|\s?[*†])*"
-_DATE = rf"{_MONTH}\s+\d{{1,2}},?(?:\s+{_YEAR})?|\d{{1,2}}\s+{_MONTH}(?:\s+{_YEAR})?|{_MONTH}\s+{_YEAR}"
+_DATE = (
+    rf"{_MONTH}\s+\d{{1,2}},?(?:\s+{_YEAR})?|\d{{1,2}}\s+{_MONTH}(?:\s+{_YEAR})?|{_MONTH}\s+{_YEAR}"
+)
 _PERIOD = re.compile(
     rf"(?:(?:as\s+(?:of|at)|at|on|for\s+the|the)\s+)*(?:{_YEAR}|{_DATE}|Q[1-4](?:\s*{_YEAR})?)"
     rf"(?:\s+(?:and|vs?\.?|versus|to)\s+(?:{_YEAR}|{_DATE}))?{_NOTE}",
@@ -65,7 +67,8 @@ _CHANGE = re.compile(
     r"[%$]?\s*(?:change|increase|decrease|growth|variance)s?.*|(?:vs\.?|versus)\s.*", re.I
 )
 _DANGLING = re.compile(
-    r"(?:,|[-–—/]|\b(?:and|or|of|to|in|for|from|by|the|on|with|net|per|a|an|used|at|as|than))$", re.I
+    r"(?:,|[-–—/]|\b(?:and|or|of|to|in|for|from|by|the|on|with|net|per|a|an|used|at|as|than))$",
+    re.I,
 )
 _GENERIC = re.compile(
     r"others?\b.{0,30}|basic|diluted|total|net|current|non-?current|deferred|federal|state|local"
@@ -108,7 +111,8 @@ def find_tables(lines: Sequence[tuple[int, PageLine]]) -> list[Table]:
     upright = [one for one in lines if one[1].box.bottom - one[1].box.top < 4 * one[1].size]
     rows = rows_of(upright)
     pitch = _pitch(rows)
-    middle = (min(row.box.left for row in rows) + max(row.box.right for row in rows)) / 2 if rows else 0
+    edges = around([row.box for row in rows]) if rows else Box(0, 0, 0, 0)
+    middle = (edges.left + edges.right) / 2
     found = []
     free = 0
     for start, end in _cores(rows, pitch):
@@ -190,9 +194,11 @@ def _is_period_row(row: Row) -> bool:
         stub = row.cells[0].text
         if not (_STUB_PERIOD.fullmatch(stub) or _UNIT.fullmatch(stub)) and len(named) < 2:
             return False
-    return bool(named) and all(
-        not cell.is_value or _is_period(cell.text) for cell in cells
-    ) and any(re.search(r"\d{4}|ended", cell.text, re.I) for cell in named)
+    return (
+        bool(named)
+        and all(not cell.is_value or _is_period(cell.text) for cell in cells)
+        and any(re.search(r"\d{4}|ended", cell.text, re.I) for cell in named)
+    )
 
 
 class _Above(NamedTuple):
@@ -210,10 +216,12 @@ def _parts(
     """Cut rows where a new head begins: for each table the first row of its head, the first and
     the last of its body."""
     heads = [i for i in range(start, end + 1) if _is_period_row(rows[i])]
-    firsts = []
+    firsts: list[int] = []
     for i in range(start, end + 1):
-        if i not in heads and _is_body(rows[i]) and (
-            not firsts or any(firsts[-1] < head < i for head in heads)
+        if (
+            i not in heads
+            and _is_body(rows[i])
+            and (not firsts or any(firsts[-1] < head < i for head in heads))
         ):
             firsts.append(i)
     if not firsts:
@@ -269,8 +277,8 @@ def _names_columns(row: Row, left: float, right: float, middle: float) -> bool:
         if abs(cell.center - middle) < _NEAR and off > 2 * _NEAR:
             # A title stands over the middle of the page, not of the columns.
             return False
-        over = cell.center >= left - _NEAR and cell.box.left >= left - _OVERHANG
-        return (over or off < 12) and len(cell.text.split()) <= 9
+        above = cell.center >= left - _NEAR and cell.box.left >= left - _OVERHANG
+        return (above or off < 12) and len(cell.text.split()) <= 9
     return len(over) >= len(row.cells) - 1
 
 
@@ -323,9 +331,7 @@ def _is_contents(
         return True
     last = [row.cells[-1].text for row in body if len(row.cells) > 1]
     pages = [int(text) for text in last if _PAGE.fullmatch(text)]
-    named = not head or any(
-        _PAGE_NAME.fullmatch(cell.text) for row in head for cell in row.cells
-    )
+    named = not head or any(_PAGE_NAME.fullmatch(cell.text) for row in head for cell in row.cells)
     rising = all(before <= page for before, page in pairwise(pages))
     return named and rising and 4 <= len(pages) == len(last) and len(columns) == 2
 
@@ -425,9 +431,7 @@ def _labelled_apart(
     return head[:cut], [*head[cut:], *body]
 
 
-def _is_aligned(
-    rows: Sequence[Row], columns: Sequence[tuple[float, float]], headed: bool
-) -> bool:
+def _is_aligned(rows: Sequence[Row], columns: Sequence[tuple[float, float]], headed: bool) -> bool:
     """Whether most figures end, begin or are centered where another of their column does, as
     those of a table do; addresses and drawings have figures side by side by chance."""
     cells: list[list[Cell]] = [[] for _ in columns]
@@ -511,7 +515,8 @@ def _records(
 
 
 def _record(row: Row, columns: Sequence[tuple[float, float]], stub: bool) -> _Record:
-    label, indent, values, figures = "", row.box.left, {}, False
+    label, indent, figures = "", row.box.left, False
+    values: dict[int, str] = {}
     for place, cell in enumerate(row.cells):
         column = _column(cell, columns)
         lone = len(row.cells) == 1 and not cell.is_value and cell.box.left < columns[1][0]
