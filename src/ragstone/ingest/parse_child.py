@@ -165,7 +165,7 @@ def _part(block: Block, start: int, end: int) -> Block:
     before = [place for place in block.places if place.start <= start][-1:]
     within = [place for place in block.places if start < place.start < end]
     places = tuple(
-        place._replace(start=max(place.start, start) - start) for place in (*before, *within)
+        replace(place, start=max(place.start, start) - start) for place in (*before, *within)
     )
     return replace(block, text=block.text[start:end], places=places)
 

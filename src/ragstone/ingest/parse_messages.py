@@ -121,7 +121,7 @@ def _pieces(pieces: Iterable[TextPiece]) -> list[dict[str, Any]]:
                     "end": block.end,
                     "level": block.level,
                     "label": block.label,
-                    "places": block.places,
+                    "places": [asdict(place) for place in block.places],
                 }
                 for block in piece.blocks
             ],

@@ -1,7 +1,7 @@
 """Opening a model of ONNX Runtime so that it shares the processor."""
 
 import os
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
@@ -22,6 +22,18 @@ def session(file: Path, threads: int = 0) -> Any:
     if opened is None:
         opened = sessions[str(file), threads] = _open(file, threads or os.cpu_count() or 1)
     return opened
+
+
+def one_thread(graph: bytes, weights: Mapping[str, Any]) -> Any:
+    """An `onnxruntime.InferenceSession` of a graph without its `weights` (arrays by name), which
+    runs each call in the thread that makes it."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    values = [onnxruntime.OrtValue.ortvalue_from_numpy(weight) for weight in weights.values()]
+    options.add_external_initializers(list(weights), values)
+    return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 
 
 def _open(file: Path, threads: int) -> Any:

@@ -21,7 +21,9 @@ OTHER_SETTINGS = {
     "anthropic", "httpx2", "jwt", "openai", "opentelemetry.sdk", "psycopg", "pydantic_ai",
     "pymongo", "qdrant_client", "redis", "xllamacpp",
 }  # fmt: skip
-FIRST_FILE = {"charset_normalizer", "kreuzberg", "lxml", "psutil", "pypdfium2", "trafilatura"}
+FIRST_FILE = {
+    "charset_normalizer", "docx", "lxml", "openpyxl", "pptx", "psutil", "pypdfium2", "trafilatura",
+}  # fmt: skip
 FIRST_JOB = {"dbos"}
 FIRST_QUESTION = {"onnxruntime", "tokenizers"}
 FIRST_CLIENT = {"mcp"}

@@ -40,7 +40,7 @@ def _jsonl_blocks(path: Path, max_bytes: int) -> Iterator[Block]:
             if not line.strip():
                 continue
             try:
-                yield from _record(_DECODER.decode(line.strip()))
+                yield from value_blocks(_DECODER.decode(line.strip()))
             except (ValueError, RecursionError) as error:
                 raise UnreadableDocument(
                     f"{path.name} has no valid JSON in line {number:,}."
@@ -65,7 +65,7 @@ def _value(source: "_Source", name: str, depth: int) -> Iterator[Block]:
         source.take("{")
         yield from _object(source, name, depth)
     else:
-        yield from _record(source.value(), "" if name == "[]" else name)
+        yield from value_blocks(source.value(), "" if name == "[]" else name)
 
 
 def _array(source: "_Source", name: str, depth: int) -> Iterator[Block]:
@@ -92,7 +92,7 @@ def _object(source: "_Source", name: str, depth: int) -> Iterator[Block]:
             raise source.invalid()
         source.take(":")
         if source.peek() in "[{":
-            yield from _record(plain)
+            yield from value_blocks(plain)
             plain = {}
             yield from _value(source, prefix + key, depth + 1)
         else:
@@ -100,10 +100,11 @@ def _object(source: "_Source", name: str, depth: int) -> Iterator[Block]:
         if source.peek() != "}":
             source.take(",")
     source.take("}")
-    yield from _record(plain)
+    yield from value_blocks(plain)
 
 
-def _record(value: Any, name: str = "") -> Iterator[Block]:
+def value_blocks(value: Any, name: str = "") -> Iterator[Block]:
+    """A value as one block, each of its values under its path; nothing for an empty one."""
     text = "\n".join(_lines(value, name))
     if text.strip():
         yield Block(text)
@@ -129,7 +130,7 @@ def _line(name: str, value: str) -> str:
 
 
 def _scalar(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 class _Source:

@@ -1,74 +1,99 @@
-"""Office packages (ZIP files of XML): checked, then packed anew for the reader.
+"""ZIP files, of which office packages are made: checked by their directory, unpacked in bounds.
 
-Packing anew has two reasons. The sizes that a ZIP file states may be lies, so they are measured
-here while unpacking. And kreuzberg 4.10 loses character references ("R&amp;D" becomes "RD"), so
-they are replaced by placeholders that `restored` turns back.
+`office_package` packs an office file anew for the libraries that read it. The sizes that a ZIP file
+states may be lies, so they are measured while unpacking; what those libraries stumble over
+(relations that lead nowhere, types they do not know, the strict namespaces) is mended; and a part
+with a document type declaration, which the standard forbids, is refused, so that no entity is ever
+replaced.
 """
 
 import io
+import posixpath
 import re
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from lxml import etree  # type: ignore[import-untyped]
 
 from ragstone.core.errors import ArchiveBomb, EncryptedDocument, UnreadableDocument, WrongType
 
-_PART = {".docx": "word/", ".pptx": "ppt/", ".xlsx": "xl/"}
-_MAX_ENTRIES = 20_000
+_PART = {
+    ".docx": "word/",
+    ".pptx": "ppt/",
+    ".xlsx": "xl/",
+    ".odt": "content.xml",
+    ".ods": "content.xml",
+    ".odp": "content.xml",
+}
+_SAME = {".docm": ".docx", ".pptm": ".pptx", ".ppsx": ".pptx", ".xlsm": ".xlsx"}
+MAX_ENTRIES = 20_000
 _MAX_RATIO = 200
 _RATIO_COUNTS_FROM = 10 << 20
 """Small files of repetitive XML compress better than any honest large one."""
 _READ_BYTES = 1 << 20
 _ENCRYPTED = 1
-_PLACEHOLDERS = {"&": "\ufdd0", "<": "\ufdd1", ">": "\ufdd2", '"': "\ufdd3", "'": "\ufdd4"}
-"""Code points that no text holds, but XML may."""
-_NAMED = {b"amp": "&", b"lt": "<", b"gt": ">", b"quot": '"', b"apos": "'"}
-_BACK = str.maketrans({mark: char for char, mark in _PLACEHOLDERS.items()})
-_REFERENCE = re.compile(rb"&(?:(amp|lt|gt|quot|apos)|#([0-9]{1,7})|#x([0-9A-Fa-f]{1,6}));")
+
+_TYPES = "[Content_Types].xml"
+_TYPES_NS = "{http://schemas.openxmlformats.org/package/2006/content-types}"
+_RELATION = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
+_OPEN_XML = "http://schemas.openxmlformats.org"
+_STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/([A-Za-z]+)/([A-Za-z/]+)")
+_STRICT_FAMILIES = {
+    b"officeDocument": f"{_OPEN_XML}/officeDocument/2006/".encode(),
+    b"drawingml": f"{_OPEN_XML}/drawingml/2006/".encode(),
+    b"wordprocessingml": f"{_OPEN_XML}/wordprocessingml/2006/".encode(),
+    b"presentationml": f"{_OPEN_XML}/presentationml/2006/".encode(),
+    b"spreadsheetml": f"{_OPEN_XML}/spreadsheetml/2006/".encode(),
+}
+_KINDS = "application/vnd.openxmlformats-officedocument"
+_MAIN = (
+    (
+        re.compile(
+            r"wordprocessingml\.template\.main\+xml|ms-word\.\w+\.macroEnabled\w*\.main\+xml"
+        ),
+        f"{_KINDS}.wordprocessingml.document.main+xml",
+    ),
+    (
+        re.compile(
+            r"presentationml\.(?:slideshow|template)\.main\+xml"
+            r"|ms-powerpoint\.\w+\.macroEnabled\w*\.main\+xml"
+        ),
+        f"{_KINDS}.presentationml.presentation.main+xml",
+    ),
+)
+"""Content types that hold the same parts as the ordinary ones."""
 
 
-def repacked(path: Path, ending: str, max_bytes: int) -> bytes:
-    """The package with its XML parts only, stored; at most `max_bytes` unpacked.
+@contextmanager
+def open_archive(path: Path, max_bytes: int | None) -> Iterator[zipfile.ZipFile]:
+    """An archive whose directory was checked: entries, stated sizes, ratio, passwords.
 
-    Raises UnreadableDocument, WrongType, EncryptedDocument or ArchiveBomb.
+    `max_bytes` bounds what it unpacks to. Raises UnreadableDocument, EncryptedDocument or
+    ArchiveBomb, also for what goes wrong while it is read.
     """
     try:
-        with zipfile.ZipFile(path) as package:
-            _check(path, ending, package.infolist(), max_bytes)
-            return _uncompressed(path, package, max_bytes)
+        with zipfile.ZipFile(path) as archive:
+            _check(path, archive.infolist(), max_bytes)
+            yield archive
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError) as error:
-        raise _damaged_error(path) from error
-    except NotImplementedError as error:
+        raise UnreadableDocument(
+            f"{path.name} is damaged or incomplete: it is not a whole ZIP package."
+        ) from error
+    except (NotImplementedError, RuntimeError) as error:
         raise UnreadableDocument(
             f"{path.name} is packed in a way that cannot be read ({error})."
         ) from error
 
 
-def restored(text: str) -> str:
-    """The text with the placeholders of `repacked` turned back."""
-    return text.translate(_BACK)
-
-
-def _uncompressed(path: Path, package: zipfile.ZipFile, max_bytes: int) -> bytes:
-    target = io.BytesIO()
-    total = 0
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as copy:
-        for entry in package.infolist():
-            if entry.is_dir() or not entry.filename.endswith((".xml", ".rels")):
-                continue
-            data = _unpack_entry(package, entry, max_bytes - total)
-            if data is None:
-                raise _bomb_error(path, max_bytes)
-            total += len(data)
-            copy.writestr(zipfile.ZipInfo(entry.filename), _without_references(data))
-    return target.getvalue()
-
-
-def _unpack_entry(package: zipfile.ZipFile, entry: zipfile.ZipInfo, room: int) -> bytes | None:
+def unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, room: int) -> bytes | None:
     """The entry's bytes, None if they are more than there is room for."""
     parts: list[bytes] = []
-    with package.open(entry) as file:
+    with archive.open(entry) as file:
         while data := file.read(_READ_BYTES):
             room -= len(data)
             if room < 0:
@@ -77,32 +102,150 @@ def _unpack_entry(package: zipfile.ZipFile, entry: zipfile.ZipInfo, room: int) -
     return b"".join(parts)
 
 
-def _without_references(data: bytes) -> bytes:
-    if b"&" not in data or data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data
+def xml_parts(
+    path: Path, ending: str, max_bytes: int, only: Container[str] | None = None
+) -> dict[str, bytes]:
+    """The XML parts of an office package by their names, in UTF-8; other parts are empty.
 
-    def placeholder(match: re.Match[bytes]) -> bytes:
-        if match[1]:
-            char = _NAMED[match[1]]
+    With `only`, no other part is read.
+
+    Raises UnreadableDocument, WrongType, EncryptedDocument or ArchiveBomb.
+    """
+    parts: dict[str, bytes] = {}
+    with open_archive(path, max_bytes) as archive:
+        names = [_name(entry) for entry in archive.infolist()]
+        _check_kind(path, ending, names)
+        total = 0
+        for entry, name in zip(archive.infolist(), names, strict=True):
+            if entry.is_dir():
+                continue
+            data: bytes | None = b""
+            if name in only if only else name.lower().endswith((".xml", ".rels")):
+                data = unpacked(archive, entry, max_bytes - total)
+            if data is None:
+                raise bomb_error(path, max_bytes)
+            total += len(data)
+            parts[name] = _plain_xml(path, data)
+    return parts
+
+
+def office_package(
+    path: Path,
+    ending: str,
+    max_bytes: int,
+    change: Callable[[str, bytes], bytes] = lambda name, data: data,
+) -> io.BytesIO:
+    """An Open XML package with its XML parts only, stored; at most `max_bytes` unpacked.
+
+    `change` may make another content of a part, by its name. Raises UnreadableDocument, WrongType,
+    EncryptedDocument or ArchiveBomb.
+    """
+    parts = xml_parts(path, ending, max_bytes)
+    if _TYPES in parts:
+        parts[_TYPES] = _mended_types(path, parts[_TYPES], parts)
+    names = {name.lower(): name for name in parts}
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as copy:
+        for name in list(parts):
+            data = parts.pop(name)
+            if name.endswith(".rels"):
+                data = _mended_relations(path, name, data, names)
+            copy.writestr(zipfile.ZipInfo(name), change(name, data))
+    target.seek(0)
+    return target
+
+
+def safe_tree(path: Path, data: bytes) -> Any:
+    """The root of an XML part. Raises UnreadableDocument."""
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True, recover=False
+    )
+    try:
+        return etree.fromstring(data, parser)
+    except (etree.LxmlError, ValueError) as error:
+        raise _damaged_part(path, error) from error
+
+
+def _damaged_part(path: Path, error: Exception) -> UnreadableDocument:
+    reason = str(error).split("\n")[0].split(" (<")[0].rstrip(".")
+    return UnreadableDocument(
+        f"{path.name} is damaged or incomplete: a part of it is no valid XML ({reason})."
+    )
+
+
+def _name(entry: zipfile.ZipInfo) -> str:
+    """The entry's name as the standard has it; some programs write backslashes."""
+    return entry.filename.replace("\\", "/").lstrip("/")
+
+
+def _plain_xml(path: Path, data: bytes) -> bytes:
+    """The part in UTF-8 (UTF-16 is allowed too), in the namespaces that all libraries know."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\x00" in data[:4]:
+        try:
+            text = data.decode("utf-16" if data[0] >= 0xFE else _wide(data))
+        except UnicodeDecodeError as error:
+            raise _damaged_part(path, error) from error
+        data = re.sub(r"^\s*<\?xml[^>]*\?>", "", text, count=1).encode("utf-8", "replace")
+    if b"<!DOCTYPE" in data:
+        raise UnreadableDocument(
+            f"{path.name} has a document type declaration in a part, which is not allowed there."
+        )
+    return _STRICT.sub(_transitional, data) if b"purl.oclc.org/ooxml" in data else data
+
+
+def _wide(data: bytes) -> str:
+    return "utf-16-be" if data[0] == 0 else "utf-16-le"
+
+
+def _transitional(match: re.Match[bytes]) -> bytes:
+    base = _STRICT_FAMILIES.get(match[1])
+    return base + match[2] if base else match[0]
+
+
+def _mended_types(path: Path, data: bytes, parts: dict[str, bytes]) -> bytes:
+    tree = safe_tree(path, data)
+    known = {str(one.get("Extension")).lower() for one in tree.iter(f"{_TYPES_NS}Default")}
+    endings = {name.rpartition(".")[2].lower() for name in parts if "." in name}
+    for ending in sorted(endings - known):
+        etree.SubElement(
+            tree,
+            f"{_TYPES_NS}Default",
+            Extension=ending,
+            ContentType="application/xml" if ending == "xml" else "application/octet-stream",
+        )
+    for one in tree.iter(f"{_TYPES_NS}Override"):
+        for kind, plain in _MAIN:
+            if kind.search(one.get("ContentType", "")):
+                one.set("ContentType", plain)
+    return bytes(etree.tostring(tree))
+
+
+def _mended_relations(path: Path, name: str, data: bytes, names: dict[str, str]) -> bytes:
+    """The relations of a part without those that lead nowhere, named as the parts are."""
+    tree = safe_tree(path, data)
+    folder = posixpath.dirname(posixpath.dirname(name))
+    for relation in list(tree.iter(_RELATION)):
+        if relation.get("TargetMode") == "External":
+            continue
+        target = unquote(relation.get("Target", "")).partition("#")[0].replace("\\", "/")
+        full = posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
+        if full.lower() in names:
+            relation.set("Target", "/" + names[full.lower()])
         else:
-            code = int(match[2]) if match[2] else int(match[3], 16)
-            allowed = code in (9, 10, 13) or 32 <= code < 0xD800 or 0xE000 <= code < 0x110000
-            char = chr(code) if allowed else ""
-        return _PLACEHOLDERS.get(char, char).encode()
-
-    return _REFERENCE.sub(placeholder, data)
+            relation.getparent().remove(relation)
+    return bytes(etree.tostring(tree))
 
 
-def _check(path: Path, ending: str, entries: Sequence[zipfile.ZipInfo], max_bytes: int) -> None:
-    """Check the package by its directory, before any entry is unpacked."""
+def _check(path: Path, entries: Sequence[zipfile.ZipInfo], max_bytes: int | None) -> None:
+    """Check the archive by its directory, before any entry is unpacked."""
     total = sum(entry.file_size for entry in entries)
     packed = sum(entry.compress_size for entry in entries) or 1
-    if len(entries) > _MAX_ENTRIES:
+    if len(entries) > MAX_ENTRIES:
         raise ArchiveBomb(
-            f"{path.name} holds {len(entries):,} packed files; the limit is {_MAX_ENTRIES:,}."
+            f"{path.name} holds {len(entries):,} packed files; the limit is {MAX_ENTRIES:,}."
         )
-    if total > max_bytes:
-        raise _bomb_error(path, max_bytes)
+    if max_bytes is not None and total > max_bytes:
+        raise bomb_error(path, max_bytes)
     if total > _RATIO_COUNTS_FROM and total / packed > _MAX_RATIO:
         raise ArchiveBomb(
             f"{path.name} would unpack to {total / packed:,.0f} times its size, "
@@ -110,24 +253,21 @@ def _check(path: Path, ending: str, entries: Sequence[zipfile.ZipInfo], max_byte
         )
     if any(entry.flag_bits & _ENCRYPTED for entry in entries):
         raise EncryptedDocument(f"{path.name} is protected by a password.")
-    if not _has_part(entries, _PART[ending]):
-        kinds = (kind for kind, part in _PART.items() if _has_part(entries, part))
+
+
+def _check_kind(path: Path, ending: str, names: Sequence[str]) -> None:
+    if not _has_part(names, _PART[_SAME.get(ending, ending)]):
+        kinds = (kind for kind, part in _PART.items() if _has_part(names, part))
         actual = next((f"a {kind} file" for kind in kinds), "an ordinary ZIP archive")
         raise WrongType(f"{path.name} ends in {ending}, but by its content it is {actual}.")
 
 
-def _has_part(entries: Sequence[zipfile.ZipInfo], part: str) -> bool:
-    return any(entry.filename.startswith(part) for entry in entries)
+def _has_part(names: Sequence[str], part: str) -> bool:
+    return any(name.lower().startswith(part) for name in names)
 
 
-def _bomb_error(path: Path, max_bytes: int) -> ArchiveBomb:
+def bomb_error(path: Path, max_bytes: int) -> ArchiveBomb:
     return ArchiveBomb(
         f"{path.name} would unpack to more than {max_bytes / (1 << 20):,.0f} MB "
         "(INGEST__MAX_MEMORY_MB)."
-    )
-
-
-def _damaged_error(path: Path) -> UnreadableDocument:
-    return UnreadableDocument(
-        f"{path.name} is damaged or incomplete: it is not a whole ZIP package."
     )

@@ -1,36 +1,26 @@
-"""Plain text, logs, reStructuredText, CSV and TSV, read line by line in bounded memory."""
+"""Plain text, logs and reStructuredText, read line by line in bounded memory."""
 
-import csv
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
-from ragstone.core.errors import UnreadableDocument
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.decode import open_text
-from ragstone.ingest.formats.tables import record_blocks
 from ragstone.ingest.formats.types import Format
 
 MAX_BLOCK_CHARS = 8000
 """Where a paragraph without an end is cut, so that memory stays bounded."""
 
 _LINE_CHARS = 1 << 16
-_ROW_CHARS = 1 << 20
 _UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}")
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+\S")
-_DELIMITERS = ",;\t|"
 
 
 def parse_text(path: Path, ending: str, max_bytes: int) -> Parsed:
     """Paragraphs of a text file; underlined headings too in reStructuredText."""
     rst = ending == ".rst"
     return Parsed("", _text_blocks(path, rst))
-
-
-def parse_csv(path: Path, ending: str, max_bytes: int) -> Parsed:
-    """The rows of a CSV or TSV file, each line carrying the names of its columns."""
-    return Parsed("", _csv_blocks(path, ending))
 
 
 def lines_of(file: TextIO) -> Iterator[str]:
@@ -82,43 +72,5 @@ def _underlined_heading(held: list[str], line: str, marks: list[str]) -> Block |
     return Block(title, "heading", marks.index(mark) + 1)
 
 
-def _csv_blocks(path: Path, ending: str) -> Iterator[Block]:
-    with open_text(path, newline="") as file:
-        sample = file.read(_LINE_CHARS)
-        file.seek(0)
-        delimiter = "\t" if ending == ".tsv" else _delimiter(sample)
-        rows = csv.reader(_csv_lines(path, file), delimiter=delimiter)
-        try:
-            yield from record_blocks(rows)
-        except csv.Error as error:
-            raise UnreadableDocument(
-                f"{path.name} is no valid CSV near line {rows.line_num:,}: {error}."
-            ) from error
-
-
-def _csv_lines(path: Path, file: TextIO) -> Iterator[str]:
-    while line := file.readline(_ROW_CHARS):
-        if len(line) == _ROW_CHARS:
-            raise UnreadableDocument(f"{path.name} has a line of more than a million characters.")
-        yield line.replace("\x00", "")
-
-
-def _delimiter(sample: str) -> str:
-    """The delimiter that cuts the first lines into the same number of columns, most of them."""
-    lines = [line for line in sample.splitlines()[:20] if line.strip()][:10]
-
-    def columns(delimiter: str) -> tuple[bool, int]:
-        counts = [len(row) for row in csv.reader(lines, delimiter=delimiter)]
-        most = max(set(counts), key=counts.count) if counts else 0
-        return counts.count(most) * 2 > len(counts) and most > 1, most
-
-    try:
-        return max(_DELIMITERS, key=columns)
-    except csv.Error:
-        return ","
-
-
 TEXT = Format("text/plain", parse_text)
 RST = Format("text/x-rst", parse_text)
-CSV = Format("text/csv", parse_csv)
-TSV = Format("text/tab-separated-values", parse_csv)

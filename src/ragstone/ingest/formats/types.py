@@ -29,6 +29,12 @@ class Parser(Protocol):
     def __call__(self, path: Path, ending: str, max_bytes: int, /) -> Parsed: ...
 
 
+class NestedParser(Protocol):
+    """A parser of files that hold others; `depth` is how many the file itself stands in."""
+
+    def __call__(self, path: Path, ending: str, max_bytes: int, depth: int, /) -> Parsed: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """A file format: its media type and its parser.
@@ -36,28 +42,40 @@ class Format:
     `whole` says that the parser has the whole file in memory at once, so that it has to be smaller
     than INGEST__MAX_MEMORY_MB, else than INGEST__MAX_FILE_MB. `magic` is what every file of it
     begins with; a format without one is text, and a file that begins like something else is
-    refused.
+    refused. `nested` takes the place of `parse` for a file in another one, where the format holds
+    files itself.
     """
 
     media_type: str
     parse: Parser
     whole: bool = False
     magic: bytes = b""
+    nested: NestedParser | None = None
 
 
 _HERE = "ragstone.ingest.formats"
 _TEXT = Extension(f"{_HERE}.text:TEXT", "Plain text, by its paragraphs")
 _HTML = Extension(f"{_HERE}.html:HTML", "Web pages, without their menus")
 _MARKDOWN = Extension(f"{_HERE}.markdown:MARKDOWN", "Markdown, with its headings and front matter")
+_YAML = Extension(f"{_HERE}.config:YAML", "YAML, value by value")
+
+
+def _code(name: str, language: str) -> Extension:
+    return Extension(f"{_HERE}.source:{name}", f"Source code, {language}: by its definitions")
+
 
 FORMATS: Registry[Format] = Registry(
     "ragstone.formats",
     "file format",
     {
         "pdf": Extension(f"{_HERE}.pdf:PDF", "PDF, page by page"),
-        "docx": Extension(f"{_HERE}.office:DOCX", "Word documents"),
-        "pptx": Extension(f"{_HERE}.office:PPTX", "PowerPoint presentations, slide by slide"),
-        "xlsx": Extension(f"{_HERE}.office:XLSX", "Excel workbooks, row by row"),
+        "docx": Extension(f"{_HERE}.docx:DOCX", "Word documents"),
+        "docm": Extension(f"{_HERE}.docx:DOCM", "Word documents with macros, which are not run"),
+        "pptx": Extension(f"{_HERE}.pptx:PPTX", "PowerPoint presentations, slide by slide"),
+        "pptm": Extension(f"{_HERE}.pptx:PPTM", "Presentations with macros, which are not run"),
+        "ppsx": Extension(f"{_HERE}.pptx:PPSX", "Slide shows, slide by slide"),
+        "xlsx": Extension(f"{_HERE}.xlsx:XLSX", "Excel workbooks, row by row"),
+        "xlsm": Extension(f"{_HERE}.xlsx:XLSM", "Workbooks with macros, which are not run"),
         "html": _HTML,
         "htm": _HTML,
         "xhtml": _HTML,
@@ -68,12 +86,50 @@ FORMATS: Registry[Format] = Registry(
         "text": _TEXT,
         "rst": Extension(f"{_HERE}.text:RST", "reStructuredText, with its headings"),
         "log": _TEXT,
-        "csv": Extension(f"{_HERE}.text:CSV", "Tables, row by row"),
-        "tsv": Extension(f"{_HERE}.text:TSV", "Tables with tabs, row by row"),
+        "csv": Extension(f"{_HERE}.csv:CSV", "Tables, row by row"),
+        "tsv": Extension(f"{_HERE}.csv:TSV", "Tables with tabs, row by row"),
         "json": Extension(f"{_HERE}.json:JSON", "JSON, value by value"),
         "jsonl": Extension(f"{_HERE}.json:JSONL", "JSON lines, a record a line"),
         "ndjson": Extension(f"{_HERE}.json:NDJSON", "JSON lines, a record a line"),
-        "eml": Extension(f"{_HERE}.office:EML", "Mails, with their attachments' names"),
+        "odt": Extension(f"{_HERE}.odf:ODT", "LibreOffice texts"),
+        "ods": Extension(f"{_HERE}.odf:ODS", "LibreOffice workbooks, row by row"),
+        "odp": Extension(f"{_HERE}.odf:ODP", "LibreOffice presentations, slide by slide"),
+        "zip": Extension(f"{_HERE}.archive:ARCHIVE", "Archives, member by member"),
+        "yaml": _YAML,
+        "yml": _YAML,
+        "toml": Extension(f"{_HERE}.config:TOML", "TOML, value by value"),
+        "ini": Extension(f"{_HERE}.config:INI", "Settings by sections"),
+        "cfg": Extension(f"{_HERE}.config:INI", "Settings by sections"),
+        "rtf": Extension(f"{_HERE}.rtf:RTF", "Rich text"),
+        "eml": Extension(f"{_HERE}.mail:EML", "Mails, with their attachments"),
+        "mbox": Extension(f"{_HERE}.mail:MBOX", "Mailboxes, mail by mail"),
+        "py": _code("PYTHON", "Python"),
+        "js": _code("JAVASCRIPT", "JavaScript"),
+        "mjs": _code("JAVASCRIPT", "JavaScript"),
+        "cjs": _code("JAVASCRIPT", "JavaScript"),
+        "jsx": _code("JSX", "JavaScript with markup"),
+        "ts": _code("TYPESCRIPT", "TypeScript"),
+        "tsx": _code("TSX", "TypeScript with markup"),
+        "java": _code("JAVA", "Java"),
+        "kt": _code("KOTLIN", "Kotlin"),
+        "scala": _code("SCALA", "Scala"),
+        "go": _code("GO", "Go"),
+        "rs": _code("RUST", "Rust"),
+        "swift": _code("SWIFT", "Swift"),
+        "c": _code("C", "C"),
+        "h": _code("C", "C"),
+        "cpp": _code("CPP", "C++"),
+        "cc": _code("CPP", "C++"),
+        "hpp": _code("CPP", "C++"),
+        "cs": _code("CSHARP", "C#"),
+        "rb": _code("RUBY", "Ruby"),
+        "php": _code("PHP", "PHP"),
+        "sh": _code("SHELL", "shell scripts"),
+        "bash": _code("SHELL", "shell scripts"),
+        "ps1": _code("POWERSHELL", "PowerShell"),
+        "sql": _code("SQL", "SQL"),
+        "lua": _code("LUA", "Lua"),
+        "r": _code("R", "R"),
     },
     is_a=Format,
 )

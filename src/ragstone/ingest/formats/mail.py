@@ -1,0 +1,324 @@
+"""EML and MBOX with the standard library: head, new text, quoted earlier mails, attachments.
+
+The text is the plain one, or the HTML one where that is missing or says much more. Earlier mails
+that are quoted are blocks of their own kind, so that nobody's words are taken for another's.
+Attachments are sections, read by the parsers of their types.
+"""
+
+import base64
+import email
+import email.policy
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from email.message import EmailMessage, Message
+from email.utils import getaddresses, parsedate_to_datetime
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from ragstone.core.errors import TooLarge, UnreadableDocument, WrongType
+from ragstone.ingest.document import Block, Parsed
+from ragstone.ingest.formats.members import is_readable, member_blocks, written_blocks
+from ragstone.ingest.formats.plain_mail import is_earlier_mail, plain_blocks
+from ragstone.ingest.formats.types import Format
+
+_HEADER = re.compile(
+    rb"(?im)^(from|to|subject|date|received|message-id|return-path|mime-version|content-type):"
+)
+_MAX_PARTS = 1000
+_MAX_NESTED = 50
+_MUCH_MORE = 3
+"""An HTML text of so many times the words of the plain one is the one that was meant to be read."""
+_HIDDEN_HTML = re.compile(r"(?is)<(script|style|head|title)\b.*?</\1\s*>|<!--.*?-->")
+_TAG = re.compile(r"<[^>]*>")
+_HEADER_ERRORS = (ValueError, LookupError, AttributeError, TypeError)
+"""What the standard library raises over headers that are not as they should be."""
+_ENDINGS = {
+    "text/plain": ".txt",
+    "text/html": ".html",
+    "text/csv": ".csv",
+    "message/rfc822": ".eml",
+    "application/pdf": ".pdf",
+    "application/json": ".json",
+}
+
+
+def parse_eml(path: Path, ending: str, max_bytes: int) -> Parsed:
+    """Read a mail whole. Raises WrongType or UnreadableDocument."""
+    return parse_eml_in(path, ending, max_bytes, 0)
+
+
+def parse_eml_in(path: Path, ending: str, max_bytes: int, depth: int) -> Parsed:
+    """The mail of a file that stands in `depth` others."""
+    data = path.read_bytes()
+    if not _HEADER.search(data[:16_384]):
+        raise WrongType(f"{path.name} ends in .eml, but it has none of the header lines of a mail.")
+    mail = _Mail(path, data, max_bytes, depth)
+    return Parsed(mail.subject, mail.blocks(1), metadata=mail.metadata())
+
+
+def parse_mbox(path: Path, ending: str, max_bytes: int) -> Parsed:
+    """The mails of a mailbox, one in memory at a time. Raises WrongType."""
+    return parse_mbox_in(path, ending, max_bytes, 0)
+
+
+def parse_mbox_in(path: Path, ending: str, max_bytes: int, depth: int) -> Parsed:
+    """The mailbox of a file that stands in `depth` others."""
+    with path.open("rb") as file:
+        if not file.read(5).startswith(b"From "):
+            raise WrongType(f"{path.name} ends in .mbox, but it does not begin as a mailbox does.")
+
+    def blocks() -> Iterator[Block]:
+        for data in _mails(path, max_bytes):
+            yield from _Mail(path, data, max_bytes, depth).blocks(1)
+
+    return Parsed(path.stem, blocks())
+
+
+def _mails(path: Path, max_bytes: int) -> Iterator[bytes]:
+    """The mails of a mailbox: each begins with a line "From " after an empty one."""
+    held: list[bytes] = []
+    size, empty = 0, True
+    with path.open("rb") as file:
+        while line := file.readline(1 << 20):
+            if empty and line.startswith(b"From "):
+                if held:
+                    yield b"".join(held)
+                held, size = [], 0
+            else:
+                held.append(line[1:] if re.match(rb">+From ", line) else line)
+                size += len(line)
+                if size > max_bytes:
+                    raise TooLarge(
+                        f"{path.name} has a single mail that is larger than INGEST__MAX_MEMORY_MB "
+                        "allows."
+                    )
+            empty = not line.strip()
+    if held:
+        yield b"".join(held)
+
+
+@dataclass(slots=True)
+class _Parts:
+    """What a mail consists of: its texts in order, and what is attached."""
+
+    texts: list[tuple[str, str]] = field(default_factory=list)
+    """Kind ("plain" or "html") and text."""
+    attached: list[tuple[str, "Message[str, str]"]] = field(default_factory=list)
+    count: int = 0
+
+
+class _Mail:
+    """One mail being read."""
+
+    def __init__(self, path: Path, data: bytes, max_bytes: int, depth: int) -> None:
+        self._path, self._max, self._depth = path, max_bytes, depth
+        try:
+            self._message: Any = email.message_from_bytes(data, policy=email.policy.default)
+            self._parts = _Parts()
+            _collect(self._message, self._parts, 0)
+        except (*_HEADER_ERRORS, RecursionError) as error:
+            raise UnreadableDocument(
+                f"{path.name} is no mail that can be read: its parts are damaged."
+            ) from error
+        self.subject = _header(self._message, "subject")
+
+    def metadata(self) -> dict[str, Any]:
+        """Who wrote it when, and what thread it belongs to."""
+        message = self._message
+        references = re.findall(r"<[^<>\s]+>", _header(message, "references"))
+        reply = re.findall(r"<[^<>\s]+>", _header(message, "in-reply-to"))
+        own = _header(message, "message-id")
+        values = {
+            "author": _people(message, "from"),
+            "to": _people(message, "to"),
+            "cc": _people(message, "cc"),
+            "created": date.isoformat() if (date := _date(message)) else "",
+            "message_id": own,
+            "in_reply_to": reply[0] if reply else "",
+            "references": references,
+            "thread": (*references, *reply, own)[0],
+        }
+        return {name: value for name, value in values.items() if value}
+
+    def blocks(self, level: int) -> Iterator[Block]:
+        if self.subject:
+            yield Block(self.subject, "heading", level)
+        if head := self._head():
+            yield Block(head, "header")
+        for kind, text in self._parts.texts:
+            yield from plain_blocks(text) if kind == "plain" else self._html(text, level)
+        for name, part in self._parts.attached:
+            if is_readable(name):
+                yield from member_blocks(
+                    self._path,
+                    name,
+                    lambda file, part=part: _write(part, file),  # type: ignore[misc]
+                    self._max,
+                    level=level + 1,
+                    depth=self._depth + 1,
+                )
+
+    def _head(self) -> str:
+        message = self._message
+        date = _date(message)
+        lines = {
+            "From": _people(message, "from"),
+            "To": _people(message, "to"),
+            "Cc": _people(message, "cc"),
+            "Date": date.isoformat(" ", "minutes") if date else _header(message, "date"),
+            "Attachments": ", ".join(name for name, _ in self._parts.attached),
+        }
+        return "\n".join(f"{name}: {value}" for name, value in lines.items() if value)
+
+    def _html(self, text: str, level: int) -> Iterator[Block]:
+        """The page, all of it as its main part; what follows the head of an earlier mail is
+        quoted."""
+        page = text if "<main" in text.lower() else f"<main>{text}</main>"
+        data = f"<html><body>{page}</body></html>".encode("utf-8", "replace")
+        quoted = False
+        found = written_blocks(
+            "mail.html", lambda file: _write_bytes(file, data), self._max, depth=self._depth
+        )
+        for block in found:
+            quoted = quoted or (block.kind != "table" and is_earlier_mail(block.text))
+            if block.kind == "heading":
+                yield replace(block, level=block.level + level)
+            elif quoted and block.kind in ("paragraph", "item"):
+                yield replace(block, kind="quote", level=0, label="")
+            else:
+                yield block
+
+
+def _collect(part: Any, found: _Parts, depth: int) -> None:
+    """Sort a part, or those within it, into texts and attachments."""
+    found.count += 1
+    if found.count > _MAX_PARTS or depth > _MAX_NESTED:
+        return
+    kind = part.get_content_type()
+    name = _name(part)
+    if kind == "multipart/alternative":
+        _collect_best(part, found, depth)
+    elif part.is_multipart() and kind != "message/rfc822":
+        inner = list(part.iter_parts())
+        for one in inner[:1] if kind == "multipart/signed" else inner:
+            _collect(one, found, depth + 1)
+    elif kind in ("text/plain", "text/html") and not _is_attached(part, name):
+        found.texts.append((kind.removeprefix("text/"), _text(part)))
+    elif kind.startswith("text/") and not name:
+        found.texts.append(("plain", _text(part)))
+    else:
+        name = name or f"{_attached_title(part)}{_ENDINGS.get(kind, '')}"
+        if "." in name or kind.startswith(("message/", "application/")):
+            found.attached.append((name, part))
+
+
+def _collect_best(part: Any, found: _Parts, depth: int) -> None:
+    """One of several forms of the same text: the plain one, unless the HTML one says much more."""
+    forms = _Parts(count=found.count)
+    for one in part.iter_parts():
+        _collect(one, forms, depth + 1)
+    plain = [text for kind, text in forms.texts if kind == "plain"]
+    rich = [text for kind, text in forms.texts if kind == "html"]
+    words = sum(len(text.split()) for text in plain)
+    rich_words = sum(len(_visible(text).split()) for text in rich)
+    chosen = "html" if rich and rich_words > _MUCH_MORE * words else "plain"
+    found.texts += [one for one in forms.texts if one[0] == chosen]
+    found.attached += forms.attached
+    found.count = forms.count
+
+
+def _visible(html: str) -> str:
+    return _TAG.sub(" ", _HIDDEN_HTML.sub(" ", html))
+
+
+def _is_attached(part: Any, name: str) -> bool:
+    try:
+        return part.get_content_disposition() == "attachment" or bool(name)
+    except _HEADER_ERRORS:
+        return bool(name)
+
+
+def _name(part: Any) -> str:
+    try:
+        name = part.get_filename() or ""
+    except _HEADER_ERRORS:
+        return ""
+    return " ".join(str(name).replace("\\", "/").rpartition("/")[2].split())
+
+
+def _attached_title(part: Any) -> str:
+    """What a mail that is attached without a name is called: its subject."""
+    if part.get_content_type() == "message/rfc822" and part.is_multipart():
+        return _header(part.get_payload(0), "subject").replace("/", "-") or "mail"
+    return "attachment"
+
+
+def _text(part: Any) -> str:
+    data = part.get_payload(decode=True)
+    if not isinstance(data, bytes):
+        return str(part.get_payload() or "")
+    try:
+        charset = part.get_content_charset() or "utf-8"
+        return data.decode(charset)
+    except (*_HEADER_ERRORS,):
+        from charset_normalizer import from_bytes  # Few mails say a wrong charset.
+
+        match = from_bytes(data[: 1 << 14]).best()
+        return data.decode(match.encoding if match else "cp1252", "replace")
+
+
+def _write(part: Any, file: BinaryIO) -> None:
+    if part.get_content_type() == "message/rfc822" and part.is_multipart():
+        inner = part.get_payload(0)
+        try:
+            if not inner.keys() and "base64" in _header(part, "content-transfer-encoding").lower():
+                file.write(base64.b64decode(str(inner.get_payload())))
+            else:
+                file.write(inner.as_bytes(policy=email.policy.compat32))
+        except _HEADER_ERRORS as error:
+            raise UnreadableDocument("the attached mail is damaged.") from error
+        return
+    data = part.get_payload(decode=True)
+    file.write(data if isinstance(data, bytes) else str(part.get_payload() or "").encode())
+
+
+def _write_bytes(file: BinaryIO, data: bytes) -> None:
+    file.write(data)
+
+
+def _header(message: Any, name: str) -> str:
+    """A header as people read it; one that the standard library stumbles over, as it stands."""
+    try:
+        value = message.get(name)
+    except _HEADER_ERRORS:
+        value = next(
+            (raw for key, raw in getattr(message, "_headers", ()) if key.lower() == name), ""
+        )
+    return " ".join(str(value or "").split())
+
+
+def _people(message: EmailMessage, name: str) -> str:
+    """Names with their addresses: "Ann Lee <ann@example.org>, ..."."""
+    text = _header(message, name)
+    try:
+        found = getaddresses([text])
+    except _HEADER_ERRORS:
+        return text
+    known: Iterable[str] = (
+        f"{who} <{address}>" if who and address and who != address else who or address
+        for who, address in found
+    )
+    return ", ".join(one for one in known if one) or text
+
+
+def _date(message: Any) -> datetime | None:
+    try:
+        return parsedate_to_datetime(_header(message, "date"))
+    except _HEADER_ERRORS:
+        return None
+
+
+EML = Format("message/rfc822", parse_eml, whole=True, nested=parse_eml_in)
+MBOX = Format("application/mbox", parse_mbox, nested=parse_mbox_in)

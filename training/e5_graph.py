@@ -1,0 +1,183 @@
+"""Makes `models/data/e5-graph.onnx` and `e5-channels.json`: `python -m training.e5_graph`.
+
+The graph is that of multilingual-e5-small without its weights, which
+`ragstone.models.e5_engine` adds when it opens it. Its matrices are multiplied in integers. Every
+token's numbers are rounded to 8 bits by the largest of them, so the few channels that are always
+far larger than the rest are left out of that and multiplied as they are. Which these are is read
+from the texts below, written for this.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+import ragstone.models
+from ragstone.models import e5_engine
+from ragstone.models.e5_engine import Channels, E5Engine, weights_file
+from ragstone.models.e5_weights import INNER, LAYERS, WIDTH, read
+
+DATA = Path(ragstone.models.__file__).parent / "data"
+HEADS = 12
+EPSILON = 1e-12
+WIDE = 8
+"""Channels that are multiplied as they are."""
+
+TEXTS = (
+    "passage: The annual report shows a revenue of 48.6 million euros, after 43.1 in 2023.",
+    "passage: Das Gerät hält 31 Tage bei 20 Grad. Nach zwei Jahren ist der Akku zu tauschen.",
+    "passage: 本公司2023年的收入为四十八亿元,较上年增长百分之十二。董事会建议派发股息。",
+    "passage: يجب تغيير البطارية بعد عامين من الاستخدام.",
+    "passage: このマニュアルでは、装置の設置と保守について説明します。",
+    "passage: for (int i = 0; i < n; i++) { total += price[i]; }  // 12 * 4 = 48",
+    "query: कंपनी का राजस्व कितना था?",
+    "query: Как заменить батарею?",
+    "query: What is the notice period?",
+    "query: 怎样更换电池?",
+)
+
+
+class Drawing:
+    """A graph that grows node by node; each method gives the name of what it adds."""
+
+    def __init__(self) -> None:
+        self.nodes: list[onnx.NodeProto] = []
+        self.weights: list[onnx.TensorProto] = []
+
+    def weight(self, name: str, kind: int, *shape: int) -> str:
+        """One that is added when the graph is opened."""
+        weight = TensorProto(name=name, data_type=kind, dims=shape)
+        weight.data_location = TensorProto.EXTERNAL
+        weight.external_data.add(key="location", value="none")
+        self.weights.append(weight)
+        return name
+
+    def constant(self, name: str, value: object, kind: type) -> str:
+        self.weights.append(onnx.numpy_helper.from_array(np.array(value, kind), name))
+        return name
+
+    def node(
+        self, operator: str, inputs: list[str], out: str, domain: str = "", **how: object
+    ) -> str:
+        self.nodes.append(helper.make_node(operator, inputs, [out], name=out, domain=domain, **how))
+        return out
+
+    def linear(self, x: str, name: str, inputs: int, outputs: int) -> str:
+        kept = self.node("Mul", [x, self.weight(f"{name}.small", 1, inputs)], f"{name}.kept")
+        size = self.node("Abs", [kept], f"{name}.size")
+        most = self.node("ReduceMax", [size, "last"], f"{name}.most", keepdims=0)
+        step = self.node("Mul", [most, "1/127"], f"{name}.most/127")
+        step = self.node("Max", [step, "least"], f"{name}.step")
+        rounded = self.node("QuantizeLinear", [kept, step, "zeros"], f"{name}.rounded", axis=0)
+        product = self.node(
+            "MatMulIntegerToFloat",
+            [
+                rounded,
+                self.weight(f"{name}.weight", TensorProto.INT8, inputs, outputs),
+                "one",
+                self.weight(f"{name}.scale", 1, outputs),
+                "zero",
+            ],
+            f"{name}.product",
+            "com.microsoft",
+        )
+        steps = self.node("Unsqueeze", [step, "last"], f"{name}.steps")
+        scaled = self.node("Mul", [product, steps], f"{name}.scaled")
+        channels = self.weight(f"{name}.channels", TensorProto.INT64, WIDE)
+        wide = self.node("Gather", [x, channels], f"{name}.wide", axis=1)
+        rows = self.weight(f"{name}.rows", 1, WIDE, outputs)
+        wide = self.node(
+            "Gemm", [wide, rows, self.weight(f"{name}.bias", 1, outputs)], f"{name}.added"
+        )
+        return self.node("Add", [scaled, wide], f"{name}.out")
+
+    def normal(self, x: str, name: str) -> str:
+        weights = [self.weight(f"{name}.w", 1, WIDTH), self.weight(f"{name}.b", 1, WIDTH)]
+        return self.node(
+            "LayerNormalization", [x, *weights], f"{name}.out", axis=-1, epsilon=EPSILON
+        )
+
+
+def drawn(watched: bool = False) -> onnx.ModelProto:
+    """From states (texts, tokens, 384) to their mean after the last layer (texts, 384). With
+    `watched`, what goes into each matrix is given too."""
+    graph = Drawing()
+    graph.constant("last", [1], np.int64)
+    graph.constant("rows", [-1, WIDTH], np.int64)
+    graph.constant("thirds", [WIDTH] * 3, np.int64)
+    graph.constant("1/127", 1 / 127, np.float32)
+    graph.constant("least", 1e-9, np.float32)
+    graph.constant("one", 1, np.float32)
+    graph.constant("zero", 128, np.uint8)
+    graph.node("Shape", ["states"], "shape")
+    x = graph.normal(graph.node("Reshape", ["states", "rows"], "flat"), "emb.ln")
+    graph.node("Shape", [x], "tokens", end=1)
+    graph.node(
+        "ConstantOfShape",
+        ["tokens"],
+        "zeros",
+        value=helper.make_tensor("z", TensorProto.UINT8, [1], [128]),
+    )
+    seen = []
+    for layer in range(LAYERS):
+        name = f"l{layer}"
+        seen.append((f"{name}.qkv", x))
+        parts = [f"{name}.{part}" for part in ("q", "k", "v")]
+        joined = graph.linear(x, f"{name}.qkv", WIDTH, 3 * WIDTH)
+        graph.nodes.append(
+            helper.make_node("Split", [joined, "thirds"], parts, name=f"{name}.split", axis=1)
+        )
+        parts = [graph.node("Reshape", [part, "shape"], f"{part}.texts") for part in parts]
+        found = graph.node(
+            "MultiHeadAttention", parts, f"{name}.seen", "com.microsoft", num_heads=HEADS
+        )
+        found = graph.node("Reshape", [found, "rows"], f"{name}.seen.flat")
+        seen.append((f"{name}.ao", found))
+        found = graph.linear(found, f"{name}.ao", WIDTH, WIDTH)
+        x = graph.normal(graph.node("Add", [x, found], f"{name}.aln.in"), f"{name}.aln")
+        seen.append((f"{name}.fi", x))
+        inner = graph.node("Gelu", [graph.linear(x, f"{name}.fi", WIDTH, INNER)], f"{name}.gelu")
+        seen.append((f"{name}.fo", inner))
+        inner = graph.linear(inner, f"{name}.fo", INNER, WIDTH)
+        x = graph.normal(graph.node("Add", [x, inner], f"{name}.oln.in"), f"{name}.oln")
+    graph.node(
+        "ReduceMean", [graph.node("Reshape", [x, "shape"], "texts"), "last"], "means", keepdims=0
+    )
+    outputs = [helper.make_tensor_value_info("means", 1, ["texts", WIDTH])]
+    if watched:
+        outputs += [helper.make_tensor_value_info(out, 1, None) for _, out in seen]
+    whole = helper.make_graph(
+        graph.nodes,
+        "multilingual-e5-small",
+        [helper.make_tensor_value_info("states", 1, ["texts", "tokens", WIDTH])],
+        outputs,
+        graph.weights,
+    )
+    versions = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(whole, opset_imports=versions, ir_version=10)
+
+
+def large_channels() -> Channels:
+    """Per matrix, the channels whose largest number over all texts is largest."""
+    some = {
+        f"l{layer}.{part}": list(range(WIDE)) for layer in range(LAYERS) for part in e5_engine.PARTS
+    }
+    engine = E5Engine(read(weights_file()), drawn(watched=True).SerializeToString(), some)
+    most = dict.fromkeys(some, 0.0)
+    for text in TEXTS:
+        for ids in engine.windows(text):
+            _, *seen = engine.session.run(None, {"states": engine.states(ids)})
+            for name, states in zip(some, seen, strict=True):
+                most[name] = np.maximum(most[name], np.abs(states).max(axis=0))
+    return {name: sorted(np.argsort(-size)[:WIDE].tolist()) for name, size in most.items()}
+
+
+def main() -> None:
+    (DATA / "e5-graph.onnx").write_bytes(drawn().SerializeToString())
+    text = ",\n".join(f'"{name}": {ids}' for name, ids in large_channels().items())
+    (DATA / "e5-channels.json").write_text("{\n" + text + "\n}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
