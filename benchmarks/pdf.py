@@ -88,12 +88,12 @@ def reading() -> list[Row]:
     files = sorted((eval_data() / "financebench" / "pdfs").glob("*.pdf"))
     blocks: dict[str, list[Block]] = {}
     pages, kept, words = 0, 0, 0
-    started = time.perf_counter()
+    started = time.process_time()
     for file in files:
         parsed = parse(file, IngestSettings())
         blocks[file.stem] = list(parsed.blocks)
         pages += parsed.pages or 0
-    seconds = time.perf_counter() - started
+    seconds = time.process_time() - started
     for file in files:
         shown = _words(_plain_text(file))
         lost = shown - _words(block.text for block in blocks[file.stem])
@@ -101,7 +101,12 @@ def reading() -> list[Row]:
         kept += shown.total() - lost.total()
     found = sum(_is_found(cell, blocks[cell[0]]) for cell in CELLS)
     return [
-        Row("Pages parsed, FinanceBench PDFs", pages / seconds, "pages/s", least=20),
+        Row(
+            "Pages parsed, FinanceBench PDFs",
+            pages / seconds,
+            "pages per processor second",
+            least=20,
+        ),
         Row("Words kept", 100 * kept / words, "%", least=99),
         Row(f"Cells found with row and column, of {len(CELLS)}", found, "cells"),
         Row(f"Memory for a PDF of {_LONG:,} pages", _memory(files), "MB", most=400),

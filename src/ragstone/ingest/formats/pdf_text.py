@@ -9,7 +9,7 @@ from typing import Any
 import pypdfium2.raw
 
 from ragstone.core.document import Box
-from ragstone.ingest.formats.pdf_lines import HYPHEN, PageLine, Run, clean, line_of
+from ragstone.ingest.formats.pdf_lines import HYPHEN, PageLine, TextRun, clean, line_of
 
 _C: Any = pypdfium2.raw
 
@@ -98,7 +98,7 @@ class _Lines:
         self.lines: list[PageLine] = []
         self._raw = raw
         self._fonts = _Fonts()
-        self._runs: list[Run] = []
+        self._runs: list[TextRun] = []
         self._run: _Open | None = None
 
     def add(self, place: int, code: int, edges: Edges, baseline: float) -> None:
@@ -135,7 +135,7 @@ class _Lines:
         box = Box(min(lefts), min(tops), max(rights), max(bottoms))
         bold = all(self._fonts.is_bold(self._raw, char) for char in (run.first, run.last))
         size = round(run.size * 2) / 2
-        self._runs.append(Run(clean("".join(run.parts)), box, run.baseline, size, bold))
+        self._runs.append(TextRun(clean("".join(run.parts)), box, run.baseline, size, bold))
 
 
 class _Fonts:
