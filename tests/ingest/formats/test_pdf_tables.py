@@ -118,6 +118,29 @@ def test_given_another_head_below_when_read_then_another_table_begins(tmp_path: 
     assert second.text.splitlines()[0] == "Sales; 2021: 5; 2020: 6"
 
 
+def test_given_a_table_that_goes_on_upon_the_next_page_when_read_then_its_names_do(
+    tmp_path: Path,
+) -> None:
+    first = row(700, "", "2023", "2022") + row(714, "Sales", "1", "2") + row(728, "Cost", "3", "4")
+    second = row(60, "Taxes", "5", "6") + row(74, "Profit", "7", "8")
+    path = placed_pdf(tmp_path / "a.pdf", [first, second])
+    blocks = list(parse(path, IngestSettings()).blocks)
+    assert [block.page for block in blocks] == [1, 2]
+    assert blocks[1].text == "Taxes; 2023: 5; 2022: 6\nProfit; 2023: 7; 2022: 8"
+
+
+def test_given_a_table_below_a_paragraph_when_it_has_no_head_then_it_takes_none(
+    tmp_path: Path,
+) -> None:
+    first = row(700, "", "2023", "2022") + row(714, "Sales", "1", "2") + row(728, "Cost", "3", "4")
+    prose = [
+        Placed(72, 60 + 12 * n, "Something else is told here in a few words.") for n in range(4)
+    ]
+    second = row(130, "Taxes", "5", "6") + row(144, "Profit", "7", "8")
+    path = placed_pdf(tmp_path / "a.pdf", [first, [*prose, *second]])
+    assert list(parse(path, IngestSettings()).blocks)[-1].text == "Taxes | 5 | 6\nProfit | 7 | 8"
+
+
 def test_given_dots_between_titles_and_pages_when_read_then_they_stay(tmp_path: Path) -> None:
     items = []
     for number, name in enumerate(["Overview", "Model", "Terms", "Index"]):

@@ -30,6 +30,9 @@ _HEADER_GAP = 2.6
 _SHORT_WORDS = 7
 _NEAR = 3.0
 _SLIVER = 7.0
+_NEXT = 60.0
+"""Tables are next to each other if at most so many points are between them."""
+
 _ALIGNED = 4.0
 _OVERHANG = 40.0
 """A name may begin so many points before the figures below it."""
@@ -102,10 +105,15 @@ class Table:
     names: tuple[str, ...]
     lines: frozenset[int]
     box: Box
+    columns: tuple[tuple[float, float], ...] = ()
 
 
-def find_tables(lines: Sequence[tuple[int, PageLine]]) -> list[Table]:
-    """The tables among the lines of a page or of one of its columns, from the top down."""
+def find_tables(lines: Sequence[tuple[int, PageLine]], before: Table | None = None) -> list[Table]:
+    """The tables among the lines of a page or of one of its columns, from the top down.
+
+    One without names whose columns stand below those of the one right before it has its names;
+    `before` is the one with which the page before ended.
+    """
     if sum(len(line.runs) for _, line in lines) > _MAX_RUNS:
         return []
     upright = [one for one in lines if one[1].box.bottom - one[1].box.top < 4 * one[1].size]
@@ -117,7 +125,11 @@ def find_tables(lines: Sequence[tuple[int, PageLine]]) -> list[Table]:
     free = 0
     for start, end in _cores(rows, pitch):
         for top, first, last in _parts(rows, start, end, _Above(free, pitch, middle)):
-            if table := _table(rows[top:first], rows[first : last + 1]):
+            above = before
+            if found:
+                near = rows[top].box.top - found[-1].box.bottom < _NEXT
+                above = found[-1] if near and len(found[-1].columns) > 2 else None
+            if table := _table(rows[top:first], rows[first : last + 1], above):
                 found.append(table)
                 free = last + 1
     return found
@@ -299,7 +311,7 @@ class _Record:
         return bool(self.label) and not self.values
 
 
-def _table(head: Sequence[Row], body: Sequence[Row]) -> Table | None:
+def _table(head: Sequence[Row], body: Sequence[Row], above: Table | None) -> Table | None:
     columns = _columns(body)
     if not 2 <= len(columns) <= _MAX_COLUMNS:
         return None
@@ -315,9 +327,22 @@ def _table(head: Sequence[Row], body: Sequence[Row]) -> Table | None:
     labels = [row for row in head if _is_label(row, columns[1][0]) and not _is_period_row(row)]
     top = [row for row in head if row not in labels]
     names, notes = _names(top, columns, stub)
+    if not any(names) and above is not None and _stand_below(columns, above.columns):
+        names = list(above.names)
     records = _records([*labels, *body], columns, stub)
     rows = tuple(_lines(records, names, stub))
-    return Table(rows, tuple(notes), tuple(names), lines, box) if rows else None
+    return Table(rows, tuple(notes), tuple(names), lines, box, tuple(columns)) if rows else None
+
+
+def _stand_below(
+    columns: Sequence[tuple[float, float]], above: Sequence[tuple[float, float]]
+) -> bool:
+    """Whether as many columns stand in the same places."""
+    return len(columns) == len(above) and all(
+        min(one[1], other[1]) - max(one[0], other[0])
+        > 0.5 * min(one[1] - one[0], other[1] - other[0])
+        for one, other in zip(columns, above, strict=True)
+    )
 
 
 def _is_contents(
