@@ -24,12 +24,14 @@ NAMES = (
     "retrieval",
     "answers",
     "cross_lingual",
+    "multilingual",
     "intents",
     "rewriting",
     "guard",
     "spelling",
     "grounding",
     "ingest",
+    "parsing",
     "pdf",
     "latency",
     "cache",
@@ -48,6 +50,7 @@ APART = {
     "million": "python -m benchmarks million",
     "peers": "make bench-peers",
     "fuzz": "make fuzz",
+    "office": "RAGSTONE_OFFICE_FILES=FOLDER python -m benchmarks office",
 }
 """Benchmarks that run only when they are named (an hour each), and the command that does it."""
 
