@@ -19,6 +19,8 @@ from ragstone.language.language import detect
 from ragstone.ports import Catalog, ChunkIndex
 from ragstone.settings import IngestSettings
 
+SAMPLE_CHARS = 4000
+
 
 def document_id(tenant: str, collection: str, path: str) -> str:
     """The same id for the same place in the collection of this id, so that a new version replaces
@@ -83,9 +85,9 @@ class Writer:
             pages = max([pages, *(piece.page or 0 for piece in batch)])
         return Written(chunks, reading.head.pages or pages)
 
-    async def sample(self, source: str, characters: int = 4000) -> str:
+    async def sample(self, file: Path, heavy: Callable[[], None] = lambda: None) -> str:
         """The beginning of a file's text; raises DocumentError."""
-        return await self._processes.beginning(Path(source), characters)
+        return await self._processes.beginning(file, SAMPLE_CHARS, heavy)
 
     def close(self) -> None:
         """End the processes that read."""

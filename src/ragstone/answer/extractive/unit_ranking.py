@@ -7,6 +7,7 @@ import numpy as np
 
 from ragstone.answer.extractive import unit_words
 from ragstone.answer.extractive.answer_type import Kind, defined_term, defines, fit, kind_of, things
+from ragstone.answer.extractive.cells import cell_score
 from ragstone.answer.extractive.unit_ranker import (
     KIND_NAMES,
     PASSAGE_NAMES,
@@ -30,6 +31,9 @@ KINDS = slice(
 
 EXACT: frozenset[Kind] = frozenset({"time", "number", "money", "share"})
 """Kinds whose shape is certain, and so their absence."""
+
+CELL_KINDS: frozenset[Kind] = EXACT | {""}
+"""Kinds of things that stand in the cells of tables."""
 
 CLOSER = 20
 """Units that are searched for the kind of thing that is asked for."""
@@ -95,6 +99,11 @@ def ranked(
     ]
     scores = rows @ ranker.scores
     scores += [_form_score(unit, one) for (_, _, unit), one in zip(places, same, strict=True)]
+    if kind_of(question) in CELL_KINDS:
+        scores += [
+            cell_score(question, text.text) if unit.form == "row" else 0.0
+            for (_, _, unit), text in zip(places, texts, strict=True)
+        ]
     if term := defined_term(question):
         scores += [DEFINITION * defines(text.text, term) for text in texts]
     closer = np.argsort(-scores, kind="stable")[:CLOSER]
