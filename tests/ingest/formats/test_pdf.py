@@ -210,7 +210,8 @@ def test_given_a_statement_without_rules_when_read_then_a_row_names_its_columns(
 
 def test_given_a_real_filing_when_read_then_its_words_are_kept() -> None:
     path = _filings() / "AMCOR_2023Q2_10Q.pdf"
-    document: Any = pypdfium2.PdfDocument(path)
+    opened: Any = pypdfium2.PdfDocument
+    document = opened(path)
     plain = "\n".join(page.get_textpage().get_text_range() for page in document)
     document.close()
     read = "\n".join(block.text for block in parse(path, SETTINGS).blocks)

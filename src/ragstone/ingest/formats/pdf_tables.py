@@ -121,7 +121,7 @@ def find_tables(lines: Sequence[tuple[int, PageLine]], before: Table | None = No
     pitch = _pitch(rows)
     edges = around([row.box for row in rows]) if rows else Box(0, 0, 0, 0)
     middle = (edges.left + edges.right) / 2
-    found = []
+    found: list[Table] = []
     free = 0
     for start, end in _cores(rows, pitch):
         for top, first, last in _parts(rows, start, end, _Above(free, pitch, middle)):
