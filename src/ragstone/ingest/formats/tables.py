@@ -8,6 +8,8 @@ from ragstone.ingest.document import Block
 
 _NUMBER = re.compile(r"[-+(]?[$€£¥]?\s*[\d.,\s]*\d[\d.,\s]*[)%€$]?")
 _BLOCK_CHARS = 4000
+_LOOK_AHEAD = 6
+_MAX_NAME = 120
 
 
 def _record(header: Sequence[str], row: Sequence[str]) -> str:
@@ -28,10 +30,6 @@ def _single_line(cell: str) -> str:
     return " ".join(cell.split())
 
 
-_LOOK_AHEAD = 6
-_MAX_NAME = 120
-
-
 def table_blocks(
     rows: Iterable[Sequence[str]],
     header: int | None = None,
@@ -41,8 +39,8 @@ def table_blocks(
     """A table whose merged cells repeat their value, as blocks of about 4,000 characters, lazily.
 
     `header` is how many rows name the columns, None to find out. Names of several rows are joined
-    ("2018 Q1"). Rows above the header with one value only are the table's title, which comes before
-    `label`.
+    ("2018 Q1"); those of empty columns are a last line. Rows above the header with one value only
+    are the table's title, which comes before `label`.
     """
     source = ([_single_line(cell) for cell in row] for row in rows)
     filled = (row for row in source if any(row))
@@ -55,9 +53,19 @@ def table_blocks(
     count = 0 if count == len(ahead) else count
     names = _joined_names(ahead[:count])
     caption = ". ".join(dict.fromkeys(one for one in (*titles, label) if one))
-    lines = (_line(names, row) for row in chain(ahead[count:], filled))
+    lines = _table_lines(names, chain(ahead[count:], filled))
     for text in _grouped(chain(titles if not label else (), lines)):
         yield Block(text, "table", page=page, label=caption)
+
+
+def _table_lines(names: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """The rows, and last the names of columns in which no row has anything."""
+    unused = {column for column, name in enumerate(names) if name}
+    for row in rows:
+        unused -= {column for column, cell in enumerate(row) if cell}
+        yield _line(names, row)
+    if unused:
+        yield " | ".join(names[column] for column in sorted(unused))
 
 
 def _grouped(lines: Iterable[str]) -> Iterator[str]:
@@ -76,23 +84,33 @@ def _grouped(lines: Iterable[str]) -> Iterator[str]:
 
 def _line(names: Sequence[str], row: Sequence[str]) -> str:
     """A row as a record under the names; one that is a single merged cell is that alone."""
-    if _is_banner(row) and len(row) > 1 and len([cell for cell in row if cell]) > 1:
+    if _is_banner(row) and len([cell for cell in row if cell]) > 1:
         return row[0]
     if names:
         return _record(names, row)
     if len(row) > 1 and row[0].endswith(":"):
         return f"{row[0]} {' | '.join(cell for cell in row[1:] if cell)}".rstrip()
-    return " | ".join(row).strip(" |")
+    return " | ".join(cell for cell in row if cell)
 
 
 def _is_banner(row: Sequence[str]) -> bool:
-    """Whether the row says one thing only, in one cell or in one merged over several."""
-    return len(row) > 1 and len({cell for cell in row if cell}) == 1
+    """Whether the row says one thing only, in its first cell or in one merged from there on.
+
+    Short or equal numbers in all cells are data.
+    """
+    filled = [cell for cell in row if cell]
+    if len(row) < 2 or not row[0] or len(set(filled)) != 1:
+        return False
+    return len(filled) == 1 or (len(row[0]) > 3 and not _is_number(row[0]))
 
 
 def header_rows(rows: Sequence[Sequence[str]]) -> int:
     """How many of the first rows name the columns."""
-    if len(rows) < 2 or not _names(rows[0]):
+    if len(rows) < 2:
+        return 0
+    if _is_group(rows[0]) and len(rows) > 2 and _names(rows[1]):
+        return 2
+    if not _names(rows[0]):
         return 0
     named = [cell for cell in rows[0] if cell]
     spans = len(set(named)) < len(named) or "" in rows[0][1:]
@@ -104,6 +122,16 @@ def header_rows(rows: Sequence[Sequence[str]]) -> int:
         if len(set(both)) >= under and under > len(set(named)):
             return 2
     return 1 if len(set(named)) > 1 and len(set(named)) == len(named) else 0
+
+
+def _is_group(row: Sequence[str]) -> bool:
+    """Whether the row names a group of columns right of the first one, and nothing else."""
+    cells = {cell for cell in row if cell}
+    return not row[0] and len(cells) == 1 and (_is_year(one := cells.pop()) or not _is_number(one))
+
+
+def _is_number(cell: str) -> bool:
+    return bool(_NUMBER.fullmatch(cell))
 
 
 def _names(row: Sequence[str]) -> bool:

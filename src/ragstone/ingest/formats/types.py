@@ -24,7 +24,8 @@ OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 class Parser(Protocol):
     """Opens a file. `ending` is that of its name, with the dot and in lower case; no more than
     `max_bytes` may be in memory at a time, also of what is unpacked. Raises a DocumentError, and so
-    may iterating over the blocks. It runs in a thread."""
+    may iterating over the blocks. It runs in a process that reads one file at a time, and may
+    die of it."""
 
     def __call__(self, path: Path, ending: str, max_bytes: int, /) -> Parsed: ...
 
