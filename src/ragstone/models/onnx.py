@@ -27,7 +27,7 @@ def session(file: Path, threads: int = 0) -> Any:
 def one_thread(graph: bytes, weights: Mapping[str, Any]) -> Any:
     """An `onnxruntime.InferenceSession` of a graph without its `weights` (arrays by name), which
     runs each call in the thread that makes it."""
-    import onnxruntime
+    import onnxruntime  # type: ignore[import-untyped]
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
@@ -37,7 +37,7 @@ def one_thread(graph: bytes, weights: Mapping[str, Any]) -> Any:
 
 
 def _open(file: Path, threads: int) -> Any:
-    import onnxruntime  # type: ignore[import-untyped]
+    import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads

@@ -1,0 +1,59 @@
+"""Text is cut into the likeliest row of pieces."""
+
+from functools import cache
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragstone.models.unigram import Unigram
+
+PIECES = {"<unk>": 0.0, "▁": -3.0, "a": -2.0, "b": -2.5, "ab": -3.0, "▁a": -2.0, "ba": -6.0}
+COSTS = list(PIECES.values())
+NAMES = list(PIECES)
+UNKNOWN = -16.0
+"""Ten below the rarest piece."""
+
+
+def a_tokenizer() -> Unigram:
+    return Unigram(NAMES, COSTS, {ord("\n"): " ", ord("A"): "a", 7: ""}, 0)
+
+
+def cut(text: str) -> list[str]:
+    return [NAMES[one] for one in a_tokenizer().ids(text)]
+
+
+def test_given_several_ways_then_the_likeliest_is_taken() -> None:
+    assert cut("ab") == ["▁a", "b"]
+    assert cut("bab") == ["▁", "b", "ab"]
+
+
+def test_given_spaces_then_several_are_one_and_each_stands_before_its_word() -> None:
+    assert cut("a   b ") == ["▁a", "▁", "b", "▁"]
+    assert cut(" a") == cut("a") == ["▁a"]
+
+
+def test_given_characters_that_have_another_form_then_that_is_cut() -> None:
+    assert cut("A\nb\x07b") == ["▁a", "▁", "b", "b"]
+
+
+def test_given_characters_that_no_piece_has_then_each_is_unknown() -> None:
+    assert cut("a??") == ["▁a", "<unk>", "<unk>"]
+    assert cut("\ud800") == ["▁", "<unk>"]
+
+
+def test_given_no_text_then_it_is_one_space() -> None:
+    assert cut("") == cut(" ") == ["▁"]
+
+
+@given(st.text("ab?", max_size=9))
+def test_no_other_row_of_pieces_is_likelier(word: str) -> None:
+    @cache
+    def best(rest: str) -> float:
+        if not rest:
+            return 0.0
+        ways = [UNKNOWN + best(rest[1:])]
+        ways += [cost + best(rest[len(p) :]) for p, cost in PIECES.items() if rest.startswith(p)]
+        return max(ways)
+
+    found = a_tokenizer().ids(word)
+    assert abs(sum(COSTS[one] if one else UNKNOWN for one in found) - best("▁" + word)) < 1e-9
