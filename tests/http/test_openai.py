@@ -89,6 +89,7 @@ async def test_whole_answer(client: AsyncOpenAI) -> None:
         "similarity": None,
         "confidence": 0.0,
         "cited": True,
+        "metadata": {"author": "Ünïcode"},
     }
     assert ours["sources"][1]["cited"] is False
     assert ours["sources"][1]["title"] == EVIL

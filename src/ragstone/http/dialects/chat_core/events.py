@@ -121,7 +121,8 @@ def references(turn: Turn) -> list[Json]:
 
 def _reference(source: Source) -> Json:
     ours = wire.source(source)
-    return {**to_kdb(source), **{k: v for k, v in ours.items() if k not in ("score", "cited")}}
+    named_otherwise = ("score", "cited", "metadata")
+    return {**to_kdb(source), **{k: v for k, v in ours.items() if k not in named_otherwise}}
 
 
 def _is_reported(traced: StageTrace) -> bool:
