@@ -25,6 +25,7 @@ from ragstone.core.errors import (
     StageTimeout,
     UnknownCollection,
     UnknownDocument,
+    UnknownFolder,
     UnknownModel,
     UnknownTopic,
     UnknownTrace,
@@ -74,7 +75,7 @@ from ragstone.service.local.keys import LocalKeys
 from ragstone.service.local.prompts import LocalPrompts
 from ragstone.service.local.settings import LocalSettings
 from ragstone.service.maintenance import MaintenanceService
-from ragstone.service.reading import DocumentText
+from ragstone.service.reading import DocumentText, Facet, FacetValue
 from ragstone.service.statistics import StatisticsService
 from ragstone.settings import Settings
 from ragstone.telemetry.spans import Telemetry
@@ -148,7 +149,19 @@ class FakeStatistics:
 
 
 class FakeReading:
-    """Has one document."""
+    """Has one document, and nothing below folders that are called gone."""
+
+    async def facets(
+        self, principal: Principal, collection: str, *, key: str = "", limit: int = 10
+    ) -> list[Facet]:
+        if collection != "default":
+            raise UnknownCollection(collection)
+        year = Facet("year", (FacetValue(2023, 12), FacetValue(2022, 1))[:limit], 5)
+        return [one for one in (year, Facet("draft", (FacetValue(True, 1),), 1)) if not key]
+
+    async def check_folder(self, principal: Principal, collection: str, path: str) -> None:
+        if "gone" in path:
+            raise UnknownFolder(path, ["/docs"])
 
     async def read(
         self, principal: Principal, collection: str, path: str, offset: int, limit: int

@@ -15,7 +15,7 @@ from ragstone import __version__
 from ragstone.cli import app, show
 from ragstone.cli.watch import changes
 from ragstone.core.errors import DataDirectoryInUse
-from ragstone.core.filters import And, AnyOf, Or, under
+from ragstone.core.filters import And, AnyOf, Or, Range, under
 from ragstone.core.turn import SearchOptions
 from ragstone.service import Service
 from ragstone.settings import Settings
@@ -52,7 +52,8 @@ class TestAsk:
         result = ragstone("ask", "What?")
         assert result.exit_code == 0
         assert result.stdout.startswith("The answer is 42 [1].\n\nSources\n[1] Guide")
-        assert "/docs/1.md, page 1, Part > Chapter\n    the answer is 42\n" in result.stdout
+        assert "/docs/1.md, page 1, Part > Chapter\n    (author: Ünïcode)\n" in result.stdout
+        assert "\n    the answer is 42\n" in result.stdout
         assert result.stderr == "A note.\n"
 
     def test_json(self) -> None:
@@ -161,37 +162,94 @@ def test_how_to_search(service: FakeService) -> None:
 
 def test_ingest(service: FakeService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    result = ragstone("ingest", "docs", "/abs", "-c", "law", "--prune")
+    (tmp_path / "docs").mkdir()
+    result = ragstone("ingest", "docs", "/usr", "-c", "law", "--prune", "--metadata", "year=2024")
     assert result.exit_code == 0
     assert result.stdout == "2 indexed, 0 unchanged, 0 failed; 20 chunks in 0.0 s\n"
     request = service.ingested[0]
-    assert request.paths == (str(tmp_path / "docs"), "/abs")
+    assert request.paths == (str(tmp_path / "docs"), "/usr")
     assert (request.collection, request.prune) == ("law", True)
+    assert request.metadata == {"year": 2024}
+
+
+def test_given_a_folder_that_is_not_there_then_nothing_is_asked(service: FakeService) -> None:
+    for command in ("ask", "search"):
+        result = ragstone(command, "q", "--under", "/docs", "--under", "/gone")
+        assert result.exit_code == 1
+        assert one_line(result).endswith("The nearest: /docs.\n")
+    assert (service.asked, service.searched) == ([], [])
 
 
 @pytest.mark.usefixtures("service")
-def test_failed_files() -> None:
-    result = ragstone("ingest", "/bad.pdf")
+def test_facets() -> None:
+    result = ragstone("facets", "--limit", "2")
+    assert result.stdout == "year: 2023 (12), 2022 (1) and 3 more\ndraft: true (1)\n"
+    found = json.loads(ragstone("facets", "--json").stdout)["facets"]
+    assert found[0]["values"][0] == {"value": 2023, "documents": 12}
+    assert ragstone("facets", "author").stdout == (
+        "No document of the collection 'default' has the key 'author'.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("year>=2022", Or((Range("metadata.year", "2022"), Range("metadata.year", 2022)))),
+        ("day<=2022-05", Or((Range("metadata.day", None, "2022-05"),))),
+        ("formula=a>=b", AnyOf("metadata.formula", ("a>=b",))),
+    ],
+)
+def test_given_where_then_it_compares(service: FakeService, given: str, meant: object) -> None:
+    ragstone("search", "q", "--where", given)
+    assert service.searched[0].where == And((meant,))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("metadata", ["year", "=1"])
+def test_given_metadata_that_is_no_pair_then_one_line_says_how(metadata: str) -> None:
+    assert "KEY=VALUE" in one_line(ragstone("ingest", "/usr", "--metadata", metadata))
+
+
+def test_given_a_path_that_is_not_there_then_nothing_is_ingested(
+    service: FakeService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "reports").mkdir()
+    monkeypatch.chdir(tmp_path)
+    result = ragstone("ingest", "reprots")
+    assert result.exit_code == 1
+    assert result.stderr == (
+        "ragstone: reprots does not exist. Check the path. The nearest: reports.\n"
+    )
+    assert service.ingested == []
+
+
+@pytest.mark.usefixtures("service")
+def test_failed_files(tmp_path: Path) -> None:
+    (tmp_path / "bad.pdf").touch()
+    bad = str(tmp_path / "bad.pdf")
+    result = ragstone("ingest", bad)
     assert result.exit_code == 1
     assert "1 failed" in result.stdout
-    assert result.stdout.endswith("  /bad.pdf: It is broken[2J.\n")
-    result = ragstone("ingest", "/bad.pdf", "--json")
+    assert result.stdout.endswith(f"  {bad}: It is broken[2J.\n")
+    result = ragstone("ingest", bad, "--json")
     assert result.exit_code == 1
-    assert json.loads(result.stdout)["failed"][0]["path"] == "/bad.pdf"
+    assert json.loads(result.stdout)["failed"][0]["path"] == bad
     assert result.stderr == ""
 
 
 @pytest.mark.usefixtures("service")
 def test_progress_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(show, "PLAIN_SECONDS", 0)
-    lines = ragstone("ingest", "/docs").stderr.splitlines()
-    assert lines[1] == "reading: 1/2 files, 10 chunks, 10 chunks/s, about 0:01 left"
+    lines = ragstone("ingest", "/usr").stderr.splitlines()
+    assert lines[1] == (
+        "reading: 1/2 files read, 10 chunks searchable by words, 0 of them by meaning, "
+        "about 0:01 left"
+    )
 
 
 @pytest.mark.usefixtures("service")
 def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("typer.testing._NamedTextIOWrapper.isatty", lambda _: True, raising=False)
-    assert ragstone("ingest", "/docs").exit_code == 0
+    assert ragstone("ingest", "/usr").exit_code == 0
 
 
 def test_ingest_and_watch(

@@ -2,8 +2,9 @@
 
 import pytest
 
-from ragstone.cli.show import show_sources
+from ragstone.cli.show import describe, interrupted, show_sources, show_summary
 from ragstone.core.source import Source
+from ragstone.service import FileFailure, Progress, Skipped
 
 
 @pytest.mark.parametrize(
@@ -15,3 +16,47 @@ def test_given_a_span_that_is_cut_then_it_ends_with_a_word_and_dots(
 ) -> None:
     show_sources([Source(1, "d", "c", "Lease", "/a", 2, (), 0, end, "The notice is 30 days", 1)])
     assert capsys.readouterr().out == f"\nSources\n[1] Lease, /a, page 2\n    {shown}\n"
+
+
+def test_given_metadata_then_it_stands_below_its_source(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    said = {"title": "T", "year": 2023, "tags": ["a", "b"], "draft": False, "evil": "x\x1b[2J"}
+    show_sources([Source(1, "d", "c", "Lease", "/a", 2, (), 0, 4, "Text", 1, metadata=said)])
+    out = capsys.readouterr().out
+    assert "    (year: 2023; tags: a, b; draft: false; evil: x[2J)\n" in out
+
+
+def test_given_the_end_of_an_ingest_then_it_says_what_was_passed_over(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    skipped = (Skipped(".png", 1200), Skipped("no ending", 1), Skipped("hidden", 2))
+    failed = (FileFailure("/a.pdf", "It is a scan."),)
+    show_summary(Progress("j", indexed=3, chunks=5, seconds=1.5, skipped=skipped, failed=failed))
+    assert capsys.readouterr().out.splitlines() == [
+        "3 indexed, 0 unchanged, 1 failed; 5 chunks in 1.5 s",
+        "  .png: 1,200 files, not a readable type",
+        "  no ending: 1 file, not a readable type",
+        "  hidden: 2 files and folders, by a dot before the name",
+        "  /a.pdf: It is a scan.",
+    ]
+
+
+def test_given_vectors_to_come_then_a_line_says_what_can_be_found_how() -> None:
+    now = Progress("j", "embedding", 4, 4, chunks=30, embedded=10, waiting=20, eta=65.0)
+    assert describe(now) == (
+        "embedding: 4/4 files read, 50 chunks searchable by words, 10 of them by meaning, "
+        "about 1:05 left"
+    )
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "words"),
+    [
+        (True, ["goes on in the server", "jobs show j1 --follow", "jobs cancel j1"]),
+        (False, ["Stopped at", "What is done stays", "The same command"]),
+    ],
+)
+def test_given_ctrl_c_then_it_says_what_goes_on(elsewhere: bool, words: list[str]) -> None:
+    [line] = interrupted(Progress("j1", files=1, total=2), elsewhere)
+    assert all(word in line for word in words)

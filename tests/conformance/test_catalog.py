@@ -11,7 +11,7 @@ import pytest
 
 from ragstone.core.errors import Conflict, UnknownCollection
 from ragstone.core.records import Collection, Document, SettingEdit
-from ragstone.ports import Catalog, Edition
+from ragstone.ports import Catalog, Edition, StatusCount, ValueCount
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.settings import SqlSettings
 from tests.databases import DatabaseOpener
@@ -508,3 +508,58 @@ async def test_no_collection_has_no_edition(catalog: Catalog) -> None:
     assert await catalog.edition("acme", "c1") is None
     await catalog.put_collection(LAW)
     assert await edition(catalog) != before
+
+
+async def test_documents_are_found_by_their_source_whatever_their_state(catalog: Catalog) -> None:
+    await publish(catalog, replace(DOC, source="/home/one.txt"))
+    await publish(catalog, replace(DOC, id="d2", path="/b/one.txt", source="/home/one.txt"))
+    failed = replace(DOC, id="d3", path="/c.pdf", source="/home/c.pdf")
+    await catalog.fail(failed, "It is a scan.")
+    assert await catalog.sources("acme", "c1") == {
+        "/home/one.txt": ["/a/one.txt", "/b/one.txt"],
+        "/home/c.pdf": ["/c.pdf"],
+    }
+    assert await catalog.sources("bolt", "c1") == {}
+
+
+async def test_statuses_count_what_answers_for_whom_and_follow_each_change(
+    catalog: Catalog,
+) -> None:
+    assert await catalog.statuses("acme", "c1") == ()
+    await publish(catalog, DOC)
+    await publish(catalog, replace(DOC, id="d2", path="/b", allowed=("user:eva",)))
+    await catalog.fail(replace(DOC, id="d3", path="/c"), "It is a scan.")
+    waiting = {StatusCount("text", ("*",), 1), StatusCount("text", ("user:eva",), 1)}
+    assert set(await catalog.statuses("acme", "c1")) == waiting
+    await catalog.embedded(["d2"])
+    ready = {StatusCount("text", ("*",), 1), StatusCount("ready", ("user:eva",), 1)}
+    assert set(await catalog.statuses("acme", "c1")) == ready
+    await catalog.retire(["d1", "d2"])
+    assert await catalog.statuses("acme", "c1") == ()
+
+
+async def test_values_of_metadata_are_counted_by_reader_and_follow_each_change(
+    catalog: Catalog,
+) -> None:
+    many = {"year": 2023, "tags": ["a", "b", "a"], "draft": True, "deep": {"no": 1}}
+    await publish(catalog, replace(DOC, metadata=many))
+    await publish(catalog, replace(DOC, id="d2", path="/b", metadata={"year": 2023.0, "one": 1}))
+    mine = replace(DOC, id="d3", path="/c", allowed=("user:eva",), metadata={"year": "2023"})
+    await publish(catalog, mine)
+    everyone, eva = ("*",), ("user:eva",)
+    keys = await catalog.metadata_keys("acme", "c1")
+    assert keys == {
+        **dict.fromkeys(("year", "tags", "draft", "deep", "one"), frozenset({everyone})),
+        "year": frozenset({everyone, eva}),
+    }
+    values = await catalog.metadata_values("acme", "c1", ["year", "tags", "deep", "none"])
+    assert {key: set(some) for key, some in values.items()} == {
+        "year": {ValueCount(2023, everyone, 2), ValueCount("2023", eva, 1)},
+        "tags": {ValueCount("a", everyone, 1), ValueCount("b", everyone, 1)},
+        "deep": set(),
+        "none": set(),
+    }
+    await catalog.retire(["d3"])
+    assert (await catalog.metadata_keys("acme", "c1"))["year"] == frozenset({everyone})
+    [year] = (await catalog.metadata_values("acme", "c1", ["year"]))["year"]
+    assert (year.value, year.documents) == (2023, 2)

@@ -160,9 +160,11 @@ async def test_given_chunks_without_vectors_then_they_wait_and_are_found_by_word
     await index.upsert(collection, chunks)
     waiting = await index.without_vectors(collection, 10)
     assert {c.chunk_id for c in waiting} == {c.chunk_id for c in chunks}
+    assert await index.count_without_vectors(collection) == 3
     ids = [chunks[0].chunk_id, str(uuid4())]
     await index.set_vectors(collection, ids, vectors(1, 2))
     assert len(await index.without_vectors(collection, 10)) == 2
+    assert await index.count_without_vectors(collection) == 2
     [by_word, by_meaning] = await index.search(
         collection, [Search("word1"), Search("", vectors(1)[0])], EVERYTHING, 10
     )
@@ -297,6 +299,8 @@ async def test_given_a_vector_of_the_wrong_width_then_a_clear_error_and_nothing_
         eq("metadata.", "x"),
         Range("path", 1, 2),
         Range("page", float("nan")),
+        Range("page", "1", None),
+        Range("metadata.year", 2022),
         eq("page", "three"),
         eq("path", 3),
         eq("path", "\ud800"),

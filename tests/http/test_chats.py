@@ -112,6 +112,30 @@ async def test_given_two_of_a_name_in_one_upload_then_the_last_stays(
     assert not [file for file in (tmp_path / "data" / "spool").rglob("*") if file.is_file()]
 
 
+async def test_given_metadata_with_an_upload_then_its_documents_have_it(
+    http: httpx.AsyncClient, ragstone: Ragstone
+) -> None:
+    files = [("files", ("a.txt", b"Bees make honey."))]
+    said = {"metadata": '{"year": 2023, "tags": ["a", "b"]}'}
+    response = await http.post("/chat/c/documents", files=files, data=said)
+    assert response.json()["failed"] == []
+    found = await ragstone.reading.facets(Principal(), "chat_c")
+    assert {one.key: [v.value for v in one.values] for one in found} == {
+        "tags": ["a", "b"],
+        "year": [2023],
+    }
+
+
+@pytest.mark.parametrize("metadata", ["[1]", "{", '{"a": {"b": 1}}', "[" * 50_000])
+async def test_given_metadata_that_is_no_object_then_the_upload_is_refused(
+    http: httpx.AsyncClient, metadata: str
+) -> None:
+    files = [("files", ("a.txt", b"Bees make honey."))]
+    response = await http.post("/chat/c/documents", files=files, data={"metadata": metadata})
+    assert response.status_code == 400
+    assert "metadata" in response.json()["error"]["message"]
+
+
 async def test_given_a_document_is_deleted_then_nothing_answers(http: httpx.AsyncClient) -> None:
     found = await uploaded(http, "c", ("ost.txt", OST), ("b.txt", b"Bees make honey."))
     by_id = found["uploaded"][0]["id"]

@@ -44,6 +44,19 @@ async def test_given_collections_then_those_in_reach_are_listed(
     assert [one["name"] for one in some] == ["plone"]
 
 
+async def test_given_metadata_then_its_facets_are_shown_to_who_reaches_the_collection(
+    http: httpx2.AsyncClient, service: FakeService
+) -> None:
+    found = (await http.get(f"{PATH}/default/facets", params={"limit": 1})).json()["facets"]
+    assert found[0] == {"key": "year", "values": [{"value": 2023, "documents": 12}], "different": 5}
+    headers = bearer(await a_key(service, "reader", "acme", collections=("plone",)))
+    hidden = await http.get(f"{PATH}/default/facets", headers=headers)
+    assert (hidden.status_code, hidden.json()["error"]["code"]) == (404, "unknown_collection")
+    headers = bearer(await a_key(service, "reader", "acme"))
+    wrong = await http.get(f"{PATH}/default/facets", params={"limit": 0}, headers=headers)
+    assert wrong.status_code == 400
+
+
 async def test_given_an_admin_then_a_collection_gets_another_name(
     http: httpx2.AsyncClient, service: FakeService
 ) -> None:

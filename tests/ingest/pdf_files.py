@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 Line = str | tuple[str, int]
 """A text, or a text with its font size in points."""
@@ -15,32 +16,73 @@ def pdf(
     return path
 
 
+class Placed(NamedTuple):
+    """A text that starts so many points from the left and the top of the page; `font` is F1
+    (Helvetica), F2 (Helvetica bold) or F3 (Courier, each character 0.6 of the size wide)."""
+
+    left: float
+    top: float
+    text: str
+    size: int = 10
+    font: str = "F3"
+
+
+def right(edge: float, top: float, text: str) -> Placed:
+    """A text in Courier that ends there."""
+    return Placed(edge - 6 * len(text), top, text)
+
+
+def placed_pdf(
+    path: Path, pages: Sequence[Sequence[Placed]], *, rotate: int = 0, crop: str = "0 0 612 792"
+) -> Path:
+    """A PDF with each text where it is said to stand on the page before it is rotated."""
+    contents = [
+        "\n".join(
+            f"BT /{one.font} {one.size} Tf 1 0 0 1 {one.left} {792 - one.top} Tm "
+            f"({_escaped(one.text)}) Tj ET"
+            for one in page
+        )
+        for page in pages
+    ]
+    path.write_bytes(_document(contents, f"/Rotate {rotate} /CropBox [{crop}]", []))
+    return path
+
+
 def pdf_bytes(
     pages: Sequence[Sequence[Line]], *, title: str = "", encrypted: bool = False
 ) -> bytes:
-    first = 4
-    kids = " ".join(f"{first + 2 * i} 0 R" for i in range(len(pages)))
-    objects = [
-        "<< /Type /Catalog /Pages 2 0 R >>",
-        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
-        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
-    ]
-    for i, lines in enumerate(pages):
-        content = _content(lines)
-        objects.append(
-            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] "
-            f"/Resources << /Font << /F1 3 0 R >> >> /Contents {first + 2 * i + 1} 0 R >>"
-        )
-        objects.append(f"<< /Length {len(content)} >>\nstream\n{content}\nendstream")
-    objects.append(f"<< /Title ({_escaped(title)}) >>")
-    trailer = f"/Root 1 0 R /Info {len(objects)} 0 R"
+    extra = [f"<< /Title ({_escaped(title)}) >>"]
+    trailer = ""
     if encrypted:
         # Keys that belong to no password: what a reader without one sees.
+        extra.append(f"<< /Filter /Standard /V 1 /R 2 /P -44 /O <{'5a' * 32}> /U <{'a5' * 32}> >>")
+        trailer = f" /ID [<{'00' * 16}> <{'00' * 16}>]"
+    return _document([_content(lines) for lines in pages], "", extra, trailer)
+
+
+def _document(contents: Sequence[str], page: str, extra: Sequence[str], trailer: str = "") -> bytes:
+    """Pages with these contents; `extra` are the objects of the facts and of the encryption."""
+    first = 6
+    kids = " ".join(f"{first + 2 * i} 0 R" for i in range(len(contents)))
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Kids [{kids}] /Count {len(contents)} >>",
+    ]
+    for font in ("Helvetica", "Helvetica-Bold", "Courier"):
         objects.append(
-            f"<< /Filter /Standard /V 1 /R 2 /P -44 /O <{'5a' * 32}> /U <{'a5' * 32}> >>"
+            f"<< /Type /Font /Subtype /Type1 /BaseFont /{font} /Encoding /WinAnsiEncoding >>"
         )
-        trailer += f" /Encrypt {len(objects)} 0 R /ID [<{'00' * 16}> <{'00' * 16}>]"
-    return _assembled(objects, trailer)
+    for i, content in enumerate(contents):
+        objects.append(
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] {page} "
+            "/Resources << /Font << /F1 3 0 R /F2 4 0 R /F3 5 0 R >> >> "
+            f"/Contents {first + 2 * i + 1} 0 R >>"
+        )
+        objects.append(f"<< /Length {len(content)} >>\nstream\n{content}\nendstream")
+    for name, body in zip(("Info", "Encrypt"), extra, strict=False):
+        objects.append(body)
+        trailer += f" /{name} {len(objects)} 0 R"
+    return _assembled(objects, f"/Root 1 0 R{trailer}")
 
 
 def _content(lines: Sequence[Line]) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ragstone.core.errors import OutsideFolder, UnreadableDocument, WrongType
-from ragstone.ingest.files import FoundFile, RefusedFile, content_hash, discover
+from ragstone.ingest.files import FoundFile, RefusedFile, SkippedFile, content_hash, discover
 
 
 def write(path: Path, text: str = "hello") -> Path:
@@ -19,7 +19,7 @@ def paths_of(*given: Path, follow_links: bool = False) -> list[str]:
     return [found.path for found in discover(given, follow_links)]
 
 
-def refusal(found: FoundFile | RefusedFile) -> RefusedFile:
+def refusal(found: object) -> RefusedFile:
     assert isinstance(found, RefusedFile)
     return found
 
@@ -28,8 +28,15 @@ def test_given_a_folder_when_walked_then_supported_files_come_in_order(tmp_path:
     docs = tmp_path / "docs"
     for name in ("b.txt", "a.MD", "sub/c.pdf", "image.png", ".hidden.txt", ".git/d.txt"):
         write(docs / name)
-    found = list(discover([docs], False))
+    every = list(discover([docs], False))
+    found = [item for item in every if not isinstance(item, SkippedFile)]
     assert [item.path for item in found] == ["/docs/a.MD", "/docs/b.txt", "/docs/sub/c.pdf"]
+    skipped = {item.path: item.kind for item in every if isinstance(item, SkippedFile)}
+    assert skipped == {
+        "/docs/image.png": ".png",
+        "/docs/.hidden.txt": "hidden",
+        "/docs/.git": "hidden",
+    }
     first = found[1]
     assert isinstance(first, FoundFile)
     assert (first.source, first.root, first.size) == (docs / "b.txt", docs, 5)
@@ -63,6 +70,21 @@ def test_given_no_such_path_when_named_then_it_is_refused(tmp_path: Path, name: 
     error = refusal(found).error
     assert isinstance(error, UnreadableDocument)
     assert "does not exist" in error.message
+
+
+def test_given_a_misspelt_path_then_the_nearest_names_are_told(tmp_path: Path) -> None:
+    write(tmp_path / "report.txt")
+    write(tmp_path / "report.txt.meta.yaml")
+    (found,) = discover([tmp_path / "reprot.txt"], False)
+    assert refusal(found).error.message.endswith(f"The nearest: {tmp_path / 'report.txt'}.")
+    (deep,) = discover([tmp_path / "gone" / "a.txt"], False)
+    assert "The nearest" in refusal(deep).error.message
+
+
+def test_given_a_sidecar_when_named_then_it_is_no_document(tmp_path: Path) -> None:
+    write(tmp_path / "a.txt")
+    (found,) = discover([write(tmp_path / "a.txt.meta.json")], False)
+    assert "describes other files" in refusal(found).error.message
 
 
 def test_given_a_link_that_leads_outside_when_walked_then_it_is_refused_unless_allowed(

@@ -12,7 +12,10 @@ from pathlib import Path
 import psutil
 import pytest
 import pytest_asyncio
+from hypothesis import given
+from hypothesis import strategies as st
 
+from ragstone.core.document import Place
 from ragstone.core.errors import (
     ConfigError,
     DocumentError,
@@ -21,7 +24,9 @@ from ragstone.core.errors import (
 )
 from ragstone.ingest import parse_process
 from ragstone.ingest.chunk import TextPiece, chunk
+from ragstone.ingest.document import Block
 from ragstone.ingest.parse import parse
+from ragstone.ingest.parse_child import cut_long
 from ragstone.ingest.parse_process import ParseProcesses
 from ragstone.settings import IngestSettings
 from tests.ingest import hostile_files
@@ -186,7 +191,7 @@ async def test_given_a_process_that_was_killed_while_idle_then_another_reads(
     assert await pieces(processes, written(tmp_path, "a.txt"))
     [child] = children()
     child.kill()
-    await gone(child.pid)
+    child.wait(PATIENCE)
     assert await pieces(processes, written(tmp_path, "a.txt"))
 
 
@@ -320,6 +325,29 @@ async def test_given_a_parser_that_would_end_its_process_then_only_its_file_fail
     assert "a panic" in (await refusal(processes, written(tmp_path, "a.xpanic"))).message
 
 
+@given(
+    text=st.text(st.sampled_from("ab \n\U0001f600"), max_size=60),
+    starts=st.sets(st.integers(0, 60)),
+    most=st.integers(2, 10),
+)
+def test_given_a_long_block_then_its_parts_are_short_and_every_character_keeps_its_page(
+    text: str, starts: set[int], most: int
+) -> None:
+    places = tuple(Place(start, number) for number, start in enumerate(sorted({0, *starts}), 1))
+    parts = list(cut_long(Block(text, places=places), most))
+
+    def pages(blocks: list[Block]) -> list[int]:
+        return [
+            max(place.page for place in block.places if place.start <= at)
+            for block in blocks
+            for at in range(len(block.text))
+        ]
+
+    assert "".join(part.text for part in parts) == text
+    assert all(len(part.text) <= most for part in parts)
+    assert pages(parts) == pages([Block(text, places=places)])
+
+
 async def test_given_keys_in_the_environment_then_a_parser_has_none(
     processes: ParseProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -431,3 +459,13 @@ async def test_given_a_page_that_inflates_without_end_then_its_memory_is_named(
 ) -> None:
     for file in (hostile_files.inflating_stream(tmp_path), hostile_files.nested_forms(tmp_path)):
         assert "256 MB" in (await refusal(processes, file)).message
+
+
+def test_given_a_process_that_starts_then_it_loads_neither_settings_nor_parsers() -> None:
+    program = (
+        "import sys, ragstone.ingest.parse_child; "
+        "print(*(name for name in sys.argv[1:] if name in sys.modules))"
+    )
+    heavy = ["kreuzberg", "lxml", "numpy", "pydantic", "pypdfium2", "ragstone.settings", "yaml"]
+    run = [sys.executable, "-c", program, *heavy]
+    assert not subprocess.run(run, capture_output=True, text=True, check=True).stdout.split()

@@ -15,7 +15,7 @@ from ragstone.core.records import Collection, Document
 from ragstone.index.edge.index import EdgeIndex
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ports import Search
-from ragstone.service import IngestRequest, Progress
+from ragstone.service import IngestRequest, Progress, Skipped
 from ragstone.settings import IngestSettings
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import open_database
@@ -298,3 +298,95 @@ async def test_given_a_file_name_that_is_no_text_then_it_fails_alone(house: Hous
     last = await house.ingest()
     assert last.indexed == 1
     assert "Rename it" in last.failed[0].reason
+
+
+async def test_given_metadata_from_everywhere_then_the_nearest_counts(house: House) -> None:
+    front = "---\na: own\nb: own\nc: own\nd: own\n---\n\n# Cats\n\nCats purr."
+    house.write("a.md", front)
+    house.write("ragstone.yaml", '"*.md": {b: folder, c: folder, d: folder}')
+    house.write("a.md.meta.yaml", "c: sidecar\nd: sidecar\n")
+    last = await house.ingest(metadata={"d": "flag"})
+    assert (last.indexed, last.total) == (1, 1)
+    [chunk] = await house.chunks()
+    held = {key: chunk.metadata[key] for key in "abcd"}
+    assert held == {"a": "own", "b": "folder", "c": "sidecar", "d": "flag"}
+
+
+async def test_given_a_changed_sidecar_then_its_document_is_indexed_anew(house: House) -> None:
+    house.write("a.txt", "Whales sing.")
+    house.write("b.txt", "Cats purr.")
+    house.write("a.txt.meta.yaml", "year: 2022")
+    await house.ingest()
+    assert (await house.ingest()).unchanged == 2
+    house.write("a.txt.meta.yaml", "year: 2023\ntitle: Whales")
+    last = await house.ingest()
+    assert (last.indexed, last.unchanged) == (1, 1)
+    known = (await house.known())["/docs/a.txt"]
+    assert (known.metadata, known.title) == ({"year": 2023, "title": "Whales"}, "Whales")
+    (house.documents / "a.txt.meta.yaml").unlink()
+    assert (await house.ingest()).indexed == 1
+    assert (await house.known())["/docs/a.txt"].metadata in (None, {})
+
+
+async def test_given_a_bad_sidecar_then_it_is_named_and_the_document_is_indexed(
+    house: House,
+) -> None:
+    house.write("a.txt", "Whales sing.")
+    house.write("a.txt.meta.yaml", "year: [")
+    last = await house.ingest()
+    assert (last.indexed, last.files, last.total) == (1, 1, 1)
+    [failure] = last.failed
+    assert failure.path == "/docs/a.txt.meta.yaml"
+    assert "line 1" in failure.reason
+    assert [chunk.text for chunk in await house.chunks()] == ["Whales sing."]
+
+
+async def test_given_a_file_by_folder_and_alone_then_it_is_one_document(house: House) -> None:
+    house.write("sub/a.txt", "Whales sing.")
+    first = await house.ingest(".", "sub/a.txt", "sub")
+    assert (first.indexed, first.total) == (1, 1)
+    assert set(await house.known()) == {"/docs/sub/a.txt"}
+    for again in (await house.ingest("sub/a.txt"), await house.ingest("sub")):
+        assert (again.indexed, again.unchanged) == (0, 1)
+    house.write("sub/a.txt", "Whales dive.")
+    assert (await house.ingest("sub/a.txt")).indexed == 1
+    assert set(await house.known()) == {"/docs/sub/a.txt"}
+    assert [chunk.text for chunk in await house.chunks()] == ["Whales dive."]
+
+
+async def test_given_files_that_are_no_documents_then_they_are_counted_by_type(
+    house: House,
+) -> None:
+    for name in ("a.txt", "a.txt.meta.yaml", "x.png", "y.PNG", "LICENSE", ".git/config"):
+        house.write(name, "year: 1")
+    last = await house.ingest()
+    assert set(last.skipped) == {
+        Skipped(".png", 2),
+        Skipped("no ending", 1),
+        Skipped("hidden", 1),
+    }
+
+
+async def test_given_a_job_that_was_cut_off_then_it_counts_what_it_did_before(
+    house: House,
+) -> None:
+    house.write("a.txt", "Whales sing.")
+    before = await house.ingest()
+    house.write("b.txt", "Cats purr.")
+    request = IngestRequest((str(house.documents),))
+    earlier = replace(before, finished=False, phase="reading")
+    last = await house.pipeline.ingest("job", request, lambda _: None, earlier=earlier)
+    assert (last.indexed, last.unchanged, last.chunks, last.embedded) == (2, 0, 2, 2)
+
+
+async def test_given_any_progress_then_it_is_whole_only_when_all_vectors_are_there(
+    house: House,
+) -> None:
+    for number in range(5):
+        house.write(f"{number}.txt", f"Whale {number} sings.")
+    reports: list[Progress] = []
+    request = IngestRequest((str(house.documents),))
+    await house.pipeline.ingest("job", request, reports.append)
+    for one in reports:
+        if one.share == 1.0:
+            assert one.embedded == one.vectors == 5

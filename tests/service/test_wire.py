@@ -32,7 +32,7 @@ floats = st.floats(allow_nan=False)
 scalars = st.one_of(texts, st.integers(), floats, st.booleans())
 leaves: st.SearchStrategy[Filter] = st.one_of(
     st.builds(AnyOf, texts, st.lists(scalars, max_size=3).map(tuple)),
-    st.builds(Range, texts, st.none() | floats, st.none() | st.integers()),
+    st.builds(Range, texts, st.none() | floats, st.none() | st.integers() | texts),
 )
 conditions = st.recursive(
     leaves,
@@ -192,7 +192,7 @@ def test_unknown_errors_are_the_root(data: Any) -> None:
         {"question": "q", "where": {"xor": []}},
         {"question": "q", "where": {"not": None}},
         {"question": "q", "where": {"any_of": ["f", [1]]}},
-        {"question": "q", "where": {"range": ["page", "1", None]}},
+        {"question": "q", "where": {"range": ["page", [1], None]}},
     ],
 )
 def test_wrong_data_is_an_input_error(data: Any) -> None:

@@ -18,7 +18,7 @@ from ragstone.cli.mcp import app as mcp_app
 from ragstone.cli.plone import app as plone_app
 from ragstone.cli.plugins import app as plugins_app
 from ragstone.cli.prompts import app as prompts_app
-from ragstone.cli.running import CommandContext, Context, guarded, run, settings_of
+from ragstone.cli.running import CommandContext, Context, fail, guarded, run, settings_of
 from ragstone.cli.settings import app as settings_app
 from ragstone.cli.starting import uncollected
 from ragstone.cli.topics import app as topics_app
@@ -115,8 +115,11 @@ def ingest(
     from ragstone.service import IngestRequest
 
     settings = settings_of(context)
-    said = from_pairs(metadata or ())
-    request = IngestRequest(commands.absolute(paths), collection, prune=prune, metadata=said)
+    try:
+        said = from_pairs(metadata or ())
+        request = IngestRequest(commands.absolute(paths), collection, prune=prune, metadata=said)
+    except RagstoneError as error:
+        fail(error.message)
     data = settings.ragstone_data.expanduser().absolute()
 
     async def index(service: "Service") -> int:

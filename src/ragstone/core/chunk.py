@@ -69,8 +69,9 @@ class Chunk:
 
     @property
     def searchable(self) -> str:
-        """What is embedded and tokenized: subject and heading, then the text."""
-        context = " > ".join(part for part in (self.subject, self.heading) if part)
+        """What is embedded and tokenized: subject, heading, captions of tables, then the text."""
+        captions = dict.fromkeys(one.label for one in self.blocks if one.kind == "table")
+        context = " > ".join(part for part in (self.subject, self.heading, *captions) if part)
         return f"{context}\n{self.text}" if context else self.text
 
     def payload(self) -> dict[str, Any]:

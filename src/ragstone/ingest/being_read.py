@@ -9,6 +9,7 @@ needed: whoever stops a server hard stops it at some file.
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
@@ -45,23 +46,26 @@ class BeingRead:
         self._folder = data / FOLDER if data else None
 
     @contextmanager
-    def marked(self, document: str, file: Path) -> Iterator[Callable[[], None]]:
-        """While the file of this document is read; yields what to call if that takes much memory.
+    def marked(self, file: Path, sample: bool = False) -> Iterator[Callable[[], None]]:
+        """While a file is read; yields what to call if that takes much memory.
 
-        Raises UnreadableDocument for a file with which the server has died too often.
+        Raises UnreadableDocument for a file with which the server has died too often. That ends
+        its mark, unless it is read as a `sample` only, so that it can be tried again.
         """
         if self._folder is None:
             yield lambda: None
             return
-        place = self._folder / hashlib.blake2b(document.encode(), digest_size=16).hexdigest()
+        place = self._folder / hashlib.blake2b(os.fsencode(file), digest_size=16).hexdigest()
         mark = _after_death(_mark(file), _read(place))
+        if mark.heavy_deaths >= HEAVY_DEATHS or mark.deaths >= DEATHS:
+            if not sample:
+                place.unlink(missing_ok=True)
+            raise UnreadableDocument(
+                f"The server ended {mark.deaths} times while {file.name} was read, so it is left "
+                "out. Ingest it again if the file was not the cause, or lower "
+                "INGEST__PARSE_MEMORY_MB so that it fails before the memory is over."
+            )
         try:
-            if mark.heavy_deaths >= HEAVY_DEATHS or mark.deaths >= DEATHS:
-                raise UnreadableDocument(
-                    f"The server ended {mark.deaths} times while {file.name} was read, so it is "
-                    "left out. Ingest it again if the file was not the cause, or lower "
-                    "INGEST__PARSE_MEMORY_MB so that it fails before the memory is over."
-                )
             _write(place, mark)
             yield lambda: _write(place, replace(mark, heavy=True))
         finally:

@@ -26,7 +26,7 @@ MOST_PATTERNS, MOST_PARTS = 1_000, 50
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class FoundMetadata:
     """What the files beside a document say of it. `refused` are those that cannot be read, each
     named once in an ingest."""
 
@@ -49,7 +49,7 @@ class MetadataFiles:
         self._follow_links = follow_links
         self._rules: dict[Path, Sequence[_Rule]] = {}
 
-    def of(self, item: FoundFile) -> Said:
+    def of(self, item: FoundFile) -> FoundMetadata:
         """What is said of a file, the nearest last: folders from the outermost on, the later
         pattern after the earlier one, then the sidecar."""
         metadata: dict[str, Any] = {}
@@ -75,7 +75,7 @@ class MetadataFiles:
             except InvalidMetadata as error:
                 refused.append(RefusedFile(item.path + ending, error))
                 break
-        return Said(metadata, tuple(refused))
+        return FoundMetadata(metadata, tuple(refused))
 
     def _rules_of(self, folder: Path, within: Path) -> Sequence[_Rule]:
         if folder not in self._rules:

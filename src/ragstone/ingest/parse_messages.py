@@ -7,8 +7,8 @@ settings are imported: the process starts in 60 ms without them.
 
 import json
 import struct
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache
 from typing import Any, BinaryIO, Literal
 
 from ragstone.ingest.chunk import TextPiece
@@ -94,40 +94,23 @@ Message = Ready | DocumentHead | Pieces | Beginning | Finished | ReadFailure
 
 def encoded(message: Message | ReadRequest) -> bytes:
     """The message as JSON."""
-    if isinstance(message, Pieces):
-        said: dict[str, Any] = {"kind": message.kind, "pieces": _pieces(message.pieces)}
-    else:
-        said = asdict(message)
     # A path may hold surrogates, which only an escape carries; texts are whole.
     ascii_only = isinstance(message, ReadRequest)
-    text = json.dumps(said, ensure_ascii=ascii_only, separators=(",", ":"), default=str)
+    text = json.dumps(message, default=_plain, ensure_ascii=ascii_only, separators=(",", ":"))
     return text.encode("utf-8")
 
 
-def _pieces(pieces: Iterable[TextPiece]) -> list[dict[str, Any]]:
-    """As `asdict` makes it, in a tenth of the time."""
-    return [
-        {
-            "text": piece.text,
-            "start": piece.start,
-            "end": piece.end,
-            "page": piece.page,
-            "section": piece.section,
-            "kind": piece.kind,
-            "blocks": [
-                {
-                    "kind": block.kind,
-                    "start": block.start,
-                    "end": block.end,
-                    "level": block.level,
-                    "label": block.label,
-                    "places": [asdict(place) for place in block.places],
-                }
-                for block in piece.blocks
-            ],
-        }
-        for piece in pieces
-    ]
+def _plain(value: object) -> object:
+    """A dataclass as its fields, anything else that JSON has not (a date in metadata) as text."""
+    if not is_dataclass(value):
+        return str(value)
+    kind: Any = type(value)
+    return {name: getattr(value, name) for name in _names(kind)}
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(one.name for one in fields(kind))
 
 
 def send_frame(pipe: BinaryIO, data: bytes) -> None:

@@ -111,12 +111,11 @@ class ParseProcesses:
             await reading.open()
             yield reading
 
-    async def beginning(self, path: Path, characters: int) -> str:
+    async def beginning(
+        self, path: Path, characters: int, heavy: Callable[[], None] = lambda: None
+    ) -> str:
         """The beginning of a file's text; raises DocumentError."""
-        async with (
-            self._process() as process,
-            _watched(process, self._settings, lambda: None),
-        ):
+        async with self._process() as process, _watched(process, self._settings, heavy):
             reading = Reading(process, path, self._settings)
             return await reading.beginning(characters)
 

@@ -19,7 +19,8 @@ from ragstone.ingest import changes, handed
 from ragstone.ingest.being_read import BeingRead
 from ragstone.ingest.embedding import embed_pending
 from ragstone.ingest.files import FoundFile, RefusedFile, SkippedFile, discover
-from ragstone.ingest.metadata import MetadataFiles, Said
+from ragstone.ingest.languages import outgrown
+from ragstone.ingest.metadata import FoundMetadata, MetadataFiles
 from ragstone.ingest.progress import Tracker
 from ragstone.ingest.rebuild import rebuild
 from ragstone.ingest.vocabulary import VocabularyReader
@@ -88,6 +89,9 @@ class Pipeline:
                 await self._index.optimize(collection)
                 if self._vocabulary:
                     self._vocabulary.wake(collection)
+                counts = await self._index.facet(collection, "language")
+                if sentence := outgrown(collection, counts, self._embedders):
+                    tracker.note(sentence)
             return tracker.finish()
 
     async def rebuild(
@@ -206,7 +210,8 @@ class Pipeline:
         languages = []
         for item in found[::step][:SAMPLED_FILES]:
             try:
-                text = await self._writer.sample(str(item.source))
+                with self._being_read.marked(item.source, sample=True) as heavy:
+                    text = await self._writer.sample(item.source, heavy)
             except DocumentError:
                 continue
             languages.append(detect(text))
@@ -248,7 +253,7 @@ class Pipeline:
     ) -> None:
         beside = MetadataFiles(self._settings.follow_links)
         for item in found:
-            said = Said() if item.handed else await asyncio.to_thread(beside.of, item)
+            said = FoundMetadata() if item.handed else await asyncio.to_thread(beside.of, item)
             for refused in said.refused:
                 tracker.failed(_printable_path(refused.path), refused.error.message)
             document = changes.described(collection, request, item, said.metadata)
@@ -278,7 +283,7 @@ class Pipeline:
                 return
             if known:
                 await asyncio.to_thread(changes.refuse_if_taken, known, document, request.by)
-            with self._being_read.marked(document.id, item.source) as heavy:
+            with self._being_read.marked(item.source) as heavy:
                 written = await self._writer.write(collection, document, item.source, heavy)
         except PathTaken as error:
             tracker.failed(item.path, error.message, item.size)

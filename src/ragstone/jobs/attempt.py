@@ -45,8 +45,9 @@ def attempt_id(job: str, created_at: float, number: int) -> str:
 
 
 def _with_eta(progress: Progress, seconds: float) -> Progress:
-    """Progress with the time to go, at the rate so far."""
+    """Progress with the time to go, at the rate so far. Work that tells the time itself is believed
+    also when it does not know it yet."""
     share = progress.get("share")
-    if progress.get("eta") is not None or not isinstance(share, float) or share <= 0:
+    if "eta" in progress or not isinstance(share, float) or share <= 0:
         return progress
     return {**progress, "eta": seconds * (1 - min(1.0, share)) / share}

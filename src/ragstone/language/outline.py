@@ -8,6 +8,9 @@ from typing import NamedTuple
 
 from ragstone.core.document import BlockKind, BlockSpan
 
+_GROUP_LINES = 300
+"""Lines that are looked at together, so that a text without empty lines costs its length."""
+
 _LOOKED_AT = 400
 """Characters of a line that are looked at, so that endless lines cost no more than long ones."""
 
@@ -185,10 +188,12 @@ class _Reader:
             return count
         if self._after_foot and len(group) == 1 and _has_gap(first):
             return 1
+        if not self._is_early:
+            return 0
         columns = sum(_has_gap(line) or line.indent >= self._base + 20 for line in group)
         gaps = [len(_GAP.findall(line.text)) for line in group]
         is_head = bool(self._groups) and columns * 2 > len(group) > 1 and max(gaps) == 1
-        return len(group) if self._is_early and is_head else 0
+        return len(group) if is_head else 0
 
     def _table_lines(self, group: _Group) -> int:
         """How many lines from the first are a table of contents, or cells between bars."""
@@ -198,7 +203,9 @@ class _Reader:
 
     def _lines(self, kind: BlockKind, group: _Group, count: int) -> _Draft:
         self._put_back(group[count:])
-        start = group[0].start - (group[0].indent if kind == "code" else 0)
+        start = group[0].start
+        while kind == "code" and start and self._text[start - 1] in " \t":
+            start -= 1
         return _Draft(kind, start, group[count - 1].end)
 
     def _put_back(self, lines: _Group) -> None:
@@ -486,7 +493,7 @@ def _groups(text: str) -> Iterator[_Group]:
             start = match.start() + before
             indent = len(raw[:before].expandtabs(8))
             held.append(_Line(start, start + len(stripped), indent, stripped[:_LOOKED_AT]))
-        if held and (not stripped or match[2] == "\f"):
+        if held and (not stripped or match[2] == "\f" or len(held) == _GROUP_LINES):
             yield held
             held = []
     if held:

@@ -23,7 +23,7 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class MetadataTerm:
     """One `key:value` of a question. `text` is the value without quotes; `start` and `end` are its
     place in the question, and `after` are marks of the sentence behind it."""
 
@@ -35,14 +35,14 @@ class Term:
     after: str = ""
 
 
-def terms(question: str, known: Collection[str]) -> list[Term]:
+def terms(question: str, known: Collection[str]) -> list[MetadataTerm]:
     """The terms of a question whose keys are `known`, with the key's own spelling.
 
     A key is compared without case. "Note: text" and "http://x" are none unless documents have such
     a key, and nothing is one without a value right behind the colon.
     """
     spelt = {key.casefold(): key for key in sorted(known, reverse=True)}
-    found: list[Term] = []
+    found: list[MetadataTerm] = []
     for match in _TERM.finditer(question):
         key = spelt.get(match["key"].casefold())
         if key is None or len(found) == MOST_TERMS:
@@ -54,12 +54,16 @@ def terms(question: str, known: Collection[str]) -> list[Term]:
         if quoted is None and (closing := _CLOSING.search(text)):
             text, after = text[: closing.start()], closing[0]
         if text.strip() and not text.startswith("//"):
-            found.append(Term(key, _sign(match["sign"]), text.strip(), *match.span(), after))
+            found.append(
+                MetadataTerm(key, _sign(match["sign"]), text.strip(), *match.span(), after)
+            )
     return found
 
 
-def without(question: str, found: Sequence[Term]) -> str:
+def without(question: str, found: Sequence[MetadataTerm]) -> str:
     """The question without its terms; their values where nothing else is left of it."""
+    if not found:
+        return question
     left, at = list[str](), 0
     for term in found:
         left += [question[at : term.start].rstrip() if term.after else question[at : term.start]]
@@ -69,7 +73,7 @@ def without(question: str, found: Sequence[Term]) -> str:
     return text if _WORD.search(text) else " ".join(term.text for term in found)
 
 
-def meant(found: Sequence[Term], values: Mapping[str, Collection[Scalar]]) -> Filter:
+def meant(found: Sequence[MetadataTerm], values: Mapping[str, Collection[Scalar]]) -> Filter:
     """The filter of all terms: of one key any of the values that are named, within all bounds that
     are given; of every key. What no document has is met by none."""
     parts = []
@@ -103,7 +107,7 @@ def _names(text: str, value: Scalar) -> bool:
     return any(held[at : at + len(wanted)] == wanted for at in range(len(held) - len(wanted) + 1))
 
 
-def _compares(term: Term, value: Scalar) -> bool:
+def _compares(term: MetadataTerm, value: Scalar) -> bool:
     """Whether a value lies where the term's sign says: numbers with numbers, texts with texts, of
     which dates may be cut short."""
     bound: Scalar = term.text if isinstance(value, str) else typed(term.text)

@@ -1,10 +1,14 @@
 """Reading PDF files."""
 
 import os
+import re
 import threading
 import time
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
+import pypdfium2
 import pytest
 
 from ragstone.core.errors import EmptyDocument, EncryptedDocument, UnreadableDocument, WrongType
@@ -167,6 +171,56 @@ def test_given_a_real_filing_when_read_then_tables_headings_and_pages_are_there(
     assert any(row in b.text and b.kind == "table" and b.page == 41 for b in blocks)
     assert any(b.text == "MARKET OVERVIEW" and b.kind == "heading" for b in blocks)
     assert any("cloud-enabled Creative Cloud" in b.text for b in blocks)
+
+
+@pytest.mark.parametrize(
+    ("name", "page", "row"),
+    [
+        (
+            "AMAZON_2019_10K",
+            38,
+            "Marketing; Year Ended December 31, 2017: 10,069; Year Ended December 31, 2018: 13,814",
+        ),
+        ("AMAZON_2017_10K", 69, "AWS > Net sales; Year Ended December 31, 2015: $7,880; "),
+        ("MICROSOFT_2023_10K", 60, "Inventories; June 30, 2023: 2,500; June 30, 2022: 3,742"),
+        ("BESTBUY_2023_10K", 26, "Appliances; Revenue Mix Summary 2023: 15%; "),
+        (
+            "MGMRESORTS_2023Q2_10Q",
+            30,
+            "Occupancy; Three Months Ended June 30, 2023: 96%; "
+            "Three Months Ended June 30, 2022: 92%; Six Months Ended June 30, 2023: 94%",
+        ),
+        (
+            "AMCOR_2023Q4_EARNINGS",
+            13,
+            "Property and other (gains)/losses, net(1); "
+            "Three Months Ended June 30, 2022 Flexibles: (14); ",
+        ),
+    ],
+)
+def test_given_a_statement_without_rules_when_read_then_a_row_names_its_columns(
+    name: str, page: int, row: str
+) -> None:
+    blocks = list(parse(_filings() / f"{name}.pdf", SETTINGS).blocks)
+    rows = [
+        line for b in blocks if b.kind == "table" and b.page == page for line in b.text.split("\n")
+    ]
+    assert any(line.startswith(row) for line in rows)
+
+
+def test_given_a_real_filing_when_read_then_its_words_are_kept() -> None:
+    path = _filings() / "AMCOR_2023Q2_10Q.pdf"
+    opened: Any = pypdfium2.PdfDocument
+    document = opened(path)
+    plain = "\n".join(page.get_textpage().get_text_range() for page in document)
+    document.close()
+    read = "\n".join(block.text for block in parse(path, SETTINGS).blocks)
+    shown, kept = _words(plain), _words(read)
+    assert (shown - kept).total() < 0.01 * shown.total()
+
+
+def _words(text: str) -> Counter[str]:
+    return Counter(re.findall(r"\w+", re.sub("[-\xad\ufffe\x02]", "", text)))
 
 
 def test_given_a_real_filing_when_read_then_it_takes_less_than_a_second_for_twenty_pages() -> None:

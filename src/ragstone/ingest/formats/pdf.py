@@ -1,7 +1,10 @@
 """PDF through PDFium, page by page: text in reading order, with page numbers from 1."""
 
+import re
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
+from datetime import date
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -28,7 +31,10 @@ _PDFIUM = threading.Lock()
 
 _WINDOW = 16
 _TAIL_BYTES = 1 << 16
-_METADATA = {"Author": "author", "Subject": "subject", "Keywords": "keywords"}
+_METADATA = {"Author": "author", "Subject": "subject"}
+_DATES = {"CreationDate": "created", "ModDate": "modified"}
+_DATE = re.compile(r"(?:D:)?(\d{4})(\d\d)(\d\d)")
+_LANGUAGE_BYTES = 64
 
 
 def parse_pdf(path: Path, ending: str, max_bytes: int) -> Parsed:
@@ -41,11 +47,13 @@ def parse_pdf(path: Path, ending: str, max_bytes: int) -> Parsed:
         document = _open(path)
         pages = len(document)
         facts = document.get_metadata_dict(skip_empty=True)
+        metadata = _metadata(facts, _language(document))
         if not pages:
             document.close()
     if not pages:
         raise UnreadableDocument(f"{path.name} is damaged: it has no pages.")
-    metadata = {new: clean(facts[old]) for old, new in _METADATA.items() if old in facts}
+    if without := _pages_without_text(document, pages):
+        metadata["pages_without_text"] = without
     blocks = across_pages(_blocks(path, document, pages))
     return Parsed(clean(facts.get("Title", "")), blocks, pages, metadata)
 
@@ -64,6 +72,45 @@ def _open(path: Path) -> Any:
         raise UnreadableDocument(
             f"{path.name} is damaged or incomplete and cannot be read as PDF."
         ) from error
+
+
+def _metadata(facts: dict[str, str], language: str) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        new: clean(facts[old]) for old, new in _METADATA.items() if old in facts
+    }
+    for old, new in _DATES.items():
+        if match := _DATE.match(facts.get(old, "")):
+            with suppress(ValueError):
+                found[new] = date(*map(int, match.groups())).isoformat()
+    keywords = [clean(word) for word in re.split("[,;]", facts.get("Keywords", ""))]
+    if any(keywords):
+        found["keywords"] = [word for word in keywords if word]
+    if language:
+        found["language"] = language
+    return found
+
+
+def _language(document: Any) -> str:
+    """The language that the file names, as its two or three letters ("en"), else nothing."""
+    buffer = (_C.FPDF_WCHAR * _LANGUAGE_BYTES)()
+    size = _C.FPDFCatalog_GetLanguage(document, buffer, _LANGUAGE_BYTES)
+    name = bytes(buffer)[: max(0, min(size, 2 * _LANGUAGE_BYTES) - 2)].decode("utf-16-le", "ignore")
+    match = re.match("[A-Za-z]{2,3}(?![A-Za-z])", name)
+    return match[0].lower() if match else ""
+
+
+def _pages_without_text(document: Any, pages: int) -> int:
+    """How many pages hold none: scans, pictures, empty pages. Those that cannot be opened are
+    left to the reading."""
+    count = 0
+    for index in range(pages):
+        with _PDFIUM, suppress(pypdfium2.PdfiumError):
+            page = document[index]
+            text_page = page.get_textpage()
+            count += text_page.count_chars() == 0
+            text_page.close()
+            page.close()
+    return count
 
 
 def _check_end(path: Path) -> None:

@@ -28,6 +28,7 @@ _FOOTNOTE = re.compile(r"(?:\(?\d{1,3}\)?|[*†‡§]+)\s*\S")
 _BLOCK_CHARS = 4_000
 _MAX_CHARS = 8_000
 _TITLE_LINES = 4
+_FEW_LINES = 2
 _TITLE_CHARS = 110
 _LEAD_CHARS = 400
 _LONG_LINE = 50
@@ -37,10 +38,12 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 
 
 class Prose:
-    """What is known of a document's prose so far: its words, and the size of its type."""
+    """What is known of a document so far: its words, the size of its type, and the table with
+    which the last page ended."""
 
     def __init__(self) -> None:
         self.words: set[str] = set()
+        self.last_table: Table | None = None
         self._sizes: Counter[float] = Counter()
 
     def learn(self, lines: Sequence[PageLine]) -> None:
@@ -70,8 +73,16 @@ def page_blocks(lines: Sequence[PageLine], page: int, prose: Prose) -> Iterator[
     """Join the lines of a page into blocks in reading order."""
     body, words = prose.body_size(lines), prose.words
     lines = [line for line in lines if not _ORNAMENT.fullmatch(line.text)]
+    before, prose.last_table = prose.last_table, None
     for stretch in in_reading_order(lines):
-        yield from _stretch_blocks(stretch, page, words, body)
+        numbered = list(enumerate(stretch))
+        tables = find_tables(numbered, before)
+        if before and tables and min(tables[0].lines) > _FEW_LINES:
+            tables = find_tables(numbered)
+        yield from _stretch_blocks(stretch, tables, page, words, body)
+        last = tables[-1] if tables else None
+        ends = last is not None and len(stretch) - max(last.lines) <= _FEW_LINES
+        before, prose.last_table = None, last if ends else None
 
 
 def across_pages(blocks: Iterable[Block]) -> Iterator[Block]:
@@ -124,16 +135,18 @@ def _is_apart(block: Block, rest: Block) -> bool:
     if _last_page(block) != rest.page or not block.places or not rest.places:
         return _last_page(block) != rest.page
     last, first = block.places[-1].box, rest.places[0].box
-    return last is not None and first is not None and first.top < last.top and (
-        first.left > last.right
+    return (
+        last is not None
+        and first is not None
+        and first.top < last.top
+        and (first.left > last.right)
     )
 
 
 def _stretch_blocks(
-    lines: Sequence[PageLine], page: int, words: set[str], body: float
+    lines: Sequence[PageLine], tables: Sequence[Table], page: int, words: set[str], body: float
 ) -> Iterator[Block]:
     """The blocks of lines that follow each other: tables, and what is between them."""
-    tables = find_tables(list(enumerate(lines)))
     owner = {place: table for table in tables for place in table.lines}
     waiting: list[PageLine] = []
     done: set[int] = set()
@@ -219,9 +232,7 @@ def _text_blocks(
             start = i
             continue
         text, starts = joined([line.text for line in group], words)
-        places = tuple(
-            Place(at, page, line.box) for at, line in zip(starts, group, strict=True)
-        )
+        places = tuple(Place(at, page, line.box) for at, line in zip(starts, group, strict=True))
         if kind == "heading":
             yield Block(text, "heading", _level(group[0], body), page, places=places)
         elif match := _BULLET.match(text):
@@ -254,7 +265,9 @@ def _depth(bullets: list[float], left: float) -> int:
 def _kinds(lines: Sequence[PageLine], body: float) -> list[str]:
     rows = [_is_row(line.text) for line in lines]
     kinds = [
-        "row" if row and (any(rows[i - 1 : i] + rows[i + 1 : i + 3]) or _LEADER.search(line.text)) else "text"
+        "row"
+        if row and (any(rows[i - 1 : i] + rows[i + 1 : i + 3]) or _LEADER.search(line.text))
+        else "text"
         for i, (row, line) in enumerate(zip(rows, lines, strict=True))
     ]
     for i, line in enumerate(lines):

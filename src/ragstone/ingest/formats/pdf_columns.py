@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ragstone.ingest.formats.pdf_lines import PageLine, Run, line_of
+from ragstone.ingest.formats.pdf_lines import PageLine, TextRun, line_of
 
 _MIN_LINES = 4
 """So many lines of prose make a column."""
@@ -79,10 +79,10 @@ def _bands(lines: Sequence[PageLine]) -> list[_Band]:
     return []
 
 
-def _parted_at(runs: Sequence[Run], gutter: float) -> list[_Band]:
+def _parted_at(runs: Sequence[TextRun], gutter: float) -> list[_Band]:
     """The bands between runs that cross the gutter, in which both sides are prose."""
     bands: list[_Band] = []
-    group: list[Run] = []
+    group: list[TextRun] = []
     ordered = sorted(runs, key=lambda run: run.box.top)
     for run in (*ordered, None):
         crosses = run is None or (
@@ -97,7 +97,7 @@ def _parted_at(runs: Sequence[Run], gutter: float) -> list[_Band]:
     return bands
 
 
-def _band(runs: Sequence[Run], gutter: float) -> _Band | None:
+def _band(runs: Sequence[TextRun], gutter: float) -> _Band | None:
     left = [run for run in runs if run.box.right <= gutter - _CLEAR]
     right = [run for run in runs if run.box.left >= gutter - _CLEAR]
     one, other = _column_of_prose(left), _column_of_prose(right)
@@ -109,7 +109,7 @@ def _band(runs: Sequence[Run], gutter: float) -> _Band | None:
     return _Band(min(run.box.top for run in runs), max(run.box.bottom for run in runs), gutter)
 
 
-def _column_of_prose(runs: Sequence[Run]) -> tuple[float, float] | None:
+def _column_of_prose(runs: Sequence[TextRun]) -> tuple[float, float] | None:
     """From where to where prose goes that fills its column; None if it is none."""
     prose = [run for run in runs if run.text.count(" ") >= _MIN_WORDS - 1]
     if len(prose) < _MIN_LINES or 2 * len(prose) < len(runs):

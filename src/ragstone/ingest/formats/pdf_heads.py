@@ -85,9 +85,11 @@ def _stacks(rows: Sequence[Sequence[Cell]]) -> list[_Stack]:
             under = [one for one in cells if over and _overlaps(over[0].box, one.box)]
             alone = len(over) == len(under) == 1
             # One period over several columns stands over the middle one too.
-            if alone and not (
-                len(cells) > 1 == len(rows[last]) and _PERIOD.search(over[0].texts[-1])
-            ) and _is_wrapped(over[0], cell):
+            if (
+                alone
+                and not (len(cells) > 1 == len(rows[last]) and _PERIOD.search(over[0].texts[-1]))
+                and _is_wrapped(over[0], cell)
+            ):
                 stack = over[0]
                 stack.texts.append(cell.text)
                 stack.box, stack.last = around([stack.box, cell.box]), number
@@ -120,7 +122,10 @@ def _beside(stack: _Stack, below: Sequence[tuple[_Stack, int]]) -> list[int]:
     right = [pair for pair in below if pair[0].center > stack.center]
     if not left or not right:
         return []
-    nearest = max(left, key=lambda pair: pair[0].center), min(right, key=lambda pair: pair[0].center)
+    nearest = (
+        max(left, key=lambda pair: pair[0].center),
+        min(right, key=lambda pair: pair[0].center),
+    )
     return [depth for _, depth in nearest]
 
 

@@ -24,7 +24,7 @@ _NOT_WORD = re.compile(r"\W")
 _MAX_WORDS = 100_000
 
 
-class Run(NamedTuple):
+class TextRun(NamedTuple):
     """A piece of a line without a wide gap in it. `baseline` is points from the top, `size` the
     type's in points."""
 
@@ -44,14 +44,14 @@ class PageLine:
     baseline: float = 0.0
     size: float = 0.0
     bold: bool = False
-    runs: tuple[Run, ...] = ()
+    runs: tuple[TextRun, ...] = ()
 
 
 def clean(text: str) -> str:
     return " ".join(_CONTROL.sub("", text).split())
 
 
-def line_of(runs: Sequence[Run]) -> PageLine | None:
+def line_of(runs: Sequence[TextRun]) -> PageLine | None:
     """The line that runs make, None if nothing is in it."""
     seen = tuple(run for run in runs if run.text.strip(HYPHEN))
     if not seen:

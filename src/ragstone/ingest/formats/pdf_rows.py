@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ragstone.core.document import Box
-from ragstone.ingest.formats.pdf_lines import HYPHEN, PageLine, Run, around
+from ragstone.ingest.formats.pdf_lines import HYPHEN, PageLine, TextRun, around
 
 _SIGN = r"[-+–—−]"
 _CURRENCY = r"(?:(?:US|CA?|AU?|HK|NZ|S|R)?\$|[€£¥₹]|(?:EUR|USD|GBP|CHF)\s)"
@@ -20,7 +20,7 @@ _VALUE = re.compile(
 )
 _PREFIX = re.compile(rf"(?:\(?{_SIGN}?{_CURRENCY}\s*\(?{_SIGN}?|\()", re.IGNORECASE)
 _SUFFIX = re.compile(r"[)%*†‡¹²³]+|\((?:\d{1,2}|[a-z])\)[,;]?|\)\s?%")
-_TIGHT = re.compile(rf"(?<=[$€£¥₹(])\s+(?=[\d.(\-–—−])|(?<=[\d)])\s+(?=[)%])|(?<=[–—-])\s+(?=%)")
+_TIGHT = re.compile(r"(?<=[$€£¥₹(])\s+(?=[\d.(\-–—−])|(?<=[\d)])\s+(?=[)%])|(?<=[–—-])\s+(?=%)")
 _BULLET_RUN = re.compile(
     r"[•●▪■◦‣⁃∙·○–—*-]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)]|\d+(?:\.\d+)+\.?"
     r"|(?:Item|Note|Section|Article|Step|Chapter|Part)\s+\w{1,4}[.:)]?|[*†‡]+",
@@ -37,6 +37,12 @@ class Cell(NamedTuple):
     text: str
     box: Box
     is_value: bool = False
+
+    @property
+    def digits_end(self) -> float:
+        """About where the digits end: a bracket or a percent sign hangs over."""
+        after = len(self.text) - len(self.text.rstrip(")%* "))
+        return self.box.right - after * (self.box.right - self.box.left) / max(len(self.text), 1)
 
     @property
     def center(self) -> float:
@@ -76,8 +82,8 @@ def rows_of(lines: Sequence[tuple[int, PageLine]]) -> list[Row]:
     A raised mark of a note goes to the row of what it stands beside.
     """
     runs = [(place, run) for place, line in lines for run in line.runs]
-    groups: list[list[tuple[int, Run]]] = []
-    raised: list[tuple[int, Run]] = []
+    groups: list[list[tuple[int, TextRun]]] = []
+    raised: list[tuple[int, TextRun]] = []
     for place, run in sorted(runs, key=lambda one: one[1].baseline):
         if _RAISED.fullmatch(run.text) and _is_raised(run, runs):
             raised.append((place, run))
@@ -91,11 +97,11 @@ def rows_of(lines: Sequence[tuple[int, PageLine]]) -> list[Row]:
     return sorted((_row(group) for group in groups), key=lambda row: row.baseline)
 
 
-def _same_row(first: Run, run: Run) -> bool:
+def _same_row(first: TextRun, run: TextRun) -> bool:
     return run.baseline - first.baseline <= 0.3 * max(run.size, first.size, 1.0)
 
 
-def _is_raised(run: Run, runs: Sequence[tuple[int, Run]]) -> bool:
+def _is_raised(run: TextRun, runs: Sequence[tuple[int, TextRun]]) -> bool:
     """Whether this is a small mark at the end of larger text."""
     return any(
         one.size > 1.1 * run.size
@@ -105,7 +111,7 @@ def _is_raised(run: Run, runs: Sequence[tuple[int, Run]]) -> bool:
     )
 
 
-def _row(group: Iterable[tuple[int, Run]]) -> Row:
+def _row(group: Iterable[tuple[int, TextRun]]) -> Row:
     ordered = sorted(group, key=lambda one: one[1].box.left)
     runs = [run for _, run in ordered]
     largest = max(runs, key=lambda run: run.size)
@@ -120,12 +126,14 @@ def _row(group: Iterable[tuple[int, Run]]) -> Row:
     )
 
 
-def _cells(runs: Sequence[Run]) -> list[Cell]:
+def _cells(runs: Sequence[TextRun]) -> list[Cell]:
     """Runs become cells; a currency or a percent sign goes to the figure beside it."""
     merged: list[tuple[str, Box]] = []
     for i, run in enumerate(runs):
         text = run.text.replace(HYPHEN, "-").replace("\u00ad", "")
-        if merged and _joins(merged[-1], text, run, first=len(merged) == 1, last=i + 1 == len(runs)):
+        if merged and _joins(
+            merged[-1], text, run, first=len(merged) == 1, last=i + 1 == len(runs)
+        ):
             before, box = merged[-1]
             merged[-1] = (f"{before} {text}", around([box, run.box]))
         else:
@@ -138,7 +146,7 @@ def _cells(runs: Sequence[Run]) -> list[Cell]:
     return cells
 
 
-def _joins(before: tuple[str, Box], text: str, run: Run, *, first: bool, last: bool) -> bool:
+def _joins(before: tuple[str, Box], text: str, run: TextRun, *, first: bool, last: bool) -> bool:
     gap = run.box.left - before[1].right
     if _PREFIX.fullmatch(before[0]):
         return is_value(text) or text[:1].isdigit()

@@ -16,6 +16,13 @@ _MAX_BETWEEN = 6
 """So many rows without figures may follow each other within a table."""
 
 _MAX_HEADER_ROWS = 8
+_MAX_RUNS = 4_000
+"""What has more on a page is a drawing or an attack."""
+
+_MAX_COLUMNS = 60
+_MAX_BRIDGES = 40
+"""So many cells may lie over the gap between two columns."""
+
 _MAX_GAP = 4.0
 """A gap of more usual steps from row to row than this ends a table."""
 
@@ -23,13 +30,22 @@ _HEADER_GAP = 2.6
 _SHORT_WORDS = 7
 _NEAR = 3.0
 _SLIVER = 7.0
+_NEXT = 60.0
+"""Tables are next to each other if at most so many points are between them."""
+
+_ALIGNED = 4.0
+_OVERHANG = 40.0
+"""A name may begin so many points before the figures below it."""
+
 _MONTH = (
     r"(?:jan(?:uary|\.)?|feb(?:ruary|\.)?|mar(?:ch|\.)?|apr(?:il|\.)?|may|june?|july?"
     r"|aug(?:ust|\.)?|sept?(?:ember|\.)?|oct(?:ober|\.)?|nov(?:ember|\.)?|dec(?:ember|\.)?)"
 )
 _YEAR = r"(?:FY\s?|FY’|fiscal\s+(?:year\s+)?)?(?:19|20)\d\d(?:\s?[-–/]\s?(?:(?:19|20)?\d\d))?E?"
 _NOTE = r"(?:\s?\((?:\d{1,2}|[a-z]|unaudited|as adjusted|restated)\)|\s?[*†])*"
-_DATE = rf"{_MONTH}\s+\d{{1,2}},?(?:\s+{_YEAR})?|\d{{1,2}}\s+{_MONTH}(?:\s+{_YEAR})?|{_MONTH}\s+{_YEAR}"
+_DATE = (
+    rf"{_MONTH}\s+\d{{1,2}},?(?:\s+{_YEAR})?|\d{{1,2}}\s+{_MONTH}(?:\s+{_YEAR})?|{_MONTH}\s+{_YEAR}"
+)
 _PERIOD = re.compile(
     rf"(?:(?:as\s+(?:of|at)|at|on|for\s+the|the)\s+)*(?:{_YEAR}|{_DATE}|Q[1-4](?:\s*{_YEAR})?)"
     rf"(?:\s+(?:and|vs?\.?|versus|to)\s+(?:{_YEAR}|{_DATE}))?{_NOTE}",
@@ -54,7 +70,8 @@ _CHANGE = re.compile(
     r"[%$]?\s*(?:change|increase|decrease|growth|variance)s?.*|(?:vs\.?|versus)\s.*", re.I
 )
 _DANGLING = re.compile(
-    r"(?:,|[-–—/]|\b(?:and|or|of|to|in|for|from|by|the|on|with|net|per|a|an|used|at|as|than))$", re.I
+    r"(?:,|[-–—/]|\b(?:and|or|of|to|in|for|from|by|the|on|with|net|per|a|an|used|at|as|than))$",
+    re.I,
 )
 _GENERIC = re.compile(
     r"others?\b.{0,30}|basic|diluted|total|net|current|non-?current|deferred|federal|state|local"
@@ -88,19 +105,31 @@ class Table:
     names: tuple[str, ...]
     lines: frozenset[int]
     box: Box
+    columns: tuple[tuple[float, float], ...] = ()
 
 
-def find_tables(lines: Sequence[tuple[int, PageLine]]) -> list[Table]:
-    """The tables among the lines of a page or of one of its columns, from the top down."""
+def find_tables(lines: Sequence[tuple[int, PageLine]], before: Table | None = None) -> list[Table]:
+    """The tables among the lines of a page or of one of its columns, from the top down.
+
+    One without names whose columns stand below those of the one right before it has its names;
+    `before` is the one with which the page before ended.
+    """
+    if sum(len(line.runs) for _, line in lines) > _MAX_RUNS:
+        return []
     upright = [one for one in lines if one[1].box.bottom - one[1].box.top < 4 * one[1].size]
     rows = rows_of(upright)
     pitch = _pitch(rows)
-    middle = (min(row.box.left for row in rows) + max(row.box.right for row in rows)) / 2 if rows else 0
-    found = []
+    edges = around([row.box for row in rows]) if rows else Box(0, 0, 0, 0)
+    middle = (edges.left + edges.right) / 2
+    found: list[Table] = []
     free = 0
     for start, end in _cores(rows, pitch):
         for top, first, last in _parts(rows, start, end, _Above(free, pitch, middle)):
-            if table := _table(rows[top:first], rows[first : last + 1]):
+            above = before
+            if found:
+                near = rows[top].box.top - found[-1].box.bottom < _NEXT
+                above = found[-1] if near and len(found[-1].columns) > 2 else None
+            if table := _table(rows[top:first], rows[first : last + 1], above):
                 found.append(table)
                 free = last + 1
     return found
@@ -177,9 +206,11 @@ def _is_period_row(row: Row) -> bool:
         stub = row.cells[0].text
         if not (_STUB_PERIOD.fullmatch(stub) or _UNIT.fullmatch(stub)) and len(named) < 2:
             return False
-    return bool(named) and all(
-        not cell.is_value or _is_period(cell.text) for cell in cells
-    ) and any(re.search(r"\d{4}|ended", cell.text, re.I) for cell in named)
+    return (
+        bool(named)
+        and all(not cell.is_value or _is_period(cell.text) for cell in cells)
+        and any(re.search(r"\d{4}|ended", cell.text, re.I) for cell in named)
+    )
 
 
 class _Above(NamedTuple):
@@ -197,10 +228,12 @@ def _parts(
     """Cut rows where a new head begins: for each table the first row of its head, the first and
     the last of its body."""
     heads = [i for i in range(start, end + 1) if _is_period_row(rows[i])]
-    firsts = []
+    firsts: list[int] = []
     for i in range(start, end + 1):
-        if i not in heads and _is_body(rows[i]) and (
-            not firsts or any(firsts[-1] < head < i for head in heads)
+        if (
+            i not in heads
+            and _is_body(rows[i])
+            and (not firsts or any(firsts[-1] < head < i for head in heads))
         ):
             firsts.append(i)
     if not firsts:
@@ -247,7 +280,7 @@ def _names_columns(row: Row, left: float, right: float, middle: float) -> bool:
         return True
     if _is_body(row) or row.has_leaders:
         return False
-    over = [cell for cell in row.cells if cell.center >= left and cell.box.left <= right]
+    over = [cell for cell in row.cells if left - _NEAR <= cell.center and cell.box.left <= right]
     if not over or any(len(cell.text) > 60 for cell in row.cells):
         return False
     if len(row.cells) == 1:
@@ -256,7 +289,8 @@ def _names_columns(row: Row, left: float, right: float, middle: float) -> bool:
         if abs(cell.center - middle) < _NEAR and off > 2 * _NEAR:
             # A title stands over the middle of the page, not of the columns.
             return False
-        return (cell.box.left >= left - _NEAR or off < 12) and len(cell.text.split()) <= 9
+        above = cell.center >= left - _NEAR and cell.box.left >= left - _OVERHANG
+        return (above or off < 12) and len(cell.text.split()) <= 9
     return len(over) >= len(row.cells) - 1
 
 
@@ -277,9 +311,9 @@ class _Record:
         return bool(self.label) and not self.values
 
 
-def _table(head: Sequence[Row], body: Sequence[Row]) -> Table | None:
+def _table(head: Sequence[Row], body: Sequence[Row], above: Table | None) -> Table | None:
     columns = _columns(body)
-    if len(columns) < 2:
+    if not 2 <= len(columns) <= _MAX_COLUMNS:
         return None
     lines = frozenset(place for row in (*head, *body) for place in row.lines)
     box = around([row.box for row in (*head, *body)])
@@ -293,9 +327,22 @@ def _table(head: Sequence[Row], body: Sequence[Row]) -> Table | None:
     labels = [row for row in head if _is_label(row, columns[1][0]) and not _is_period_row(row)]
     top = [row for row in head if row not in labels]
     names, notes = _names(top, columns, stub)
+    if not any(names) and above is not None and _stand_below(columns, above.columns):
+        names = list(above.names)
     records = _records([*labels, *body], columns, stub)
     rows = tuple(_lines(records, names, stub))
-    return Table(rows, tuple(notes), tuple(names), lines, box) if rows else None
+    return Table(rows, tuple(notes), tuple(names), lines, box, tuple(columns)) if rows else None
+
+
+def _stand_below(
+    columns: Sequence[tuple[float, float]], above: Sequence[tuple[float, float]]
+) -> bool:
+    """Whether as many columns stand in the same places."""
+    return len(columns) == len(above) and all(
+        min(one[1], other[1]) - max(one[0], other[0])
+        > 0.5 * min(one[1] - one[0], other[1] - other[0])
+        for one, other in zip(columns, above, strict=True)
+    )
 
 
 def _is_contents(
@@ -309,9 +356,7 @@ def _is_contents(
         return True
     last = [row.cells[-1].text for row in body if len(row.cells) > 1]
     pages = [int(text) for text in last if _PAGE.fullmatch(text)]
-    named = not head or any(
-        _PAGE_NAME.fullmatch(cell.text) for row in head for cell in row.cells
-    )
+    named = not head or any(_PAGE_NAME.fullmatch(cell.text) for row in head for cell in row.cells)
     rising = all(before <= page for before, page in pairwise(pages))
     return named and rising and 4 <= len(pages) == len(last) and len(columns) == 2
 
@@ -378,7 +423,7 @@ def _split(spans: Sequence[tuple[int, float, float]], least: int) -> list[tuple[
         inside = [one for one in spans if one[1] < right and one[2] > left]
         rows = Counter(row for row, *_ in inside)
         crowded = sum(count > 1 for count in rows.values())
-        if crowded and crowded * 8 > len(rows) and least < len(rows) // 3:
+        if crowded and crowded * 8 > len(rows) and least < min(len(rows) // 3, _MAX_BRIDGES):
             parts = _split(inside, least + 1)
             if len(parts) > 1:
                 columns += parts
@@ -411,9 +456,7 @@ def _labelled_apart(
     return head[:cut], [*head[cut:], *body]
 
 
-def _is_aligned(
-    rows: Sequence[Row], columns: Sequence[tuple[float, float]], headed: bool
-) -> bool:
+def _is_aligned(rows: Sequence[Row], columns: Sequence[tuple[float, float]], headed: bool) -> bool:
     """Whether most figures end, begin or are centered where another of their column does, as
     those of a table do; addresses and drawings have figures side by side by chance."""
     cells: list[list[Cell]] = [[] for _ in columns]
@@ -434,11 +477,12 @@ def _aligned(cells: Sequence[Cell]) -> int:
         found += any(
             other is not cell
             and min(
+                abs(cell.digits_end - other.digits_end),
                 abs(cell.box.right - other.box.right),
                 abs(cell.box.left - other.box.left),
                 abs(cell.center - other.center),
             )
-            < _NEAR
+            < _ALIGNED
             for other in cells
         )
     return found
@@ -496,7 +540,8 @@ def _records(
 
 
 def _record(row: Row, columns: Sequence[tuple[float, float]], stub: bool) -> _Record:
-    label, indent, values, figures = "", row.box.left, {}, False
+    label, indent, figures = "", row.box.left, False
+    values: dict[int, str] = {}
     for place, cell in enumerate(row.cells):
         column = _column(cell, columns)
         lone = len(row.cells) == 1 and not cell.is_value and cell.box.left < columns[1][0]

@@ -9,7 +9,7 @@ from typing import Any
 import pypdfium2.raw
 
 from ragstone.core.document import Box
-from ragstone.ingest.formats.pdf_lines import HYPHEN, PageLine, Run, clean, line_of
+from ragstone.ingest.formats.pdf_lines import HYPHEN, PageLine, TextRun, clean, line_of
 
 _C: Any = pypdfium2.raw
 
@@ -26,7 +26,10 @@ _RISE = 0.5
 _BREAKS = (10, 13)
 _SPACES = (9, 32, 160, 0x2002, 0x2003, 0x2009, 0x202F, 0x3000)
 _CUTS = (2, 0xFFFE)
-_NO_BOX = Box(0.0, 0.0, 0.0, 0.0)
+_NOWHERE = (0.0, 0.0, 0.0, 0.0)
+
+Edges = tuple[float, float, float, float]
+"""Left, top, right and bottom: lighter than a Box, as there is one for each character."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,24 +52,30 @@ class Frame:
             return self.top - y, self.right - x
         return x - self.left, self.top - y
 
-    def box(self, one: tuple[float, float], other: tuple[float, float]) -> Box:
+    def edges(self, one: tuple[float, float], other: tuple[float, float]) -> "Edges":
         """The rectangle between two corners, as it is shown."""
         (x1, y1), (x2, y2) = self.seen(*one), self.seen(*other)
-        return Box(min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2))
+        return min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)
 
 
 def frame_of(page: Any) -> Frame:
     """The frame of a pypdfium2 page."""
-    return Frame(*page.get_cropbox(), page.get_rotation() % 360)
+    left, bottom, right, top = page.get_cropbox()
+    return Frame(left, bottom, right, top, page.get_rotation() % 360)
 
 
 def page_lines(text_page: Any, frame: Frame) -> list[PageLine]:
     """The lines of a page as PDFium orders them."""
-    found = []
-    for runs in _lines(text_page.raw, frame, _Fonts()):
-        if line := line_of(runs):
-            found.append(line)
-    return found
+    found = _Lines(text_page.raw)
+    for place, code, edges, baseline in _characters(text_page.raw, frame):
+        if edges is not None:
+            found.add(place, code, edges, baseline)
+        elif code in _SPACES:
+            found.space()
+        else:
+            found.end_line(cut=code in _CUTS)
+    found.end_line()
+    return found.lines
 
 
 @dataclass(slots=True)
@@ -77,9 +86,56 @@ class _Open:
     baseline: float
     size: float
     parts: list[str] = field(default_factory=list)
-    boxes: list[Box] = field(default_factory=list)
+    boxes: list[Edges] = field(default_factory=list)
     last: int = 0
     space: bool = False
+
+
+class _Lines:
+    """Characters become runs, and runs lines."""
+
+    def __init__(self, raw: Any) -> None:
+        self.lines: list[PageLine] = []
+        self._raw = raw
+        self._fonts = _Fonts()
+        self._runs: list[TextRun] = []
+        self._run: _Open | None = None
+
+    def add(self, place: int, code: int, edges: Edges, baseline: float) -> None:
+        if self._run is not None and _apart(self._run, edges, baseline):
+            self._end_run()
+        if self._run is None:
+            self._run = _Open(place, baseline, _height(self._raw, place))
+        run = self._run
+        if run.space:
+            run.parts.append(" ")
+            run.space = False
+        run.parts.append(chr(code))
+        run.boxes.append(edges)
+        run.last = place
+
+    def space(self) -> None:
+        if self._run is not None:
+            self._run.space = True
+
+    def end_line(self, *, cut: bool = False) -> None:
+        """`cut` says that a hyphen divides the word at the end."""
+        if cut and self._run is not None:
+            self._run.parts.append(HYPHEN)
+        self._end_run()
+        if line := line_of(self._runs):
+            self.lines.append(line)
+        self._runs = []
+
+    def _end_run(self) -> None:
+        run, self._run = self._run, None
+        if run is None:
+            return
+        lefts, tops, rights, bottoms = zip(*run.boxes, strict=True)
+        box = Box(min(lefts), min(tops), max(rights), max(bottoms))
+        bold = all(self._fonts.is_bold(self._raw, char) for char in (run.first, run.last))
+        size = round(run.size * 2) / 2
+        self._runs.append(TextRun(clean("".join(run.parts)), box, run.baseline, size, bold))
 
 
 class _Fonts:
@@ -104,43 +160,8 @@ class _Fonts:
         return named or _C.FPDFText_GetFontWeight(raw, char) >= _BOLD_WEIGHT
 
 
-def _lines(raw: Any, frame: Frame, fonts: _Fonts) -> Iterator[list[Run]]:
-    """The runs of one line after the other."""
-    runs: list[Run] = []
-    run: _Open | None = None
-    for place, code, box, baseline in _characters(raw, frame):
-        if box is None:
-            if run is not None and code in _SPACES:
-                run.space = True
-                continue
-            if run is not None:
-                if code in _CUTS:
-                    run.parts.append(HYPHEN)
-                runs.append(_closed(raw, run, fonts))
-            if code not in _SPACES and runs:
-                yield runs
-                runs = []
-            run = None
-            continue
-        if run is not None and _apart(run, box, baseline):
-            runs.append(_closed(raw, run, fonts))
-            run = None
-        if run is None:
-            run = _Open(place, baseline, _height(raw, place))
-        if run.space:
-            run.parts.append(" ")
-            run.space = False
-        run.parts.append(chr(code))
-        run.boxes.append(box)
-        run.last = place
-    if run is not None:
-        runs.append(_closed(raw, run, fonts))
-    if runs:
-        yield runs
-
-
-def _characters(raw: Any, frame: Frame) -> Iterator[tuple[int, int, Box | None, float]]:
-    """Index, code point, box and baseline of what is seen; spaces and ends of lines have no box."""
+def _characters(raw: Any, frame: Frame) -> Iterator[tuple[int, int, Edges | None, float]]:
+    """Index, code point, edges and baseline of what is seen; spaces and ends of lines have none."""
     unicode, loose, origin = (
         _C.FPDFText_GetUnicode,
         _C.FPDFText_GetLooseCharBox,
@@ -167,39 +188,26 @@ def _characters(raw: Any, frame: Frame) -> Iterator[tuple[int, int, Box | None, 
         if not code or 0xD800 <= code < 0xE000:
             continue
         if not loose(raw, place, to_edges):
-            yield place, code, _NO_BOX, 0.0
+            yield place, code, _NOWHERE, 0.0
             continue
         origin(raw, place, to_x, to_y)
         if upright:
-            box = Box(edges.left - left, top - edges.top, edges.right - left, top - edges.bottom)
-            yield place, code, box, top - y.value
+            seen = edges.left - left, top - edges.top, edges.right - left, top - edges.bottom
+            yield place, code, seen, top - y.value
         else:
             corners = (edges.left, edges.top), (edges.right, edges.bottom)
-            yield place, code, frame.box(*corners), frame.seen(x.value, y.value)[1]
+            yield place, code, frame.edges(*corners), frame.seen(x.value, y.value)[1]
 
 
-def _apart(run: _Open, box: Box, baseline: float) -> bool:
+def _apart(run: _Open, edges: Edges, baseline: float) -> bool:
     """Whether a character belongs to another run; text may go in either direction."""
-    before = run.boxes[-1]
-    size = run.size or before.bottom - before.top
+    left, top, right, bottom = run.boxes[-1]
+    size = run.size or bottom - top
     if abs(baseline - run.baseline) > _RISE * size:
         # Text that runs upwards stays together: its characters stand one above the other.
-        beside = min(abs(before.top - box.bottom), abs(box.top - before.bottom))
-        return not (abs(box.left - before.left) < _RISE * size and beside < _GAP * size)
-    return max(box.left - before.right, before.left - box.right) > _GAP * size
-
-
-def _closed(raw: Any, run: _Open, fonts: _Fonts) -> Run:
-    boxes = run.boxes
-    box = Box(
-        min(one.left for one in boxes),
-        min(one.top for one in boxes),
-        max(one.right for one in boxes),
-        max(one.bottom for one in boxes),
-    )
-    bold = fonts.is_bold(raw, run.first) and fonts.is_bold(raw, run.last)
-    size = round(run.size * 2) / 2
-    return Run(clean("".join(run.parts)), box, run.baseline, size, bold)
+        beside = min(abs(top - edges[3]), abs(edges[1] - bottom))
+        return not (abs(edges[0] - left) < _RISE * size and beside < _GAP * size)
+    return max(edges[0] - right, left - edges[2]) > _GAP * size
 
 
 def _height(raw: Any, char: int) -> float:

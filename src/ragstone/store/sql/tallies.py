@@ -4,13 +4,13 @@ Every count reads the rows of all documents, so those that questions ask for are
 collection's edition is another one.
 """
 
-import asyncio
+import json
 from collections import Counter, OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from collections.abc import Collection as Several
 from typing import Any, TypeVar
 
-from sqlalchemy import Select, select
+from sqlalchemy import Connection, Select, String, cast, func, select
 
 from ragstone.core.filters import Scalar, token
 from ragstone.ports import Edition, StatusCount, ValueCount
@@ -21,11 +21,14 @@ T = TypeVar("T")
 Key = tuple[str, str]
 """A collection's tenant and id."""
 
+_ALLOWED, _METADATA = (
+    cast(column, String) for column in (documents.c.allowed, documents.c.metadata)
+)
+"""As JSON: the documents of a collection have few different lists, which are read once each."""
+
 MOST_KEPT = 64
 MOST_VALUES = 10_000
 """Values of more are counted anew for each question, instead of filling the memory."""
-
-BATCH = 1_000
 
 
 class Tallies:
@@ -40,21 +43,24 @@ class Tallies:
 
     async def sources(self, tenant: str, collection: str) -> Mapping[str, Sequence[str]]:
         """`ports.Catalog`."""
-        found: dict[str, list[str]] = {}
         wanted = _of((tenant, collection), documents.c.source, documents.c.path)
-        async for source, path in self._rows(wanted.order_by(documents.c.path)):
-            found.setdefault(source, []).append(path)
-        return found
+
+        def read(connection: Connection) -> dict[str, list[str]]:
+            found: dict[str, list[str]] = {}
+            for source, path in connection.execute(wanted.order_by(documents.c.path)):
+                found.setdefault(source, []).append(path)
+            return found
+
+        return await self._database.read(read)
 
     async def statuses(self, tenant: str, collection: str) -> Sequence[StatusCount]:
         """`ports.Catalog`."""
+        kind = (documents.c.status, _ALLOWED)
+        wanted = _of((tenant, collection), *kind, func.count()).where(documents.c.version > 0)
 
-        async def count() -> tuple[StatusCount, ...]:
-            found = Counter[tuple[str, tuple[str, ...]]]()
-            wanted = _of((tenant, collection), documents.c.status, documents.c.allowed)
-            async for status, allowed in self._rows(wanted.where(documents.c.version > 0)):
-                found[status, tuple(allowed)] += 1
-            return tuple(StatusCount(*kind, number) for kind, number in found.items())
+        def count(connection: Connection) -> tuple[StatusCount, ...]:
+            rows = connection.execute(wanted.group_by(*kind))
+            return tuple(StatusCount(status, _readers(names), n) for status, names, n in rows)
 
         return await self._at_edition((tenant, collection), ("statuses",), count)
 
@@ -63,12 +69,12 @@ class Tallies:
     ) -> Mapping[str, frozenset[tuple[str, ...]]]:
         """`ports.Catalog`."""
 
-        async def read() -> dict[str, frozenset[tuple[str, ...]]]:
-            found: dict[str, set[tuple[str, ...]]] = {}
-            async for metadata, allowed in self._rows(_described((tenant, collection))):
-                for key in metadata:
-                    found.setdefault(key, set()).add(tuple(allowed))
-            return {key: frozenset(readers) for key, readers in found.items()}
+        def read(connection: Connection) -> dict[str, frozenset[tuple[str, ...]]]:
+            found: dict[str, set[str]] = {}
+            for metadata, names in connection.execute(_described((tenant, collection))):
+                for key in json.loads(metadata):
+                    found.setdefault(key, set()).add(names)
+            return {key: frozenset(map(_readers, some)) for key, some in found.items()}
 
         return await self._at_edition((tenant, collection), ("keys",), read)
 
@@ -78,38 +84,13 @@ class Tallies:
         """`ports.Catalog`."""
         wanted = sorted(set(keys))
 
-        async def count() -> dict[str, tuple[ValueCount, ...]]:
-            return await self._values((tenant, collection), wanted)
+        def count(connection: Connection) -> dict[str, tuple[ValueCount, ...]]:
+            return _values(connection.execute(_described((tenant, collection))), wanted)
 
         return await self._at_edition((tenant, collection), ("values", *wanted), count)
 
-    async def _values(self, place: Key, keys: Sequence[str]) -> dict[str, tuple[ValueCount, ...]]:
-        counts: dict[str, Counter[tuple[str, tuple[str, ...]]]] = {key: Counter() for key in keys}
-        values: dict[str, Scalar] = {}
-        async for metadata, allowed in self._rows(_described(place)):
-            readers = tuple(allowed)
-            for key in keys:
-                held = metadata.get(key)
-                # A value that stands twice in a document's list is one document's.
-                for one in {token(key, v): v for v in _scalars(held)}.items():
-                    values.setdefault(*one)
-                    counts[key][one[0], readers] += 1
-        return {
-            key: tuple(ValueCount(values[name], readers, n) for (name, readers), n in some.items())
-            for key, some in counts.items()
-        }
-
-    async def _rows(self, wanted: Select[Any]) -> AsyncIterator[Any]:
-        """The rows, with turns for other work in between."""
-        async with self._database.reading() as connection:
-            result = await connection.stream(wanted)
-            async for rows in result.partitions(BATCH):
-                for row in rows:
-                    yield row
-                await asyncio.sleep(0)
-
     async def _at_edition(
-        self, place: Key, what: tuple[str, ...], make: Callable[[], Awaitable[T]]
+        self, place: Key, what: tuple[str, ...], make: Callable[[Connection], T]
     ) -> T:
         """What `make` gives, or what it gave when the collection was the same."""
         edition = await self._edition(*place)
@@ -119,7 +100,7 @@ class Tallies:
             self._kept.move_to_end(name)
             found: T = known[1]
             return found
-        made = await make()
+        made = await self._database.read(make)
         if _size(made) <= MOST_VALUES:
             self._kept[name] = stamp, made
             while len(self._kept) > MOST_KEPT:
@@ -134,8 +115,30 @@ def _of(place: Key, *columns: Any) -> Select[Any]:
 
 
 def _described(place: Key) -> Select[Any]:
-    some = _of(place, documents.c.metadata, documents.c.allowed)
+    some = _of(place, _METADATA, _ALLOWED)
     return some.where(documents.c.version > 0, documents.c.metadata.is_not(None))
+
+
+def _values(rows: Iterable[Any], keys: Sequence[str]) -> dict[str, tuple[ValueCount, ...]]:
+    counts: dict[str, Counter[tuple[str, str]]] = {key: Counter() for key in keys}
+    values: dict[str, Scalar] = {}
+    for metadata, names in rows:
+        said = json.loads(metadata)
+        for key in said.keys() & counts.keys():
+            # A value that stands twice in a document's list is one document's.
+            for name, value in {token(key, v): v for v in _scalars(said[key])}.items():
+                values.setdefault(name, value)
+                counts[key][name, names] += 1
+    return {
+        key: tuple(
+            ValueCount(values[name], _readers(names), n) for (name, names), n in some.items()
+        )
+        for key, some in counts.items()
+    }
+
+
+def _readers(names: str) -> tuple[str, ...]:
+    return tuple(json.loads(names))
 
 
 def _scalars(held: Any) -> list[Scalar]:

@@ -1,7 +1,7 @@
 """The documents of a chat: taken in durably, listed and forgotten."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,13 @@ class ChatDocuments:
         self._types = types
         self._spool = Spool(data)
 
-    async def add(self, caller: Caller, collection: str, files: Sequence[UploadFile]) -> Object:
+    async def add(
+        self,
+        caller: Caller,
+        collection: str,
+        files: Sequence[UploadFile],
+        metadata: Mapping[str, Any],
+    ) -> Object:
         """Index files: what was uploaded, and what failed with the reason."""
         failed: list[Object] = []
         handed: dict[str, Handed] = {}
@@ -52,7 +58,7 @@ class ChatDocuments:
             handed[one.path] = one
         if not handed:
             return {"uploaded": [], "failed": failed}
-        end = await self._ingest(caller, collection, tuple(handed.values()))
+        end = await self._ingest(caller, collection, tuple(handed.values()), metadata)
         reasons = {failure.path: failure.reason for failure in end.failed}
         if end.error:
             reasons = dict.fromkeys(handed, end.error)
@@ -106,11 +112,18 @@ class ChatDocuments:
         return Handed(kept, path, f"upload:{collection}{path}", allowed=(f"user:{user}",))
 
     async def _ingest(
-        self, caller: Caller, collection: str, handed: tuple[Handed, ...]
+        self,
+        caller: Caller,
+        collection: str,
+        handed: tuple[Handed, ...],
+        metadata: Mapping[str, Any],
     ) -> Progress:
         """The last progress of the job, which continues if the client leaves."""
         request = IngestRequest(
-            collection=collection, tenant=caller.principal.tenant, handed=handed
+            collection=collection,
+            tenant=caller.principal.tenant,
+            handed=handed,
+            metadata=metadata,
         )
         end = Progress("", error="The documents were not indexed; the log may say why.")
         async with aclosing(self._service.ingest(request)) as job:

@@ -1,16 +1,19 @@
 """`/chat/{chat_id}`: the RAG Pipeline V5, with the documents of each chat in a collection of its
 own."""
 
+import json
 import uuid
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, File, Path, Request, UploadFile
+from fastapi import APIRouter, Depends, File, Form, Path, Request, UploadFile
 from pydantic import Field
 from starlette.responses import Response
 
 from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.caller import Caller
+from ragstone.core.errors import InputError
 from ragstone.core.events import Done, Event, Token
+from ragstone.core.metadata import described
 from ragstone.core.source import sources
 from ragstone.core.turn import Ask, Turn
 from ragstone.http import sse
@@ -28,6 +31,7 @@ from ragstone.service import wire
 Object = dict[str, Any]
 
 MOST_FILES = 100
+MOST_METADATA = 100_000
 
 ChatId = Annotated[
     str,
@@ -105,11 +109,14 @@ def router(parts: DialectParts) -> APIRouter:
         request: Request,
         caller: Who,
         files: Annotated[list[UploadFile], File(min_length=1, max_length=MOST_FILES)],
+        metadata: Annotated[
+            str, Form(max_length=MOST_METADATA, description="A JSON object: of every file.")
+        ] = "",
     ) -> Response:
         """Index files for this chat; one that cannot be read spoils no other. A file of the same
         name takes the place of the one before."""
-        collection = _chat_collection(chat_id, caller)
-        return await json_unless_left(request, documents.add(caller, collection, files))
+        collection, said = _chat_collection(chat_id, caller), _metadata(metadata)
+        return await json_unless_left(request, documents.add(caller, collection, files, said))
 
     @routes.get("/documents", response_model=None)
     async def listed(chat_id: ChatId, caller: Who) -> Response:
@@ -151,6 +158,14 @@ def _chat_collection(chat_id: str, caller: Caller) -> str:
     collection = collection_of(chat_id)
     narrowed(caller, collection)
     return collection
+
+
+def _metadata(field: str) -> Object:
+    """The metadata in a field of a form; raises InputError."""
+    try:
+        return described(json.loads(field)) if field else {}
+    except (ValueError, RecursionError) as error:
+        raise InputError('metadata must be a JSON object, such as {"year": 2023}.') from error
 
 
 def _sources(turn: Turn) -> list[Object]:

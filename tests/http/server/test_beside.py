@@ -1,0 +1,51 @@
+"""A command that holds the data directory lets the user's other commands ask."""
+
+import asyncio
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from ragstone.core.errors import Unauthorized
+from ragstone.http.server.beside import answering_beside
+from ragstone.service import Service, remote
+from ragstone.service.server_file import SERVER_FILE, find_server
+from ragstone.settings import Settings
+from tests.fake_service import FakeService
+
+
+def settings_of(folder: Path) -> Settings:
+    return Settings(ragstone_data=folder)
+
+
+async def test_given_a_command_at_work_then_another_one_asks_through_it(tmp_path: Path) -> None:
+    settings, said = settings_of(tmp_path), list[str]()
+    service: Service = FakeService()
+    async with answering_beside(service, settings, said.append):
+        found = await asyncio.to_thread(find_server, tmp_path)
+        assert found is not None
+        other = remote.service_at(*found)
+        assert (await other.overview()).server == found[0]
+        await other.aclose()
+        stranger = remote.service_at(found[0], "")
+        with pytest.raises(Unauthorized):
+            await stranger.overview()
+        await stranger.aclose()
+        async with httpx2.AsyncClient(base_url=found[0]) as client:
+            assert (await client.get("/api/v1/collections")).status_code == 401
+    assert not (tmp_path / SERVER_FILE).exists()
+    assert said == []
+
+
+async def test_given_a_short_command_then_no_server_was_loaded(tmp_path: Path) -> None:
+    async with answering_beside(FakeService(), settings_of(tmp_path), print):
+        assert (tmp_path / SERVER_FILE).stat().st_mode & 0o077 == 0
+    assert not (tmp_path / SERVER_FILE).exists()
+
+
+async def test_given_a_command_that_is_stopped_then_its_server_ends_too(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        async with answering_beside(FakeService(), settings_of(tmp_path), print):
+            assert await asyncio.to_thread(find_server, tmp_path)
+            raise KeyboardInterrupt
+    assert await asyncio.to_thread(find_server, tmp_path) is None

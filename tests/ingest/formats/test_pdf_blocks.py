@@ -1,0 +1,119 @@
+"""The order, the kinds and the places of what stands on PDF pages."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ragstone.ingest.document import Block
+from ragstone.ingest.parse import parse
+from ragstone.settings import IngestSettings
+from tests.ingest.pdf_files import Placed, pdf, placed_pdf
+
+WIDE = "This line goes over the whole width of the page and so it belongs to no column at all"
+
+
+def read(path: Path, *pages: Sequence[Placed]) -> list[Block]:
+    return list(parse(placed_pdf(path / "a.pdf", pages), IngestSettings()).blocks)
+
+
+def text(left: float, top: float, words: str, size: int = 10) -> Placed:
+    return Placed(left, top, words, size, "F1")
+
+
+def columns(top: float) -> list[Placed]:
+    """Two columns whose lines are drawn row by row."""
+    items = []
+    for number in range(6):
+        line = top + 12 * number
+        items.append(text(72, line, f"left line {number} with some words of the first column"))
+        items.append(text(320, line, f"right line {number} with some words of the second"))
+    return items
+
+
+def test_given_two_columns_when_read_then_the_left_one_comes_first(tmp_path: Path) -> None:
+    items = [text(72, 80, f"{WIDE}."), *columns(100), text(72, 190, f"{WIDE}.")]
+    words = " ".join(block.text for block in read(tmp_path, items))
+    places = [words.index(part) for part in ("left line 0", "left line 5", "right line 0")]
+    assert places == sorted(places)
+    assert words.index("right line 5") < words.rindex(WIDE)
+
+
+def test_given_a_sentence_over_two_columns_when_read_then_it_is_one_paragraph(
+    tmp_path: Path,
+) -> None:
+    blocks = read(tmp_path, columns(100))
+    assert [block.kind for block in blocks] == ["paragraph"]
+    assert "left line 5 with some words of the first column right line 0" in blocks[0].text
+
+
+def test_given_a_paragraph_over_two_pages_when_read_then_it_has_places_on_both(
+    tmp_path: Path,
+) -> None:
+    first = [text(72, 700, "The first line of the paragraph"), text(72, 712, "ends this page and")]
+    (block,) = read(tmp_path, first, [text(72, 80, "goes on upon the next one.")])
+    assert block.text == (
+        "The first line of the paragraph ends this page and goes on upon the next one."
+    )
+    assert [(place.page, block.text[place.start :].split()[0]) for place in block.places] == [
+        (1, "The"),
+        (1, "ends"),
+        (2, "goes"),
+    ]
+    assert all(place.box is not None for place in block.places)
+
+
+def test_given_a_footnote_below_a_divided_paragraph_when_read_then_it_follows_after(
+    tmp_path: Path,
+) -> None:
+    body = [text(72, 100 + 12 * n, f"{WIDE},") for n in range(10)]
+    note = text(72, 700, "1 A note at the foot of the page.", 7)
+    rest = text(72, 80, "and here the sentence ends.")
+    blocks = read(tmp_path, [*body, note], [rest])
+    assert blocks[0].text.endswith("and here the sentence ends.")
+    assert blocks[1].text == "1 A note at the foot of the page."
+    assert blocks[1].label == ""
+
+
+def test_given_bullets_when_read_then_each_is_an_item_with_its_depth(tmp_path: Path) -> None:
+    items = [text(72, 100, "- Fruit of many"), text(80, 112, "kinds")]
+    items += [text(90, 124, "- Apples"), text(72, 136, "- Bread")]
+    blocks = read(tmp_path, items)
+    assert [(b.kind, b.level, b.label, b.text) for b in blocks] == [
+        ("item", 1, "-", "- Fruit of many kinds"),
+        ("item", 2, "-", "- Apples"),
+        ("item", 1, "-", "- Bread"),
+    ]
+
+
+def test_given_a_number_at_the_start_of_a_wrapped_line_when_read_then_it_is_no_item(
+    tmp_path: Path,
+) -> None:
+    items = [text(72, 100, f"{WIDE}, as said in chapter"), text(72, 112, "5. Then more follows.")]
+    (block,) = read(tmp_path, items)
+    assert block.kind == "paragraph"
+    assert "chapter 5. Then" in block.text
+
+
+def test_given_bold_type_when_read_then_it_is_a_heading_but_no_unit(tmp_path: Path) -> None:
+    items = [Placed(72, 80, "Outlook", 10, "F2"), Placed(72, 110, "(in millions)", 10, "F2")]
+    items += [text(72, 140 + 12 * n, WIDE) for n in range(5)]
+    assert [block.kind for block in read(tmp_path, items)] == ["heading", "paragraph", "paragraph"]
+
+
+def test_given_the_caption_of_a_figure_when_read_then_it_is_one(tmp_path: Path) -> None:
+    items = [text(72, 100, f"{WIDE}."), text(72, 140, "Figure 3: The rooms of the house")]
+    assert [block.kind for block in read(tmp_path, items)] == ["paragraph", "caption"]
+
+
+def test_given_lines_that_only_adorn_when_read_then_they_are_left_out(tmp_path: Path) -> None:
+    blocks = read(tmp_path, [text(72, 100, "_______________"), text(72, 120, f"{WIDE}.")])
+    assert [block.text for block in blocks] == [f"{WIDE}."]
+
+
+def test_given_pages_without_text_when_opened_then_they_are_counted(tmp_path: Path) -> None:
+    path = pdf(tmp_path / "a.pdf", [["The first."], [], ["The third."], []])
+    assert parse(path, IngestSettings()).metadata["pages_without_text"] == 2
+
+
+def test_given_text_on_every_page_when_opened_then_nothing_is_said_of_it(tmp_path: Path) -> None:
+    path = pdf(tmp_path / "a.pdf", [["The first."]])
+    assert "pages_without_text" not in parse(path, IngestSettings()).metadata

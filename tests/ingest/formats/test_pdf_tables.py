@@ -1,0 +1,227 @@
+"""Tables of PDF pages, which no rules or marks show: rows and columns by alignment."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ragstone.ingest.document import Block
+from ragstone.ingest.parse import parse
+from ragstone.settings import IngestSettings
+from tests.ingest.pdf_files import Placed, placed_pdf, right
+
+LEFT = 72.0
+EDGES = (380.0, 460.0, 540.0)
+"""Where the figures of three columns end."""
+
+
+def row(top: float, label: str, *values: str, indent: float = 0) -> list[Placed]:
+    cells = [right(edge, top, value) for edge, value in zip(EDGES, values, strict=False) if value]
+    return [Placed(LEFT + indent, top, label), *cells] if label else cells
+
+
+def tables(path: Path, items: Sequence[Placed]) -> list[Block]:
+    return [block for block in read(path, items) if block.kind == "table"]
+
+
+def read(path: Path, items: Sequence[Placed]) -> list[Block]:
+    return list(parse(placed_pdf(path / "a.pdf", [items]), IngestSettings()).blocks)
+
+
+def lines(path: Path, items: Sequence[Placed]) -> list[str]:
+    (table,) = tables(path, items)
+    return table.text.splitlines()
+
+
+def test_given_years_over_columns_when_read_then_each_row_repeats_them(tmp_path: Path) -> None:
+    items = row(100, "", "2023", "2022") + row(114, "Net sales", "1,200", "1,100")
+    items += row(128, "Cost of sales", "(340)", "—")
+    assert lines(tmp_path, items) == [
+        "Net sales; 2023: 1,200; 2022: 1,100",
+        "Cost of sales; 2023: (340); 2022: —",
+    ]
+
+
+def test_given_a_head_of_two_levels_when_read_then_both_name_the_column(tmp_path: Path) -> None:
+    spans = [Placed(354, 100, "Year Ended May 31,"), Placed(490, 114, "% Change")]
+    items = [*spans, *row(114, "", "2023", "2022"), *row(128, "Sales", "12", "11", "9%")]
+    items += row(142, "Profit", "2", "1", "100%")
+    names = "Year Ended May 31, 2023: 12; Year Ended May 31, 2022: 11; % Change: 9%"
+    assert lines(tmp_path, items)[0] == f"Sales; {names}"
+
+
+def test_given_a_wrapped_name_of_a_column_when_read_then_it_is_one(tmp_path: Path) -> None:
+    head = [right(380, 100, "Total"), right(380, 112, "stores"), right(460, 112, "Opened")]
+    items = [*head, *row(126, "North", "938", "2"), *row(140, "South", "16", "-")]
+    assert lines(tmp_path, items) == [
+        "North; Total stores: 938; Opened: 2",
+        "South; Total stores: 16; Opened: -",
+    ]
+
+
+def test_given_a_date_beside_the_years_when_read_then_it_leads_each_name(tmp_path: Path) -> None:
+    items = row(100, "June 30,", "2023", "2022") + row(114, "Goodwill", "67", "68")
+    items += row(128, "Inventories", "2", "3")
+    assert lines(tmp_path, items)[1] == "Inventories; June 30, 2023: 2; June 30, 2022: 3"
+
+
+def test_given_signs_in_cells_of_their_own_when_read_then_they_join_figures(tmp_path: Path) -> None:
+    items = row(100, "", "2023", "2022") + row(114, "Net income", "3,033", "(56.3")
+    items += [Placed(320, 114, "$"), Placed(410, 114, "$"), Placed(461, 114, ")")]
+    items += [*row(128, "Share", "22.0", "9"), Placed(382, 128, "%"), Placed(462, 128, "%")]
+    assert lines(tmp_path, items) == [
+        "Net income; 2023: $3,033; 2022: $(56.3)",
+        "Share; 2023: 22.0%; 2022: 9%",
+    ]
+
+
+def test_given_a_label_that_says_too_little_when_read_then_its_group_leads(tmp_path: Path) -> None:
+    items = row(100, "", "2023") + row(114, "Operating activities:")
+    items += row(128, "Other", "5", indent=12) + row(142, "Depreciation", "6", indent=12)
+    items += row(156, "Investing activities:") + row(170, "Other", "7", indent=12)
+    items += row(184, "Total", "18")
+    assert lines(tmp_path, items) == [
+        "Operating activities:",
+        "Operating activities > Other; 2023: 5",
+        "Depreciation; 2023: 6",
+        "Investing activities:",
+        "Investing activities > Other; 2023: 7",
+        "Total; 2023: 18",
+    ]
+
+
+def test_given_a_label_over_two_lines_when_read_then_it_is_one_row(tmp_path: Path) -> None:
+    items = row(100, "", "2023", "2022") + row(114, "Sales", "1", "2")
+    items += row(132, "Proceeds from sales of property and") + row(142, "equipment", "30", "18")
+    items += row(160, "Dividends", "4", "5") + row(178, "Taxes", "6", "7")
+    assert "Proceeds from sales of property and equipment; 2023: 30; 2022: 18" in lines(
+        tmp_path, items
+    )
+
+
+def test_given_a_title_and_a_unit_when_read_then_the_table_is_labelled(tmp_path: Path) -> None:
+    title = Placed(200, 80, "BALANCE SHEETS", 12, "F2")
+    unit = Placed(360, 100, "(in millions)")
+    items = [title, unit, *row(114, "", "2023", "2022"), *row(128, "Goodwill", "67", "68")]
+    items += row(142, "Inventories", "2", "3")
+    blocks = read(tmp_path, items)
+    assert [block.kind for block in blocks] == ["heading", "caption", "table"]
+    assert blocks[2].label == "BALANCE SHEETS (in millions)"
+
+
+def test_given_another_head_below_when_read_then_another_table_begins(tmp_path: Path) -> None:
+    items = row(100, "", "2023", "2022") + row(114, "Sales", "1", "2") + row(128, "Cost", "3", "4")
+    items += row(148, "", "2021", "2020") + row(162, "Sales", "5", "6") + row(176, "Cost", "7", "8")
+    first, second = tables(tmp_path, items)
+    assert first.text.splitlines()[0] == "Sales; 2023: 1; 2022: 2"
+    assert second.text.splitlines()[0] == "Sales; 2021: 5; 2020: 6"
+
+
+def test_given_a_table_that_goes_on_upon_the_next_page_when_read_then_its_names_do(
+    tmp_path: Path,
+) -> None:
+    first = row(700, "", "2023", "2022") + row(714, "Sales", "1", "2") + row(728, "Cost", "3", "4")
+    second = row(60, "Taxes", "5", "6") + row(74, "Profit", "7", "8")
+    path = placed_pdf(tmp_path / "a.pdf", [first, second])
+    blocks = list(parse(path, IngestSettings()).blocks)
+    assert [block.page for block in blocks] == [1, 2]
+    assert blocks[1].text == "Taxes; 2023: 5; 2022: 6\nProfit; 2023: 7; 2022: 8"
+
+
+def test_given_a_table_below_a_paragraph_when_it_has_no_head_then_it_takes_none(
+    tmp_path: Path,
+) -> None:
+    first = row(700, "", "2023", "2022") + row(714, "Sales", "1", "2") + row(728, "Cost", "3", "4")
+    prose = [
+        Placed(72, 60 + 12 * n, "Something else is told here in a few words.") for n in range(4)
+    ]
+    second = row(130, "Taxes", "5", "6") + row(144, "Profit", "7", "8")
+    path = placed_pdf(tmp_path / "a.pdf", [first, [*prose, *second]])
+    assert list(parse(path, IngestSettings()).blocks)[-1].text == "Taxes | 5 | 6\nProfit | 7 | 8"
+
+
+def test_given_dots_between_titles_and_pages_when_read_then_they_stay(tmp_path: Path) -> None:
+    items = []
+    for number, name in enumerate(["Overview", "Model", "Terms", "Index"]):
+        items += [Placed(72, 100 + 14 * number, f"{name} " + "." * 40)]
+        items += [right(540, 100 + 14 * number, str(number + 3))]
+    assert lines(tmp_path, items)[0] == "Overview .... 3"
+
+
+def test_given_titles_and_rising_pages_when_read_then_they_are_contents(tmp_path: Path) -> None:
+    items = [right(540, 86, "Page")]
+    for number, name in enumerate(["Overview", "Model", "Terms", "Index"]):
+        items += [Placed(72, 100 + 14 * number, name), right(540, 100 + 14 * number, f"{number}1")]
+    assert lines(tmp_path, items) == [
+        "Page",
+        "Overview | 01",
+        "Model | 11",
+        "Terms | 21",
+        "Index | 31",
+    ]
+
+
+def test_given_figures_side_by_side_by_chance_when_read_then_there_is_no_table(
+    tmp_path: Path,
+) -> None:
+    items = [
+        Placed(72, 100, "66 Chokson-dong"),
+        Placed(72, 114, "Seoul"),
+        Placed(130, 114, "110-052"),
+    ]
+    items += [Placed(72, 128, "Hibiya Building"), Placed(72, 142, "Tokyo"), Placed(245, 142, "105")]
+    assert not tables(tmp_path, items)
+
+
+def test_given_a_table_when_read_then_each_row_has_its_place(tmp_path: Path) -> None:
+    items = (
+        row(100, "", "2023", "2022") + row(114, "Sales", "12", "11") + row(128, "Cost", "3", "4")
+    )
+    (table,) = tables(tmp_path, items)
+    cost = table.places[1]
+    assert table.text[cost.start :].startswith("Cost;")
+    assert cost.page == 1
+    assert cost.box is not None
+    assert cost.box.left == 72
+    assert cost.box.right == 460
+    assert cost.box.top < 128 < cost.box.bottom < 135
+
+
+def test_given_a_rotated_and_cropped_page_when_read_then_boxes_are_as_seen(tmp_path: Path) -> None:
+    items = [Placed(100, 200, "A line of text")]
+    path = placed_pdf(tmp_path / "a.pdf", [items], rotate=180, crop="50 40 600 780")
+    (block,) = parse(path, IngestSettings()).blocks
+    box = block.places[0].box
+    assert box is not None
+    assert (round(box.left), round(box.right)) == (600 - 100 - 84, 600 - 100)
+    assert box.top < 792 - 200 - 40 < box.bottom
+
+
+LABELS = st.lists(
+    st.text(st.sampled_from("abcdefgh"), min_size=3, max_size=12).map(str.capitalize),
+    min_size=3,
+    max_size=12,
+    unique=True,
+)
+FIGURE = st.integers(-99_999, 99_999).map(lambda n: f"{n:,}" if n >= 0 else f"({-n:,})")
+
+
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40
+)
+@given(labels=LABELS, data=st.data())
+def test_given_any_table_when_read_then_each_figure_is_under_its_column(
+    tmp_path: Path, labels: list[str], data: st.DataObject
+) -> None:
+    width = data.draw(st.integers(1, 3))
+    years = [str(2023 - n) for n in range(width)]
+    rows = [data.draw(st.lists(FIGURE, min_size=width, max_size=width)) for _ in labels]
+    items = row(100, "", *years)
+    for number, (label, values) in enumerate(zip(labels, rows, strict=True)):
+        items += row(114 + 14 * number, label, *values)
+    expected = [
+        "; ".join([label, *(f"{year}: {value}" for year, value in zip(years, values, strict=True))])
+        for label, values in zip(labels, rows, strict=True)
+    ]
+    assert lines(tmp_path, items) == expected
