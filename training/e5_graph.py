@@ -8,6 +8,7 @@ from the texts below, written for this.
 """
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -57,9 +58,7 @@ class Drawing:
         self.weights.append(onnx.numpy_helper.from_array(np.array(value, kind), name))
         return name
 
-    def node(
-        self, operator: str, inputs: list[str], out: str, domain: str = "", **how: object
-    ) -> str:
+    def node(self, operator: str, inputs: list[str], out: str, domain: str = "", **how: Any) -> str:
         self.nodes.append(helper.make_node(operator, inputs, [out], name=out, domain=domain, **how))
         return out
 
