@@ -50,6 +50,7 @@ APART = {
     "million": "python -m benchmarks million",
     "peers": "make bench-peers",
     "fuzz": "make fuzz",
+    "office": "RAGSTONE_OFFICE_FILES=FOLDER python -m benchmarks office",
 }
 """Benchmarks that run only when they are named (an hour each), and the command that does it."""
 

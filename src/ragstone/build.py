@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ragstone.agent.tools.configured import toolbox
 from ragstone.answer.extractive.extractive import Extractive
+from ragstone.answer.extractive.meaning_closeness import MeaningCloseness
 from ragstone.answer.extractive.token_closeness import TokenCloseness
 from ragstone.core.errors import ConfigError
 from ragstone.core.records import Collection
@@ -90,7 +91,8 @@ async def open_adapters(
         profile = chat.profile if chat else Profile()
         tokens = HeldTokens(index)
         closeness = TokenCloseness(catalog, tokens, embedders, rarity)
-        extractive = Extractive(closeness, settings.rag.refuse_below)
+        meaning = MeaningCloseness(catalog, embedders)
+        extractive = Extractive(closeness, settings.rag.refuse_below, meaning)
         answerer = with_standby(settings, chat, extractive)
         stack.push_async_callback(answerer.aclose)
         templates = await stack.enter_async_context(

@@ -231,6 +231,8 @@ async def collections(service: Service, *, as_json: bool) -> int:
             for s in found
         ]
         show.table(head, rows)
+        for note in (s.note for s in found if s.note):
+            out(note)
     return 0
 
 

@@ -19,6 +19,7 @@ from ragstone.ingest import changes, handed
 from ragstone.ingest.being_read import BeingRead
 from ragstone.ingest.embedding import embed_pending
 from ragstone.ingest.files import FoundFile, RefusedFile, SkippedFile, discover
+from ragstone.ingest.languages import outgrown
 from ragstone.ingest.metadata import FoundMetadata, MetadataFiles
 from ragstone.ingest.progress import Tracker
 from ragstone.ingest.rebuild import rebuild
@@ -88,6 +89,9 @@ class Pipeline:
                 await self._index.optimize(collection)
                 if self._vocabulary:
                     self._vocabulary.wake(collection)
+                counts = await self._index.facet(collection, "language")
+                if sentence := outgrown(collection, counts, self._embedders):
+                    tracker.note(sentence)
             return tracker.finish()
 
     async def rebuild(

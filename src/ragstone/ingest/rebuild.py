@@ -1,13 +1,13 @@
 """Builds a collection's index anew with another embedding model, beside the one that answers."""
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
 from ragstone.core.errors import UnknownCollection
 from ragstone.core.records import Collection
 from ragstone.ingest.embedding import embed_pending
+from ragstone.ingest.languages import main_language
 from ragstone.ingest.progress import Tracker
 from ragstone.ports import Catalog, ChunkIndex, Embedders
 from ragstone.service import Progress
@@ -50,11 +50,7 @@ async def rebuild(
 
 async def _successor(old: Collection, index: ChunkIndex, embedders: Embedders) -> Collection:
     """The same collection under the model that its text asks for now."""
-    found = Counter(await index.facet(old, "language"))
-    total = found.total()
-    language, most = found.most_common(1)[0] if total else (old.language, 0)
-    if total and most < 0.75 * total:
-        language = "mul"
+    language = main_language(await index.facet(old, "language")) or old.language
     embedder = embedders.for_text(language)
     return replace(
         old,

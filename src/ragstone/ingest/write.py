@@ -15,11 +15,15 @@ from ragstone.core.filters import eq
 from ragstone.core.records import Collection, Document
 from ragstone.ingest.chunk import TextPiece
 from ragstone.ingest.parse_process import ParseProcesses, Reading
+from ragstone.ingest.subject import subject
 from ragstone.language.language import detect
 from ragstone.ports import Catalog, ChunkIndex
 from ragstone.settings import IngestSettings
 
 SAMPLE_CHARS = 4000
+
+OPENING_PIECES = 3
+"""The first pieces of a document, which may say what it is about."""
 
 
 def document_id(tenant: str, collection: str, path: str) -> str:
@@ -75,9 +79,13 @@ class Writer:
         self, collection: Collection, document: Document, version: int, reading: Reading
     ) -> Written:
         chunks = pages = 0
+        about: str | None = None
         async for batch in reading:
+            if about is None:
+                opening = "\n".join(piece.text for piece in batch[:OPENING_PIECES])
+                about = subject(document.title, document.path, document.metadata or {}, opening)
             rows = [
-                _chunk(collection, document, version, chunks + i, piece)
+                _chunk(collection, document, version, chunks + i, piece, about)
                 for i, piece in enumerate(batch)
             ]
             await self._index.upsert(collection, rows)
@@ -95,7 +103,12 @@ class Writer:
 
 
 def _chunk(
-    collection: Collection, document: Document, version: int, number: int, piece: TextPiece
+    collection: Collection,
+    document: Document,
+    version: int,
+    number: int,
+    piece: TextPiece,
+    about: str,
 ) -> Chunk:
     return Chunk(
         chunk_id=str(uuid5(NAMESPACE_URL, f"{document.id}@{version}#{number}")),
@@ -118,4 +131,5 @@ def _chunk(
         allowed=document.allowed,
         metadata=document.metadata or {},
         blocks=piece.blocks,
+        subject=about,
     )

@@ -206,7 +206,7 @@ def _latin(words: list[str], letters: int) -> str:
 
 def _by_small_words(words: list[str]) -> str:
     """The language whose frequent words are the most in a short text, "" where several are."""
-    small = [word.casefold() for word in words if len(word) == 1 or not word.isupper()]
+    small = [word.casefold() for word in words if len(word) > 1 and not word.isupper()]
     counts = Counter(
         {code: sum(word in own for word in small) for code, own in _SMALL_WORDS.items()}
     )

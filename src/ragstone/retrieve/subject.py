@@ -171,7 +171,8 @@ def _by_number(asked: Named, left: _Left, general: float) -> _Judged:
     for number in sorted(asked.numbered, key=lambda one: (one.name, one.number)):
         same, doubted, against = _numbered_otherwise(number, left)
         # Where no document has it, only what is written as a name can be missing.
-        if against and (same or doubted or number.name in asked.written):
+        missing = against and (same or doubted or number.name in asked.written)
+        if missing or (same and doubted):
             names.append(f"{number.name} {number.number}".strip())
             held |= same
             doubtful |= doubted

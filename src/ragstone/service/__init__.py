@@ -145,13 +145,15 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class CollectionSummary:
-    """A collection as its owner sees it. `pending` chunks still wait for their vectors."""
+    """A collection as its owner sees it. `pending` chunks still wait for their vectors; `note` is
+    a sentence for whoever keeps it, such as that its embedding model no longer fits."""
 
     collection: Collection
     documents: int
     chunks: int
     failed: int
     pending: int
+    note: str = ""
 
     @property
     def name(self) -> str:

@@ -24,7 +24,8 @@ from ragstone.ports import Said, Vectors
 Closeness = Callable[
     [Ask, Sequence[Passage], Sequence[Sequence[AnswerUnit]]], Awaitable[list[Vectors] | None]
 ]
-"""Per passage the features (units, `unit_closeness.NAMES`), None without token vectors."""
+"""Per passage the features (units, `unit_closeness.NAMES`), None without token vectors; or, of
+`meaning_closeness`, the likeness (units,) to a question in another language."""
 
 PASSAGES = 10
 PASSAGE_CHARS = 20_000
@@ -61,9 +62,12 @@ class Extractive:
 
     name = "extractive"
 
-    def __init__(self, closeness: Closeness, refuse_below: float) -> None:
+    def __init__(
+        self, closeness: Closeness, refuse_below: float, meaning: Closeness | None = None
+    ) -> None:
         self._closeness = closeness
         self._refuse_below = refuse_below
+        self._meaning = meaning
 
     async def answer(
         self, ask: Ask, passages: Sequence[Passage], instructions: Instructions
@@ -90,7 +94,8 @@ class Extractive:
         read = [passage for passage in passages[:PASSAGES] if passage.text.strip()]
         found = await asyncio.to_thread(_units, read)
         near = await self._closeness(ask, read, found) if read else None
-        best, confidence = await asyncio.to_thread(ranked, ask.question, read, found, near)
+        meant = await self._meaning(ask, read, found) if read and self._meaning else None
+        best, confidence = await asyncio.to_thread(ranked, ask.question, read, found, near, meant)
         return read, found, best, confidence
 
     async def ready(self) -> None:

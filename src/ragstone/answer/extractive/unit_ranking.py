@@ -60,6 +60,16 @@ SAME = 0.7
 ALIKE = 0.7
 """What a word in another form is worth where it is asked whether the passages speak of it."""
 
+MEANT = 15.0
+"""Added to the score by the likeness of meaning, across languages. With questions in four
+languages over English passages (`xquad`), the answer is in the first two units of .88, of .69
+without; 10 and 20 measure the same."""
+
+MEANT_SURENESS = (7.6, 2.2, 0.7, -2.6)
+"""Weights of the best unit's likeness, of the best passage's and of the words, and a bias: across
+languages. Fitted on the same; it answers .72 of what the passages hold, and refuses .75 of what
+only others held. By words alone it would answer .04."""
+
 SUREST = 3
 """The similarities of so many passages tell whether they speak of it at all."""
 
@@ -82,9 +92,11 @@ def ranked(
     passages: Sequence[Passage],
     found: Sequence[Sequence[AnswerUnit]],
     near: Sequence[Vectors] | None,
+    meant: Sequence[Vectors] | None = None,
 ) -> tuple[list[RankedUnit], float]:
     """The best units of the passages, best first, and the probability (0..1) that they hold the
-    answer. `near` is `unit_closeness` per passage, None if there are no token vectors."""
+    answer. `near` is `unit_closeness` per passage, None if there are no token vectors; `meant` the
+    likeness of the units' meaning, where the question is in another language."""
     read_ = [[read(p.text, unit) for unit in own] for p, own in zip(passages, found, strict=True)]
     texts = [text for own in read_ for text in own]
     if not texts:
@@ -106,11 +118,19 @@ def ranked(
         ]
     if term := defined_term(question):
         scores += [DEFINITION * defines(text.text, term) for text in texts]
+    likeness = np.concatenate(meant) if meant is not None else None
+    if likeness is not None:
+        scores += MEANT * likeness
     closer = np.argsort(-scores, kind="stable")[:CLOSER]
     rows[closer, KINDS] = kind_features(question, [texts[i] for i in closer])
     scores[closer] += rows[closer, KINDS] @ ranker.scores[KINDS]
     order = closer[np.argsort(-scores[closer], kind="stable")].tolist()
-    sure = float(sureness_features(rows, order[0]) @ ranker.sureness) + ranker.bias
+    told = sureness_features(rows, order[0])
+    sure = float(told @ ranker.sureness) + ranker.bias
+    if likeness is not None:
+        words, _, similarity = told[:3].tolist()
+        unit, passage, word, bias = MEANT_SURENESS
+        sure = unit * float(likeness.max()) + passage * similarity + word * words + bias
     best = []
     for i in order:
         passage, place, unit = places[i]

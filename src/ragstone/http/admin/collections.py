@@ -66,6 +66,7 @@ def _summary_json(summary: CollectionSummary) -> dict[str, Any]:
         "chunks": summary.chunks,
         "failed": summary.failed,
         "pending": summary.pending,
+        "note": summary.note,
         "language": collection.language,
         "model": collection.model,
     }

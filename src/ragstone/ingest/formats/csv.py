@@ -77,7 +77,7 @@ def _quote(sample: str, delimiter: str) -> str:
     double, single = (
         sample.count(f"{delimiter}{mark}") + sample.count(f"{mark}{delimiter}") for mark in _QUOTES
     )
-    return "'" if single > 4 and not double and '"' not in sample else '"'
+    return "'" if single > 2 and not double and '"' not in sample else '"'
 
 
 CSV = Format("text/csv", parse_csv)

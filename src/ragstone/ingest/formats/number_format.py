@@ -33,6 +33,8 @@ class _Pattern:
     power: int = 0
     """The value is shown times ten to this power."""
     general: bool = False
+    words: bool = False
+    """The section is words alone, such as "-" for nothing."""
 
 
 def shown(value: Any, number_format: str = "General") -> str:
@@ -63,6 +65,8 @@ def _number(value: Number, number_format: str) -> str:
 
 
 def _digits(value: Number, pattern: _Pattern) -> str:
+    if pattern.words:
+        return ""
     if pattern.general:
         return _general(value)
     try:
@@ -106,6 +110,9 @@ def _pattern(section: str) -> _Pattern:
         elif kind == "skipped":
             literals[bool(digits)] += " " if match[0][0] == "_" else ""
     before, after = literals
+    plain = "General" in section or "@" in section
+    if before.strip() and not (plain or digits or exponent):
+        return _Pattern(before, "", words=True)
     if "General" in section or exponent or len(digits) != 1 or "@" in section:
         plain = "General" in section
         rest = before.partition("General") if plain else ("", "", "")

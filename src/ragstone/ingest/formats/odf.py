@@ -408,8 +408,9 @@ def _grid(table: Any, text: Any) -> Iterator[list[str]]:
         if next(row.iterancestors(f"{_TABLE}table")) is not table:
             continue
         cells: list[str] = []
+        empty = 0
         for cell in row.iterchildren(f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell"):
-            column = len(cells)
+            column = len(cells) + empty
             said = text(cell)
             down, above = spans.get(column, (0, ""))
             if cell.tag == f"{_TABLE}covered-table-cell" and down:
@@ -420,9 +421,10 @@ def _grid(table: Any, text: Any) -> Iterator[list[str]]:
                 if rows > 1 or columns > 1:
                     first = place == column
                     spans[place] = rows - 1 if first else rows, said
-            cells += [said] * min(_count(cell, "number-columns-repeated"), _MAX_REPEATED)
-        while cells and not cells[-1]:
-            cells.pop()
+            repeated = min(_count(cell, "number-columns-repeated"), _MAX_REPEATED)
+            if said:
+                cells += [""] * empty + [said] * repeated
+            empty = 0 if said else empty + repeated
         repeated = _count(row, "number-rows-repeated") if cells else 1
         for _ in range(min(repeated, _MAX_REPEATED)):
             yield list(cells)

@@ -20,6 +20,7 @@ def sheet_blocks(rows: Iterable[Sequence[str]], page: int | None = None) -> Iter
     source = iter(rows)
     title = ""
     before: list[Sequence[str]] = []
+    edge = 0
     for first in source:
         if not any(first):
             continue
@@ -33,12 +34,13 @@ def sheet_blocks(rows: Iterable[Sequence[str]], page: int | None = None) -> Iter
         for table in _side_by_side(ahead, band):
             top = list(islice(table, 3))
             own = header_rows(top)
-            goes_on = not own and before and _left(before[0]) == _left(top[0])
+            left = min(map(_left, top), default=0)
+            goes_on = not own and before and left == edge
             count = len(before) if goes_on else None
             rest = chain(before if goes_on else (), top, table)
             yield from table_blocks(_trimmed(rest), count, title, page)
             if not goes_on:
-                before = top[:own]
+                before, edge = top[:own], left
         title = ""
 
 

@@ -8,50 +8,8 @@ from ragstone.ingest.document import Block
 
 _NUMBER = re.compile(r"[-+(]?[$€£¥]?\s*[\d.,\s]*\d[\d.,\s]*[)%€$]?")
 _BLOCK_CHARS = 4000
-
-
-def piped(rows: Iterable[Sequence[str]]) -> str:
-    """A small table with its cells side by side: "Name | Days"; empty rows are left out."""
-    lines = (" | ".join(_single_line(cell) for cell in row).strip(" |") for row in rows)
-    return "\n".join(line for line in lines if line)
-
-
-def record_blocks(rows: Iterable[Sequence[str]], page: int | None = None) -> Iterator[Block]:
-    """Rows of data as table blocks of about 4,000 characters, lazily.
-
-    When the first row is a header, every line carries it ("Region: North; Revenue: 1200"), so
-    that a row can be understood, found and cited on its own.
-    """
-    lines: list[str] = []
-    size = 0
-    for line in _record_lines(iter(rows)):
-        if lines and size + len(line) > _BLOCK_CHARS:
-            yield Block("\n".join(lines), "table", page=page)
-            lines, size = [], 0
-        lines.append(line)
-        size += len(line) + 1
-    if lines:
-        yield Block("\n".join(lines), "table", page=page)
-
-
-def _record_lines(rows: Iterator[Sequence[str]]) -> Iterator[str]:
-    first = next((row for row in rows if any(cell.strip() for cell in row)), None)
-    if first is None:
-        return
-    header = [_single_line(cell) for cell in first] if _is_header(first) else []
-    written = False
-    for row in rows if header else _prepend(first, rows):
-        line = _record(header, row) if header else piped([row])
-        if line:
-            written = True
-            yield line
-    if header and not written:
-        yield piped([first])
-
-
-def _prepend(first: Sequence[str], rows: Iterator[Sequence[str]]) -> Iterator[Sequence[str]]:
-    yield first
-    yield from rows
+_LOOK_AHEAD = 6
+_MAX_NAME = 120
 
 
 def _record(header: Sequence[str], row: Sequence[str]) -> str:
@@ -64,29 +22,12 @@ def _record(header: Sequence[str], row: Sequence[str]) -> str:
     return "; ".join(parts)
 
 
-def _is_header(row: Sequence[str]) -> bool:
-    """A header names its columns: at least two different names, none of them a number."""
-    cells = [cell.strip() for cell in row]
-    named = [cell for cell in cells if cell]
-    return (
-        len(named) > 1
-        and len(set(named)) == len(named)
-        and not any(_NUMBER.fullmatch(cell) and not _is_year(cell) for cell in named)
-        and not all(_NUMBER.fullmatch(cell) for cell in named)
-        and all(len(cell) <= 100 for cell in named)
-    )
-
-
 def _is_year(cell: str) -> bool:
     return len(cell) == 4 and cell.isdigit() and "1900" <= cell <= "2100"
 
 
 def _single_line(cell: str) -> str:
     return " ".join(cell.split())
-
-
-_LOOK_AHEAD = 6
-_MAX_NAME = 120
 
 
 def table_blocks(
@@ -98,8 +39,8 @@ def table_blocks(
     """A table whose merged cells repeat their value, as blocks of about 4,000 characters, lazily.
 
     `header` is how many rows name the columns, None to find out. Names of several rows are joined
-    ("2018 Q1"). Rows above the header with one value only are the table's title, which comes before
-    `label`.
+    ("2018 Q1"); those of empty columns are a last line. Rows above the header with one value only
+    are the table's title, which comes before `label`.
     """
     source = ([_single_line(cell) for cell in row] for row in rows)
     filled = (row for row in source if any(row))
@@ -112,9 +53,19 @@ def table_blocks(
     count = 0 if count == len(ahead) else count
     names = _joined_names(ahead[:count])
     caption = ". ".join(dict.fromkeys(one for one in (*titles, label) if one))
-    lines = (_line(names, row) for row in chain(ahead[count:], filled))
+    lines = _table_lines(names, chain(ahead[count:], filled))
     for text in _grouped(chain(titles if not label else (), lines)):
         yield Block(text, "table", page=page, label=caption)
+
+
+def _table_lines(names: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """The rows, and last the names of columns in which no row has anything."""
+    unused = {column for column, name in enumerate(names) if name}
+    for row in rows:
+        unused -= {column for column, cell in enumerate(row) if cell}
+        yield _line(names, row)
+    if unused:
+        yield " | ".join(names[column] for column in sorted(unused))
 
 
 def _grouped(lines: Iterable[str]) -> Iterator[str]:
@@ -133,23 +84,33 @@ def _grouped(lines: Iterable[str]) -> Iterator[str]:
 
 def _line(names: Sequence[str], row: Sequence[str]) -> str:
     """A row as a record under the names; one that is a single merged cell is that alone."""
-    if _is_banner(row) and len(row) > 1 and len([cell for cell in row if cell]) > 1:
+    if _is_banner(row) and len([cell for cell in row if cell]) > 1:
         return row[0]
     if names:
         return _record(names, row)
     if len(row) > 1 and row[0].endswith(":"):
         return f"{row[0]} {' | '.join(cell for cell in row[1:] if cell)}".rstrip()
-    return " | ".join(row).strip(" |")
+    return " | ".join(cell for cell in row if cell)
 
 
 def _is_banner(row: Sequence[str]) -> bool:
-    """Whether the row says one thing only, in one cell or in one merged over several."""
-    return len(row) > 1 and len({cell for cell in row if cell}) == 1
+    """Whether the row says one thing only, in its first cell or in one merged from there on.
+
+    Short or equal numbers in all cells are data.
+    """
+    filled = [cell for cell in row if cell]
+    if len(row) < 2 or not row[0] or len(set(filled)) != 1:
+        return False
+    return len(filled) == 1 or (len(row[0]) > 3 and not _is_number(row[0]))
 
 
 def header_rows(rows: Sequence[Sequence[str]]) -> int:
     """How many of the first rows name the columns."""
-    if len(rows) < 2 or not _names(rows[0]):
+    if len(rows) < 2:
+        return 0
+    if _is_group(rows[0]) and len(rows) > 2 and _names(rows[1]):
+        return 2
+    if not _names(rows[0]):
         return 0
     named = [cell for cell in rows[0] if cell]
     spans = len(set(named)) < len(named) or "" in rows[0][1:]
@@ -161,6 +122,16 @@ def header_rows(rows: Sequence[Sequence[str]]) -> int:
         if len(set(both)) >= under and under > len(set(named)):
             return 2
     return 1 if len(set(named)) > 1 and len(set(named)) == len(named) else 0
+
+
+def _is_group(row: Sequence[str]) -> bool:
+    """Whether the row names a group of columns right of the first one, and nothing else."""
+    cells = {cell for cell in row if cell}
+    return not row[0] and len(cells) == 1 and (_is_year(one := cells.pop()) or not _is_number(one))
+
+
+def _is_number(cell: str) -> bool:
+    return bool(_NUMBER.fullmatch(cell))
 
 
 def _names(row: Sequence[str]) -> bool:

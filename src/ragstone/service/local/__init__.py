@@ -30,6 +30,7 @@ from ragstone.core.records import (
 from ragstone.core.turn import Ask, Principal, Turn
 from ragstone.engine.engine import Engine
 from ragstone.guard.topic_file import MOST_TOPICS, topic
+from ragstone.ingest.languages import outgrown
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.jobs.runner import Runner
 from ragstone.language.phrases import key
@@ -146,6 +147,7 @@ class Ragstone:
         async with self._adapters.catalog.snapshot() as hidden:
             where = And((readable(principal), Not(AnyOf("revision", tuple(sorted(hidden))))))
             chunks = await self._adapters.index.count(collection, where)
+            languages = await self._adapters.index.facet(collection, "language", where)
         pending = sum(d.chunks for d in documents if d.status == "text")
         return CollectionSummary(
             collection=collection,
@@ -153,6 +155,7 @@ class Ragstone:
             chunks=chunks,
             failed=sum(document.status == "failed" for document in documents),
             pending=pending,
+            note=outgrown(collection, languages, self._adapters.embedders),
         )
 
     async def documents(

@@ -1,0 +1,58 @@
+"""Compares the question with the units by the meaning of each, where they are in other languages.
+
+Words and token vectors agree only within a language. The multilingual embedder's vectors of whole
+sentences do not care, but each sentence has to be embedded for it.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ragstone.answer.extractive.units import AnswerUnit
+from ragstone.core.turn import Ask, Passage
+from ragstone.language.language import detect
+from ragstone.ports import Catalog, Embedders, Vectors, collection_of
+
+COMPARED = 4
+"""Passages whose units are compared: those that come first."""
+
+MOST_UNITS = 60
+"""Units that are embedded, about a second on two cores."""
+
+
+class MeaningCloseness:
+    """For collections whose embedder compares languages."""
+
+    def __init__(self, catalog: Catalog, embedders: Embedders) -> None:
+        self._catalog = catalog
+        self._embedders = embedders
+
+    async def __call__(
+        self, ask: Ask, passages: Sequence[Passage], units: Sequence[Sequence[AnswerUnit]]
+    ) -> list[Vectors] | None:
+        """Per passage the likeness (units,) of its units to the question, 0 (unrelated) to 1; 0
+        for those that are not compared. None where question and passages share a language or the
+        embedder knows one only."""
+        collection = await collection_of(self._catalog, ask)
+        if collection is None:
+            return None
+        embedder = self._embedders.of(collection)
+        if not embedder.multilingual or not _is_foreign(ask.question, passages[:COMPARED]):
+            return None
+        places = [(p, u) for p in range(min(COMPARED, len(units))) for u in range(len(units[p]))]
+        places = places[:MOST_UNITS]
+        texts = [passages[p].text[units[p][u].start : units[p][u].end] for p, u in places]
+        asked = (await embedder.embed_queries([ask.question]))[0]
+        cosines = (await embedder.embed_passages(texts)) @ asked
+        low, high = embedder.cosines
+        found = [np.zeros(len(own), np.float32) for own in units]
+        for (p, u), cosine in zip(places, cosines, strict=True):
+            found[p][u] = min(1.0, max(0.0, (float(cosine) - low) / (high - low)))
+        return found
+
+
+def _is_foreign(question: str, passages: Sequence[Passage]) -> bool:
+    """Whether half of the passages or more are in another language than the question."""
+    asked = detect(question)
+    known = [own for p in passages if (own := p.hit.chunk.language)]
+    return bool(known and asked) and 2 * sum(own != asked for own in known) >= len(known)

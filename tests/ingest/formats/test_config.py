@@ -1,0 +1,121 @@
+"""YAML, TOML, INI, CSV and source code."""
+
+from pathlib import Path
+
+import pytest
+
+from ragstone.core.errors import ArchiveBomb, UnreadableDocument
+from ragstone.ingest.document import Block
+from ragstone.ingest.parse import parse
+from ragstone.settings import IngestSettings
+
+
+def read(path: Path, name: str, text: str) -> list[Block]:
+    (path / name).write_text(text, encoding="utf-8")
+    return list(parse(path / name, IngestSettings()).blocks)
+
+
+def test_given_yaml_when_read_then_values_stand_under_their_paths(tmp_path: Path) -> None:
+    text = (
+        "name: web\ndate: 2024-01-02\nports:\n- port: 80\n  open: true\n- port: 443\n--- !Ref x\n"
+    )
+    assert read(tmp_path, "a.yaml", text) == [
+        Block("name: web\ndate: 2024-01-02"),
+        Block("ports", "heading", 1),
+        Block("ports.port: 80\nports.open: true\nports.port: 443"),
+        Block("x"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("[" * 100_000, UnreadableDocument),
+        ("a: &a [*a]", UnreadableDocument),
+        ("a: [1\nb: 2", UnreadableDocument),
+        (
+            "a: &a [xxxx, xxxx, xxxx]\n"
+            + "".join(f"b{n}: &b{n} [{', '.join([f'*b{n - 1}' if n else '*a'] * 20)}]\n"
+                      for n in range(8)),
+            ArchiveBomb,
+        ),
+    ],
+)  # fmt: skip
+def test_given_hostile_yaml_when_read_then_it_is_refused(
+    tmp_path: Path, text: str, error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        read(tmp_path, "a.yaml", text)
+
+
+def test_given_toml_or_ini_when_read_then_tables_are_sections(tmp_path: Path) -> None:
+    toml = read(tmp_path, "a.toml", 'title = "x"\n[owner]\nborn = 1979-05-27\n')
+    assert [one.text for one in toml] == ["title: x", "owner", 'owner.born: "1979-05-27"']
+    ini = read(tmp_path, "a.ini", "[Server]\nPort = 80\n; note\n")
+    assert [one.text for one in ini] == ["Server", "Server.Port: 80"]
+    with pytest.raises(UnreadableDocument, match="TOML"):
+        read(tmp_path, "b.toml", "a = ")
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("Report\n\nRegion;Q1\nNorth;1,5\n", ["Report", "Region: North; Q1: 1,5"]),
+        ("sep=|\nName|Age\nAnn|30\n", ["Name: Ann; Age: 30"]),
+        ("Name,1,2,3\nAnn,x,,y\n,,z,\n", ["Name: Ann; 1: x; 3: y", "2: z"]),
+        (
+            "n,v\n'a, b',1\n'c, d',2\n'e, f',3\n",
+            ["n: a, b; v: 1", "n: c, d; v: 2", "n: e, f; v: 3"],
+        ),
+    ],
+)
+def test_given_odd_csv_when_read_then_titles_and_columns_are_found(
+    tmp_path: Path, text: str, lines: list[str]
+) -> None:
+    (table,) = read(tmp_path, "a.csv", text)
+    assert table.text.splitlines() == lines
+
+
+def test_given_python_when_read_then_each_definition_is_a_section(tmp_path: Path) -> None:
+    text = (
+        '"""What it is for."""\nimport os\n\nLIMIT = 3\n\n\n# Why so.\n@cache\ndef f(x):\n'
+        '    """Doubles x."""\n    return 2 * x\n\n\nclass A:\n    pass\n'
+    )
+    assert read(tmp_path, "a.py", text) == [
+        Block("What it is for."),
+        Block("import os\n\nLIMIT = 3", "code", label="python"),
+        Block("f", "heading", 1),
+        Block("Why so."),
+        Block("Doubles x."),
+        Block('@cache\ndef f(x):\n    """Doubles x."""\n    return 2 * x', "code", label="python"),
+        Block("class A", "heading", 1),
+        Block("class A:\n    pass", "code", label="python"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "headings"),
+    [
+        ("a.go", "package a\n\n// Sum adds.\nfunc Sum(a int) int {\n\treturn a\n}\n", ["Sum"]),
+        ("a.sql", "CREATE TABLE ward (\n  id int\n);\n\nCREATE VIEW beds AS SELECT 1;\n",
+         ["table ward", "view beds"]),
+        ("a.ts", "export interface Bed { id: number }\n\nexport const size = 3;\n",
+         ["interface Bed", "size"]),
+        ("a.c", "#include <a.h>\n\nstatic int beds(void)\n{\n\n    return 1;\n}\n", ["beds"]),
+        ("a.rs", "/// A bed.\npub struct Bed;\n\nimpl Bed {\n}\n", ["struct Bed", "impl Bed"]),
+    ],
+)  # fmt: skip
+def test_given_other_languages_when_read_then_definitions_have_names_and_code_stays(
+    tmp_path: Path, name: str, text: str, headings: list[str]
+) -> None:
+    found = read(tmp_path, name, text)
+    assert [one.text for one in found if one.kind == "heading"] == headings
+    code = "\n".join(one.text for one in found if one.kind == "code")
+    comments = [line for line in text.splitlines() if line.startswith("//")]
+    for line in text.splitlines():
+        assert line in code or line in comments
+
+
+def test_given_broken_python_when_read_then_its_code_is_there(tmp_path: Path) -> None:
+    (found,) = [one for one in read(tmp_path, "a.py", "print 'x'\n") if one.kind == "code"]
+    assert found.text == "print 'x'"

@@ -1,0 +1,276 @@
+"""Word documents: numbers, notes, changes and merged cells, as Word shows them."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import docx
+import pytest
+from docx.oxml import parse_xml
+from docx.oxml.ns import nsdecls, qn
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragstone.ingest.document import Block
+from ragstone.ingest.formats.numbering import Numbering, numeral
+from ragstone.ingest.parse import parse
+from ragstone.settings import IngestSettings
+
+Make = Callable[[Any], None]
+LISTS = f"""
+<w:numbering {nsdecls("w")}>
+  <w:abstractNum w:abstractNumId="1">
+    <w:lvl w:ilvl="0"><w:start w:val="1"/><w:numFmt w:val="decimal"/><w:lvlText w:val="%1."/>
+    </w:lvl>
+    <w:lvl w:ilvl="1"><w:start w:val="1"/><w:numFmt w:val="lowerLetter"/><w:lvlText w:val="%2)"/>
+    </w:lvl>
+    <w:lvl w:ilvl="2"><w:start w:val="1"/><w:numFmt w:val="upperRoman"/><w:isLgl/>
+      <w:lvlText w:val="%1.%2.%3"/></w:lvl>
+  </w:abstractNum>
+  <w:abstractNum w:abstractNumId="2">
+    <w:lvl w:ilvl="0"><w:start w:val="1"/><w:numFmt w:val="upperRoman"/>
+      <w:lvlText w:val="Article %1"/></w:lvl>
+  </w:abstractNum>
+  <w:num w:numId="1"><w:abstractNumId w:val="1"/></w:num>
+  <w:num w:numId="2"><w:abstractNumId w:val="1"/>
+    <w:lvlOverride w:ilvl="0"><w:startOverride w:val="1"/></w:lvlOverride></w:num>
+  <w:num w:numId="3"><w:abstractNumId w:val="2"/></w:num>
+</w:numbering>"""
+
+
+def read(path: Path, make: Make) -> list[Block]:
+    document = docx.Document()
+    numbering = document.part.numbering_part.element
+    for old in list(numbering):
+        numbering.remove(old)
+    numbering.extend(parse_xml(LISTS))
+    make(document)
+    document.save(str(path / "a.docx"))
+    return list(parse(path / "a.docx", IngestSettings()).blocks)
+
+
+def add(document: Any, inside: str) -> Any:
+    """Append a paragraph of raw XML."""
+    paragraph = parse_xml(f"<w:p {nsdecls('w')}>{inside}</w:p>")
+    document.element.body.insert(len(document.element.body) - 1, paragraph)
+    return paragraph
+
+
+def item(document: Any, text: str, level: int, number: int) -> None:
+    add(
+        document,
+        f'<w:pPr><w:numPr><w:ilvl w:val="{level}"/><w:numId w:val="{number}"/></w:numPr></w:pPr>'
+        f"<w:r><w:t>{text}</w:t></w:r>",
+    )
+
+
+def test_given_lists_when_read_then_each_item_has_its_number_and_depth(tmp_path: Path) -> None:
+    def make(document: Any) -> None:
+        for text, level, number in (
+            ("Open", 0, 1), ("left", 1, 1), ("right", 1, 1), ("deep", 2, 1), ("Close", 0, 1),
+            ("again", 1, 1), ("New list", 0, 2), ("Scope", 0, 3),
+        ):  # fmt: skip
+            item(document, text, level, number)
+
+    assert [(one.text, one.level, one.label) for one in read(tmp_path, make)] == [
+        ("1. Open", 1, "1."),
+        ("a) left", 2, "a)"),
+        ("b) right", 2, "b)"),
+        ("1.2.1 deep", 3, "1.2.1"),
+        ("2. Close", 1, "2."),
+        ("a) again", 2, "a)"),
+        ("1. New list", 1, "1."),
+        ("Article I Scope", 1, "Article I"),
+    ]
+
+
+def test_given_a_style_with_an_outline_level_when_read_then_it_is_a_heading(tmp_path: Path) -> None:
+    def make(document: Any) -> None:
+        own = document.styles.add_style("Kapitel", 1)
+        own.element.get_or_add_pPr().append(parse_xml(f'<w:outlineLvl {nsdecls("w")} w:val="1"/>'))
+        derived = document.styles.add_style("Abschnitt", 1)
+        derived.base_style = document.styles["Heading 3"]
+        document.add_paragraph("Rechte", style="Kapitel")
+        document.add_paragraph("Pflichten", style="Abschnitt")
+        document.add_paragraph("Text")
+
+    assert [(one.kind, one.level) for one in read(tmp_path, make)] == [
+        ("heading", 2),
+        ("heading", 3),
+        ("paragraph", 0),
+    ]
+
+
+def test_given_tracked_changes_when_read_then_the_new_text_is_there_alone(tmp_path: Path) -> None:
+    def make(document: Any) -> None:
+        add(
+            document,
+            '<w:r><w:t xml:space="preserve">Pay </w:t></w:r>'
+            '<w:del w:id="1" w:author="a"><w:r><w:delText>10</w:delText></w:r></w:del>'
+            '<w:ins w:id="2" w:author="a"><w:r><w:t>20</w:t></w:r></w:ins>'
+            "<w:r><w:t>.</w:t></w:r><w:r><w:rPr><w:vanish/></w:rPr><w:t>secret</w:t></w:r>",
+        )
+
+    assert [one.text for one in read(tmp_path, make)] == ["Pay 20."]
+
+
+def test_given_fields_and_links_when_read_then_their_result_is_shown(tmp_path: Path) -> None:
+    def make(document: Any) -> None:
+        add(
+            document,
+            '<w:r><w:fldChar w:fldCharType="begin"/></w:r>'
+            "<w:r><w:instrText>REF x</w:instrText><w:t>not shown</w:t></w:r>"
+            '<w:r><w:fldChar w:fldCharType="separate"/></w:r><w:r><w:t>Section 4</w:t></w:r>'
+            '<w:r><w:fldChar w:fldCharType="end"/></w:r>'
+            '<w:hyperlink w:anchor="y"><w:r><w:t xml:space="preserve"> and here</w:t></w:r>'
+            "</w:hyperlink>",
+        )
+
+    assert [one.text for one in read(tmp_path, make)] == ["Section 4 and here"]
+
+
+def test_given_merged_cells_when_read_then_each_record_has_their_value(tmp_path: Path) -> None:
+    def make(document: Any) -> None:
+        table = document.add_table(4, 3)
+        rows = [["", "2024", ""], ["Ward", "Plan", "Actual"], ["S1", "10", "12"], ["", "7", "8"]]
+        for row, texts in enumerate(rows):
+            for column, text in enumerate(texts):
+                table.cell(row, column).text = text
+        table.cell(0, 1).merge(table.cell(0, 2))
+        table.cell(2, 0).merge(table.cell(3, 0))
+
+    assert [one.text for one in read(tmp_path, make)] == [
+        "Ward: S1; 2024 Plan: 10; 2024 Actual: 12\nWard: S1; 2024 Plan: 7; 2024 Actual: 8"
+    ]
+
+
+def test_given_a_title_above_a_table_when_read_then_it_is_the_tables_label(tmp_path: Path) -> None:
+    def make(document: Any) -> None:
+        document.add_paragraph("Table 1: Leave", style="Caption")
+        table = document.add_table(2, 2)
+        for column, texts in enumerate((("Years", "0 to 2"), ("Days", "27"))):
+            for row, text in enumerate(texts):
+                table.cell(row, column).text = text
+
+    assert read(tmp_path, make) == [
+        Block("Table 1: Leave", "caption"),
+        Block("Years: 0 to 2; Days: 27", "table", label="Table 1: Leave"),
+    ]
+
+
+def test_given_a_box_when_read_then_its_text_follows_its_paragraph_once(tmp_path: Path) -> None:
+    def make(document: Any) -> None:
+        box = "<w:txbxContent><w:p><w:r><w:t>In the box</w:t></w:r></w:p></w:txbxContent>"
+        add(
+            document,
+            "<w:r><w:t>Beside</w:t></w:r><w:r>"
+            '<mc:AlternateContent xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/'
+            f'2006"><mc:Choice Requires="wps"><w:drawing>{box}</w:drawing></mc:Choice>'
+            f"<mc:Fallback><w:pict>{box}</w:pict></mc:Fallback></mc:AlternateContent></w:r>",
+        )
+
+    assert [one.text for one in read(tmp_path, make)] == ["Beside", "In the box"]
+
+
+def test_given_a_table_that_arranges_a_page_when_read_then_its_cells_are_blocks(
+    tmp_path: Path,
+) -> None:
+    def make(document: Any) -> None:
+        table = document.add_table(1, 2)
+        table.cell(0, 0).paragraphs[0].text = "Contact"
+        table.cell(0, 0).paragraphs[0].style = "Heading 2"
+        table.cell(0, 0).add_paragraph("Call 2222.")
+        table.cell(0, 1).text = "Right side"
+
+    assert [(one.kind, one.text) for one in read(tmp_path, make)] == [
+        ("heading", "Contact"),
+        ("paragraph", "Call 2222."),
+        ("paragraph", "Right side"),
+    ]
+
+
+def test_given_a_table_of_contents_when_read_then_it_is_left_out(tmp_path: Path) -> None:
+    def make(document: Any) -> None:
+        document.styles.add_style("toc 1", 1)
+        document.add_paragraph("Scope ........ 3", style="toc 1")
+        document.add_paragraph("Scope", style="Heading 1")
+
+    assert [one.text for one in read(tmp_path, make)] == ["Scope"]
+
+
+def test_given_properties_when_read_then_they_are_metadata(tmp_path: Path) -> None:
+    document = docx.Document()
+    document.add_paragraph("Text")
+    document.core_properties.author = "Ann Lee"
+    document.core_properties.keywords = "leave, pay; night"
+    document.core_properties.title = "Handbook"
+    document.save(str(tmp_path / "a.docx"))
+    parsed = parse(tmp_path / "a.docx", IngestSettings())
+    assert parsed.title == "Handbook"
+    assert parsed.metadata == {"author": "Ann Lee", "keywords": ["leave", "pay", "night"]}
+
+
+def test_given_tables_in_tables_without_end_when_read_then_nothing_breaks(tmp_path: Path) -> None:
+    def make(document: Any) -> None:
+        inner = "<w:p><w:r><w:t>deep</w:t></w:r></w:p>"
+        for _ in range(60):
+            inner = f"<w:tbl><w:tr><w:tc>{inner}<w:p/></w:tc></w:tr></w:tbl>"
+        add(document, "<w:r><w:t>shallow</w:t></w:r>").addnext(
+            parse_xml(inner.replace("<w:tbl>", f"<w:tbl {nsdecls('w')}>", 1))
+        )
+
+    assert [one.text for one in read(tmp_path, make)] == ["shallow"]
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "text"),
+    [
+        (27, "lowerLetter", "aa"),
+        (4, "upperRoman", "IV"),
+        (1994, "lowerRoman", "mcmxciv"),
+        (12, "ordinal", "12th"),
+        (3, "decimalZero", "03"),
+        (5, "aiueo", "5"),
+    ],
+)
+def test_numbers_are_written_as_word_does(number: int, kind: str, text: str) -> None:
+    assert numeral(number, kind) == text
+
+
+@given(st.lists(st.integers(0, 2), min_size=1, max_size=30))
+def test_a_number_is_one_more_than_the_last_one_of_its_level(levels: list[int]) -> None:
+    numbering = Numbering(parse_xml(LISTS))
+    counts = [0, 0, 0]
+    for level in levels:
+        label = numbering.label("1", level)
+        counts[level] += 1
+        counts[level + 1 :] = [0] * (2 - level)
+        shown = {0: f"{counts[0]}.", 1: f"{numeral(counts[1], 'lowerLetter')})"}
+        if level in shown:
+            assert label == shown[level]
+
+
+def test_given_a_note_when_read_then_it_follows_its_paragraph(tmp_path: Path) -> None:
+    notes = (
+        f'<w:footnotes {nsdecls("w")}><w:footnote w:type="separator" w:id="0"><w:p/></w:footnote>'
+        '<w:footnote w:id="2"><w:p><w:r><w:t>See the annex.</w:t></w:r></w:p></w:footnote>'
+        "</w:footnotes>"
+    )
+    from docx.opc.constants import RELATIONSHIP_TYPE
+    from docx.opc.packuri import PackURI
+    from docx.opc.part import Part
+
+    def make(document: Any) -> None:
+        kind = "application/vnd.openxmlformats-officedocument.wordprocessingml.footnotes+xml"
+        part = Part(PackURI("/word/footnotes.xml"), kind, notes.encode(), document.part.package)
+        document.part.relate_to(part, RELATIONSHIP_TYPE.FOOTNOTES)
+        made = add(document, "<w:r><w:t>Sales rose.</w:t></w:r>")
+        made.append(parse_xml(f'<w:r {nsdecls("w")}><w:footnoteReference w:id="2"/></w:r>'))
+        assert made.find(qn("w:r")) is not None
+        document.add_paragraph("Costs fell.")
+
+    assert [one.text for one in read(tmp_path, make)] == [
+        "Sales rose.",
+        "Footnote 1: See the annex.",
+        "Costs fell.",
+    ]

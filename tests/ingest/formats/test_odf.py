@@ -1,0 +1,134 @@
+"""LibreOffice files: lists with numbers, notes, merged and repeated cells, slides."""
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from ragstone.core.errors import EncryptedDocument, UnreadableDocument
+from ragstone.ingest.document import Block, Parsed
+from ragstone.ingest.parse import parse
+from ragstone.settings import IngestSettings
+
+NAMES = " ".join(
+    f'xmlns:{short}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
+    for short, name in (
+        ("office", "office"), ("text", "text"), ("table", "table"), ("draw", "drawing"),
+        ("style", "style"), ("meta", "meta"), ("presentation", "presentation"),
+    )
+)  # fmt: skip
+STYLES = """
+<office:automatic-styles><text:list-style style:name="L1">
+<text:list-level-style-number text:level="1" style:num-format="1" style:num-suffix="."/>
+<text:list-level-style-number text:level="2" style:num-format="a" style:num-suffix=")"/>
+</text:list-style></office:automatic-styles>"""
+
+
+def read(path: Path, kind: str, body: str, title: str = "") -> Parsed:
+    content = (
+        f"<office:document-content {NAMES}>{STYLES}<office:body>{body}</office:body>"
+        "</office:document-content>"
+    )
+    meta = (
+        f'<office:document-meta {NAMES} xmlns:dc="http://purl.org/dc/elements/1.1/"><office:meta>'
+        f"<dc:title>{title}</dc:title><meta:creation-date>2024-01-02T03:04:05</meta:creation-date>"
+        "</office:meta></office:document-meta>"
+    )
+    with zipfile.ZipFile(path / f"a.{kind}", "w") as package:
+        package.writestr("mimetype", "application/vnd.oasis.opendocument")
+        package.writestr("content.xml", content)
+        package.writestr("meta.xml", meta)
+    return parse(path / f"a.{kind}", IngestSettings())
+
+
+def test_given_a_text_when_read_then_headings_lists_and_notes_are_there(tmp_path: Path) -> None:
+    parsed = read(
+        tmp_path,
+        "odt",
+        """<office:text><text:tracked-changes><text:p>deleted</text:p></text:tracked-changes>
+        <text:h text:outline-level="2">Leave</text:h>
+        <text:p>A<text:s text:c="2"/>b<text:note text:note-class="footnote">
+        <text:note-citation>1</text:note-citation><text:note-body><text:p>Annex.</text:p>
+        </text:note-body></text:note><office:annotation><text:p>comment</text:p></office:annotation>
+        </text:p><text:list text:style-name="L1"><text:list-item><text:p>one</text:p>
+        <text:list><text:list-item><text:p>deep</text:p></text:list-item></text:list>
+        </text:list-item><text:list-item><text:p>two</text:p><text:p>more</text:p></text:list-item>
+        </text:list></office:text>""",
+        title="Rules",
+    )
+    assert (parsed.title, parsed.metadata) == ("Rules", {"created": "2024-01-02T03:04:05"})
+    assert list(parsed.blocks) == [
+        Block("Leave", "heading", 2),
+        Block("A b"),
+        Block("Footnote 1: Annex."),
+        Block("1. one", "item", 1, label="1."),
+        Block("a) deep", "item", 2, label="a)"),
+        Block("2. two", "item", 1, label="2."),
+        Block("more"),
+    ]
+
+
+def cell(text: str, more: str = "") -> str:
+    return f"<table:table-cell {more}><text:p>{text}</text:p></table:table-cell>"
+
+
+def test_given_a_sheet_when_read_then_merged_cells_and_dates_are_there(tmp_path: Path) -> None:
+    date = 'office:value-type="date" office:date-value="2025-03-12"'
+    parsed = read(
+        tmp_path,
+        "ods",
+        f"""<office:spreadsheet><table:table table:name="Plan">
+        <table:table-row>{cell("Ward")}{cell("Due")}{cell("Who")}</table:table-row>
+        <table:table-row>{cell("S1", 'table:number-rows-spanned="2"')}{cell("12.3.", date)}
+        {cell("Ann")}</table:table-row>
+        <table:table-row><table:covered-table-cell/>{cell("x")}{cell("Bo")}</table:table-row>
+        <table:table-row table:number-rows-repeated="1048000"><table:table-cell
+        table:number-columns-repeated="16384"/></table:table-row>
+        </table:table></office:spreadsheet>""",
+    )
+    assert parsed.pages == 1
+    assert [(one.text, one.page) for one in parsed.blocks] == [
+        ("Plan", 1),
+        ("Ward: S1; Due: 2025-03-12; Who: Ann\nWard: S1; Due: x; Who: Bo", 1),
+    ]
+
+
+def test_given_slides_when_read_then_each_is_a_page(tmp_path: Path) -> None:
+    box = "<draw:text-box><text:p>{}</text:p></draw:text-box>"
+    parsed = read(
+        tmp_path,
+        "odp",
+        f"""<office:presentation><draw:page><draw:frame presentation:class="title">
+        {box.format("Hello")}</draw:frame></draw:page><draw:page>
+        <draw:frame>{box.format("Body")}</draw:frame>
+        <draw:frame presentation:class="title">{box.format("Second")}</draw:frame>
+        <presentation:notes><draw:frame presentation:class="notes">{box.format("Smile")}
+        </draw:frame></presentation:notes></draw:page></office:presentation>""",
+    )
+    assert [(one.text, one.level, one.page) for one in parsed.blocks] == [
+        ("Hello", 1, 1),
+        ("Second", 2, 2),
+        ("Body", 0, 2),
+        ("Notes: Smile", 0, 2),
+    ]
+
+
+def test_given_repetition_without_bounds_when_read_then_it_is_bounded(tmp_path: Path) -> None:
+    many = 'table:number-columns-repeated="100000"'
+    row = (
+        f'<table:table-row table:number-rows-repeated="1000000">{cell("x", many)}</table:table-row>'
+    )
+    parsed = read(
+        tmp_path,
+        "ods",
+        f"<office:spreadsheet><table:table>{row}</table:table></office:spreadsheet>",
+    )
+    assert sum(len(one.text) for one in parsed.blocks) < 10_000_000
+
+
+def test_given_damage_or_a_password_when_read_then_it_says_so(tmp_path: Path) -> None:
+    for data, error in ((b"\x8f\x00secret", EncryptedDocument), (b"<a>", UnreadableDocument)):
+        with zipfile.ZipFile(tmp_path / "b.odt", "w") as package:
+            package.writestr("content.xml", data)
+        with pytest.raises(error):
+            parse(tmp_path / "b.odt", IngestSettings())

@@ -1,0 +1,104 @@
+"""Presentations: a page per slide, in the order in which it is read."""
+
+from pathlib import Path
+from typing import Any
+
+import pptx
+from pptx.chart.data import CategoryChartData
+from pptx.enum.chart import XL_CHART_TYPE
+from pptx.util import Inches
+
+from ragstone.ingest.document import Block
+from ragstone.ingest.parse import parse
+from ragstone.settings import IngestSettings
+
+
+def read(path: Path, presentation: Any) -> list[Block]:
+    presentation.save(str(path / "a.pptx"))
+    return list(parse(path / "a.pptx", IngestSettings()).blocks)
+
+
+def box(shapes: Any, text: str, left: float, top: float) -> None:
+    shapes.add_textbox(Inches(left), Inches(top), Inches(1), Inches(1)).text_frame.text = text
+
+
+def test_given_bullets_and_notes_when_read_then_they_are_items_and_notes_of_the_slide(
+    tmp_path: Path,
+) -> None:
+    deck = pptx.Presentation()
+    deck.slides.add_slide(deck.slide_layouts[0]).shapes.title.text = "Welcome"
+    slide = deck.slides.add_slide(deck.slide_layouts[1])
+    slide.shapes.title.text = "First week"
+    frame = slide.placeholders[1].text_frame
+    frame.text = "Monday"
+    below = frame.add_paragraph()
+    below.text, below.level = "Badge", 1
+    slide.notes_slide.notes_text_frame.text = "Say hello.\nSmile."
+    assert read(tmp_path, deck) == [
+        Block("Welcome", "heading", 1, 1),
+        Block("First week", "heading", 2, 2),
+        Block("- Monday", "item", 1, 2, "-"),
+        Block("- Badge", "item", 2, 2, "-"),
+        Block("Notes: Say hello.", page=2, label="notes"),
+        Block("Smile.", page=2, label="notes"),
+    ]
+
+
+def test_given_boxes_in_any_order_when_read_then_they_come_line_by_line(tmp_path: Path) -> None:
+    deck = pptx.Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[5])
+    slide.shapes.title.text = "Who is who"
+    box(slide.shapes, "bottom", 1, 5)
+    group = slide.shapes.add_group_shape()
+    box(group.shapes, "right", 6, 2)
+    box(slide.shapes, "left", 1, 2)
+    assert [one.text for one in read(tmp_path, deck)] == ["Who is who", "left", "right", "bottom"]
+
+
+def test_given_a_chart_when_read_then_its_data_are_a_table(tmp_path: Path) -> None:
+    deck = pptx.Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[5])
+    slide.shapes.title.text = "Sales"
+    data = CategoryChartData()
+    data.categories = ["North", "South"]
+    data.add_series("2023", (1.5, 2))
+    data.add_series("2024", (3, 4))
+    place = [Inches(1)] * 4
+    slide.shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, *place, data)
+    assert [one.text for one in read(tmp_path, deck)][1:] == [
+        "North; 2023: 1.5; 2024: 3\nSouth; 2023: 2; 2024: 4"
+    ]
+
+
+def test_given_a_table_with_merged_cells_when_read_then_each_row_has_their_value(
+    tmp_path: Path,
+) -> None:
+    deck = pptx.Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[6])
+    table = slide.shapes.add_table(3, 2, *[Inches(1)] * 4).table
+    for row, texts in enumerate((("Ward", "Shift"), ("S1", "early"), ("", "late"))):
+        for column, text in enumerate(texts):
+            table.cell(row, column).text = text
+    table.cell(1, 0).merge(table.cell(2, 0))
+    assert read(tmp_path, deck) == [
+        Block("Slide 1", "heading", 1, 1),
+        Block("Ward: S1; Shift: early\nWard: S1; Shift: late", "table", page=1),
+    ]
+
+
+def test_given_a_numbered_list_when_read_then_it_counts_and_starts_where_it_says(
+    tmp_path: Path,
+) -> None:
+    deck = pptx.Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[1])
+    slide.shapes.title.text = "Steps"
+    frame = slide.placeholders[1].text_frame
+    frame.text = "Call"
+    frame.add_paragraph().text = "Leave"
+    for paragraph in frame.paragraphs:
+        kind = paragraph._p.get_or_add_pPr().makeelement(
+            "{http://schemas.openxmlformats.org/drawingml/2006/main}buAutoNum",
+            {"type": "arabicParenR", "startAt": "3"},
+        )
+        paragraph._p.get_or_add_pPr().append(kind)
+    assert [one.text for one in read(tmp_path, deck)] == ["Steps", "3) Call", "4) Leave"]

@@ -1,0 +1,151 @@
+"""Workbooks: several tables in a sheet, merged cells, and values as their formats show them."""
+
+from collections.abc import Callable
+from datetime import date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragstone.ingest.document import Block
+from ragstone.ingest.formats.number_format import shown
+from ragstone.ingest.formats.sheets import sheet_blocks
+from ragstone.ingest.parse import parse
+from ragstone.settings import IngestSettings
+
+
+def read(path: Path, make: Callable[[Any], None]) -> list[Block]:
+    book = openpyxl.Workbook()
+    make(book.active)
+    book.save(path / "a.xlsx")
+    return list(parse(path / "a.xlsx", IngestSettings()).blocks)[1:]
+
+
+def test_given_merged_headers_and_a_title_when_read_then_records_have_both_names(
+    tmp_path: Path,
+) -> None:
+    def make(sheet: Any) -> None:
+        sheet.append(["Budget, thousand euros"])
+        sheet.append(["Department", "2024", None, "2025", None])
+        sheet.append([None, "Plan", "Actual", "Plan", "Forecast"])
+        sheet.append(["Surgery", 8420, 8655, 8900, 8870])
+        for cells in ("A1:E1", "A2:A3", "B2:C2", "D2:E2"):
+            sheet.merge_cells(cells)
+
+    (table,) = read(tmp_path, make)
+    assert table.label == "Budget, thousand euros"
+    assert table.text.splitlines()[1:] == [
+        "Department: Surgery; 2024 Plan: 8420; 2024 Actual: 8655; 2025 Plan: 8900; "
+        "2025 Forecast: 8870"
+    ]
+
+
+def test_given_two_tables_below_each_other_when_read_then_each_has_its_own_columns(
+    tmp_path: Path,
+) -> None:
+    def make(sheet: Any) -> None:
+        for row in (
+            ["Rooms"], [], ["Room", "Price"], ["Suite", 245], ["Twin", 48], [],
+            ["Papers"], [], ["Service", "Fee"], ["Copy", 2],
+        ):  # fmt: skip
+            sheet.append(row)
+
+    assert [(one.kind, one.text, one.label) for one in read(tmp_path, make)] == [
+        ("paragraph", "Rooms", ""),
+        ("table", "Room: Suite; Price: 245\nRoom: Twin; Price: 48", "Rooms"),
+        ("paragraph", "Papers", ""),
+        ("table", "Service: Copy; Fee: 2", "Papers"),
+    ]
+
+
+def test_given_two_tables_side_by_side_when_read_then_they_are_apart(tmp_path: Path) -> None:
+    def make(sheet: Any) -> None:
+        sheet.append(["Name", "Age", None, "City", "Mayor"])
+        sheet.append(["Ann", 30, None, "Oslo", "Bo"])
+        sheet.append(["Eve", 40, None, "Rome", "Al"])
+
+    assert [one.text for one in read(tmp_path, make)] == [
+        "Name: Ann; Age: 30\nName: Eve; Age: 40",
+        "City: Oslo; Mayor: Bo\nCity: Rome; Mayor: Al",
+    ]
+
+
+def test_given_an_empty_row_in_a_table_when_read_then_its_columns_go_on(tmp_path: Path) -> None:
+    def make(sheet: Any) -> None:
+        for row in ([None, "2023", "2024"], ["Cash", 1, 2], [], ["Debt", 3, 4], ["Tax", 5, 6]):
+            sheet.append(row)
+
+    assert [one.text for one in read(tmp_path, make)] == [
+        "Cash; 2023: 1; 2024: 2",
+        "Debt; 2023: 3; 2024: 4\nTax; 2023: 5; 2024: 6",
+    ]
+
+
+def test_given_number_formats_when_read_then_units_and_dates_are_shown(tmp_path: Path) -> None:
+    def make(sheet: Any) -> None:
+        sheet.append(["Share", "Price", "Due", "Weight"])
+        sheet.append([0.125, 1200.5, datetime(2025, 3, 12), 7])
+        for cell, kind in zip(
+            sheet[2], ("0.0%", '#,##0.00 "EUR"', "dd.mm.yyyy", '0" kg"'), strict=True
+        ):
+            cell.number_format = kind
+
+    (table,) = read(tmp_path, make)
+    assert table.text == "Share: 12.5%; Price: 1,200.50 EUR; Due: 2025-03-12; Weight: 7 kg"
+
+
+def test_given_hidden_sheets_and_rows_when_read_then_they_are_there(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.active.append(["open"])
+    hidden = book.create_sheet("Lists")
+    hidden.append(["behind"])
+    hidden.row_dimensions[1].hidden = True
+    hidden.sheet_state = "hidden"
+    book.save(tmp_path / "a.xlsx")
+    parsed = parse(tmp_path / "a.xlsx", IngestSettings())
+    assert (parsed.title, parsed.pages) == ("a", 2)
+    assert [(one.text, one.page) for one in parsed.blocks] == [
+        ("Sheet", 1), ("open", 1), ("Lists", 2), ("behind", 2),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "text"),
+    [
+        (1234567, "#,##0,", "1,235"),
+        (-5, '#,##0;(#,##0);"-"', "(5)"),
+        (0, '#,##0;(#,##0);"-"', "-"),
+        (-1.5, "0.0", "-1.5"),
+        (0.1 + 0.2, "General", "0.3"),
+        (7, "00000", "00007"),
+        (12.5, "[$€-407] #,##0.00", "€ 12.50"),
+        (2.5, "# ?/?", "2.5"),
+        (1e20, "General", "1e+20"),
+        (True, "General", "TRUE"),
+        ("#N/A", "General", ""),
+        (date(2025, 5, 1), "mmm yy", "2025-05-01"),
+        (datetime(2025, 5, 1), "mmm yy", "2025-05"),
+        (datetime(2025, 5, 1, 8, 30), "dd.mm.yyyy hh:mm", "2025-05-01 08:30"),
+        (time(21, 15), "hh:mm", "21:15"),
+        (timedelta(hours=38, minutes=30), "[h]:mm", "38:30"),
+    ],
+)
+def test_values_are_shown_as_their_format_says(value: object, kind: str, text: str) -> None:
+    assert shown(value, kind) == text
+
+
+@given(st.floats(allow_nan=False), st.text(alphabet='0#.,%"-;E+[]$_*\\ @?/', max_size=12))
+def test_any_format_shows_some_text(value: float, kind: str) -> None:
+    assert isinstance(shown(value, kind), str)
+
+
+CELLS = st.lists(st.lists(st.sampled_from(["", "a", "b", "7", "2024"]), max_size=6), max_size=12)
+
+
+@given(CELLS)
+def test_no_cell_of_a_sheet_is_lost(rows: list[list[str]]) -> None:
+    text = " ".join(f"{one.text} {one.label}" for one in sheet_blocks(rows))
+    assert all(cell in text for row in rows for cell in row)
