@@ -1,7 +1,7 @@
 """`python -m benchmarks [NAME...]`: run benchmarks and write their figures.
 
 All of them go to `benchmarks/results/results.md`, those with a bound to `docs/measured.md`, and ten
-to the README.
+to the README. `python -m benchmarks formats FOLDER...` prints how the files of folders are read.
 
 Each benchmark is a module here with `run() -> Iterable[Row]`. A row without a bound is shown; a
 row that misses its bound makes the command fail.
@@ -14,6 +14,7 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
+from benchmarks import formats
 from benchmarks.row import Row
 
 Rows = dict[str, list[dict[str, object]]]
@@ -76,6 +77,8 @@ BEGIN, END = "<!-- measured -->\n", "<!-- /measured -->"
 
 
 def main(names: list[str]) -> int:
+    if names[:1] == ["formats"]:
+        return formats.main(names[1:])
     stored = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     missed = 0
     for name in names or NAMES:

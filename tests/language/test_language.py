@@ -68,3 +68,22 @@ def test_given_a_thousand_characters_when_detected_then_it_takes_about_a_millise
 def test_given_only_the_import_when_done_then_the_model_is_not_loaded() -> None:
     code = "import sys, ragstone.language.language; sys.exit('py3langid' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Was ist Git?", "de"),
+        ("Wer haftet?", "de"),
+        ("Qui paie ?", "fr"),
+        ("Qué es Docker", "es"),
+        ("O que é isso?", "pt"),
+        ("who pays", "en"),
+        ("MIT license", ""),
+        ("Jest 29 config", ""),
+    ],
+)
+def test_given_a_short_question_then_its_small_words_tell_the_language(
+    text: str, language: str
+) -> None:
+    assert detect(text) == language

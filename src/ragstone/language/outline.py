@@ -203,7 +203,9 @@ class _Reader:
 
     def _lines(self, kind: BlockKind, group: _Group, count: int) -> _Draft:
         self._put_back(group[count:])
-        start = group[0].start - (group[0].indent if kind == "code" else 0)
+        start = group[0].start
+        while kind == "code" and start and self._text[start - 1] in " \t":
+            start -= 1
         return _Draft(kind, start, group[count - 1].end)
 
     def _put_back(self, lines: _Group) -> None:

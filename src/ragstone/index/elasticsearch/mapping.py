@@ -23,7 +23,7 @@ EMBEDDING = "embedding"
 TERMS = "chunk_terms"
 TOKENS = "token_vectors"
 LONG = "long_values"
-"""JSON of the keyword fields that are too long for Lucene, as they were."""
+"""JSON of what the mapping has no field for, such as keywords that are too long for Lucene."""
 
 ALL_INDICES = "ragstone-*-rag-chunks"
 NAME_CHARACTERS = 40
@@ -75,8 +75,9 @@ def document(
     payload = chunk.payload()
     long = {f: payload[f] for f in KEYWORDS if _shorten_keywords(payload[f]) != payload[f]}
     payload |= {field: _shorten_keywords(payload[field]) for field in long}
-    if blocks := payload.pop("blocks"):
-        long["blocks"] = blocks
+    for field in ("blocks", "subject"):
+        if value := payload.pop(field):
+            long[field] = value
     payload["metadata"] = json.dumps(payload["metadata"])
     payload[PAIRS] = [keyword(pair) for pair in tokens(chunk.metadata)]
     payload["modified"] += 0.0

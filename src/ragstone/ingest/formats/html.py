@@ -51,6 +51,7 @@ _LANGUAGE = re.compile(r"(?:^|[\s:])(?:language|lang|highlight|brush|sourceCode)
 _SIGNS = {"¶", "#", "§", "🔗", "\uf0c1", "↩", "↩︎", "↑"}
 _NO_LANGUAGES = {"default", "text", "none", "plaintext", "txt", "nohighlight", "source", "plain"}
 _FOUND_WORDS = 5
+_NOTES = ADMONITIONS - {"admonition", "details"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +85,26 @@ def parse_html(path: Path, ending: str, max_bytes: int) -> Parsed:
     )
 
 
-def page_blocks(source: str) -> list[Block]:
-    """The blocks of a whole page or of a piece of one, without looking for its main part."""
+def page_blocks(source: str | bytes) -> list[Block]:
+    """The blocks of a whole page or of a piece of one, without looking for its main part.
+
+    Bytes are XHTML, in the encoding that they name.
+    """
     try:
         return list(_blocks(_tree(source), _TOP)) if source.strip() else []
-    except (etree.LxmlError, ValueError):
+    except (etree.LxmlError, ValueError, LookupError):
         return []
 
 
-def _tree(source: str) -> Any:
-    parser = lxml_html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=False)
-    return lxml_html.document_fromstring(source.encode("utf-8", "replace"), parser)
+def _tree(source: str | bytes) -> Any:
+    encoding = "utf-8"
+    if isinstance(source, bytes):
+        named = re.match(rb"\s*<\?xml[^>]*encoding=[\"']([\w-]+)", source)
+        encoding = named[1].decode() if named else encoding
+    else:
+        source = source.encode("utf-8", "replace")
+    parser = lxml_html.HTMLParser(encoding=encoding, no_network=True, huge_tree=False)
+    return lxml_html.document_fromstring(source, parser)
 
 
 def _facts(tree: Any) -> dict[str, Any]:
@@ -249,7 +259,7 @@ def _admonition(element: Any, tag: str) -> str:
     if tag not in ("div", "aside", "section", "details", "p"):
         return ""
     names = (element.get("class") or "").lower().replace("theme-admonition", "admonition").split()
-    kinds = [part for name in names for part in name.split("-") if part in ADMONITIONS]
+    kinds = [part for name in names for part in name.split("-") if part in _NOTES]
     is_one = element.get("role") == "note" or any(
         name.startswith(("admonition", "callout", "alert-", "markdown-alert")) for name in names
     )

@@ -23,6 +23,7 @@ from ragstone.ingest.formats.front_matter import split_front_matter
 from ragstone.ingest.formats.html import defined, page_blocks
 from ragstone.ingest.formats.labels import ADMONITIONS
 from ragstone.ingest.formats.metadata import described
+from ragstone.ingest.formats.rst import rst_blocks
 from ragstone.ingest.formats.tables import table_blocks
 from ragstone.ingest.formats.types import Format
 
@@ -76,7 +77,6 @@ _SILENT_DIRECTIVES = {
     "automodule",
     "autoclass",
     "contents",
-    "eval-rst",
     "raw",
 }
 _NESTED_DIRECTIVES = {
@@ -280,6 +280,9 @@ def _directive(name: str, argument: str, content: str, within: _Within) -> Itera
     content = _OPTIONS.sub("", content, count=1) if _OPTIONS.match(content) else content
     inside = replace(within, kind="admonition", label=name)
     if name in _SILENT_DIRECTIVES:
+        return
+    if name == "eval-rst":
+        yield from rst_blocks(content)
         return
     if name in _CODE_DIRECTIVES:
         yield from _verbatim(content, argument.split(" ")[0])

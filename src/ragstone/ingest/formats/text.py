@@ -1,76 +1,147 @@
-"""Plain text, logs and reStructuredText, read line by line in bounded memory."""
+"""Plain text and logs, read in bounded memory."""
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TextIO
+from textwrap import dedent
 
+from ragstone.core.document import BlockSpan
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.decode import open_text
+from ragstone.ingest.formats.tables import table_blocks
 from ragstone.ingest.formats.types import Format
+from ragstone.language.outline import outline
 
 MAX_BLOCK_CHARS = 8000
 """Where a paragraph without an end is cut, so that memory stays bounded."""
 
-_LINE_CHARS = 1 << 16
-_UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}")
-_BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+\S")
+_UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_·–—])(?:\s?\1){2,}")
+_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})")
+_LEADER = re.compile(r"(?:\.\s?){4,}|…+\s*\d|(?:·\s?){3,}")
+_GAP = re.compile(r"\s{3,}|\t+")
+_PART_CHARS = 1 << 19
+_WRAPPED = 0.6
+"""How full a line is, of the longest, where the next one goes on with it."""
+
+_PAGE_END = re.compile(
+    r"(?P<before>\S)[ \t]*\n\s*\S[^\n]*\[[Pp]age \w{1,5}\][ \t]*\n[\s\f]*"
+    r"(?:\S[^\n]*\S[ \t]{2,}\S[^\n]*(?:19|20)\d\d[ \t]*\n\s*?\n)?(?:[ \t]*\n)*"
+    r"(?P<indent>[ \t]*)(?P<after>\S)"
+)
+"""A foot with the page's number, and a head with a year in columns."""
+
+_PAGE_FEED = re.compile(r"\f")
 
 
 def parse_text(path: Path, ending: str, max_bytes: int) -> Parsed:
-    """Paragraphs of a text file; underlined headings too in reStructuredText."""
-    rst = ending == ".rst"
-    return Parsed("", _text_blocks(path, rst))
+    """Headings, paragraphs, items and so on, as the lines of a text show them."""
+    return Parsed("", _text_blocks(path))
 
 
-def lines_of(file: TextIO) -> Iterator[str]:
-    """The lines of a file without their ends; one of more than 64 KB comes in parts."""
-    while line := file.readline(_LINE_CHARS):
-        yield line.rstrip("\n").replace("\x00", "")
+def outlined(text: str) -> Iterator[Block]:
+    """The blocks of a plain text. Rules, page numbers and running heads are left out."""
+    text = _without_pages(text)
+    for span in outline(text):
+        yield from _block(text[span.start : span.end], span)
 
 
-def text_block(lines: list[str]) -> Iterator[Block]:
-    """The lines as one paragraph or list block, nothing if they are blank."""
-    text = "\n".join(lines).strip("\n").rstrip()
+def _block(text: str, span: BlockSpan) -> Iterator[Block]:
+    if span.kind == "code":
+        lines = [line for line in dedent(text.expandtabs(8)).split("\n") if not _FENCE.match(line)]
+        yield from _cut("\n".join(lines).strip("\n").rstrip(), span)
+    elif span.kind == "heading":
+        lines = [line.strip() for line in text.split("\n")]
+        shown = " ".join(line for line in lines if line and not _UNDERLINE.fullmatch(line))
+        if shown := " ".join(shown.lstrip("# ").split()):
+            yield Block(shown, "heading", span.level)
+    elif span.kind == "table":
+        yield from _table(text, span)
+    elif span.kind == "quote":
+        yield from _cut(_joined([line.lstrip("> ") for line in text.split("\n")]), span)
+    elif span.kind != "header" or not _UNDERLINE.fullmatch(text.strip()):
+        keeps = span.kind == "header"
+        lines = [" ".join(line.split()) for line in text.split("\n")]
+        yield from _cut("\n".join(filter(None, lines)) if keeps else _joined(lines), span)
+
+
+def _cut(text: str, span: BlockSpan) -> Iterator[Block]:
+    """The text as one block; one without an end is cut between words."""
+    while len(text) > MAX_BLOCK_CHARS:
+        at = max(text.rfind("\n", 0, MAX_BLOCK_CHARS), text.rfind(" ", 0, MAX_BLOCK_CHARS))
+        at = at if at > 0 else MAX_BLOCK_CHARS
+        yield Block(text[:at], span.kind, span.level, label=span.label)
+        text = text[at:].lstrip()
     if text.strip():
-        items = sum(bool(_BULLET.match(line)) for line in lines)
-        yield Block(text, "list" if items > 1 and items * 2 >= len(lines) else "paragraph")
+        yield Block(text, span.kind, span.level, label=span.label)
 
 
-def _text_blocks(path: Path, rst: bool) -> Iterator[Block]:
+def _table(text: str, span: BlockSpan) -> Iterator[Block]:
+    """Cells between bars, or columns parted by wide gaps; a table of contents stays as it is."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    if all(line.strip().startswith("|") for line in lines):
+        rows = [line.strip().strip("|").split("|") for line in lines]
+        yield from table_blocks(row for row in rows if any(cell.strip(" :-") for cell in row))
+    elif any(_LEADER.search(line) for line in lines):
+        yield from _cut("\n".join(" ".join(line.split()) for line in lines), span)
+    else:
+        yield from _columns(lines, span)
+
+
+def _columns(lines: list[str], span: BlockSpan) -> Iterator[Block]:
+    rows = [_GAP.split(line.strip()) for line in lines if not _UNDERLINE.fullmatch(line.strip())]
+    if len({len(row) for row in rows}) == 1:
+        yield from table_blocks(rows)
+    else:
+        yield from _cut("\n".join(" | ".join(row) for row in rows), span)
+
+
+def _joined(lines: list[str]) -> str:
+    """Lines that were wrapped become one; short ones stay lines. A hyphen at an end is kept."""
+    kept = [line for line in (" ".join(line.split()) for line in lines) if line]
+    width = max(map(len, kept), default=0)
+    parts: list[str] = []
+    for at, line in enumerate(kept):
+        before = kept[at - 1] if at else ""
+        if at == 0:
+            parts.append(line)
+        elif len(before) >= width * _WRAPPED or line[0].islower() or len(kept) == 2:
+            cjk = _is_cjk(before[-1]) and _is_cjk(line[0])
+            joint = "" if cjk or (before.endswith("-") and before[-2:-1].isalpha()) else " "
+            parts.append(f"{joint}{line}")
+        else:
+            parts.append(f"\n{line}")
+    return "".join(parts)
+
+
+def _is_cjk(char: str) -> bool:
+    return "\u3000" <= char <= "\u9fff" or "\uff00" <= char <= "\uffef"
+
+
+def _without_pages(text: str) -> str:
+    """The text without the feet and heads of its pages. A paragraph goes on over a page's end."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _PAGE_FEED.sub("\n\n", _PAGE_END.sub(_page_joint, text))
+
+
+def _page_joint(match: re.Match[str]) -> str:
+    """A paragraph that goes on is joined; else the pages are parted by an empty line."""
+    goes_on = match["before"] not in ".:;!?)" and match["after"].islower()
+    return f"{match['before']}\n{'' if goes_on else chr(10)}{match['indent']}{match['after']}"
+
+
+def _text_blocks(path: Path) -> Iterator[Block]:
+    """The blocks of a file, read in parts of half a million characters that end at empty lines."""
     with open_text(path) as file:
-        held: list[str] = []
-        size = 0
-        marks: list[str] = []
-        for line in lines_of(file):
-            if rst and (heading := _underlined_heading(held, line, marks)):
-                yield from text_block(held[:-1])
-                yield heading
-                held, size = [], 0
-            elif not line.strip() or size + len(line) > MAX_BLOCK_CHARS:
-                yield from text_block(held)
-                held, size = ([line], len(line)) if line.strip() else ([], 0)
-            else:
-                held.append(line)
-                size += len(line) + 1
-        yield from text_block(held)
-
-
-def _underlined_heading(held: list[str], line: str, marks: list[str]) -> Block | None:
-    """A heading if `line` underlines the last held one; its level is the order of its mark."""
-    title = held[-1].strip() if held else ""
-    underline = line.rstrip()
-    if not title or not _UNDERLINE.fullmatch(underline) or len(underline) < len(title):
-        return None
-    if _UNDERLINE.fullmatch(title):
-        return None
-    if len(held) > 1 and held[-2].strip() == underline:
-        held.pop(-2)
-    mark = underline[0]
-    if mark not in marks:
-        marks.append(mark)
-    return Block(title, "heading", marks.index(mark) + 1)
+        held = ""
+        while part := file.read(_PART_CHARS):
+            held += part.replace("\x00", "")
+            cut = held.rfind("\n\n", len(held) // 2) + 2
+            cut = cut if cut > 1 else held.rfind("\n", len(held) // 2) + 1
+            cut = cut or len(held)
+            if len(part) == _PART_CHARS:
+                yield from outlined(held[:cut])
+                held = held[cut:]
+        yield from outlined(held)
 
 
 TEXT = Format("text/plain", parse_text)
-RST = Format("text/x-rst", parse_text)

@@ -58,6 +58,7 @@ _HERE = "ragstone.ingest.formats"
 _TEXT = Extension(f"{_HERE}.text:TEXT", "Plain text, by its paragraphs")
 _HTML = Extension(f"{_HERE}.html:HTML", "Web pages, without their menus")
 _MARKDOWN = Extension(f"{_HERE}.markdown:MARKDOWN", "Markdown, with its headings and front matter")
+_ASCIIDOC = Extension(f"{_HERE}.asciidoc:ASCIIDOC", "AsciiDoc, with its notes and tables")
 _YAML = Extension(f"{_HERE}.config:YAML", "YAML, value by value")
 
 
@@ -85,7 +86,10 @@ FORMATS: Registry[Format] = Registry(
         "mdx": _MARKDOWN,
         "txt": _TEXT,
         "text": _TEXT,
-        "rst": Extension(f"{_HERE}.text:RST", "reStructuredText, with its headings"),
+        "rst": Extension(f"{_HERE}.rst:RST", "reStructuredText, with what Sphinx adds to it"),
+        "epub": Extension(f"{_HERE}.epub:EPUB", "EPUB books, chapter by chapter"),
+        "adoc": _ASCIIDOC,
+        "asciidoc": _ASCIIDOC,
         "log": _TEXT,
         "csv": Extension(f"{_HERE}.csv:CSV", "Tables, row by row"),
         "tsv": Extension(f"{_HERE}.csv:TSV", "Tables with tabs, row by row"),

@@ -1,0 +1,147 @@
+"""EPUB books: the chapters in reading order, each read as a page of HTML."""
+
+import posixpath
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from lxml import etree  # type: ignore[import-untyped]
+
+from ragstone.core.errors import ArchiveBomb, EncryptedDocument, UnreadableDocument, WrongType
+from ragstone.ingest.document import Block, Parsed
+from ragstone.ingest.formats.html import page_blocks
+from ragstone.ingest.formats.metadata import described
+from ragstone.ingest.formats.types import ZIP, Format
+
+_MAX_ENTRIES = 20_000
+_ENCRYPTED = 1
+_FACTS = {
+    "creator": "author",
+    "language": "language",
+    "publisher": "publisher",
+    "description": "description",
+    "subject": "keywords",
+    "date": "created",
+    "identifier": "identifier",
+}
+
+
+def parse_epub(path: Path, ending: str, max_bytes: int) -> Parsed:
+    """The chapters of a book, one in memory at a time; its pages are not known.
+
+    Raises UnreadableDocument, WrongType, EncryptedDocument or ArchiveBomb.
+    """
+    try:
+        with zipfile.ZipFile(path) as book:
+            _check(path, book)
+            package = _package_name(path, book, max_bytes)
+            tree = _xml(path, _member(path, book, package, max_bytes))
+            chapters = _chapters(tree, posixpath.dirname(package), set(book.namelist()))
+    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError) as error:
+        raise _damaged(path) from error
+    except NotImplementedError as error:
+        raise UnreadableDocument(
+            f"{path.name} is packed in a way that cannot be read ({error})."
+        ) from error
+    facts = _facts(tree)
+    title = str(facts.pop("title", ""))
+    return Parsed(title, _blocks(path, chapters, max_bytes), metadata=described(facts))
+
+
+def _blocks(path: Path, chapters: list[str], max_bytes: int) -> Iterator[Block]:
+    room = max_bytes
+    try:
+        with zipfile.ZipFile(path) as book:
+            for name in chapters:
+                data = _member(path, book, name, room)
+                room -= len(data)
+                yield from page_blocks(data)
+    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError) as error:
+        raise _damaged(path) from error
+
+
+def _check(path: Path, book: zipfile.ZipFile) -> None:
+    entries = book.infolist()
+    if len(entries) > _MAX_ENTRIES:
+        raise ArchiveBomb(
+            f"{path.name} holds {len(entries):,} packed files; the limit is {_MAX_ENTRIES:,}."
+        )
+    names = set(book.namelist())
+    if any(entry.flag_bits & _ENCRYPTED for entry in entries) or "META-INF/rights.xml" in names:
+        raise EncryptedDocument(f"{path.name} is protected against copying or by a password.")
+    if "META-INF/container.xml" not in names:
+        raise WrongType(f"{path.name} ends in .epub, but by its content it is another ZIP archive.")
+
+
+def _member(path: Path, book: zipfile.ZipFile, name: str, room: int) -> bytes:
+    """A packed file, unpacked; its size is measured: what the archive says may be a lie."""
+    with book.open(name) as file:
+        data = file.read(max(room, 0) + 1)
+    if len(data) > room:
+        raise ArchiveBomb(
+            f"{path.name} would unpack to more than the limit of memory (INGEST__MAX_MEMORY_MB)."
+        )
+    return data
+
+
+def _package_name(path: Path, book: zipfile.ZipFile, max_bytes: int) -> str:
+    container = _xml(path, _member(path, book, "META-INF/container.xml", max_bytes))
+    names = container.xpath("//*[local-name()='rootfile']/@full-path")
+    if not names or names[0] not in book.namelist():
+        raise _damaged(path)
+    return str(names[0])
+
+
+def _xml(path: Path, data: bytes) -> Any:
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=True)
+    try:
+        tree = etree.fromstring(data, parser)
+    except etree.LxmlError as error:
+        raise _damaged(path) from error
+    if tree is None:
+        raise _damaged(path)
+    return tree
+
+
+def _chapters(package: Any, folder: str, known: set[str]) -> list[str]:
+    """The names of the chapters in reading order, without the table of contents."""
+    items = {item.get("id"): item for item in package.xpath("//*[local-name()='item']")}
+    names = []
+    for reference in package.xpath("//*[local-name()='itemref']"):
+        item = items.get(reference.get("idref"))
+        if item is None or "nav" in (item.get("properties") or "").split():
+            continue
+        name = posixpath.normpath(posixpath.join(folder, unquote(item.get("href") or "")))
+        if name in known and "html" in (item.get("media-type") or "html"):
+            names.append(name)
+    return list(dict.fromkeys(names))
+
+
+def _facts(package: Any) -> dict[str, Any]:
+    """Title, author, language and the like; several authors are a list."""
+    facts: dict[str, Any] = {}
+    for element in package.xpath("//*[local-name()='metadata']/*"):
+        name = etree.QName(element).localname
+        value = " ".join("".join(element.itertext()).split())
+        if not value:
+            continue
+        if name == "title":
+            facts.setdefault("title", value)
+        elif name == "meta" and element.get("property") == "dcterms:modified":
+            facts["modified"] = value
+        elif known := _FACTS.get(name):
+            facts.setdefault(known, []).append(value)
+    single = {
+        key: value[0] for key, value in facts.items() if isinstance(value, list) and len(value) == 1
+    }
+    return {**facts, **{key: value for key, value in single.items() if key != "keywords"}}
+
+
+def _damaged(path: Path) -> UnreadableDocument:
+    return UnreadableDocument(f"{path.name} is damaged or incomplete: it is no whole EPUB book.")
+
+
+EPUB = Format("application/epub+zip", parse_epub, magic=ZIP)
