@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.answer.extractive.units import LIST_CHARS, LONGEST, units
+from ragstone.core.document import BlockKind, BlockSpan
 
 
 def shown(text: str) -> list[tuple[str, str, list[str]]]:
@@ -93,6 +94,26 @@ def test_a_numbered_title_is_a_heading_though_it_has_a_full_stop(
     text: str, forms: list[str]
 ) -> None:
     assert [form for form, *_ in shown(text)] == forms
+
+
+def test_a_heading_stands_for_the_beginning_of_its_section() -> None:
+    text = "Keys\nUse a command for them.\nrun x\nMore text.\nLocks\nOther text is here."
+    kinds: list[tuple[BlockKind, str]] = [
+        ("heading", "Keys"),
+        ("paragraph", "Use a command for them."),
+        ("code", "run x"),
+        ("paragraph", "More text."),
+        ("heading", "Locks"),
+        ("paragraph", "Other text is here."),
+    ]
+    blocks = [BlockSpan(k, text.index(t), text.index(t) + len(t)) for k, t in kinds]
+    said = {
+        text[one.start : one.end]: [text[s.start : s.end] for s in one.said]
+        for one in units(text, blocks)
+    }
+    assert said["Keys"] == ["Use a command for them.", "run x"]
+    assert said["Locks"] == ["Other text is here."]
+    assert said["Use a command for them."] == ["Use a command for them.", "run x"]
 
 
 def test_a_first_sentence_without_its_beginning_is_a_fragment() -> None:

@@ -47,6 +47,12 @@ HEADING = -4.0
 FRAGMENT = -2.0
 """Added to the score of a sentence without its beginning."""
 
+CODE = -1.0
+"""Added to the score of code, where a person, a number, a time or the like is asked for."""
+
+SECTION = 1.0
+"""Added to the score of what stands below a heading whose words the question has."""
+
 DEFINITION = 1.5
 """Added to the score of a definition, where the question asks for one."""
 
@@ -110,7 +116,10 @@ def ranked(
         for (_, _, unit), text in zip(places, texts, strict=True)
     ]
     scores = rows @ ranker.scores
+    exact = kind_of(question) != ""
+    scores += [CODE * (exact and unit.form == "code") for _, _, unit in places]
     scores += [_form_score(unit, one) for (_, _, unit), one in zip(places, same, strict=True)]
+    scores += [SECTION * named for own in found_sections(asked, passages, found) for named in own]
     if kind_of(question) in CELL_KINDS:
         scores += [
             cell_score(question, text.text) if unit.form == "row" else 0.0
@@ -136,6 +145,28 @@ def ranked(
         passage, place, unit = places[i]
         best.append(RankedUnit(unit, passage, place, float(scores[i]), same[i]))
     return best, float(1 / (1 + np.exp(-np.clip(sure, -30, 30))))
+
+
+def found_sections(
+    asked: frozenset[str], passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
+) -> list[list[bool]]:
+    """Per passage whether the question has all words of the heading that each unit stands below."""
+    return [
+        _named_sections(asked, passage, own) for passage, own in zip(passages, found, strict=True)
+    ]
+
+
+def _named_sections(
+    asked: frozenset[str], passage: Passage, found: Sequence[AnswerUnit]
+) -> list[bool]:
+    section = passage.hit.chunk.section
+    named = bool(section) and asked.issuperset(content_words(section[-1]))
+    below = []
+    for unit in found:
+        if unit.form == "heading":
+            named = asked.issuperset(content_words(passage.text[unit.start : unit.end]))
+        below.append(named and unit.form != "heading")
+    return below
 
 
 def table(

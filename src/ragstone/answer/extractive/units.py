@@ -4,7 +4,7 @@ The blocks of a passage say what is a heading, an item, a row or code; nothing i
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -28,6 +28,9 @@ LED_CHARS = 400
 
 ANSWER_SENTENCES = 3
 """Sentences of a FAQ answer that are said."""
+
+SECTION_SENTENCES = 3
+"""Sentences of a section that are said where its heading is what was asked."""
 
 _LEADS = re.compile(r"[:：]\s*$")
 _QUESTION = re.compile(r"[?？؟]['\"”’»」』)\]*_]*$")
@@ -83,8 +86,9 @@ class AnswerUnit:
 def units(text: str, blocks: Sequence[BlockSpan] = ()) -> list[AnswerUnit]:
     """The units of a passage in order; those that are compared do not overlap.
 
-    A line that leads in a list or code stands for that too, a row of a table brings its header
-    along, and a question stands for its answer. A numbered title before its text is a heading also
+    A line that leads in a list or code stands for that too, a heading for the beginning of its
+    section, a row of a table brings its header along, and a question stands for its answer. A
+    numbered title before its text is a heading also
     where it ends with a full stop, and a first sentence without its beginning is a fragment.
     Where no blocks are known, `outline` finds them.
     """
@@ -141,11 +145,30 @@ def _unit(text: str, pieces: Sequence[Excerpt], place: int) -> AnswerUnit:
         return AnswerUnit(start, end, said or (piece,), "answer" if said else "heading")
     if listed := _led_list(text, pieces, place):
         return AnswerUnit(start, end, (piece, *listed), "list")
-    if piece.kind == "heading" or _is_title(text, pieces, place):
-        return AnswerUnit(start, end, (piece,), "heading")
+    if (
+        piece.kind == "heading"
+        or _is_title(text, pieces, place)
+        or _heads_note(text, pieces, place)
+    ):
+        said = tuple(_section(text, pieces[place + 1 :]))
+        return AnswerUnit(start, end, said or (piece,), "heading")
     if not place and _is_torn(text, pieces):
         return AnswerUnit(start, end, (piece,), "fragment")
     return AnswerUnit(start, end, (piece, *_led_excerpts(text, pieces, place)))
+
+
+def _section(text: str, pieces: Sequence[Excerpt]) -> Iterator[Excerpt]:
+    """What is said of a heading's section: its first sentences, up to the first code."""
+    said = 0
+    for piece in pieces:
+        if piece.kind == "heading":
+            return
+        if piece.kind == "code":
+            yield _code(text, piece)
+            return
+        said += piece.kind not in _BESIDE
+        if said <= SECTION_SENTENCES and piece.kind not in _BESIDE:
+            yield piece
 
 
 def _code(text: str, code: Excerpt) -> Excerpt:
@@ -198,6 +221,14 @@ def _is_title(text: str, pieces: Sequence[Excerpt], place: int) -> bool:
         and not any(_FIGURE.search(word) for word in words)
         and not _NUMBERED.match(text, following.start, following.end)
     )
+
+
+def _heads_note(text: str, pieces: Sequence[Excerpt], place: int) -> bool:
+    """Whether a line is the title of a note."""
+    piece = pieces[place]
+    whole = piece.begins and piece.end == piece.block.end and text[piece.end - 1].isalnum()
+    following = pieces[place + 1] if place + 1 < len(pieces) else None
+    return piece.kind == "admonition" and whole and following is not None and following.begins
 
 
 def _is_torn(text: str, pieces: Sequence[Excerpt]) -> bool:
