@@ -54,7 +54,7 @@ async def test_given_metadata_then_its_facets_are_shown_to_who_reaches_the_colle
     assert (hidden.status_code, hidden.json()["error"]["code"]) == (404, "unknown_collection")
     headers = bearer(await a_key(service, "reader", "acme"))
     wrong = await http.get(f"{PATH}/default/facets", params={"limit": 0}, headers=headers)
-    assert wrong.status_code == 400
+    assert wrong.status_code == 422
 
 
 async def test_given_an_admin_then_a_collection_gets_another_name(
