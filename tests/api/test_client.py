@@ -162,7 +162,7 @@ async def test_documents_are_listed_read_and_deleted(data: Path) -> None:
         assert await rag.documents.get(manual.id) == manual
         text = await rag.documents.read(manual.path)
         part = await rag.documents.read(manual.id, offset=5, limit=10)
-        assert "31\ndays without sun" in text.text
+        assert "31 days without sun" in text.text
         assert (part.text, part.total) == (text.text[5:15], len(text.text))
         assert await rag.documents.delete(manual.path) == 1
         with pytest.raises(errors.UnknownDocument):

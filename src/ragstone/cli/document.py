@@ -2,17 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 from html import escape
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ragstone.cli import options as opt
 from ragstone.cli.running import Context, run, settings_of
-from ragstone.cli.show import out, out_json
 from ragstone.core.document import BlockSpan, page_at
 from ragstone.core.turn import Principal
-from ragstone.service import Service, wire
-from ragstone.service.reading import ChunkPlace, DocumentText
+
+if TYPE_CHECKING:
+    from ragstone.service import Service
+    from ragstone.service.reading import ChunkPlace, DocumentText
 
 app = typer.Typer(
     add_completion=False, help="Show what was read of a document.", no_args_is_help=True
@@ -39,8 +40,10 @@ def show(
     as_json: opt.AsJson = False,
 ) -> None:
     """Print a document as it was read: its blocks, tables and chunks, with pages."""
+    from ragstone.cli.show import out, out_json
+    from ragstone.service import wire
 
-    async def shown(service: Service) -> int:
+    async def shown(service: "Service") -> int:
         found = await _read(service, collection, path)
         if as_json:
             out_json(wire.dump(found))
@@ -51,12 +54,12 @@ def show(
     run(settings_of(context), shown)
 
 
-async def _read(service: Service, collection: str, path: str) -> DocumentText:
+async def _read(service: "Service", collection: str, path: str) -> "DocumentText":
     """The whole document; of one that is longer than a part, the first part."""
     return await service.reading.read(Principal(), collection, path, 0, PART)
 
 
-def tree(found: DocumentText) -> Iterator[str]:
+def tree(found: "DocumentText") -> Iterator[str]:
     """The document in lines: blocks below their headings, a line where a page or chunk begins."""
     document = found.document
     pages = f"{document.pages:,} pages, " if document.pages else ""
@@ -86,7 +89,7 @@ def tree(found: DocumentText) -> Iterator[str]:
         yield f"… {found.total - len(found.text):,} more characters"
 
 
-def page(found: DocumentText) -> Iterator[str]:
+def page(found: "DocumentText") -> Iterator[str]:
     """The document as one page of HTML that loads nothing."""
     title = escape(found.document.title)
     yield f'<!doctype html><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
@@ -126,8 +129,8 @@ def _cells(line: str) -> str:
 
 
 def _with_chunks(
-    found: DocumentText,
-) -> Iterator[tuple[BlockSpan, Sequence[tuple[int, ChunkPlace]]]]:
+    found: "DocumentText",
+) -> Iterator[tuple[BlockSpan, Sequence[tuple[int, "ChunkPlace"]]]]:
     """Each block, with the chunks that begin in it or before it."""
     waiting = list(enumerate(found.chunks))
     for block in found.blocks:

@@ -15,7 +15,6 @@ BlockKind = Literal[
     "admonition",
     "quote",
     "header",
-    "list",
 ]
 """`item` is one item of a list with its number or bullet, `header` the head of a mail or other
 facts about a document, `admonition` a paragraph of a note or warning."""
