@@ -103,8 +103,9 @@ $(VENV)/bin/python:
 # --no-compile: 95 MB would be of what is never used. What a server loads is compiled once, here:
 # where PYTHONDONTWRITEBYTECODE is set, every command by hand would do that again, for seconds.
 COMPILE = $(BIN)/python -c "import ragstone.cli, ragstone.http.server, \
-  ragstone.ingest.formats.html, ragstone.ingest.formats.office, ragstone.ingest.formats.pdf, dbos, \
-  alembic.command"
+  ragstone.ingest.parse_child, ragstone.ingest.formats.html, ragstone.ingest.formats.docx, \
+  ragstone.ingest.formats.xlsx, ragstone.ingest.formats.pptx, ragstone.ingest.formats.markdown, \
+  ragstone.ingest.formats.rst, ragstone.ingest.formats.pdf, dbos, alembic.command"
 
 $(VENV)/.ragstone: $(VENV)/bin/python pyproject.toml
 	$(BIN)/pip install -q --no-compile -e .
