@@ -35,6 +35,7 @@ async def test_given_collections_then_those_in_reach_are_listed(
         "documents": 2,
         "chunks": 20,
         "failed": 0,
+        "note": "",
         "pending": 0,
         "language": "en",
         "model": "",

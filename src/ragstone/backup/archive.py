@@ -86,7 +86,7 @@ class ArchiveWriter:
         ids = [chunk.chunk_id for chunk in batch.chunks]
         lines = (
             {
-                "chunk": asdict(chunk),
+                "chunk": chunk.payload(),
                 "vector": chunk.chunk_id in batch.vectors,
                 "tokens": len(batch.tokens.get(chunk.chunk_id, b"")),
             }

