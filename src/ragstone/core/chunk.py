@@ -24,7 +24,8 @@ class Chunk:
     `text` is exactly the document's text from `start` to `end`. `allowed` are principal names.
     `modified` is the document's time of change in seconds since 1970. `section` is the path of
     headings above the chunk. `kind` is normal, table, glossary, toc, credits, faq, question or
-    summary. `blocks` are what `text` consists of, counted in it; none where that is not known.
+    summary. `layout` holds `blocks` as text (`document.encode_blocks`): few chunks are looked at so
+    closely that they are decoded.
     `subject` is what the document is about and its title does not say: product, version, company,
     year, model.
     """
@@ -48,8 +49,13 @@ class Chunk:
     modified: float = 0.0
     allowed: tuple[str, ...] = (EVERYONE,)
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    blocks: tuple[BlockSpan, ...] = ()
+    layout: str = ""
     subject: str = ""
+
+    @property
+    def blocks(self) -> tuple[BlockSpan, ...]:
+        """What `text` consists of, counted in it; none where that is not known."""
+        return decode_blocks(self.layout)
 
     @property
     def revision(self) -> str:
@@ -76,9 +82,8 @@ class Chunk:
 
     def payload(self) -> dict[str, Any]:
         """Every field as JSON values, with the derived ones that filters use."""
-        data = asdict(replace(self, blocks=()))
+        data = asdict(self)
         data["metadata"] = dict(self.metadata)
-        data["blocks"] = encode_blocks(self.blocks)
         for name in ("section", "allowed"):
             data[name] = list(data[name])
         data["revision"] = self.revision
@@ -92,7 +97,6 @@ class Chunk:
         for name in ("section", "allowed"):
             if name in known:
                 known[name] = tuple(known[name])
-        known["blocks"] = decode_blocks(known.get("blocks") or "")
         return cls(**known)
 
 
@@ -123,7 +127,7 @@ def joined(chunks: Iterable[Chunk]) -> tuple[str, tuple[BlockSpan, ...]]:
 def merged(first: Chunk, second: Chunk) -> Chunk:
     """Two chunks of one document as one, which begins as the first."""
     text, blocks = joined((first, second))
-    return replace(first, text=text, end=max(first.end, second.end), blocks=blocks)
+    return replace(first, text=text, end=max(first.end, second.end), layout=encode_blocks(blocks))
 
 
 def _space_between(first: Chunk, second: Chunk) -> str:

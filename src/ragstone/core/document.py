@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
+from functools import lru_cache
 from typing import Literal, get_args
 
 BlockKind = Literal[
@@ -136,6 +137,7 @@ def _edges(place: Place) -> list[float]:
     return [round(one, 1) for one in astuple(place.box)] if place.box else []
 
 
+@lru_cache(2048)
 def decode_blocks(text: str) -> tuple[BlockSpan, ...]:
     """The inverse of `encode_blocks`, but for tenths of a point."""
     found = []

@@ -10,6 +10,7 @@ from pathlib import Path
 from uuid import NAMESPACE_URL, uuid5
 
 from ragstone.core.chunk import Chunk, revision
+from ragstone.core.document import encode_blocks
 from ragstone.core.errors import EmptyDocument
 from ragstone.core.filters import eq
 from ragstone.core.records import Collection, Document
@@ -130,6 +131,6 @@ def _chunk(
         modified=document.modified,
         allowed=document.allowed,
         metadata=document.metadata or {},
-        blocks=piece.blocks,
+        layout=encode_blocks(piece.blocks),
         subject=about,
     )

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import ClassVar, Literal
 
 from ragstone.core.chunk import Chunk, merged
-from ragstone.core.document import cut_blocks, page_at
+from ragstone.core.document import cut_blocks, encode_blocks, page_at
 from ragstone.core.filters import And, Filter, Or, Range, eq
 from ragstone.core.records import Collection
 from ragstone.core.turn import Hit, Turn
@@ -48,7 +48,7 @@ def stitched(chunks: Sequence[Chunk], around: Chunk) -> Chunk:
         start=wide.start,
         end=wide.end,
         page=wide.page,
-        blocks=wide.blocks,
+        layout=wide.layout,
     )
 
 
@@ -81,7 +81,7 @@ def narrowed(chunk: Chunk, span: Span) -> Chunk:
         start=chunk.start + span.start,
         end=chunk.start + span.end,
         page=page_at(chunk.blocks, span.start) or chunk.page,
-        blocks=cut_blocks(chunk.blocks, span.start, span.end),
+        layout=encode_blocks(cut_blocks(chunk.blocks, span.start, span.end)),
     )
 
 

@@ -1,5 +1,6 @@
 """Finds candidate chunks under one filter, by the plan's strategy."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -59,8 +60,10 @@ class Retrieve(Stage):
                 turn.parts,
                 _cached_encoding(turn),
             )
-            found = await STRATEGIES[plan.strategy](search, turn.queries)
-        unready = await _unready(turn, collection, adapters)
+            found, unready = await asyncio.gather(
+                STRATEGIES[plan.strategy](search, turn.queries),
+                _unready(turn, collection, adapters),
+            )
         if unready and unready not in turn.notes:
             await emit(Note(self.name, unready))
             turn = replace(turn, notes=(*turn.notes, unready))

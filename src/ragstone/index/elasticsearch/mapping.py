@@ -75,7 +75,7 @@ def document(
     payload = chunk.payload()
     long = {f: payload[f] for f in KEYWORDS if _shorten_keywords(payload[f]) != payload[f]}
     payload |= {field: _shorten_keywords(payload[field]) for field in long}
-    for field in ("blocks", "subject"):
+    for field in ("layout", "subject"):
         if value := payload.pop(field):
             long[field] = value
     payload["metadata"] = json.dumps(payload["metadata"])
