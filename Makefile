@@ -20,8 +20,9 @@ demo: $(VENV)/.ragstone
 serve: $(VENV)/.ragstone
 	$(BIN)/ragstone serve
 
-# A file's tests stay together: they share servers.
-TOGETHER = -n $(shell $(PYTHON) -c 'import os; print(os.cpu_count())') --dist loadfile
+# A file's tests stay together: they share servers. The order is that of tests/conftest.py.
+TOGETHER = -n $(shell $(PYTHON) -c 'import os; print(os.cpu_count())') --dist loadfile \
+  --no-loadscope-reorder
 
 test: lint browser
 	$(BIN)/pytest $(TOGETHER)

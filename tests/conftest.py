@@ -41,6 +41,16 @@ if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).
     tempfile.tempdir = None
 
 
+LONG = ("e2e", "conformance", "backup", "examples")
+"""Folders whose files take minutes with few tests."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long comes first, so that no worker has it alone at the end."""
+    folders = {Path(__file__).parent / name for name in LONG}
+    items.sort(key=lambda item: folders.isdisjoint(item.path.parents))
+
+
 def pytest_collection_finish() -> None:
     """What the collection has made stays to the end: looking through it again would only cost."""
     gc.collect()

@@ -11,6 +11,8 @@ from ragstone.core.errors import ConfigError
 from tests.conformance.test_cache import an_answer, vector
 from tests.redis_server import RedisServer, redis_server
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def redis(tmp_path: Path) -> Iterator[RedisServer]:

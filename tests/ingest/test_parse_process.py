@@ -35,6 +35,8 @@ from tests.packages import Site
 from tests.packages import site as site
 from tests.patience import PATIENCE, until
 
+pytestmark = pytest.mark.slow
+
 SMALL = IngestSettings(parse_processes=1, parse_memory_mb=256, parse_seconds=2.0)
 
 FORMATS = """

@@ -17,6 +17,8 @@ from ragstone.store.sql.database import open_database
 from ragstone.store.sql.vocabulary import SqlVocabulary
 from tests.hashing import OneEmbedder
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass
 class House:

@@ -21,6 +21,8 @@ from ragstone.service.local.collections import identified
 from ragstone.settings import CacheSettings, Settings
 from tests.memory_store import MemoryNames
 
+pytestmark = pytest.mark.slow
+
 ME = Principal()
 OLD = "The lighthouse of Ost was built in 1871.\n"
 NEW = "The lighthouse of West was built in 1999.\n"

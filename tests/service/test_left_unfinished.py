@@ -12,6 +12,8 @@ from ragstone.service import IngestRequest
 from ragstone.service.local import Ragstone
 from ragstone.settings import Settings
 
+pytestmark = pytest.mark.slow
+
 
 async def notes(ragstone: Ragstone) -> tuple[str, ...]:
     """What the doctor finds."""

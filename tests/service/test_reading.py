@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import pytest
 import pytest_asyncio
 
 from ragstone import build
@@ -10,6 +11,8 @@ from ragstone.core.turn import Ask, Principal
 from ragstone.service.local import Ragstone
 from ragstone.settings import Settings
 from tests.service.test_collections import ingested
+
+pytestmark = pytest.mark.slow
 
 ME = Principal()
 LONG = "\n\n".join(

@@ -13,6 +13,8 @@ from ragstone.settings import McpSettings
 from tests.mcp_gateway import FOUND, Gateway, gateway
 from tests.model_server import closed_port
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Gateway]:
