@@ -7,7 +7,6 @@ from ragstone.core.document import (
     BlockSpan,
     Box,
     Place,
-    boxes,
     cut_blocks,
     decode_blocks,
     encode_blocks,
@@ -25,12 +24,6 @@ BLOCKS = (FIRST, OVER_A_PAGE, ITEM)
 def test_each_character_has_the_page_it_stands_on() -> None:
     assert [page_at(BLOCKS, at) for at in (0, 12, 24, 25, 41, 59)] == [1, 1, 1, 2, 2, 2]
     assert page_at((BlockSpan("code", 0, 5),), 3) is None
-
-
-def test_a_span_has_the_boxes_that_it_touches() -> None:
-    assert [place.start for place in boxes(BLOCKS, 5, 13)] == [0, 12]
-    assert [place.start for place in boxes(BLOCKS, 26, 50)] == [42]
-    assert boxes(BLOCKS, 10, 12) == []
 
 
 def test_a_part_counts_anew_and_keeps_its_pages() -> None:

@@ -75,17 +75,6 @@ def page_at(blocks: Sequence[BlockSpan], position: int) -> int | None:
     return page
 
 
-def boxes(blocks: Sequence[BlockSpan], start: int, end: int) -> list[Place]:
-    """The places with a box that the characters from `start` to before `end` touch."""
-    found = []
-    for block in blocks:
-        for place, after in zip(block.places, (*block.places[1:], None), strict=True):
-            last = after.start if after else block.end
-            if place.box and place.start < end and start < last:
-                found.append(place)
-    return found
-
-
 def cut_blocks(
     blocks: Sequence[BlockSpan], start: int, end: int, shift: int = 0
 ) -> tuple[BlockSpan, ...]:
@@ -96,13 +85,19 @@ def cut_blocks(
         if first >= last:
             continue
         by = shift - start
-        before = [place for place in block.places if place.start <= first][-1:]
-        within = [place for place in block.places if first < place.start < last]
-        places = tuple(
-            replace(place, start=max(place.start, first) + by) for place in (*before, *within)
-        )
+        places = cut_places(block.places, first, last, first + by)
         kept.append(replace(block, start=first + by, end=last + by, places=places))
     return tuple(kept)
+
+
+def cut_places(places: Sequence[Place], start: int, end: int, shift: int = 0) -> tuple[Place, ...]:
+    """The places of what stands between two positions, counted anew as `cut_blocks` does."""
+    before = [place for place in places if place.start <= start][-1:]
+    within = [place for place in places if start < place.start < end]
+    return tuple(
+        replace(place, start=max(place.start, start) - start + shift)
+        for place in (*before, *within)
+    )
 
 
 def joined_blocks(first: Sequence[BlockSpan], second: Sequence[BlockSpan]) -> tuple[BlockSpan, ...]:

@@ -9,6 +9,7 @@ sections of under a quarter of the size go together under the headings that they
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ragstone.core.document import BlockSpan, cut_blocks, page_at
 from ragstone.ingest.document import Block, gap
@@ -218,9 +219,8 @@ class _Packer:
         content = [unit for unit in units if not unit.heading]
         tables = bool(content) and all(unit.block.kind == "table" for unit in content)
         kind = kind_of(text, section, tables)
-        blocks = cut_blocks(
-            list(dict.fromkeys(unit.block for unit in units)), first.start, last.end
-        )
+        own = [first.block, *(b.block for a, b in pairwise(units) if b.block is not a.block)]
+        blocks = cut_blocks(own, first.start, last.end)
         page = page_at(blocks, 0)
         return TextPiece(text, first.start, last.end, page, section, kind, blocks)
 

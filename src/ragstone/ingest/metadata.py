@@ -20,6 +20,7 @@ import yaml  # type: ignore[import-untyped]
 from ragstone.core.errors import InvalidMetadata
 from ragstone.core.metadata import checked, typed
 from ragstone.ingest.files import FOLDER_FILE, SIDECARS, FoundFile, RefusedFile
+from ragstone.ingest.formats.front_matter import WithoutAliases
 
 MOST_BYTES = 64 * 1024
 MOST_PATTERNS, MOST_PARTS = 1_000, 50
@@ -176,7 +177,7 @@ def _load(file: Path, text: str) -> Any:
     try:
         if file.suffix == ".json":
             return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number)
-        node = yaml.compose(text, Loader=_WithoutAliases)
+        node = yaml.compose(text, Loader=WithoutAliases)
         return {} if node is None else _plain(node, 0)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
@@ -201,18 +202,6 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_number(name: str) -> float:
     raise ValueError(f"{name} is no number")
-
-
-class _WithoutAliases(yaml.SafeLoader):  # type: ignore[misc]
-    """Refuses aliases, by which a file of a few lines becomes one of billions."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.AliasEvent):
-            event = self.peek_event()
-            raise yaml.composer.ComposerError(
-                None, None, "aliases such as *name are not allowed", event.start_mark
-            )
-        return super().compose_node(parent, index)
 
 
 def _plain(node: yaml.Node, depth: int) -> Any:

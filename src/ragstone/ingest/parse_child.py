@@ -20,6 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
+from ragstone.core.document import cut_places
 from ragstone.core.errors import DocumentError
 from ragstone.ingest.chunk import TextPiece, chunk
 from ragstone.ingest.document import Block
@@ -162,11 +163,7 @@ def cut_long(block: Block, most: int = BLOCK_CHARS) -> Iterator[Block]:
 
 
 def _part(block: Block, start: int, end: int) -> Block:
-    before = [place for place in block.places if place.start <= start][-1:]
-    within = [place for place in block.places if start < place.start < end]
-    places = tuple(
-        replace(place, start=max(place.start, start) - start) for place in (*before, *within)
-    )
+    places = cut_places(block.places, start, end)
     return replace(block, text=block.text[start:end], places=places)
 
 

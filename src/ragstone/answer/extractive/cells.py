@@ -2,7 +2,7 @@
 
 import re
 
-from ragstone.language.words import content_words
+from ragstone.language.words import content_word_set, content_words
 
 ROW, COLUMN, OTHER_COLUMN = 2.0, 2.0, -1.0
 """Added to the score of a row whose label the question has, and whose columns have the years and
@@ -17,7 +17,7 @@ def cell_score(question: str, row: str) -> float:
     first, *cells = row.split("; ")
     names = [cell.partition(": ")[0] for cell in cells if ": " in cell]
     label = _NOTES.sub("", first.partition(": ")[2] or first).rpartition(" > ")[2]
-    asked = set(content_words(question))
+    asked = content_word_set(question)
     words = [word for word in content_words(label) if not word.isdigit()]
     if not names or not words or not asked.issuperset(words):
         return 0.0

@@ -116,11 +116,11 @@ def ranked(
         for (_, _, unit), text in zip(places, texts, strict=True)
     ]
     scores = rows @ ranker.scores
-    exact = kind_of(question) != ""
-    scores += [CODE * (exact and unit.form == "code") for _, _, unit in places]
+    kind = kind_of(question)
+    scores += [CODE * (kind != "" and unit.form == "code") for _, _, unit in places]
     scores += [_form_score(unit, one) for (_, _, unit), one in zip(places, same, strict=True)]
-    scores += [SECTION * named for own in found_sections(asked, passages, found) for named in own]
-    if kind_of(question) in CELL_KINDS:
+    scores += [SECTION * named for own in _below_named(asked, passages, found) for named in own]
+    if kind in CELL_KINDS:
         scores += [
             cell_score(question, text.text) if unit.form == "row" else 0.0
             for (_, _, unit), text in zip(places, texts, strict=True)
@@ -147,7 +147,7 @@ def ranked(
     return best, float(1 / (1 + np.exp(-np.clip(sure, -30, 30))))
 
 
-def found_sections(
+def _below_named(
     asked: frozenset[str], passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
 ) -> list[list[bool]]:
     """Per passage whether the question has all words of the heading that each unit stands below."""

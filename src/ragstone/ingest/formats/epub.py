@@ -2,7 +2,6 @@
 
 import posixpath
 import zipfile
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,14 +9,13 @@ from urllib.parse import unquote
 
 from lxml import etree  # type: ignore[import-untyped]
 
-from ragstone.core.errors import ArchiveBomb, EncryptedDocument, UnreadableDocument, WrongType
+from ragstone.core.errors import EncryptedDocument, UnreadableDocument, WrongType
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.html import page_blocks
 from ragstone.ingest.formats.metadata import described
+from ragstone.ingest.formats.package import bomb_error, open_archive, unpacked
 from ragstone.ingest.formats.types import ZIP, Format
 
-_MAX_ENTRIES = 20_000
-_ENCRYPTED = 1
 _FACTS = {
     "creator": "author",
     "language": "language",
@@ -34,18 +32,11 @@ def parse_epub(path: Path, ending: str, max_bytes: int) -> Parsed:
 
     Raises UnreadableDocument, WrongType, EncryptedDocument or ArchiveBomb.
     """
-    try:
-        with zipfile.ZipFile(path) as book:
-            _check(path, book)
-            package = _package_name(path, book, max_bytes)
-            tree = _xml(path, _member(path, book, package, max_bytes))
-            chapters = _chapters(tree, posixpath.dirname(package), set(book.namelist()))
-    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError) as error:
-        raise _damaged(path) from error
-    except NotImplementedError as error:
-        raise UnreadableDocument(
-            f"{path.name} is packed in a way that cannot be read ({error})."
-        ) from error
+    with open_archive(path, None) as book:
+        _check_kind(path, set(book.namelist()))
+        package = _package_name(path, book, max_bytes)
+        tree = _xml(path, _member(path, book, package, max_bytes))
+        chapters = _chapters(tree, posixpath.dirname(package), set(book.namelist()))
     facts = _facts(tree)
     title = str(facts.pop("title", ""))
     return Parsed(title, _blocks(path, chapters, max_bytes), metadata=described(facts))
@@ -53,37 +44,24 @@ def parse_epub(path: Path, ending: str, max_bytes: int) -> Parsed:
 
 def _blocks(path: Path, chapters: list[str], max_bytes: int) -> Iterator[Block]:
     room = max_bytes
-    try:
-        with zipfile.ZipFile(path) as book:
-            for name in chapters:
-                data = _member(path, book, name, room)
-                room -= len(data)
-                yield from page_blocks(data)
-    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError) as error:
-        raise _damaged(path) from error
+    with open_archive(path, None) as book:
+        for name in chapters:
+            data = _member(path, book, name, room)
+            room -= len(data)
+            yield from page_blocks(data)
 
 
-def _check(path: Path, book: zipfile.ZipFile) -> None:
-    entries = book.infolist()
-    if len(entries) > _MAX_ENTRIES:
-        raise ArchiveBomb(
-            f"{path.name} holds {len(entries):,} packed files; the limit is {_MAX_ENTRIES:,}."
-        )
-    names = set(book.namelist())
-    if any(entry.flag_bits & _ENCRYPTED for entry in entries) or "META-INF/rights.xml" in names:
-        raise EncryptedDocument(f"{path.name} is protected against copying or by a password.")
+def _check_kind(path: Path, names: set[str]) -> None:
+    if "META-INF/rights.xml" in names:
+        raise EncryptedDocument(f"{path.name} is protected against copying.")
     if "META-INF/container.xml" not in names:
         raise WrongType(f"{path.name} ends in .epub, but by its content it is another ZIP archive.")
 
 
 def _member(path: Path, book: zipfile.ZipFile, name: str, room: int) -> bytes:
-    """A packed file, unpacked; its size is measured: what the archive says may be a lie."""
-    with book.open(name) as file:
-        data = file.read(max(room, 0) + 1)
-    if len(data) > room:
-        raise ArchiveBomb(
-            f"{path.name} would unpack to more than the limit of memory (INGEST__MAX_MEMORY_MB)."
-        )
+    data = unpacked(book, book.getinfo(name), room)
+    if data is None:
+        raise bomb_error(path, room)
     return data
 
 

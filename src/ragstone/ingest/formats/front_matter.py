@@ -15,6 +15,18 @@ _CLOSING = {
 _PLAIN_LINE = re.compile(r"([A-Za-z_][\w-]*):[ \t]*(.*)")
 
 
+class WithoutAliases(yaml.SafeLoader):  # type: ignore[misc]
+    """Refuses aliases, by which a file of a few lines becomes one of billions."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()
+            raise yaml.composer.ComposerError(
+                None, None, "aliases such as *name are not allowed", event.start_mark
+            )
+        return super().compose_node(parent, index)
+
+
 def split_front_matter(source: str) -> tuple[dict[str, Any], str]:
     """The front matter's values, empty if there is none, and the rest of the text.
 
@@ -41,11 +53,9 @@ def _toml(text: str) -> dict[str, Any]:
 
 
 def _yaml(text: str) -> dict[str, Any]:
-    """Aliases are not followed, as a few of them can stand for gigabytes."""
     try:
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader)):
-            return _plain_lines(text)
-        found = yaml.safe_load(text)
+        loader = WithoutAliases(text)
+        found = loader.get_single_data()
     except (yaml.YAMLError, RecursionError, ValueError):
         return _plain_lines(text)
     return found if isinstance(found, dict) else {}

@@ -61,7 +61,7 @@ def _shaped(name: str, value: Any) -> Any:
     if name in _DATED and isinstance(simple, str):
         return iso_date(simple)
     if name == "keywords" and isinstance(simple, str):
-        return [one.strip() for one in re.split(r"[,;]", simple) if one.strip()]
+        return keyword_list(simple)
     return simple
 
 
@@ -85,3 +85,8 @@ def iso_date(text: str) -> str:
         with suppress(ValueError):
             return datetime.strptime(text, form).date().isoformat()
     return text
+
+
+def keyword_list(text: str) -> list[str]:
+    """Keywords as people write them into one field."""
+    return [word for part in re.split(r"[,;]", text) if (word := part.strip())]

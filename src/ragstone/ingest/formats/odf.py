@@ -12,9 +12,10 @@ from typing import Any
 
 from ragstone.core.errors import EncryptedDocument
 from ragstone.ingest.document import Block, Parsed
+from ragstone.ingest.formats.metadata import keyword_list
 from ragstone.ingest.formats.numbering import BULLET, numeral
 from ragstone.ingest.formats.package import bomb_error, safe_tree, xml_parts
-from ragstone.ingest.formats.properties import iso_date, keyword_list, opened
+from ragstone.ingest.formats.properties import iso_date, opened
 from ragstone.ingest.formats.sheets import sheet_blocks
 from ragstone.ingest.formats.tables import table_blocks
 from ragstone.ingest.formats.types import ZIP, Format

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ragstone.core.errors import DocumentError, UnreadableDocument
+from ragstone.ingest.formats.metadata import keyword_list
 from ragstone.ingest.formats.package import safe_tree
 
 
@@ -96,8 +97,3 @@ def iso_date(text: str) -> str:
     except ValueError:
         return ""
     return date.replace(microsecond=0, tzinfo=None).isoformat()
-
-
-def keyword_list(text: str) -> list[str]:
-    """Keywords as people write them into one field."""
-    return [word for part in re.split(r"[,;]", text) if (word := part.strip())]

@@ -14,6 +14,7 @@ from typing import Any
 
 from ragstone.core.errors import EmptyDocument, UnreadableDocument
 from ragstone.ingest.document import Block, Parsed
+from ragstone.ingest.formats.metadata import keyword_list
 from ragstone.ingest.formats.numbering import BULLET
 from ragstone.ingest.formats.tables import table_blocks
 from ragstone.ingest.formats.types import Format
@@ -97,7 +98,7 @@ def parse_rtf(path: Path, ending: str, max_bytes: int) -> Parsed:
     }
     title = metadata.pop("title", "")
     if words := metadata.get("keywords"):
-        metadata["keywords"] = [one.strip() for one in re.split(r"[,;]", words) if one.strip()]
+        metadata["keywords"] = keyword_list(words)
     for name, ours in (("creatim", "created"), ("revtim", "modified")):
         parts = found.dates.get(name, {})
         if {"yr", "mo", "dy"} <= set(parts):
