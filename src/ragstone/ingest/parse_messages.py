@@ -22,7 +22,8 @@ _LENGTH = struct.Struct(">I")
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
     """A file to read, and the settings for it. With `beginning` only so many characters of its text
-    are wanted, else its chunks. `seconds` is the processor time after which the process ends."""
+    are wanted, else its chunks. `seconds` is the processor time after which the process ends, without
+    `ocr_seconds` for each page to recognise."""
 
     path: str
     max_file_mb: int
@@ -32,6 +33,10 @@ class ReadRequest:
     chunk_unit: str
     seconds: int
     beginning: int = 0
+    ocr: bool = True
+    ocr_confidence: float = 0.6
+    ocr_pages: int = 1000
+    ocr_seconds: float = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,13 @@ class DocumentHead:
     pages: int | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     kind: Literal["head"] = "head"
+
+
+@dataclass(frozen=True, slots=True)
+class Recognising:
+    """The text of a page that is a picture is being recognised, for which there is more time."""
+
+    kind: Literal["recognising"] = "recognising"
 
 
 @dataclass(frozen=True, slots=True)
