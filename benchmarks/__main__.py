@@ -34,6 +34,7 @@ NAMES = (
     "ingest",
     "parsing",
     "pdf",
+    "ocr",
     "latency",
     "cache",
     "settings",

@@ -40,8 +40,8 @@ class Parsed:
     """A document being read. `blocks` can be iterated once and may raise a DocumentError.
 
     `pages` is how many there are, None where the format has none. `metadata` holds JSON values.
-    `media_type` is the format's, unless the parser names another one. `recognised` is how many pages
-    are pictures whose text is recognised, which takes seconds each.
+    `media_type` is the format's, unless the parser names another one. `recognised` is how many
+    pages have no text but a picture, in which it is recognised.
     """
 
     title: str

@@ -49,7 +49,6 @@ def parse(
     With `sample` only the first blocks are wanted, so that not many pages are read ahead. `noticed`
     is called before the text of a page or a picture is recognised, which takes seconds.
 
-
     Raises a DocumentError, and so may iterating over the blocks. What a hostile file makes of it
     is bounded only in a process of its own: see `parse_process`.
     """

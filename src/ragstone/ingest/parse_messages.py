@@ -21,9 +21,12 @@ _LENGTH = struct.Struct(">I")
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """A file to read, and the settings for it. With `beginning` only so many characters of its text
-    are wanted, else its chunks. `seconds` is the processor time after which the process ends, without
-    `ocr_seconds` for each page to recognise."""
+    """A file to read, and the settings for it.
+
+    With `beginning` only so many characters of its text are wanted, else its chunks. `seconds` is
+    the processor time after which the process ends; each page that is recognised adds
+    `ocr_seconds`.
+    """
 
     path: str
     max_file_mb: int
@@ -36,7 +39,7 @@ class ReadRequest:
     ocr: bool = True
     ocr_confidence: float = 0.6
     ocr_pages: int = 1000
-    ocr_seconds: float = 30.0
+    ocr_seconds: float = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +104,7 @@ class ReadFailure:
 MEMORY = "memory"
 """The code of a failure for want of memory."""
 
-Message = Ready | DocumentHead | Pieces | Beginning | Finished | ReadFailure
+Message = Ready | DocumentHead | Recognising | Pieces | Beginning | Finished | ReadFailure
 
 
 def encoded(message: Message | ReadRequest) -> bytes:

@@ -73,6 +73,12 @@ class Tracker:
         self._skipped[kind if known else OTHER] += 1
         self._set(skipped=tuple(Skipped(*one) for one in self._skipped.most_common()))
 
+    def passed_over(self, kind: str, size: int) -> None:
+        """A file that was counted by `expect` is passed over after all."""
+        self._total_bytes -= size
+        self._set(files=self._now.files + 1)
+        self.skipped(kind)
+
     def indexed(self, size: int, chunks: int, pages: int) -> None:
         now = self._now
         self._bytes += size

@@ -84,7 +84,7 @@ class IngestSettings(Section):
         1000, ge=1, description="Scanned pages that a document may have; one with more fails."
     )
     ocr_seconds: Seconds = Field(
-        30.0,
+        60.0,
         gt=0,
         description="Seconds for recognising a page, which are added to the time for its document.",
     )

@@ -23,7 +23,11 @@ from ragstone.settings import IngestSettings
 pytestmark = pytest.mark.slow
 
 SETTINGS = IngestSettings()
-UNZIPPED = [e for e in supported() if FORMATS.get(e.removeprefix(".")).magic not in (ZIP, b"%PDF-")]
+UNZIPPED = [
+    ending
+    for ending in supported(pictures=False)
+    if FORMATS.get(ending.removeprefix(".")).magic not in (ZIP, b"%PDF-")
+]
 
 
 def read(tmp_path: Path, name: str, content: str | bytes) -> list[Block]:

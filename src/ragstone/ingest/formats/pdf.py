@@ -28,6 +28,7 @@ from ragstone.ingest.formats.recognition import (
     CHOSEN,
     DPI,
     MOST_SIDE,
+    UNREAD,
     Recognition,
     recognised,
 )
@@ -74,7 +75,9 @@ def parse_pdf(path: Path, ending: str, max_bytes: int) -> Parsed:
     if without:
         metadata["pages_without_text"] = without
     recognition = CHOSEN.get()
-    if not recognition.possible:
+    if scans and not recognition.possible:
+        if recognition.wanted:
+            metadata[UNREAD] = len(scans)
         scans = frozenset()
     if scans:
         _check_number(path, document, len(scans), recognition)

@@ -91,13 +91,11 @@ def _pixels(image: Any) -> tuple[Any, float]:
     import numpy
     from PIL import ImageOps
 
-    resolution = _resolution(image)
+    resolution, longest = _resolution(image), max(image.size)
     image.draft("RGB", (MOST_SIDE, MOST_SIDE))  # A large JPEG is unpacked at a half or less.
-    shown = ImageOps.exif_transpose(image)
-    size = shown.size
-    shown = _on_white(shown)
+    shown = _on_white(ImageOps.exif_transpose(image))
     shown.thumbnail((MOST_SIDE, MOST_SIDE))
-    shrunk = max(size) / max(shown.size)
+    shrunk = longest / max(shown.size)
     pixels = numpy.ascontiguousarray(numpy.asarray(shown)[:, :, ::-1])
     return pixels, shrunk * _POINTS / resolution
 
@@ -127,7 +125,7 @@ def _resolution(image: Any) -> float:
 
 
 def _format(media_type: str, kind: str, magic: bytes) -> Format:
-    return Format(media_type, partial(parse_picture, kind), whole=True, magic=magic)
+    return Format(media_type, partial(parse_picture, kind), magic=magic)
 
 
 PNG = _format("image/png", "PNG", b"\x89PNG\r\n\x1a\n")

@@ -19,7 +19,9 @@ _HEIGHT = 1.3
 _ALIKE = (0.8, 1.25)
 """Boxes of type of one size differ by as much: "on" is less high than "Plenty"."""
 
-_SAME_ROW = 0.4
+_SAME_ROW = 0.5
+"""Boxes side by side whose heights overlap by this share stand in one row."""
+
 _TOUCH = 0.3
 """A gap of fewer type sizes is one between words."""
 
@@ -136,12 +138,18 @@ def _rows(runs: Sequence[TextRun]) -> list[list[TextRun]]:
 
 
 def _is_beside(row: Sequence[TextRun], run: TextRun) -> bool:
-    level = abs(statistics.median(one.baseline for one in row) - run.baseline)
-    size = min(run.size, *(one.size for one in row))
-    free = all(
-        min(one.box.right, run.box.right) - max(one.box.left, run.box.left) < size for one in row
+    return all(_is_free(one.box, run.box) for one in row) and any(
+        _is_level(one.box, run.box) for one in row
     )
-    return level <= _SAME_ROW * size and free
+
+
+def _is_free(one: Box, other: Box) -> bool:
+    return min(one.right, other.right) - max(one.left, other.left) < SIZE / 2
+
+
+def _is_level(one: Box, other: Box) -> bool:
+    shared = min(one.bottom, other.bottom) - max(one.top, other.top)
+    return shared >= _SAME_ROW * min(one.bottom - one.top, other.bottom - other.top)
 
 
 def _joined(row: Sequence[TextRun]) -> list[TextRun]:

@@ -1,8 +1,11 @@
 """The text of pictures: scanned pages, photos, screenshots. It needs the extra `ocr`."""
 
+import ctypes
 import math
 import os
+import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
@@ -10,6 +13,9 @@ from importlib.util import find_spec
 from typing import Any, cast
 
 INSTALL = "pip install 'ragstone[ocr]'"
+
+UNREAD = "pages_unread"
+"""In a document's metadata: scanned pages whose text would be read if the extra were installed."""
 
 MOST_SIDE = 2400
 """Pixels of the longer side that are looked at: an A4 page at 200 dpi has 2,339."""
@@ -27,7 +33,13 @@ _PARAMS = {
     "Rec.rec_batch_num": 1,  # More in a batch are padded to the widest, which costs more.
     "Det.use_dilation": False,  # It joins the lines of dense print.
     "Det.unclip_ratio": 1.4,
+    # Lines are found in a smaller picture, which takes half the memory, and read in the large one.
+    "Det.limit_type": "max",
+    "Det.limit_side_len": 1600,
 }
+_DIFFERENT = 40
+_MARGIN = 40
+
 _UPSIDE_DOWN = "180"
 _TALL = 1.5
 """A stretch so many times higher than wide has been turned before it was read."""
@@ -60,7 +72,8 @@ class Recognition:
         return "To read its text, set INGEST__OCR=true."
 
 
-CHOSEN: ContextVar[Recognition] = ContextVar("recognition", default=Recognition())
+_DEFAULT = Recognition()
+CHOSEN: ContextVar[Recognition] = ContextVar("recognition", default=_DEFAULT)
 """What the file that is being opened is read with: parsers have no settings of their own."""
 
 
@@ -85,15 +98,23 @@ def is_installed() -> bool:
 def recognised(pixels: Any, recognition: Recognition) -> list[Stretch]:
     """The stretches of text in a picture, an array of rows of blue, green and red from 0 to 255,
     whose longer side has at most MOST_SIDE pixels."""
+    recognition.noticed()
+    try:
+        return _recognised(pixels, recognition)
+    finally:
+        _give_back()
+
+
+def _recognised(pixels: Any, recognition: Recognition) -> list[Stretch]:
     import numpy
 
-    recognition.noticed()
     rapid = _engine()
+    left, top, content = _content(pixels)
     try:
-        crops, found = rapid.detect_and_crop(_padded(pixels), {})
+        crops, found = rapid.detect_and_crop(_padded(content), {})
     except _nothing_found():
         return []
-    corners = [tuple((float(x), float(y)) for x, y in box) for box in found.boxes]
+    corners = [tuple((float(x) + left, float(y) + top) for x, y in box) for box in found.boxes]
     turns = _turns(corners, rapid.cls_and_rotate(crops)[1].cls_res)
     upright = [
         numpy.rot90(crop, 2) if turn in (180, 270) else crop
@@ -122,12 +143,34 @@ def _engine() -> Any:
     return RapidOCR(params={**_PARAMS, **options})
 
 
+def _give_back() -> None:
+    """Return freed memory to the system, where it can be asked to (glibc): a page leaves holes of
+    hundreds of megabytes, beside which the next one would take as much again."""
+    if sys.platform == "linux":
+        with suppress(AttributeError):
+            ctypes.CDLL(None).malloc_trim(0)
+
+
 @cache
 def _nothing_found() -> type[Exception]:
     """What is raised where a picture holds no text."""
     from rapidocr.main import RapidOCRError
 
     return cast(type[Exception], RapidOCRError)
+
+
+def _content(pixels: Any) -> tuple[int, int, Any]:
+    """The part of a picture that differs from its ground, with a margin, and from where on it is:
+    a short line on an empty page is not seen from afar."""
+    import numpy
+
+    grey = pixels.mean(axis=2, dtype=numpy.float32)
+    marked = abs(grey - numpy.median(grey)) > _DIFFERENT
+    rows, columns = (numpy.flatnonzero(marked.any(axis=axis)) for axis in (1, 0))
+    if not len(rows):
+        return 0, 0, pixels
+    top, left = max(0, rows[0] - _MARGIN), max(0, columns[0] - _MARGIN)
+    return left, top, pixels[top : rows[-1] + _MARGIN, left : columns[-1] + _MARGIN]
 
 
 def _padded(pixels: Any) -> Any:

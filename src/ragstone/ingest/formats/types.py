@@ -2,7 +2,7 @@
 
 import logging
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Protocol
 
 from ragstone.core.errors import (
@@ -13,6 +13,7 @@ from ragstone.core.errors import (
     WrongType,
 )
 from ragstone.ingest.document import Parsed
+from ragstone.ingest.formats.recognition import Recognition, is_installed
 from ragstone.registry import Extension, Registry
 
 log = logging.getLogger(__name__)
@@ -64,6 +65,21 @@ _YAML = Extension(f"{_HERE}.config:YAML", "YAML, value by value")
 
 def _code(name: str, language: str) -> Extension:
     return Extension(f"{_HERE}.source:{name}", f"Source code, {language}: by its definitions")
+
+
+PICTURES = {
+    "png": "PNG",
+    "jpg": "JPEG",
+    "jpeg": "JPEG",
+    "tif": "TIFF",
+    "tiff": "TIFF",
+    "webp": "WEBP",
+}
+"""The endings of pictures, whose text is read only where the extra `ocr` is installed."""
+
+
+def _picture(kind: str) -> Extension:
+    return Extension(f"{_HERE}.picture:{kind}", f"The text in {kind} pictures", extra="ocr")
 
 
 FORMATS: Registry[Format] = Registry(
@@ -135,15 +151,34 @@ FORMATS: Registry[Format] = Registry(
         "sql": _code("SQL", "SQL"),
         "lua": _code("LUA", "Lua"),
         "r": _code("R", "R"),
+        **{name: _picture(kind) for name, kind in PICTURES.items()},
     },
     is_a=Format,
 )
 """File formats by the endings of file names, without the dot."""
 
 
-def supported() -> tuple[str, ...]:
-    """The file endings that can be read, in lower case, with the dot."""
-    return tuple(f".{name}" for name in FORMATS)
+def supported(*, pictures: bool = True) -> tuple[str, ...]:
+    """The file endings that can be read with what is installed, in lower case, with the dot; those
+    of `pictures` only if they are wanted."""
+    left_out = () if pictures and is_installed() else PICTURES
+    return tuple(f".{name}" for name in FORMATS if name not in left_out)
+
+
+def is_picture(name: str) -> bool:
+    """Whether a file of this name is a picture."""
+    return PurePath(name).suffix.lower().removeprefix(".") in PICTURES
+
+
+def unsupported(name: str, *, pictures: bool = True) -> str:
+    """Why a file of this name cannot be read, and what can, as sentences."""
+    if is_picture(name):
+        return f"{name} is a picture. {Recognition(pictures).why_not}"
+    kind = PurePath(name).suffix or "without an ending"
+    return (
+        f"{name} is of a type that cannot be read ({kind}). "
+        f"Use one of {', '.join(supported(pictures=pictures))}."
+    )
 
 
 def ending_of(media_type: str) -> str:
@@ -165,6 +200,7 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\x89PNG\r\n\x1a\n", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
     (b"GIF8", "a GIF image"),
+    (b"RIFF", "a WebP image, or sound or video"),
     (b"II*\x00", "a TIFF image"),
     (b"MM\x00*", "a TIFF image"),
     (b"\x1f\x8b", "a gzip archive"),
