@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from ragstone.core.chunk import Chunk
 from ragstone.core.errors import EmbeddingMismatch
@@ -146,6 +147,18 @@ async def test_given_a_bad_file_then_it_fails_with_a_reason_and_the_rest_is_inde
     assert all(failure.reason.endswith(".") for failure in last.failed)
     assert len(await house.chunks()) == 1
     assert (await house.known())["/docs/b.pdf"].status == "failed"
+
+
+async def test_given_a_picture_without_text_then_it_is_passed_over_unless_it_is_named(
+    house: House,
+) -> None:
+    house.write("whales.txt", "Whales sing.")
+    Image.new("RGB", (200, 100), "teal").save(house.documents / "logo.png")
+    progress = await house.ingest()
+    assert (progress.files, progress.indexed, progress.failed) == (2, 1, ())
+    assert progress.skipped == (Skipped("picture without text", 1),)
+    (failure,) = (await house.ingest("logo.png")).failed
+    assert "No text was recognised" in failure.reason
 
 
 async def test_given_a_file_that_became_bad_then_its_last_good_version_still_answers(

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ragstone.core.chunk import revision
@@ -115,7 +115,9 @@ class Doctor:
 
         async def mend() -> None:
             for document in unread:
-                await self._reread(document)
+                said = dict(document.metadata or {})
+                said.pop(UNREAD)
+                await self._reread(replace(document, metadata=said))
 
         return [Finding(what, "They are read again.", mend)]
 
