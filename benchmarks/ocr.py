@@ -40,8 +40,9 @@ async def measure(directory: Path) -> list[Row]:
     known = dict(_scans(Path(folder), directory))
     processes = ParseProcesses(IngestSettings(chunk_overlap=0))
     peaks: list[float] = []
+    costs: dict[int, float] = {}
     started = time.perf_counter()
-    watching = asyncio.create_task(_watch(peaks))
+    watching = asyncio.create_task(_watch(peaks, costs))
     try:
         found = await asyncio.gather(*(_words(processes, path) for path in known))
     finally:
@@ -50,13 +51,12 @@ async def measure(directory: Path) -> list[Row]:
     seconds = time.perf_counter() - started
     pairs = list(zip(known.values(), found, strict=True))
     shares = [(words & read).total() / words.total() for words, read in pairs]
-    right = [(words & read).total() / max(read.total(), 1) for words, read in pairs]
     cores = f"{os.cpu_count()} cores"
     return [
         Row("Scanned pages read", len(known), "pages", detail=True),
         Row("Words of scanned pages found", 100 * statistics.fmean(shares), "%", least=97),
         Row("The page with the fewest words found", 100 * min(shares), "%", detail=True),
-        Row("Words read that are on the page", 100 * statistics.fmean(right), "%", detail=True),
+        Row("A scanned page", sum(costs.values()) / len(known), "processor seconds"),
         Row("Scanned pages, two files at a time", len(known) / seconds, "pages/s", note=cores),
         Row("Memory of one process", max(peaks), "MB", most=IngestSettings().parse_memory_mb),
     ]
@@ -88,10 +88,12 @@ async def _words(processes: ParseProcesses, path: Path) -> Counter[str]:
     return words
 
 
-async def _watch(peaks: list[float]) -> None:
-    """The most memory that a process which reads has for itself."""
+async def _watch(peaks: list[float], costs: dict[int, float]) -> None:
+    """Note the memory that each process which reads has for itself, and its processor seconds."""
     while True:
         for child in psutil.Process().children():
             used = child.memory_info()
+            times = child.cpu_times()
+            costs[child.pid] = times.user + times.system
             peaks.append((used.rss - used.shared) / (1 << 20))
         await asyncio.sleep(0.05)

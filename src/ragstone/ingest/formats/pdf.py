@@ -23,7 +23,7 @@ from ragstone.ingest.formats.pdf_lines import (
     without_edges,
 )
 from ragstone.ingest.formats.pdf_text import frame_of, page_lines
-from ragstone.ingest.formats.recognised import View, page_block, recognised_lines
+from ragstone.ingest.formats.recognised import Outlook, page_block, recognised_lines
 from ragstone.ingest.formats.recognition import (
     CHOSEN,
     DPI,
@@ -193,7 +193,7 @@ class _Read(NamedTuple):
     """The lines of a page; those of a scan are seen in a view of their own."""
 
     lines: list[PageLine]
-    view: View | None = None
+    view: Outlook | None = None
 
 
 def _blocks(path: Path, document: Any, pages: int, scans: _Scans) -> Iterator[Block]:

@@ -30,7 +30,7 @@ _HYPHENS = "-‐\u00ad"
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class Outlook:
     """How a picture is looked at so that its lines are level: turned by `angle` degrees around its
     corner, moved, and scaled; `points` is how long a pixel is on the page."""
 
@@ -57,7 +57,7 @@ class View:
         return Box(*edges)
 
 
-def page_block(block: Block, view: View) -> Block:
+def page_block(block: Block, view: Outlook) -> Block:
     """A block whose places were seen so, with those on the page."""
     places = tuple(
         replace(place, box=view.on_page(place.box)) if place.box else place
@@ -66,16 +66,16 @@ def page_block(block: Block, view: View) -> Block:
     return replace(block, places=places)
 
 
-def recognised_lines(found: Sequence[Stretch], points: float) -> tuple[list[PageLine], View]:
+def recognised_lines(found: Sequence[Stretch], points: float) -> tuple[list[PageLine], Outlook]:
     """The lines from the top down as a reader sees them, and how to look for that. A pixel is
     `points` points long on the page."""
     if not found:
-        return [], View(points=points)
+        return [], Outlook(points=points)
     turn, angle = _direction(found)
     level = [one for one in found if _turn(one) == turn]
     heights = [math.dist(one.corners[0], one.corners[3]) for one in level for _ in one.text]
     scale = SIZE * _HEIGHT / max(statistics.median(heights), 1.0)
-    view = View(angle, scale=scale, points=points)
+    view = Outlook(angle, scale=scale, points=points)
     corners = [view.seen(*corner) for one in found for corner in one.corners]
     left, top = (min(axis) / scale for axis in zip(*corners, strict=True))
     view = replace(view, left=left, top=top)
@@ -114,7 +114,7 @@ def _direction(found: Sequence[Stretch]) -> tuple[int, float]:
     return turn, turn + (skew if abs(skew) <= _MOST_SKEW else 0.0)
 
 
-def _run(one: Stretch, view: View) -> TextRun:
+def _run(one: Stretch, view: Outlook) -> TextRun:
     xs, ys = zip(*(view.seen(*corner) for corner in one.corners), strict=True)
     box = Box(*_edges(xs, ys))
     height = math.dist(one.corners[0], one.corners[3]) * view.scale / _HEIGHT
