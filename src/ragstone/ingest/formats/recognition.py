@@ -108,8 +108,10 @@ def recognised(pixels: Any, recognition: Recognition) -> list[Stretch]:
 def _recognised(pixels: Any, recognition: Recognition) -> list[Stretch]:
     import numpy
 
-    rapid = _engine()
     left, top, content = _content(pixels)
+    if not content.size:
+        return []
+    rapid = _engine()
     try:
         crops, found = rapid.detect_and_crop(_padded(content), {})
     except _nothing_found():
@@ -161,14 +163,14 @@ def _nothing_found() -> type[Exception]:
 
 def _content(pixels: Any) -> tuple[int, int, Any]:
     """The part of a picture that differs from its ground, with a margin, and from where on it is:
-    a short line on an empty page is not seen from afar."""
+    a short line on an empty page is not seen from afar. Nothing of an empty one."""
     import numpy
 
     grey = pixels.mean(axis=2, dtype=numpy.float32)
     marked = abs(grey - numpy.median(grey)) > _DIFFERENT
     rows, columns = (numpy.flatnonzero(marked.any(axis=axis)) for axis in (1, 0))
     if not len(rows):
-        return 0, 0, pixels
+        return 0, 0, pixels[:0]
     top, left = max(0, rows[0] - _MARGIN), max(0, columns[0] - _MARGIN)
     return left, top, pixels[top : rows[-1] + _MARGIN, left : columns[-1] + _MARGIN]
 
