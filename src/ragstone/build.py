@@ -27,7 +27,8 @@ from ragstone.ingest.pipeline import Pipeline
 from ragstone.ingest.vocabulary import VocabularyReader
 from ragstone.jobs.runner import Runner, Work
 from ragstone.models.configured_chat import chat_model, ensemble, with_standby
-from ragstone.models.embedders import ConfiguredEmbedders
+from ragstone.models.embedders import ConfiguredEmbedders, Connected
+from ragstone.models.named.places import NamedModels
 from ragstone.models.token_counter import token_counter
 from ragstone.ports import (
     Adapters,
@@ -101,9 +102,12 @@ async def open_adapters(
         members = ensemble(settings) if chat else ()
         for member in members:
             stack.push_async_callback(member.aclose)
-        parts = RerankerParts(settings.rerank, chat, templates, tokens, embedders, rarity)
+        models = NamedModels(data)
+        parts = RerankerParts(settings.rerank, chat, templates, tokens, embedders, rarity, models)
         reranker = reranker_of(parts)
         stack.push_async_callback(reranker.aclose)
+        if isinstance(reranker, Connected):
+            await reranker.connect()
         conversations, history = await stack.enter_async_context(
             open_conversations(settings, database)
         )
@@ -155,7 +159,8 @@ def checker() -> Checker:
 @asynccontextmanager
 async def open_embedders(settings: Settings) -> AsyncIterator[ConfiguredEmbedders]:
     """The embedding models of the settings; raises ConfigError, ModelUnavailable."""
-    embedders = ConfiguredEmbedders(settings.embedding)
+    models = NamedModels(settings.ragstone_data)
+    embedders = ConfiguredEmbedders(settings.embedding, models)
     try:
         await embedders.connect()
         yield embedders
