@@ -28,6 +28,7 @@ from ragstone.ingest.vocabulary import VocabularyReader
 from ragstone.jobs.runner import Runner, Work
 from ragstone.models.configured_chat import chat_model, ensemble, with_standby
 from ragstone.models.embedders import ConfiguredEmbedders, Connected
+from ragstone.models.in_use import models_in_use
 from ragstone.models.named.places import NamedModels
 from ragstone.models.token_counter import token_counter
 from ragstone.ports import (
@@ -230,6 +231,7 @@ async def open(
             ask = await identified(adapters.catalog, ask)
             return configured.asked(await with_known_values(adapters.catalog, ask))
 
+        models = models_in_use(embedders.usable(), adapters.reranker)
         engine = partial(Engine, adapters, asked=asked)
         answers = engine(configured.answering, rooms=rooms, around=answering)
         removal, store = Removal(adapters, pipeline), SqlJobs(database)
@@ -259,7 +261,7 @@ async def open(
             embedders.usable,
             data,
             configured,
-            LocalMaintenance(adapters, pipeline),
+            LocalMaintenance(adapters, pipeline, models),
             settings.jobs.delete_at_once,
         )
         try:
