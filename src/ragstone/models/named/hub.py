@@ -9,7 +9,7 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,32 +76,42 @@ def _fetch(setting: str, repo: str, revision: str, file: str, folder: Path) -> F
     wanted = [name for name in names if belongs(name, file)]
     commit = info.sha or ""
     log.warning("%s: fetching %s at %s from the hub, once.", setting, repo, commit[:12])
-    snapshot_download(
-        repo,
-        revision=commit,
-        local_dir=folder,
-        allow_patterns=[glob.escape(name) for name in wanted],
-        endpoint=endpoint,
-        library_name="ragstone",
-    )
+
+    def download() -> None:
+        patterns = [glob.escape(name) for name in wanted]
+        snapshot_download(
+            repo,
+            revision=commit,
+            local_dir=folder,
+            allow_patterns=patterns,
+            endpoint=endpoint,
+            library_name="ragstone",
+        )
+
+    download()
+    # The client takes a file that is there for what it fetched before.
+    if _damaged(info, folder, wanted):
+        download()
+        if damaged := _damaged(info, folder, wanted):
+            raise ModelUnavailable(
+                f"{setting}: {', '.join(damaged)} came damaged from the hub. Try again."
+            )
     before = _remembered(folder)
     files = dict(before.files) if before else {}
     files |= {name: ((folder / name).stat().st_size, digest(folder / name)) for name in wanted}
-    _compare_with_hub(setting, info, files)
     _remember(folder, repo, FetchedModel(commit, files))
     return FetchedModel(commit, files)
 
 
-def _compare_with_hub(
-    setting: str, info: "ModelInfo", files: Mapping[str, tuple[int, str]]
-) -> None:
-    """Raise ModelUnavailable if a large file is not the one that the hub names."""
+def _damaged(info: "ModelInfo", folder: Path, wanted: Sequence[str]) -> list[str]:
+    """Delete the large files that are not what the hub says they are; their names."""
+    damaged = []
     for one in info.siblings or ():
         lfs: Any = one.lfs
-        if lfs and one.rfilename in files and files[one.rfilename][1] != lfs["sha256"]:
-            raise ModelUnavailable(
-                f"{setting}: {one.rfilename} came damaged from the hub. Try again."
-            )
+        if lfs and one.rfilename in wanted and digest(folder / one.rfilename) != lfs["sha256"]:
+            (folder / one.rfilename).unlink()
+            damaged.append(one.rfilename)
+    return damaged
 
 
 def _remember(folder: Path, repo: str, fetched: FetchedModel) -> None:

@@ -16,6 +16,9 @@ CONTRADICTS = ("contradict",)
 NEITHER = ("neutral", "not_entail", "not entail", "non_entail", "no_entail")
 """How the names of the classes begin."""
 
+SPECIAL = 4
+"""Tokens that stand around and between two texts, at most."""
+
 
 @dataclass(frozen=True, slots=True)
 class Inference:
@@ -77,8 +80,7 @@ class NliModel:
         if not pairs:
             return []
         shares = softmax(self._pairs.logits(pairs))
-        room = self._pairs.layout.max_tokens // 2 - 3
-        whole = [tokens <= room for tokens in self._pairs.model.count([h for _, h in pairs])]
+        whole = self._are_whole(pairs)
         labels = self.labels
         return [
             Inference(
@@ -88,6 +90,17 @@ class NliModel:
                 one,
             )
             for row, one in zip(shares, whole, strict=True)
+        ]
+
+    def _are_whole(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
+        """Whether each hypothesis was read to its end: it fits half the room, or both texts do."""
+        room = self._pairs.layout.max_tokens - SPECIAL
+        premises, hypotheses = (
+            self._pairs.model.count(texts) for texts in zip(*pairs, strict=True)
+        )
+        return [
+            hypothesis <= max(room // 2, room - premise)
+            for premise, hypothesis in zip(premises, hypotheses, strict=True)
         ]
 
 
