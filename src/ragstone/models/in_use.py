@@ -12,16 +12,16 @@ class Described(Protocol):
     def description(self) -> str: ...
 
 
-class Named(Protocol):
+class NamedModel(Protocol):
     @property
     def name(self) -> str: ...
 
 
-def models_in_use(embedders: Iterable[Named], reranker: Named) -> tuple[str, ...]:
+def models_in_use(embedders: Iterable[NamedModel], reranker: NamedModel) -> tuple[str, ...]:
     """A line each."""
     kinds = [*(("embedding", one) for one in embedders), ("reranking", reranker)]
     return tuple(f"{kind}: {_description(model)}" for kind, model in kinds)
 
 
-def _description(model: Named) -> str:
+def _description(model: NamedModel) -> str:
     return model.description if isinstance(model, Described) else model.name

@@ -304,7 +304,7 @@ WRONG: dict[str, Callable[[Path], object]] = {
     "config.json cannot be read": _no_json,
     "predicts words": _of_words,
     "There are a.onnx, b.onnx": _several,
-    "Set RERANK__MODEL": a_scorer,
+    "set RERANK__MODEL to it": a_scorer,
     "generates text": _reading("past_key_values.0.key"),
     "it wants pixel_values": _reading("pixel_values"),
     "newer than onnxruntime": lambda folder: an_encoder(folder, Encoder(opset=99)),

@@ -75,7 +75,7 @@ def test_given_two_labels_then_the_relevant_one_is_the_score_wherever_it_stands(
         (["LABEL_0", "LABEL_1", "LABEL_2"], (1, 0, -1), {}, "3 numbers a pair"),
         (["LABEL_0", "LABEL_1"], (1, 0, -1), {}, "3 numbers a pair"),
         ([], (1, -1), {}, "without labels"),
-        (["contradiction", "entailment", "neutral"], (1, 0, -1), {}, "Set READER__MODEL"),
+        (["contradiction", "entailment", "neutral"], (1, 0, -1), {}, "natural language inference"),
         ([], (1,), {"sbert_ce_default_activation_function": "torch.nn.ReLU"}, "applies ReLU"),
         ([], (1, -1), {"id2label": {"first": "relevant", "second": "no"}}, "id2label"),
     ],

@@ -12,7 +12,7 @@ import numpy as np
 from ragstone.models.named.layout import ModelLayout, read_layout
 from ragstone.models.named.likeness_scale import LikenessScale, measured
 from ragstone.models.named.places import NamedModels
-from ragstone.models.named.pooling import Sentence, sentence
+from ragstone.models.named.pooling import Pooler, pooler
 from ragstone.models.named.text_model import TextModel, megabytes
 from ragstone.ports import Vectors
 from ragstone.settings import EmbeddingSettings
@@ -55,10 +55,10 @@ class NamedEmbedder:
         return await self._call(self._quick, self._queries, texts)
 
     def _passages(self, texts: Sequence[str]) -> Vectors:
-        return self._embed(texts, self._sentence.passage)
+        return self._embed(texts, self._pooler.passage)
 
     def _queries(self, texts: Sequence[str]) -> Vectors:
-        return self._embed(texts, self._sentence.query)
+        return self._embed(texts, self._pooler.query)
 
     async def _call(
         self, threads: ThreadPoolExecutor, work: Callable[[Sequence[str]], T], texts: Sequence[str]
@@ -69,7 +69,7 @@ class NamedEmbedder:
         place = self._models.find(SETTING, self._settings.model)
         layout = read_layout(SETTING, place)
         model = TextModel(layout, self._settings.threads)
-        self._sentence = sentence(layout, self._settings, model.tried)
+        self._pooler = pooler(layout, self._settings, model.tried)
         self._model = model
         made = self._whole(model, [""], "").shape[1]
         self.dimensions = self._settings.dimensions or made
@@ -78,10 +78,10 @@ class NamedEmbedder:
                 f"makes vectors of {made}, fewer than EMBEDDING__DIMENSIONS says. Set that to 0."
             )
         self.name = place.name
-        self.fingerprint = _fingerprint(layout, self._sentence, self.dimensions)
+        self.fingerprint = _fingerprint(layout, self._pooler, self.dimensions)
         scale = self._scale(self._models.kept)
         self.cosines, self.multilingual = (scale.unrelated, scale.same), scale.multilingual
-        self.description = self._described(layout, self._sentence)
+        self.description = self._described(layout, self._pooler)
 
     def _scale(self, folder: Path) -> LikenessScale:
         return measured(self.name, self.fingerprint, self._passages, folder)
@@ -99,13 +99,13 @@ class NamedEmbedder:
         skip = model.count([prompt])[0] + 1 if prompt else 0
         vectors: Vectors = np.zeros((0, self.dimensions), np.float32)
         for batch in model.read([prompt + text for text in texts]):
-            found = self._sentence.vectors(model.layout, batch, skip)
+            found = self._pooler.vectors(model.layout, batch, skip)
             if len(vectors) < len(texts):
                 vectors = np.zeros((len(texts), found.shape[1]), np.float32)
             vectors[batch.rows] = found
         return vectors
 
-    def _described(self, layout: ModelLayout, how: Sentence) -> str:
+    def _described(self, layout: ModelLayout, how: Pooler) -> str:
         prompts = " and ".join(repr(one) if one else "none" for one in (how.query, how.passage))
         return (
             f"{self.name} ({layout.place.origin}: {layout.place.file}, {megabytes(layout.size)}, "
@@ -115,7 +115,7 @@ class NamedEmbedder:
         )
 
 
-def _fingerprint(layout: ModelLayout, how: Sentence, dimensions: int) -> str:
+def _fingerprint(layout: ModelLayout, how: Pooler, dimensions: int) -> str:
     """Not of the folder's name: the same model elsewhere makes the same vectors."""
     texts = repr((how.output, how.query, how.passage, how.prompt_counts)).encode()
     prompts = hashlib.sha256(texts).hexdigest()[:8]

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ragstone.models.named.layout import ModelLayout
-from ragstone.models.named.text_model import Array, Batch, finite
+from ragstone.models.named.text_model import Array, ModelRun, finite
 from ragstone.settings import EmbeddingSettings
 
 Pooling = Literal["mean", "cls", "last_token", "max"]
@@ -38,7 +38,7 @@ PASSAGE_PROMPTS = ("document", "passage", "corpus")
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class Pooler:
     """How a text becomes a vector: the model's `output`, its `pooling` (empty if the output is
     whole), and the prompts, which count in a mean only if `prompt_counts`."""
 
@@ -48,7 +48,7 @@ class Sentence:
     passage: str
     prompt_counts: bool
 
-    def vectors(self, layout: ModelLayout, batch: Batch, skip: int = 0) -> Array:
+    def vectors(self, layout: ModelLayout, batch: ModelRun, skip: int = 0) -> Array:
         """Vectors of unit length (texts, dimensions); `skip` tokens at the beginning are the
         prompt. Raises ModelUnavailable."""
         states = batch.outputs[self.output]
@@ -75,7 +75,7 @@ class Sentence:
         return mean
 
 
-def sentence(layout: ModelLayout, settings: EmbeddingSettings, tried: Batch) -> Sentence:
+def pooler(layout: ModelLayout, settings: EmbeddingSettings, tried: ModelRun) -> Pooler:
     """How this model makes vectors; raises ConfigError where nothing says."""
     _check_kind(layout, tried)
     _check_modules(layout)
@@ -98,7 +98,7 @@ def sentence(layout: ModelLayout, settings: EmbeddingSettings, tried: Batch) -> 
     prompts = _prompts(layout)
     query, passage = settings.query_prompt, settings.passage_prompt
     counts = _module(layout, "Pooling").get("include_prompt", True)
-    return Sentence(
+    return Pooler(
         output,
         pooling,
         _first(prompts, ("query",), layout) if query is None else query,
@@ -107,19 +107,19 @@ def sentence(layout: ModelLayout, settings: EmbeddingSettings, tried: Batch) -> 
     )
 
 
-def _rank(tried: Batch, name: str) -> int:
+def _rank(tried: ModelRun, name: str) -> int:
     return tried.outputs[name].ndim if name in tried.outputs else 0
 
 
-def _check_kind(layout: ModelLayout, tried: Batch) -> None:
+def _check_kind(layout: ModelLayout, tried: ModelRun) -> None:
     """Raise ConfigError for a model whose numbers are no vectors of texts."""
     if "logits" not in tried.outputs or any(name in tried.outputs for name in SENTENCES):
         return
     kind = f" ({layout.architecture})" if layout.architecture else ""
     if _rank(tried, "logits") == 2:
         raise layout.wrong(
-            f"has a model that scores or classifies texts{kind}, and no vectors. Set RERANK__MODEL "
-            "or READER__MODEL to it, and EMBEDDING__MODEL to an embedding model."
+            f"has a model that scores or classifies texts{kind}, and gives no vectors. If it is a "
+            "cross-encoder, set RERANK__MODEL to it; here name an embedding model."
         )
     if not any(_rank(tried, name) == 3 for name in TOKEN_VECTORS):
         raise layout.wrong(

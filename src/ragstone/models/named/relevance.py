@@ -40,8 +40,8 @@ def relevance(layout: ModelLayout, outputs: int) -> Relevance:
     labels = layout.labels
     if any(label.startswith(("entail", "contradict")) for label in labels):
         raise layout.wrong(
-            f"has a model of natural language inference ({', '.join(labels)}). Set READER__MODEL "
-            f"to it, and {layout.setting} to a reranker."
+            f"has a model of natural language inference ({', '.join(labels)}), which ranks "
+            "nothing. Name a reranker."
         )
     relevant = [i for i, label in enumerate(labels) if RELEVANT.fullmatch(label)]
     if outputs == 2 and len(labels) == 2 and len(relevant) == 1:

@@ -28,7 +28,7 @@ GENERATES = ("past_key_values", "decoder_", "encoder_hidden_states", "cache_")
 PROBE = "The museum opens at nine."
 
 
-class Batch:
+class ModelRun:
     """Texts that were read together: `rows` are their numbers, `outputs` the model's arrays by
     name, `ids` and `mask` (texts, tokens) what it read."""
 
@@ -56,7 +56,7 @@ class TextModel:
         self._check_inputs()
         self.tried = self._try(pairs)
 
-    def read(self, texts: Sequence[Text]) -> Iterator[Batch]:
+    def read(self, texts: Sequence[Text]) -> Iterator[ModelRun]:
         """Read texts, the shortest first; each is cut at the model's length, a pair's longer text
         first. Raises ModelUnavailable."""
         encoded = self._encode(texts)
@@ -86,7 +86,7 @@ class TextModel:
         plain = text.encode("utf-8", "ignore").decode()
         return plain.lower() if self.layout.lower else plain
 
-    def _forward(self, rows: Sequence[int], encoded: Sequence[Any]) -> Batch:
+    def _forward(self, rows: Sequence[int], encoded: Sequence[Any]) -> ModelRun:
         shape = (len(encoded), max(len(one.ids) for one in encoded))
         ids = np.full(shape, self.layout.pad, np.int64)
         mask, kinds = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
@@ -104,9 +104,9 @@ class TextModel:
                 f"The model {self.layout.place.name} failed: {_said(error)}."
             ) from error
         outputs = dict(zip(self._outputs, made, strict=True))
-        return Batch(rows, {name: _floats(one) for name, one in outputs.items()}, ids, mask)
+        return ModelRun(rows, {name: _floats(one) for name, one in outputs.items()}, ids, mask)
 
-    def _try(self, pairs: bool) -> Batch:
+    def _try(self, pairs: bool) -> ModelRun:
         """One text, or one pair; what fails here is no model for this."""
         try:
             [batch] = self.read([(PROBE, PROBE) if pairs else PROBE])
