@@ -307,7 +307,7 @@ WRONG: dict[str, Callable[[Path], object]] = {
     "set RERANK__MODEL to it": a_scorer,
     "generates text": _reading("past_key_values.0.key"),
     "it wants pixel_values": _reading("pixel_values"),
-    "newer than onnxruntime": lambda folder: an_encoder(folder, Encoder(opset=99)),
+    "Opset 99": lambda folder: an_encoder(folder, Encoder(opset=99)),
     "no numbers": lambda folder: an_encoder(folder, Encoder(scale=float("nan"))),
     "tokenizer of 30,522 tokens": lambda folder: an_encoder(folder, config={"vocab_size": 1000}),
     "Dense layer": lambda folder: an_encoder(

@@ -1,6 +1,7 @@
 """A model of ONNX Runtime that reads texts or pairs of texts, with its tokenizer."""
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -24,6 +25,9 @@ TYPES = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 KNOWN = ("input_ids", "attention_mask", "token_type_ids", "position_ids")
 
 GENERATES = ("past_key_values", "decoder_", "encoder_hidden_states", "cache_")
+
+_PLACE = re.compile(r"^/\S+ .*?\) (?=[A-Z])")
+"""A source file of ONNX Runtime, with its line and function."""
 
 PROBE = "The museum opens at nine."
 
@@ -173,8 +177,10 @@ def _session(layout: ModelLayout, threads: int) -> Any:
 
 
 def _said(error: Exception) -> str:
-    """An error of a library on one line."""
-    return " ".join(str(error).split())[:240].rstrip(".") or type(error).__name__
+    """An error of a library on one line, without the place in its own code."""
+    line = " ".join(str(error).split())
+    line = _PLACE.sub("", line.rpartition(" failed:")[2])
+    return line[:240].rstrip(".") or type(error).__name__
 
 
 def _floats(values: Any) -> Array:
