@@ -351,6 +351,7 @@ async def test_given_what_is_no_embedding_model_then_one_line_at_the_start_says_
         ("./nowhere", "is no folder"),
         ("~/nowhere/at/all", "is no folder"),
         ("nonsense", "EMBEDDING__BASE_URL"),
+        ("", "EMBEDDING__BASE_URL"),
         ("a/b/c", "EMBEDDING__BASE_URL"),
     ],
 )

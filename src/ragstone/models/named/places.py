@@ -1,7 +1,6 @@
 """From the name of a model to the folder that it is in."""
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
@@ -49,7 +48,7 @@ class NamedModels:
             name.startswith(PACKAGE)
             or _is_path(name)
             or _HUB.fullmatch(name) is not None
-            or Path(name).is_dir()
+            or (name != "" and Path(name).is_dir())
         )
 
     def find(self, setting: str, name: str) -> ModelPlace:
@@ -88,17 +87,13 @@ def _of_path(setting: str, path: Path) -> ModelPlace:
             f"{setting} is {str(path)!r}, which is no folder. Give the folder of a model, with its "
             "model.onnx and tokenizer.json."
         )
-    return ModelPlace(path.name, path, _chosen(setting, path, _files(path)), f"folder {path}")
+    return ModelPlace(path.name, path, _file_of(setting, path), f"folder {path}")
 
 
-def _files(folder: Path) -> list[str]:
-    """What is in a folder and in those in it, relative to it."""
-    found = [*folder.glob("*"), *folder.glob("*/*")]
-    return [one.relative_to(folder).as_posix() for one in found if one.is_file()]
-
-
-def _chosen(setting: str, folder: Path, files: Iterable[str]) -> str:
-    return choose(setting, str(folder), files)
+def _file_of(setting: str, folder: Path) -> str:
+    """The ONNX file of a folder, or of those in it, relative to it. Raises ConfigError."""
+    found = [one for one in (*folder.glob("*"), *folder.glob("*/*")) if one.is_file()]
+    return choose(setting, str(folder), (one.relative_to(folder).as_posix() for one in found))
 
 
 def _of_package(setting: str, name: str) -> ModelPlace:
@@ -112,7 +107,7 @@ def _of_package(setting: str, name: str) -> ModelPlace:
             f"pip install {package or 'NAME'}"
         ) from error
     folder = _folder_of(setting, found, package, inside)
-    file = _chosen(setting, folder, _files(folder))
+    file = _file_of(setting, folder)
     return ModelPlace(package, folder, file, f"package {package} {found.version}")
 
 
