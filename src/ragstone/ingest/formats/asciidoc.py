@@ -16,6 +16,7 @@ from ragstone.core.document import BlockKind
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.decode import decoded
 from ragstone.ingest.formats.html import defined, page_blocks
+from ragstone.ingest.formats.inline_code import Literals, marked, spanned, unmarked
 from ragstone.ingest.formats.labels import ADMONITIONS, counted
 from ragstone.ingest.formats.metadata import described
 from ragstone.ingest.formats.tables import table_blocks
@@ -82,6 +83,9 @@ _LITERALS = re.compile(
     r"(?<![\w+\\])\+([^+\s]|[^+\s][^+]*?[^+\s])\+(?![\w+])|pass:\w*\[(.*?)\]",
     re.DOTALL,
 )
+_CODE_LITERALS = (2, 3, 4)
+"""The groups of what is shown as code."""
+
 _QUOTED = re.compile(r"``([^`'\n]+?)''")
 _REFERENCE = re.compile(r"(?<!\\)\{([\w-]+)\}")
 _CHARACTERS = {
@@ -91,7 +95,6 @@ _CHARACTERS = {
     "rdquo": "\u201d", "lsquo": "\u2018", "rsquo": "\u2019", "deg": "°", "litdd": "--",
     "nbsp": " ", "sp": " ", "empty": "", "blank": "", "zwsp": "", "wj": "", "brvbar": "¦",
 }  # fmt: skip
-_LITERAL, _LAST_LITERAL = 0x100000, 0x10FFFD
 _VERSION = re.compile(r"v?([\d.]+\w*)?(?:,\s*)?(\d{4}-\d\d-\d\d)?(?::.*)?")
 _FACTS = {"author", "authors", "revdate", "description", "keywords", "lang", "version", "revnumber"}
 _DEPTH = 20
@@ -192,13 +195,13 @@ class _Reader:
         """A heading and how many lines it takes."""
         line = lines[at]
         if match := _TITLE.fullmatch(line):
-            text = self.inline(match[2].rstrip(" =#") if match[2].endswith(match[1]) else match[2])
+            text = self.plain(match[2].rstrip(" =#") if match[2].endswith(match[1]) else match[2])
             return Block(text, "heading", len(match[1]), label=marks.anchor), 1
         under = lines[at + 1] if at + 1 < len(lines) else ""
         mark = under[:1]
         fits = abs(len(under) - len(line)) <= 2 and len(line) > 1 and line[0].isalnum()
         if mark in _UNDERLINED and under.strip(mark) == "" and fits and len(under) > 1:
-            return Block(self.inline(line), "heading", _UNDERLINED[mark], label=marks.anchor), 2
+            return Block(self.plain(line), "heading", _UNDERLINED[mark], label=marks.anchor), 2
         return None
 
     def _author_lines(self, lines: Sequence[str], at: int, heading: Block) -> int:
@@ -338,12 +341,21 @@ class _Reader:
         yield from table_blocks(shown, header, caption)
 
     def inline(self, text: str) -> str:
-        """The text that a reader sees; literals keep their characters."""
-        literals: list[str] = []
+        """The text that a reader sees, with code between backticks; literals keep their
+        characters."""
+        return spanned(self._read(text))
+
+    def plain(self, text: str) -> str:
+        """The same for a heading."""
+        return unmarked(self._read(text))
+
+    def _read(self, text: str) -> str:
+        literals = Literals()
 
         def kept(match: re.Match[str]) -> str:
-            literals.append(next(part for part in match.groups() if part is not None))
-            return chr(min(_LITERAL + len(literals) - 1, _LAST_LITERAL))
+            literal = next(part for part in match.groups() if part is not None)
+            is_code = match[0][0] == "`" and (match.lastindex or 0) in _CODE_LITERALS
+            return literals.kept(marked(literal) if is_code else literal)
 
         text = _LITERALS.sub(kept, _QUOTED.sub(r'"\1"', text))
         text = _REFERENCE.sub(self._value, text)
@@ -351,10 +363,7 @@ class _Reader:
             text = pattern.sub(shown, text)
         parts = re.split(r" \+\n", text)
         text = "\n".join(" ".join(part.split()) for part in parts)
-        return "".join(
-            literals[ord(char) - _LITERAL] if 0 <= ord(char) - _LITERAL < len(literals) else char
-            for char in text
-        ).strip()
+        return literals.restored(text).strip()
 
     def _value(self, match: re.Match[str]) -> str:
         name = match[1].lower()

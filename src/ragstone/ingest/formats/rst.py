@@ -10,10 +10,12 @@ from typing import Any
 
 from docutils import nodes
 
+from ragstone.core.code_spans import code_span
 from ragstone.core.document import BlockKind
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.decode import decoded
 from ragstone.ingest.formats.html import defined, labelled, page_blocks
+from ragstone.ingest.formats.inline_code import marked, spanned, unmarked
 from ragstone.ingest.formats.labels import counted
 from ragstone.ingest.formats.metadata import described
 from ragstone.ingest.formats.rst_tree import REFERENCE, document_tree
@@ -134,7 +136,7 @@ class _Reader:
         level = within.section + 1
         rest = list(node.children)
         if rest and isinstance(rest[0], nodes.title):
-            text = self._inline(rest.pop(0))
+            text = unmarked(self._joined(rest.pop(0)))
             label = next(iter(node["ids"]), "")
             if text:
                 yield Block(_folded(text), "heading", level, label=label)
@@ -206,7 +208,7 @@ class _Reader:
 
     def _option(self, node: Any, within: _Within) -> Iterator[Block]:
         names, body = node.children[0], node.children[1]
-        shown = ", ".join(one.astext() for one in names.children)
+        shown = ", ".join(code_span(one.astext()) for one in names.children)
         yield from defined(shown, self._all(body, within))
 
     def _code(self, node: Any, within: _Within) -> Iterator[Block]:
@@ -301,7 +303,11 @@ class _Reader:
                 yield Block(text, within.kind, label=within.label)
 
     def _inline(self, node: Any) -> str:
-        """The text of a paragraph in one line; literals keep their characters."""
+        """The text of a paragraph in one line, with code between backticks; literals keep their
+        characters."""
+        return spanned(self._joined(node))
+
+    def _joined(self, node: Any) -> str:
         text = ""
         for piece in self._pieces(node):
             text += piece.lstrip(" ") if text.endswith(" ") else piece
@@ -311,7 +317,9 @@ class _Reader:
         for child in node.children:
             if isinstance(child, nodes.Text):
                 yield _folded(child.astext())
-            elif isinstance(child, nodes.literal | nodes.math):
+            elif isinstance(child, nodes.literal):
+                yield marked(child.astext().replace("\n", " "))
+            elif isinstance(child, nodes.math):
                 yield child.astext().replace("\n", " ")
             elif isinstance(child, nodes.image):
                 yield child.get("alt", "")

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, pairwise
 
+from ragstone.core.code_spans import without_spans
 from ragstone.ingest.document import Block
 
 _NUMBER = re.compile(r"[-+(]?[$€£¥]?\s*[\d.,\s]*\d[\d.,\s]*[)%€$]?")
@@ -51,7 +52,7 @@ def table_blocks(
         header = header - 1 if header else header
     count = min(header_rows(ahead) if header is None else header, len(ahead))
     count = 0 if count == len(ahead) else count
-    names = _joined_names(ahead[:count])
+    names = [without_spans(name) for name in _joined_names(ahead[:count])]
     caption = ". ".join(dict.fromkeys(one for one in (*titles, label) if one))
     lines = _table_lines(names, chain(ahead[count:], filled))
     for text in _grouped(chain(titles if not label else (), lines)):
@@ -131,13 +132,13 @@ def _is_group(row: Sequence[str]) -> bool:
 
 
 def _is_number(cell: str) -> bool:
-    return bool(_NUMBER.fullmatch(cell))
+    return bool(_NUMBER.fullmatch(without_spans(cell)))
 
 
 def _names(row: Sequence[str]) -> bool:
     """Whether the cells can be names of columns: no numbers, but years, or numbers that count on
     (the days of a month)."""
-    cells = [cell for cell in row if cell]
+    cells = [without_spans(cell) for cell in row if cell]
     if not cells or len(set(cells)) < 2 or any(len(cell) > _MAX_NAME for cell in cells):
         return False
     numbers = [cell for cell in dict.fromkeys(cells) if _NUMBER.fullmatch(cell)]
