@@ -26,7 +26,8 @@ def marked(code: str) -> str:
 
 
 def spanned(text: str) -> str:
-    """The text with code spans for what is marked; space at the ends of one stands around it."""
+    """The text with code spans for what is marked, one for each line of it; space at the ends
+    stands around it."""
     if _OPEN not in text and _CLOSE not in text:
         return text
     return _CODE.sub(_span, text.replace(_CLOSE + _OPEN, "")).translate(_MARKS)
@@ -38,7 +39,8 @@ def unmarked(text: str) -> str:
 
 
 def _span(match: re.Match[str]) -> str:
-    return f"{match[1]}{code_span(match[2])}{match[3]}"
+    lines = "\n".join(map(code_span, match[2].split("\n")))
+    return f"{match[1]}{lines}{match[3]}"
 
 
 class Literals:
