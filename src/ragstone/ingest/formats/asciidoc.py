@@ -1,7 +1,6 @@
 """AsciiDoc: titles, paragraphs, lists, delimited blocks, tables, notes and attributes.
 
-No kept parser of it under a free enough licence is on the package index. Includes are not
-followed.
+No kept parser of it under a free enough licence is on the package index.
 """
 
 import csv
@@ -16,6 +15,7 @@ from ragstone.core.document import BlockKind
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.decode import decoded
 from ragstone.ingest.formats.html import defined, page_blocks
+from ragstone.ingest.formats.includes import with_included
 from ragstone.ingest.formats.inline_code import Literals, marked, spanned, unmarked
 from ragstone.ingest.formats.labels import ADMONITIONS, counted
 from ragstone.ingest.formats.metadata import described
@@ -102,14 +102,20 @@ _DEPTH = 20
 
 
 def parse_asciidoc(path: Path, ending: str, max_bytes: int) -> Parsed:
+    """The blocks of a file by itself."""
+    return parse_asciidoc_in(path, ending, max_bytes, None)
+
+
+def parse_asciidoc_in(path: Path, ending: str, max_bytes: int, folder: Path | None) -> Parsed:
     """The blocks of a file. Its title is the document's, else its first heading."""
-    lines = decoded(path).replace("\x00", "").expandtabs(8).split("\n")
+    included = with_included(decoded(path).replace("\x00", ""), path, folder)
+    lines = included.text.expandtabs(8).split("\n")
     reader = _Reader()
     read = reader.blocks([line.rstrip() for line in lines], _Within())
     blocks = [block for block in read if block.text.strip()]
     title = next((block.text for block in blocks if block.kind == "heading"), "")
     facts = {key: value for key, value in reader.attributes.items() if key in _FACTS and value}
-    return Parsed(title, iter(blocks), metadata=described(facts))
+    return Parsed(title, iter(blocks), metadata=described(facts), notes=included.notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -541,4 +547,4 @@ def _columns(options: str) -> int:
     return count
 
 
-ASCIIDOC = Format("text/asciidoc", parse_asciidoc, whole=True)
+ASCIIDOC = Format("text/asciidoc", parse_asciidoc, whole=True, including=parse_asciidoc_in)

@@ -22,6 +22,7 @@ from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.decode import decoded
 from ragstone.ingest.formats.front_matter import split_front_matter
 from ragstone.ingest.formats.html import defined, page_blocks
+from ragstone.ingest.formats.includes import with_included
 from ragstone.ingest.formats.inline_code import CODE, Literals, marked, spanned, unmarked
 from ragstone.ingest.formats.labels import ADMONITIONS
 from ragstone.ingest.formats.metadata import described
@@ -90,14 +91,22 @@ _HTML_CODE = re.compile(r"<(/?)(?:code|tt|samp)\b[^<>]*>", re.IGNORECASE)
 
 
 def parse_markdown(path: Path, ending: str, max_bytes: int) -> Parsed:
+    """The blocks of a Markdown file by itself."""
+    return parse_markdown_in(path, ending, max_bytes, None)
+
+
+def parse_markdown_in(path: Path, ending: str, max_bytes: int, folder: Path | None) -> Parsed:
     """The blocks of a Markdown file. Its title is that of the front matter, else its first heading
     of the first level."""
     front, source = split_front_matter(decoded(path).replace("\x00", ""))
+    included = with_included(source, path, folder)
+    source = included.text
     title = front.pop("title", None)
     blocks = list(markdown_blocks(source, is_mdx=ending == ".mdx"))
     if not isinstance(title, str | int | float):
         title = next((one.text for one in blocks if one.kind == "heading" and one.level == 1), "")
-    return Parsed(without_spans(str(title)), iter(blocks), metadata=described(front))
+    metadata = described(front)
+    return Parsed(without_spans(str(title)), iter(blocks), metadata=metadata, notes=included.notes)
 
 
 def markdown_blocks(source: str, is_mdx: bool = False) -> Iterator[Block]:
@@ -423,4 +432,4 @@ def _attributes_dropped(match: re.Match[str]) -> str:
     return "" if are_all else match[0]
 
 
-MARKDOWN = Format("text/markdown", parse_markdown, whole=True)
+MARKDOWN = Format("text/markdown", parse_markdown, whole=True, including=parse_markdown_in)

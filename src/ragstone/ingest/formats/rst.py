@@ -15,6 +15,7 @@ from ragstone.core.document import BlockKind
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.decode import decoded
 from ragstone.ingest.formats.html import defined, labelled, page_blocks
+from ragstone.ingest.formats.includes import with_included
 from ragstone.ingest.formats.inline_code import marked, spanned, unmarked
 from ragstone.ingest.formats.labels import counted
 from ragstone.ingest.formats.metadata import described
@@ -41,8 +42,14 @@ _UNDERLINE = re.compile(r"([^\w\s])\1+")
 
 
 def parse_rst(path: Path, ending: str, max_bytes: int) -> Parsed:
+    """The blocks of a file by itself."""
+    return parse_rst_in(path, ending, max_bytes, None)
+
+
+def parse_rst_in(path: Path, ending: str, max_bytes: int, folder: Path | None) -> Parsed:
     """The blocks of a file. Its title is that of its first section."""
-    source = decoded(path).replace("\x00", "")
+    included = with_included(decoded(path).replace("\x00", ""), path, folder)
+    source = included.text
     try:
         tree = document_tree(source)
         reader = _Reader(tree)
@@ -51,7 +58,8 @@ def parse_rst(path: Path, ending: str, max_bytes: int) -> Parsed:
         log.warning("%s is read as plain text: %s", path.name, error)
         return Parsed("", iter(list(outlined(source))))
     title = next((block.text for block in blocks if block.kind == "heading"), "")
-    return Parsed(title, iter(blocks), metadata=described(reader.fields))
+    metadata = described(reader.fields)
+    return Parsed(title, iter(blocks), metadata=metadata, notes=included.notes)
 
 
 def rst_blocks(source: str) -> list[Block]:
@@ -396,4 +404,4 @@ def _folded(text: str) -> str:
     return _SPACE.sub(" ", text)
 
 
-RST = Format("text/x-rst", parse_rst, whole=True)
+RST = Format("text/x-rst", parse_rst, whole=True, including=parse_rst_in)

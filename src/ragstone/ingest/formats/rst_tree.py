@@ -1,7 +1,7 @@
 """The tree that docutils makes of reStructuredText, with the directives and roles of Sphinx.
 
 Nothing is registered with docutils, so that other users of it in the process see what they know.
-No file is opened and no command is run: what includes something shows nothing.
+No file is opened and no command is run: `includes` has put in what the text includes.
 """
 
 import copy

@@ -36,6 +36,15 @@ class NestedParser(Protocol):
     def __call__(self, path: Path, ending: str, max_bytes: int, depth: int, /) -> Parsed: ...
 
 
+class IncludingParser(Protocol):
+    """A parser of files that include others; `folder` is the one that they must be in, None where
+    the file was given without one."""
+
+    def __call__(
+        self, path: Path, ending: str, max_bytes: int, folder: Path | None, /
+    ) -> Parsed: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """A file format: its media type and its parser.
@@ -44,7 +53,7 @@ class Format:
     than INGEST__MAX_MEMORY_MB, else than INGEST__MAX_FILE_MB. `magic` is what every file of it
     begins with; a format without one is text, and a file that begins like something else is
     refused. `nested` takes the place of `parse` for a file in another one, where the format holds
-    files itself.
+    files itself, and `including` where a file may include others of its folder.
     """
 
     media_type: str
@@ -52,6 +61,7 @@ class Format:
     whole: bool = False
     magic: bytes = b""
     nested: NestedParser | None = None
+    including: IncludingParser | None = None
 
 
 _HERE = "ragstone.ingest.formats"
