@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragstone.core.errors import DocumentError, OutsideFolder, UnreadableDocument, WrongType
-from ragstone.ingest.formats.types import supported
+from ragstone.ingest.formats.types import instead, supported
 from ragstone.service import Handed
 
 _READ_BYTES = 1 << 20
@@ -208,6 +208,10 @@ def _outside_error(path: Path) -> DocumentError:
 
 def _unsupported_error(path: Path) -> DocumentError:
     kind = path.suffix or "without an ending"
+    if advice := instead(kind):
+        return WrongType(
+            f"{path.name} is of a type that cannot be read ({kind}). {advice} and ingest that."
+        )
     return WrongType(
         f"{path.name} is of a type that cannot be read ({kind}). "
         f"Supported are {', '.join(supported())}."

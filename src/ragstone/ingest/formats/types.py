@@ -106,6 +106,7 @@ FORMATS: Registry[Format] = Registry(
         "json": Extension(f"{_HERE}.json:JSON", "JSON, value by value"),
         "jsonl": Extension(f"{_HERE}.json:JSONL", "JSON lines, a record a line"),
         "ndjson": Extension(f"{_HERE}.json:NDJSON", "JSON lines, a record a line"),
+        "ipynb": Extension(f"{_HERE}.notebook:NOTEBOOK", "Jupyter notebooks, cell by cell"),
         "odt": Extension(f"{_HERE}.odf:ODT", "LibreOffice texts"),
         "ods": Extension(f"{_HERE}.odf:ODS", "LibreOffice workbooks, row by row"),
         "odp": Extension(f"{_HERE}.odf:ODP", "LibreOffice presentations, slide by slide"),
@@ -154,6 +155,24 @@ FORMATS: Registry[Format] = Registry(
 def supported() -> tuple[str, ...]:
     """The file endings that can be read, in lower case, with the dot."""
     return tuple(f".{name}" for name in FORMATS)
+
+
+_INSTEAD = {
+    **dict.fromkeys((".doc", ".dot", ".wps", ".wpd"), "Save it as .docx"),
+    **dict.fromkeys((".xls", ".xlsb", ".numbers"), "Save it as .xlsx"),
+    **dict.fromkeys((".ppt", ".pps"), "Save it as .pptx"),
+    **dict.fromkeys((".msg", ".pst"), "Save its mails as .eml or .mbox"),
+    **dict.fromkeys((".mobi", ".azw", ".azw3", ".fb2", ".lit"), "Convert it to .epub"),
+    **dict.fromkeys((".tex", ".ltx", ".ps", ".djvu", ".pages", ".xps"), "Make a .pdf of it"),
+    **dict.fromkeys((".org", ".wiki", ".textile", ".pod"), "Export it as .md or .html"),
+    **dict.fromkeys((".gz", ".tgz", ".tar", ".bz2", ".xz", ".7z", ".rar"), "Unpack it"),
+}
+
+
+def instead(ending: str) -> str:
+    """What to do with a file of a type that cannot be read, as a sentence without its stop; empty
+    where there is nothing to say."""
+    return _INSTEAD.get(ending.lower(), "")
 
 
 def ending_of(media_type: str) -> str:
