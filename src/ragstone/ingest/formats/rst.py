@@ -220,7 +220,7 @@ class _Reader:
         yield from defined(shown, self._all(body, within))
 
     def _code(self, node: Any, within: _Within) -> Iterator[Block]:
-        classes = [name for name in node.get("classes", ()) if name and name != "code"]
+        classes = [name for name in node.get("classes", ()) if name not in ("", "code", "none")]
         label = "pycon" if isinstance(node, nodes.doctest_block) else next(iter(classes), "")
         if text := node.astext().strip("\n").rstrip():
             yield Block(text, "code", label=label)
