@@ -158,7 +158,7 @@ def test_given_asciidoc_that_includes_then_it_is_read_as_if_it_stood_there(
         ("missing.rst", "not there"),
         ("a.rst", "it includes itself"),
         ("../parts", "not there"),
-        ("x" * 5000, "not there"),
+        ("x" * 600, "not there"),
     ],
 )
 def test_given_a_file_elsewhere_then_it_is_left_out_and_told(
@@ -200,3 +200,15 @@ def test_the_files_that_one_is_made_of_are_known(folder: Path) -> None:
     names = [file.name for file in included_files(folder / "docs/a.rst", folder)]
     assert names == ["text.rst", "more.rst"]
     assert included_files(folder / "parts/table.csv", folder) == ()
+
+
+@pytest.mark.parametrize("name", ["a.md", "a.rst", "a.adoc"])
+@pytest.mark.parametrize(
+    "line",
+    ["{* " + "x " * 300_000, "{{#include " + "x" * 600_000, "-" * 600_000, "--8<--" * 100_000],
+)
+def test_given_a_hostile_line_then_it_costs_no_more_than_its_length(
+    folder: Path, name: str, line: str
+) -> None:
+    opened(folder, f"docs/{name}", f"Text.\n\ninclude\n{line}\n", folder)
+    assert included_files(folder / f"docs/{name}", folder) == ()

@@ -4,7 +4,6 @@ The lines that include a file are replaced by its text before the document is re
 the folder that was given count, none whose name or folder is hidden, and only so many and so much.
 """
 
-import ast
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +19,9 @@ MOST_FILES, MOST_CHARS, MOST_DEPTH = 300, 8_000_000, 10
 """Inclusions in one document, characters of them all, and how deep they may be in each other."""
 
 _FILE_BYTES = 4 << 20
+_LINE_CHARS = 1000
+"""A longer line includes nothing: it would be costly to look at."""
+
 _SHOWN = 5
 _MENTIONED = re.compile(rb"include|8<|\{\*|\{!|:file:")
 
@@ -173,7 +175,7 @@ def _picked(lines: Sequence[str], spec: str, range_sign: str = "-") -> list[str]
     kept: list[str] = []
     for part in re.split(r"[,;]", spec.strip("\"' ")):
         first, sign, last = part.strip().partition(range_sign)
-        if not re.fullmatch(r"-?\d*", first) or not re.fullmatch(r"-?\d*", last):
+        if not re.fullmatch(r"-?\d{0,7}", first) or not re.fullmatch(r"-?\d{0,7}", last):
             continue
         start = int(first) if first.strip("-") else 1
         end = (int(last) if last.strip("-") else len(lines)) if sign else start
@@ -194,7 +196,9 @@ def _rst(files: _Files, lines: Sequence[str], place: _Place) -> Iterator[str]:
     while at < len(lines):
         line = lines[at]
         at += 1
-        if table := _RST_TABLE.match(line):
+        if len(line) > _LINE_CHARS:
+            yield line
+        elif table := _RST_TABLE.match(line):
             options, end = _rst_options(lines, at)
             found = files.read(options["file"], place) if "file" in options else None
             if found:
@@ -276,28 +280,28 @@ def _number(value: str | None) -> int | None:
 
 def _python_object(lines: Sequence[str], name: str) -> list[str]:
     """The lines of a class or function, all of them if it is not there."""
-    try:
-        body: Sequence[ast.stmt] = ast.parse("\n".join(lines)).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return list(lines)
-    found: ast.stmt | None = None
+    first, last = 0, len(lines)
+    begin = 0
     for part in name.split("."):
-        found = next(
-            (
-                one
-                for one in body
-                if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-                and one.name == part
-            ),
-            None,
-        )
-        if not isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        opening = re.compile(rf"(\s*)(?:async\s+)?(?:def|class)\s+{re.escape(part)}\b")
+        found = next((at for at in range(first, last) if opening.match(lines[at])), None)
+        if found is None:
             return list(lines)
-        body = found.body
-    if not isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return list(lines)
-    first = min([found.lineno, *(one.lineno for one in found.decorator_list)])
-    return list(lines[first - 1 : found.end_lineno])
+        indent = _indent(lines[found])
+        after = range(found + 1, last)
+        last = next((at for at in after if _ends_object(lines[at], indent)), last)
+        begin, first = found, found + 1
+    while begin and lines[begin - 1].strip().startswith("@"):
+        begin -= 1
+    return list(lines[begin:last])
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _ends_object(line: str, indent: int) -> bool:
+    return bool(line.strip()) and _indent(line) <= indent and line.lstrip()[0] not in ")]}"
 
 
 _SNIPPET = re.compile(r"(?P<indent>[ \t]*)-+8<-+[ \t]+(?P<sign>[\"'])(?P<name>.+)(?P=sign)")
@@ -324,7 +328,9 @@ def _markdown(files: _Files, lines: Sequence[str], place: _Place) -> Iterator[st
     while at < len(lines):
         line = lines[at].rstrip()
         at += 1
-        if _SNIPPETS.fullmatch(line):
+        if len(line) > _LINE_CHARS:
+            yield lines[at - 1]
+        elif _SNIPPETS.fullmatch(line):
             listed = not listed
         elif listed:
             name = line.strip().strip("\"'")
@@ -358,7 +364,11 @@ def _snippet(files: _Files, name: str, indent: str, place: _Place) -> list[str]:
     if inside.path.suffix.lower() in (".md", ".markdown", ".mdx"):
         text = split_front_matter(text)[1]
     lines = _section(text.split("\n"), part)
-    kept = [one for one in lines if not _SECTION.search(one) and not _ANCHOR.search(one)]
+    kept = [
+        one
+        for one in lines
+        if not _SECTION.search(one[:_LINE_CHARS]) and not _ANCHOR.search(one[:_LINE_CHARS])
+    ]
     return [f"{indent}{one}".rstrip() for one in _markdown(files, kept, inside)]
 
 
@@ -366,7 +376,7 @@ def _section(lines: Sequence[str], part: str) -> list[str]:
     """The lines that a part means, all of them if it is empty."""
     if not part:
         return list(lines)
-    if re.fullmatch(r"[\d:]+", part):
+    if re.fullmatch(r"\d{0,7}(?::\d{0,7})?", part):
         first, _, last = part.partition(":")
         start = int(first) if first else 1
         one_line = ":" not in part and first
@@ -374,7 +384,7 @@ def _section(lines: Sequence[str], part: str) -> list[str]:
         return list(lines[start - 1 : end])
     kept, inside = list[str](), False
     for line in lines:
-        section, anchor = _SECTION.search(line), _ANCHOR.search(line)
+        section, anchor = _SECTION.search(line[:_LINE_CHARS]), _ANCHOR.search(line[:_LINE_CHARS])
         if section and section[2] == part:
             inside = section[1] == "start"
         elif anchor and anchor[2] == part:
@@ -439,6 +449,9 @@ _OPTION = re.compile(r"([\w-]+)=(?:\"([^\"]*)\"|([^,]*))")
 
 def _asciidoc(files: _Files, lines: Sequence[str], place: _Place) -> Iterator[str]:
     for line in lines:
+        if len(line) > _LINE_CHARS:
+            yield line
+            continue
         if attribute := _ATTRIBUTE.fullmatch(line.rstrip()):
             files.attributes[attribute[1].lower()] = _valued(files, attribute[2])
         if match := _ASCIIDOC.fullmatch(line.rstrip()):
