@@ -216,3 +216,10 @@ async def test_given_code_in_a_sentence_then_the_answer_has_it_as_it_stands() ->
     stream = AnswerStream([a_passage(1, source)])
     shown = "".join([stream.feed(pieces), stream.end()])
     assert "Set `hl[14]  x` or write `<a href`, see (3). [1]" in shown
+
+
+async def test_given_a_sentence_twice_once_with_marks_of_code_then_it_is_said_once() -> None:
+    one = a_passage(1, "While `unsafe` is near to `pip`, it exposes users to attacks.")
+    two = a_passage(2, "While `unsafe` is near to pip, it exposes users to attacks.")
+    pieces = text(await answer("What does unsafe expose users to?", one, two))
+    assert pieces.count("exposes") == 1
