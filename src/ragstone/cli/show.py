@@ -15,7 +15,7 @@ from ragstone.core.source import Source, hit_sources
 from ragstone.core.turn import StageTrace
 from ragstone.ingest.files import HIDDEN, WITHOUT_TEXT
 from ragstone.ingest.formats.recognition import INSTALL, is_installed
-from ragstone.ingest.formats.types import is_picture
+from ragstone.ingest.formats.types import instead, is_picture
 from ragstone.service import Progress, SearchResult, Skipped
 
 PLAIN_SECONDS = 5.0
@@ -143,7 +143,9 @@ def skipped_text(skipped: Skipped) -> str:
         return f"{WITHOUT_TEXT}: {skipped.files:,} {what}"
     if is_picture(f"x{skipped.kind}") and not is_installed():
         return f"{one_line(skipped.kind)}: {skipped.files:,} {what}, whose text {INSTALL} reads"
-    return f"{one_line(skipped.kind)}: {skipped.files:,} {what}, not a readable type"
+    advice = instead(skipped.kind)
+    more = f" ({advice[0].lower()}{advice[1:].replace(' it', '')})" if advice else ""
+    return f"{one_line(skipped.kind)}: {skipped.files:,} {what}, not a readable type{more}"
 
 
 def describe(progress: Progress) -> str:

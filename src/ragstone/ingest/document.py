@@ -41,7 +41,8 @@ class Parsed:
 
     `pages` is how many there are, None where the format has none. `metadata` holds JSON values.
     `media_type` is the format's, unless the parser names another one. `recognised` is how many
-    pages have no text but a picture, in which it is recognised.
+    pages have no text but a picture, in which it is recognised. `notes` are sentences on what was
+    left out of it.
     """
 
     title: str
@@ -50,6 +51,7 @@ class Parsed:
     metadata: dict[str, Any] = field(default_factory=dict)
     media_type: str = ""
     recognised: int = 0
+    notes: tuple[str, ...] = ()
 
 
 def gap(before: Block, block: Block) -> str:

@@ -108,6 +108,15 @@ def content_hash(path: Path) -> str:
     return digest.hexdigest()
 
 
+def given_folder(path: str, source: Path) -> Path | None:
+    """The folder that was given for a document, by its path in the collection: the files that it
+    includes must be there. None for one that was given alone."""
+    below = path.strip("/").split("/")[1:]
+    if below and source.parts[-len(below) :] == tuple(below):
+        return source.parents[len(below) - 1]
+    return None
+
+
 def describes(name: str) -> bool:
     """Whether a file of this name describes other files."""
     return name == FOLDER_FILE or name.lower().endswith(SIDECARS)

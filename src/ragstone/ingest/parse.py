@@ -40,11 +40,13 @@ class ReadSettings(Protocol):
 def parse(
     path: Path,
     settings: ReadSettings,
+    folder: Path | None = None,
     *,
     sample: bool = False,
     noticed: Callable[[], None] = lambda: None,
 ) -> Parsed:
-    """Open a document; its blocks are then read lazily, in bounded memory.
+    """Open a document; its blocks are then read lazily, in bounded memory. What it includes of
+    other files must be in `folder`; without one it is left out.
 
     With `sample` only the first blocks are wanted, so that not many pages are read ahead. `noticed`
     is called before the text of a page or a picture is recognised, which takes seconds.
@@ -62,7 +64,11 @@ def parse(
     )
     CHOSEN.set(recognition)
     with _format_errors(path):
-        parsed = known.parse(path, ending, settings.max_memory_mb * _MEGABYTE)
+        max_bytes = settings.max_memory_mb * _MEGABYTE
+        if known.including:
+            parsed = known.including(path, ending, max_bytes, folder)
+        else:
+            parsed = known.parse(path, ending, max_bytes)
         if not isinstance(parsed, Parsed):
             raise TypeError(f"its parser made {type(parsed).__name__} instead of Parsed")
     blocks = _readable_blocks(path, parsed.blocks)

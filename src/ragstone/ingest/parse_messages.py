@@ -25,7 +25,7 @@ class ReadRequest:
 
     With `beginning` only so many characters of its text are wanted, else its chunks. `seconds` is
     the processor time after which the process ends; each page that is recognised adds
-    `ocr_seconds`.
+    `ocr_seconds`. `folder` is the one that it may include files of, empty if there is none.
     """
 
     path: str
@@ -36,6 +36,7 @@ class ReadRequest:
     chunk_unit: str
     seconds: int
     beginning: int = 0
+    folder: str = ""
     ocr: bool = True
     ocr_confidence: float = 0.6
     ocr_pages: int = 1000
@@ -57,6 +58,7 @@ class DocumentHead:
     media_type: str
     pages: int | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
     kind: Literal["head"] = "head"
 
 
