@@ -45,12 +45,15 @@ from ragstone.recipes.recipe import Recipes
 from ragstone.retrieve.held_tokens import HeldTokens
 from ragstone.retrieve.sampled_rarity import SampledRarity
 from ragstone.settings import load
-from training.near_topic import office, swapped
+from training.near_topic import housed, office, swapped
 
 Floats = NDArray[np.float64]
 
 SEED = 7
 OFFICES = 40
+
+HOUSED = 6
+"""Of so many answerable questions one is asked again with the name of the house."""
 
 ANSWERABLE, PROGRAM = 0.8, 0.25
 """What questions that the documents answer weigh together, and those of `office`."""
@@ -61,7 +64,7 @@ REFUSED = 0.4
 DECAY = 5.0
 
 FOR = frozenset(
-    {"sureness", "share", "margin", "words", "words_about", "pairs", "similarity", "rerank", "bm25"}
+    {"sureness", "share", "margin", "words", "words_about", "pairs", "similarity", "bm25"}
     | {"place", "gap", "asked", "holds_kind", *CLOSE_NAMES}
 )
 AGAINST = frozenset(
@@ -146,6 +149,7 @@ def of_part(part: Part) -> tuple[list[CorpusPassage], list[tuple[Question, str]]
     answerable = [one for one in own if one.answerable]
     asked += [(one, "without") for one in dataset.spread(answerable, part.questions // 4)]
     others = list(swapped(answerable, chance))
+    asked += [(one, "asked") for one in housed(answerable[:: max(1, HOUSED)], chance)]
     return papers, asked + [(one, "swapped") for one in dataset.spread(others, part.questions // 6)]
 
 

@@ -33,6 +33,15 @@ def swapped(questions: Sequence[Question], chance: random.Random) -> Iterator[Qu
                 break
 
 
+def housed(questions: Sequence[Question], chance: random.Random) -> Iterator[Question]:
+    """Questions that name whose papers are asked, which the papers need not say themselves."""
+    for one in questions:
+        house = f"{chance.choice(PLACES)} {chance.choice(('Group', 'Institute', 'Software', 'Ltd'))}"
+        text = one.text.rstrip(" ?？")
+        asked = chance.choice((f"{text} at {house}?", f"{text} in {house.split()[0]}?"))
+        yield replace(one, id=f"{one.id}-housed", text=asked)
+
+
 def _article(question: Question) -> str:
     return min(question.relevant, default=question.id).rsplit("-", 1)[0]
 

@@ -7,6 +7,7 @@ speak of, and whether they hold the kind of thing that is asked for.
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -16,23 +17,22 @@ from ragstone.answer.extractive.unit_ranking import EXACT, RankedUnit
 from ragstone.core.turn import Passage
 from ragstone.language.late_interaction import Floats
 from ragstone.language.named import named
-from ragstone.language.quantities import quantities, states
+from ragstone.language.quantities import Quantity, quantities, states
 from ragstone.language.words import content_words, similar_words
 
 NAMES = (
-    "sureness", "share", "margin", "top", "words", "words_about", "words_passage", "words_nowhere",
+    "sureness", "share", "margin", "words", "words_about", "words_passage", "words_nowhere",
     "pairs", "names_missing", "names_unsaid", "numbers_missing", "numbers_unsaid", "holds_kind",
-    "lacks_kind", "lacks_exact_kind", "similarity", "rerank", "bm25", "place", "gap", "row", "list",
+    "lacks_kind", "lacks_exact_kind", "similarity", "bm25", "place", "gap", "row", "list",
     "code", "fragment", "heading", "asked", "length",
 )  # fmt: skip
 """The columns of `evidence`, most of them 0..1: the logit of the ranker's sureness; that of the
 chosen units' share among all, by the ranker's odds; how far their score is ahead of other passages'
-units, and what it is; of the question's words those that the answer has, those that only the
+units; of the question's words those that the answer has, those that only the
 titles and headings it stands under have, those that only its passages have, those that nothing
 has; the neighbouring words that it has; names and numbers of the question that its passages lack,
 and those that only it lacks; whether it holds the kind of thing asked for, lacks it, or lacks one
-whose shape is certain; its passage's likeness, rerank score, word score against the best, and
-place; how far its passage's score is ahead; its form; whether it is the answer to this very
+whose shape is certain; its passage's likeness, word score against the best, and place; how far its passage's score is ahead; its form; whether it is the answer to this very
 question of a FAQ; its length."""
 
 CLOSE_NAMES = ("match", "sharp_match", "worst_match", "with_heading", "passage_match", "topic")
@@ -87,7 +87,6 @@ def _unit_columns(
         "sureness": _logit(sure),
         "share": _logit(share),
         "margin": float(np.clip(margin, -FARTHEST, FARTHEST)),
-        "top": float(np.clip(first.score, -20, 20)),
         **{form: float(first.unit.form == form) for form in ("row", "list", "code")},
         **{form: float(first.unit.form == form) for form in ("fragment", "heading")},
         "asked": float(first.asked),
@@ -115,13 +114,16 @@ def _word_columns(
         held.append(len(found) / max(1, len(asked)))
         left -= found
     words = content_words(said)
-    pairs = set(zip(order, order[1:], strict=False))
-    both = pairs & set(zip(words, words[1:], strict=False))
+    pairs = set(pairwise(order))
+    both = pairs & set(pairwise(words))
     names = set(named(question).written)
     unsaid = names - _spoken(names, f"{said}\n{about}")
     missing = unsaid - _spoken(unsaid, whole)
-    figures = quantities(question)
+    numbered = named(question).numbered
+    there = named(f"{about}\n{said}").numbered
     known = quantities(f"{said}\n{about}")
+    versions = {one.number for one in numbered if any(one.same(other) for other in there)}
+    figures = [one for one in quantities(question) if not _is_one_of(one, versions)]
     silent = [one for one in figures if not states(known, one)]
     more = quantities(whole) if silent else []
     kind = kind_of(question)
@@ -149,11 +151,15 @@ def _passage_columns(first: Passage, passages: Sequence[Passage]) -> dict[str, f
     place = next((i for i, one in enumerate(passages) if one.number == first.number), len(hits))
     return {
         "similarity": first.hit.similarity or 0.0,
-        "rerank": first.hit.rerank or 0.0,
         "bm25": (first.hit.bm25 or 0.0) / (max((h.bm25 or 0.0 for h in hits), default=0.0) or 1.0),
         "place": 1 / (1 + place),
         "gap": first.hit.score - max(others, default=0.0),
     }
+
+
+def _is_one_of(quantity: Quantity, numbers: set[str]) -> bool:
+    """Whether a quantity is a number that belongs to a name: Jest 29 is that of Jest 29.7."""
+    return any(states(quantities(number), quantity) for number in numbers)
 
 
 def _spoken(words: set[str], text: str) -> set[str]:
