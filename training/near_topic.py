@@ -36,7 +36,9 @@ def swapped(questions: Sequence[Question], chance: random.Random) -> Iterator[Qu
 def housed(questions: Sequence[Question], chance: random.Random) -> Iterator[Question]:
     """Questions that name whose papers are asked, which the papers need not say themselves."""
     for one in questions:
-        house = f"{chance.choice(PLACES)} {chance.choice(('Group', 'Institute', 'Software', 'Ltd'))}"
+        house = (
+            f"{chance.choice(PLACES)} {chance.choice(('Group', 'Institute', 'Software', 'Ltd'))}"
+        )
         text = one.text.rstrip(" ?？")
         asked = chance.choice((f"{text} at {house}?", f"{text} in {house.split()[0]}?"))
         yield replace(one, id=f"{one.id}-housed", text=asked)

@@ -69,9 +69,9 @@ def test_given_a_message_then_the_documents_structure(url: str) -> None:
     ]
     assert found["content"] == "The answer is 42 [Source 1]."
     assert list(found["sources"][0].items()) == list(SOURCE.items())
-    assert (found["confidence_score"], found["confidence_level"]) == (0.82, "high")
+    assert (found["confidence_score"], found["confidence_level"]) == (0.88, "high")
     assert found["supported"] == {"holds": True, "confidence": 0.95, "level": "high"}
-    assert found["answers"] == {"holds": True, "confidence": 0.86, "level": "high"}
+    assert found["answers"] == {"holds": True, "confidence": 0.92, "level": "high"}
     assert found["suggested_questions"] == []
 
 

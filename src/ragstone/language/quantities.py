@@ -37,9 +37,9 @@ _HEADING = re.compile(
 sentence does."""
 
 COMMA_DECIMAL = frozenset(
-    "de fr es it pt nl sv da nb no nn fi pl cs sk sl hr sr ro bg ru uk tr el hu id vi lt lv et".split()
+    ["de", "fr", "es", "it", "pt", "nl", "sv", "da", "nb", "no", "nn", "fi", "pl", "cs", "sk", "sl", "hr", "sr", "ro", "bg", "ru", "uk", "tr", "el", "hu", "id", "vi", "lt", "lv", "et"]
 )
-COMMA_GROUPS = frozenset("en zh ja ko th hi he ar ur bn ta te ms".split())
+COMMA_GROUPS = frozenset(["en", "zh", "ja", "ko", "th", "hi", "he", "ar", "ur", "bn", "ta", "te", "ms"])
 """Languages that write decimals after a comma, and those that group thousands by it."""
 _NARROW = str.maketrans("\u00a0\u202f\u2009", "’’’")
 """Spaces inside a number, which normalising would make plain ones."""
@@ -120,7 +120,9 @@ def _without_number(heading: re.Match[str]) -> str:
     """A numbered heading without its number; a line that begins with an amount as it is."""
     word = heading["first"]
     amount = not word[0].isupper() or word.casefold() in _words()
-    return heading.group() if amount else heading.group()[heading.start("first") - heading.start() :]
+    return (
+        heading.group() if amount else heading.group()[heading.start("first") - heading.start() :]
+    )
 
 
 def states(source: Sequence[Quantity], one: Quantity) -> bool:
@@ -156,8 +158,7 @@ def _measured(one: Quantity, other: Quantity) -> tuple[frozenset[float], frozens
     if not (one.unit and other.unit) or one.unit == other.unit:
         return one.values, other.values
     mine, theirs = (
-        frozenset(round(value * _measure(q.unit)[1], 6) for value in q.values)
-        for q in (one, other)
+        frozenset(round(value * _measure(q.unit)[1], 6) for value in q.values) for q in (one, other)
     )
     return mine, theirs
 
@@ -252,7 +253,9 @@ def _with_rest(
     while (
         position + 1 < len(tokens)
         and tokens[position]["digits"]
-        and tokens[position].start() == end == tokens[position + 1].start() - len(tokens[position].group())
+        and tokens[position].start()
+        == end
+        == tokens[position + 1].start() - len(tokens[position].group())
         and 0 < (less := _SCALES.get(tokens[position + 1].group()[:1], 0.0)) < scale
     ):
         rest = _values(tokens[position]["digits"], "zh")

@@ -152,7 +152,7 @@ class RagSettings(Section):
         "answerer refuses.",
     )
     refuse_unlikely: float = Field(
-        0.3,
+        0.25,
         ge=0,
         le=1,
         description="Likelihood that its answer is what was asked, under which the extractive "

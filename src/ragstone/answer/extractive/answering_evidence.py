@@ -18,7 +18,7 @@ from ragstone.core.turn import Passage
 from ragstone.language.late_interaction import Floats
 from ragstone.language.named import named
 from ragstone.language.quantities import Quantity, quantities, states
-from ragstone.language.words import content_words, similar_words
+from ragstone.language.words import STOPWORDS, content_words, similar_words, words
 
 NAMES = (
     "sureness", "share", "margin", "words", "words_about", "words_passage", "words_nowhere",
@@ -113,10 +113,10 @@ def _word_columns(
         found = _spoken(left, text)
         held.append(len(found) / max(1, len(asked)))
         left -= found
-    words = content_words(said)
+    spoken = content_words(said)
     pairs = set(pairwise(order))
-    both = pairs & set(pairwise(words))
-    names = set(named(question).written)
+    both = pairs & set(pairwise(spoken))
+    names = _names(question)
     unsaid = names - _spoken(names, f"{said}\n{about}")
     missing = unsaid - _spoken(unsaid, whole)
     numbered = named(question).numbered
@@ -155,6 +155,16 @@ def _passage_columns(first: Passage, passages: Sequence[Passage]) -> dict[str, f
         "place": 1 / (1 + place),
         "gap": first.hit.score - max(others, default=0.0),
     }
+
+
+def _names(question: str) -> set[str]:
+    """The words with a capital inside the question, as passages are compared; none in a language
+    or a question that writes most words so."""
+    inside = [word for word in question.split()[1:] if word[:1].isalpha()]
+    written = [word for word in inside if any(map(str.isupper, word))]
+    few = 2 * len(written) <= len(inside)
+    own = {word for one in written for word in words(one)}
+    return own - STOPWORDS if few else set()
 
 
 def _is_one_of(quantity: Quantity, numbers: set[str]) -> bool:
