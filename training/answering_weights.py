@@ -1,9 +1,10 @@
 """Makes `answer/extractive/data/answering.json`: `python -m training.answering_weights`.
 
 How likely what the extractive answerer says is what was asked: logistic regressions over
-`answering_evidence`. Trained on squad2_dev, xquad, cmrc2018_zh and drcd_zh_hant (CC BY-SA), jsquad_ja
-(CC BY-SA 4.0), read from RAGSTONE_EVAL_DATA, and on `training.near_topic`. An answer is right if it
-holds an accepted one. `--collect FILE` keeps the evidence, `--from FILE` uses it; `--halves` trains
+`answering_evidence`. Trained on squad2_dev, xquad, cmrc2018_zh, jsquad_ja (CC BY-SA 4.0) and
+drcd_zh_hant (CC BY-SA 3.0), read from RAGSTONE_EVAL_DATA, and on `training.near_topic`.
+An answer is right if it holds an accepted one. `--collect FILE` keeps the evidence, `--from FILE`
+uses it; `--halves` trains
 on one half of the documents and prints how well the other is calibrated.
 """
 
@@ -280,7 +281,7 @@ def halves(name: str, cases: Sequence[Case]) -> None:
         f"calibration error {calibration_error(right, likely, mass):.3f}; AUROC "
         f"{auroc(likely[right].tolist(), likely[~right].tolist()):.3f}, of the ranker's sureness "
         f"{auroc(rows[right, 0].tolist(), rows[~right, 0].tolist()):.3f}; "
-        f"under {REFUSED} {low[asked].mean():.3f}, of those without an answer {low[~asked].mean():.3f}"
+        f"under {REFUSED} {low[asked].mean():.3f}, of those without one {low[~asked].mean():.3f}"
     )
     for made in sorted({(one.set, one.made) for one in cases}):
         own = np.array([(one.set, one.made) == made for one in cases])

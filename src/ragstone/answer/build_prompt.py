@@ -30,8 +30,8 @@ class BuildPrompt(Stage):
     reasons: bool = Field(False, description="Whether the model thinks step by step first.")
     refuse_below: float | None = Field(
         None,
-        description="Likelihood of passages that are of the question, under which an answer without "
-        "a chat model is refused.",
+        description="Likelihood that the passages are of what is asked, under which an answer "
+        "without a chat model is refused.",
     )
     refuse_unlikely: float | None = Field(
         None,

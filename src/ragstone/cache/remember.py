@@ -12,8 +12,8 @@ from ragstone.retrieve.expand import Expand
 
 class Remember(Stage):
     """Keeps a whole answer and the passages of a question that the cache did not know; part of the
-    tail. What was cut off, refused, made while a stage failed, answered by a model that stood by, or
-    rejected by its own check is not kept."""
+    tail. What was cut off, refused, made while a stage failed, answered by a model that stood by,
+    or rejected by its own check is not kept."""
 
     name: ClassVar[str] = "remember"
     needs: ClassVar[frozenset[str]] = frozenset({"recalled"})

@@ -12,8 +12,8 @@ from ragstone.core.tool import ToolCall
 Finish = Literal["stop", "length", "refused", "blocked", "cancelled", "error"]
 Confidence = Literal["high", "medium", "low"]
 LEVELS: tuple[tuple[Confidence, float], ...] = (("high", 0.85), ("medium", 0.5), ("low", 0.0))
-"""The least confidence of each level. It is a probability: of the answers of high confidence nine in
-ten are right, as most have more than the least."""
+"""The least confidence of each level. It is a probability, and most have more than the least: of
+the answers of high confidence nine in ten are right."""
 
 
 def confidence_level(confidence: float) -> Confidence:

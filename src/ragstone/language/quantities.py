@@ -1,7 +1,7 @@
 """The numbers and months that a text states, in one form for several languages.
 
-`1,000`, `1.000`, `1 000`, `1000`, `one thousand` and `一千` are the same number. Whether `1.000` is a
-thousand or one is told by the language of the text; it is read as both where that is unclear. A
+`1,000`, `1.000`, `1 000`, `1000`, `one thousand` and `一千` are the same number. Whether `1.000` is
+a thousand or one is told by the language of the text; it is read as both where that is unclear. A
 month is told from a number: `May 3`, `3. Mai` and `5月3日` state the month 5 and the number 3. Two
 weeks are 14 days, and 1.5 km are 1,500 m. The number of a heading (`2.2 Parental leave`) is none.
 """
@@ -36,10 +36,11 @@ _HEADING = re.compile(
 """A line that is a numbered heading: it begins with a section's number and does not end as a
 sentence does."""
 
-COMMA_DECIMAL = frozenset(
-    ["de", "fr", "es", "it", "pt", "nl", "sv", "da", "nb", "no", "nn", "fi", "pl", "cs", "sk", "sl", "hr", "sr", "ro", "bg", "ru", "uk", "tr", "el", "hu", "id", "vi", "lt", "lv", "et"]
+_COMMA_DECIMAL = (
+    "de fr es it pt nl sv da nb no nn fi pl cs sk sl hr sr ro bg ru uk tr el hu id vi lt lv et"
 )
-COMMA_GROUPS = frozenset(["en", "zh", "ja", "ko", "th", "hi", "he", "ar", "ur", "bn", "ta", "te", "ms"])
+COMMA_DECIMAL = frozenset(_COMMA_DECIMAL.split())
+COMMA_GROUPS = frozenset(("en", "zh", "ja", "ko", "th", "hi", "he", "ar", "ur", "bn", "ta", "te"))
 """Languages that write decimals after a comma, and those that group thousands by it."""
 _NARROW = str.maketrans("\u00a0\u202f\u2009", "’’’")
 """Spaces inside a number, which normalising would make plain ones."""
@@ -87,7 +88,8 @@ MEASURES: dict[str, tuple[str, float]] = {
 @dataclass(frozen=True, slots=True)
 class Quantity:
     """A number or month: every value that its spelling may have, and its unit (`%`, a currency, one
-    of MEASURES, `month` for the name of one, or nothing). `counted` is a small number in words, as who counts would write it."""
+    of MEASURES, `month` for the name of one, or nothing). `counted` is a small number in words, as
+    who counts would write it."""
 
     values: frozenset[float]
     unit: str = ""

@@ -28,12 +28,12 @@ NAMES = (
 )  # fmt: skip
 """The columns of `evidence`, most of them 0..1: the logit of the ranker's sureness; that of the
 chosen units' share among all, by the ranker's odds; how far their score is ahead of other passages'
-units; of the question's words those that the answer has, those that only the
-titles and headings it stands under have, those that only its passages have, those that nothing
-has; the neighbouring words that it has; names and numbers of the question that its passages lack,
-and those that only it lacks; whether it holds the kind of thing asked for, lacks it, or lacks one
-whose shape is certain; its passage's likeness, word score against the best, and place; how far its passage's score is ahead; its form; whether it is the answer to this very
-question of a FAQ; its length."""
+units; of the question's words those that the answer has, those that only the titles and headings it
+stands under have, those that only its passages have, those that nothing has; the neighbouring words
+that it has; names and numbers of the question that its passages lack, and those that only it lacks;
+whether it holds the kind of thing asked for, lacks it, or lacks one whose shape is certain; its
+passage's likeness, word score against the best, and place; how far its passage's score is ahead;
+its form; whether it is the answer to this very question of a FAQ; its length."""
 
 CLOSE_NAMES = ("match", "sharp_match", "worst_match", "with_heading", "passage_match", "topic")
 """Columns of `unit_closeness` that follow where there are token vectors: the best of the units."""
