@@ -100,25 +100,31 @@ async def conflicting(turn: Turn, checker: Checker, claims: int, others: int) ->
     found = [v.citation for v in turn.verdicts if v.label == "supported" and v.citation]
     cited = list({one.snippet: one for one in found}.values())[:claims]
     passages = {passage.number: passage for passage in turn.passages}
-    pairs = [
-        (one.snippet, other)
-        for one in cited
-        for other in turn.passages[:others]
-        if one.number != other.number
-        and (own := passages.get(one.number))
-        and _same_subject(own, other)
-    ]
-    return any(await asyncio.gather(*(_contradict(s, other, checker) for s, other in pairs)))
+    compared = []
+    for other in turn.passages[:others]:
+        said = [
+            one.snippet
+            for one in cited
+            if one.number != other.number
+            and (own := passages.get(one.number))
+            and _same_subject(own, other)
+        ]
+        if said:
+            compared.append(_contradicts(other, said, checker))
+    return any(await asyncio.gather(*compared))
 
 
-async def _contradict(sentence: str, other: Passage, checker: Checker) -> bool:
+async def _contradicts(other: Passage, said: Sequence[str], checker: Checker) -> bool:
+    """Whether a passage contradicts one of the sentences, and that sentence the passage's."""
     source = EvidenceSource(other.text, other.hit.chunk.heading)
-    (found,) = await checker.support([Claim(sentence)], [source], None)
-    there = other.text[found.start : found.end]
-    if not found.conflict or not _same_matter(sentence, there):
-        return False
-    (back,) = await checker.support([Claim(there)], [EvidenceSource(sentence)], None)
-    return bool(back.conflict)
+    found = await checker.support([Claim(one) for one in said], [source], None)
+    for sentence, one in zip(said, found, strict=True):
+        there = other.text[one.start : one.end]
+        if one.conflict and _same_matter(sentence, there):
+            (back,) = await checker.support([Claim(there)], [EvidenceSource(sentence)], None)
+            if back.conflict:
+                return True
+    return False
 
 
 def _same_subject(one: Passage, other: Passage) -> bool:

@@ -34,7 +34,7 @@ def likelihood(question: str, evidence: Floats, across: bool) -> float:
     """The probability (0..1) that what the evidence was taken of is what was asked."""
     model = _models()[_which(question, evidence, across)]
     odds = float(evidence[: len(model.weights)] @ model.weights) + model.bias
-    return 1 / (1 + math.exp(-odds))
+    return 1 / (1 + math.exp(-min(max(odds, -30.0), 30.0)))
 
 
 def _which(question: str, evidence: Floats, across: bool) -> Which:
