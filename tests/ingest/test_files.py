@@ -164,3 +164,16 @@ def test_given_content_when_hashed_then_only_the_content_counts(tmp_path: Path) 
     assert len(content_hash(one)) == 32
     with pytest.raises(UnreadableDocument):
         content_hash(tmp_path / "gone")
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [("a.doc", "Save it as .docx"), ("a.tex", "Make a .pdf of it"), ("a.tar", "Unpack it")],
+)
+def test_given_a_type_that_cannot_be_read_then_it_is_said_what_to_do(
+    tmp_path: Path, name: str, advice: str
+) -> None:
+    (tmp_path / name).write_text("x")
+    [refused] = discover([tmp_path / name], follow_links=False)
+    assert isinstance(refused, RefusedFile)
+    assert advice in refused.error.message

@@ -390,3 +390,21 @@ async def test_given_any_progress_then_it_is_whole_only_when_all_vectors_are_the
     for one in reports:
         if one.share == 1.0:
             assert one.embedded == one.vectors == 5
+
+
+async def test_given_a_changed_included_file_then_the_document_is_read_again(house: House) -> None:
+    shutil.rmtree(house.documents)
+    (house.documents / "parts").mkdir(parents=True)
+    (house.documents / "a.rst").write_text("Before.\n\n.. include:: parts/b.inc\n")
+    (house.documents / "parts/b.inc").write_text("The mill is old.\n")
+    assert (await house.ingest()).indexed == 1
+    assert [chunk.text for chunk in await house.chunks()] == ["Before.\n\nThe mill is old."]
+    assert (await house.ingest()).unchanged == 1
+    assert (await house.ingest("a.rst")).unchanged == 1, "known by its folder, given alone"
+    (house.documents / "parts/b.inc").write_text("The mill is new.\n")
+    assert (await house.ingest()).indexed == 1
+    assert [chunk.text for chunk in await house.chunks()] == ["Before.\n\nThe mill is new."]
+    (house.documents / "parts/b.inc").unlink()
+    last = await house.ingest()
+    assert (last.indexed, last.failed) == (1, ())
+    assert last.notes[-1].endswith("a.rst: Included files were left out: parts/b.inc (not there).")

@@ -14,6 +14,7 @@ from ragstone.core.answer import Confidence, GeneratedAnswer, Verdict
 from ragstone.core.source import Source, hit_sources
 from ragstone.core.turn import StageTrace
 from ragstone.ingest.files import HIDDEN
+from ragstone.ingest.formats.types import instead
 from ragstone.service import Progress, SearchResult, Skipped
 
 PLAIN_SECONDS = 5.0
@@ -153,7 +154,9 @@ def skipped_text(skipped: Skipped) -> str:
         what = "file or folder" if skipped.files == 1 else "files and folders"
         return f"{HIDDEN}: {skipped.files:,} {what}, by a dot before the name"
     what = "file" if skipped.files == 1 else "files"
-    return f"{one_line(skipped.kind)}: {skipped.files:,} {what}, not a readable type"
+    advice = instead(skipped.kind)
+    more = f" ({advice[0].lower()}{advice[1:].replace(' it', '')})" if advice else ""
+    return f"{one_line(skipped.kind)}: {skipped.files:,} {what}, not a readable type{more}"
 
 
 def describe(progress: Progress) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragstone.core.errors import DocumentError, OutsideFolder, UnreadableDocument, WrongType
-from ragstone.ingest.formats.types import supported
+from ragstone.ingest.formats.types import instead, supported
 from ragstone.service import Handed
 
 _READ_BYTES = 1 << 20
@@ -96,6 +96,15 @@ def content_hash(path: Path) -> str:
     except OSError as error:
         raise _unreadable_error(path, error) from error
     return digest.hexdigest()
+
+
+def given_folder(path: str, source: Path) -> Path | None:
+    """The folder that was given for a document, by its path in the collection: the files that it
+    includes must be there. None for one that was given alone."""
+    below = path.strip("/").split("/")[1:]
+    if below and source.parts[-len(below) :] == tuple(below):
+        return source.parents[len(below) - 1]
+    return None
 
 
 def describes(name: str) -> bool:
@@ -199,6 +208,10 @@ def _outside_error(path: Path) -> DocumentError:
 
 def _unsupported_error(path: Path) -> DocumentError:
     kind = path.suffix or "without an ending"
+    if advice := instead(kind):
+        return WrongType(
+            f"{path.name} is of a type that cannot be read ({kind}). {advice} and ingest that."
+        )
     return WrongType(
         f"{path.name} is of a type that cannot be read ({kind}). "
         f"Supported are {', '.join(supported())}."

@@ -30,8 +30,9 @@ class SizeLimits(Protocol):
     def max_memory_mb(self) -> int: ...
 
 
-def parse(path: Path, settings: SizeLimits) -> Parsed:
-    """Open a document; its blocks are then read lazily, in bounded memory.
+def parse(path: Path, settings: SizeLimits, folder: Path | None = None) -> Parsed:
+    """Open a document; its blocks are then read lazily, in bounded memory. What it includes of
+    other files must be in `folder`; without one it is left out.
 
     Raises a DocumentError, and so may iterating over the blocks. What a hostile file makes of it
     is bounded only in a process of its own: see `parse_process`.
@@ -42,7 +43,11 @@ def parse(path: Path, settings: SizeLimits) -> Parsed:
     _check_size(path, known.whole, settings)
     check_type(path, known.magic)
     with _format_errors(path):
-        parsed = known.parse(path, ending, settings.max_memory_mb * _MEGABYTE)
+        max_bytes = settings.max_memory_mb * _MEGABYTE
+        if known.including:
+            parsed = known.including(path, ending, max_bytes, folder)
+        else:
+            parsed = known.parse(path, ending, max_bytes)
         if not isinstance(parsed, Parsed):
             raise TypeError(f"its parser made {type(parsed).__name__} instead of Parsed")
     blocks = _readable_blocks(path, parsed.blocks)

@@ -111,8 +111,10 @@ def _beginning(request: ReadRequest) -> str:
 
 
 def _send_document(request: ReadRequest, send: Send) -> None:
-    parsed = parse(Path(request.path), request)
-    send(DocumentHead(parsed.title, parsed.media_type, parsed.pages, parsed.metadata))
+    folder = Path(request.folder) if request.folder else None
+    parsed = parse(Path(request.path), request, folder)
+    notes = [whole(note) for note in parsed.notes]
+    send(DocumentHead(parsed.title, parsed.media_type, parsed.pages, parsed.metadata, notes))
     sender = _Batches(send)
     length = len if request.chunk_unit == "characters" else count
     blocks = sender.noticed(short for block in parsed.blocks for short in cut_long(block))

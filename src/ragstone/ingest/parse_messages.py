@@ -22,7 +22,8 @@ _LENGTH = struct.Struct(">I")
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
     """A file to read, and the settings for it. With `beginning` only so many characters of its text
-    are wanted, else its chunks. `seconds` is the processor time after which the process ends."""
+    are wanted, else its chunks. `seconds` is the processor time after which the process ends,
+    `folder` the one that it may include files of, empty if there is none."""
 
     path: str
     max_file_mb: int
@@ -32,6 +33,7 @@ class ReadRequest:
     chunk_unit: str
     seconds: int
     beginning: int = 0
+    folder: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ class DocumentHead:
     media_type: str
     pages: int | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
     kind: Literal["head"] = "head"
 
 

@@ -102,12 +102,16 @@ class ParseProcesses:
 
     @asynccontextmanager
     async def reading(
-        self, path: Path, heavy: Callable[[], None] = lambda: None
+        self,
+        path: Path,
+        heavy: Callable[[], None] = lambda: None,
+        folder: Path | None = None,
     ) -> AsyncIterator["Reading"]:
         """A file that is being read; its chunks are iterated. Raises DocumentError, and so may the
-        iteration. `heavy` is called once if reading takes much memory."""
+        iteration. `heavy` is called once if reading takes much memory. What the file includes must
+        be in `folder`."""
         async with self._process() as process, _watched(process, self._settings, heavy):
-            reading = Reading(process, path, self._settings)
+            reading = Reading(process, path, self._settings, folder)
             await reading.open()
             yield reading
 
@@ -159,7 +163,14 @@ class ParseProcesses:
 class Reading:
     """One file in one process."""
 
-    def __init__(self, process: "ParseProcess", path: Path, settings: IngestSettings) -> None:
+    def __init__(
+        self,
+        process: "ParseProcess",
+        path: Path,
+        settings: IngestSettings,
+        folder: Path | None = None,
+    ) -> None:
+        self._folder = folder
         self.head = DocumentHead("", "")
         self._process = process
         self._path = path
@@ -199,6 +210,7 @@ class Reading:
             settings.chunk_unit,
             int(self._seconds) + 60,
             beginning,
+            str(self._folder or ""),
         )
         with suppress(OSError):  # Why a process has died is told where its answer is read.
             await self._process.call(self._process.send, request)

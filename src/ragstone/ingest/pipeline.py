@@ -18,7 +18,7 @@ from ragstone.core.records import Collection, Document
 from ragstone.ingest import changes, handed
 from ragstone.ingest.being_read import BeingRead
 from ragstone.ingest.embedding import embed_pending
-from ragstone.ingest.files import FoundFile, RefusedFile, SkippedFile, discover
+from ragstone.ingest.files import FoundFile, RefusedFile, SkippedFile, discover, given_folder
 from ragstone.ingest.languages import outgrown
 from ragstone.ingest.metadata import FoundMetadata, MetadataFiles
 from ragstone.ingest.progress import Tracker
@@ -131,7 +131,8 @@ class Pipeline:
         async with self._catalog.alone(collection.tenant, collection.id):
             try:
                 with _errors_by_name(collection):
-                    await self._writer.write(collection, document)
+                    folder = given_folder(document.path, Path(document.source))
+                    await self._writer.write(collection, document, folder=folder)
             except DocumentError:
                 return False
         await self.purge()
@@ -284,7 +285,8 @@ class Pipeline:
             if known:
                 await asyncio.to_thread(changes.refuse_if_taken, known, document, request.by)
             with self._being_read.marked(item.source) as heavy:
-                written = await self._writer.write(collection, document, item.source, heavy)
+                folder = None if item.handed else given_folder(document.path, item.source)
+                written = await self._writer.write(collection, document, item.source, heavy, folder)
         except PathTaken as error:
             tracker.failed(item.path, error.message, item.size)
         except DocumentError as error:
@@ -292,6 +294,8 @@ class Pipeline:
             tracker.failed(item.path, error.message, item.size)
         else:
             tracker.indexed(item.size, written.chunks, written.pages)
+            for note in written.notes:
+                tracker.left_out(f"{item.path}: {note}")
         await asyncio.to_thread(handed.forget, item)
 
     def _ended_before(self, known: Document | None, item: FoundFile, tracker: Tracker) -> None:

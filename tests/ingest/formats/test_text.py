@@ -201,6 +201,13 @@ def test_given_a_csv_when_read_then_each_row_names_its_columns(
     assert block == Block("Name: Ann; City: New York; Days: 30\nName: Bob; Days: 25", "table")
 
 
+def test_given_a_csv_with_a_row_of_equal_values_when_read_then_each_is_there(
+    tmp_path: Path,
+) -> None:
+    source = "low,high\nnone,none\nopen,5\n"
+    assert texts(read(tmp_path, "a.csv", source)) == ["low: none; high: none\nlow: open; high: 5"]
+
+
 def test_given_a_csv_without_a_header_when_read_then_cells_stand_side_by_side(
     tmp_path: Path,
 ) -> None:

@@ -36,6 +36,15 @@ class NestedParser(Protocol):
     def __call__(self, path: Path, ending: str, max_bytes: int, depth: int, /) -> Parsed: ...
 
 
+class IncludingParser(Protocol):
+    """A parser of files that include others; `folder` is the one that they must be in, None where
+    the file was given without one."""
+
+    def __call__(
+        self, path: Path, ending: str, max_bytes: int, folder: Path | None, /
+    ) -> Parsed: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """A file format: its media type and its parser.
@@ -44,7 +53,7 @@ class Format:
     than INGEST__MAX_MEMORY_MB, else than INGEST__MAX_FILE_MB. `magic` is what every file of it
     begins with; a format without one is text, and a file that begins like something else is
     refused. `nested` takes the place of `parse` for a file in another one, where the format holds
-    files itself.
+    files itself, and `including` where a file may include others of its folder.
     """
 
     media_type: str
@@ -52,6 +61,7 @@ class Format:
     whole: bool = False
     magic: bytes = b""
     nested: NestedParser | None = None
+    including: IncludingParser | None = None
 
 
 _HERE = "ragstone.ingest.formats"
@@ -96,6 +106,7 @@ FORMATS: Registry[Format] = Registry(
         "json": Extension(f"{_HERE}.json:JSON", "JSON, value by value"),
         "jsonl": Extension(f"{_HERE}.json:JSONL", "JSON lines, a record a line"),
         "ndjson": Extension(f"{_HERE}.json:NDJSON", "JSON lines, a record a line"),
+        "ipynb": Extension(f"{_HERE}.notebook:NOTEBOOK", "Jupyter notebooks, cell by cell"),
         "odt": Extension(f"{_HERE}.odf:ODT", "LibreOffice texts"),
         "ods": Extension(f"{_HERE}.odf:ODS", "LibreOffice workbooks, row by row"),
         "odp": Extension(f"{_HERE}.odf:ODP", "LibreOffice presentations, slide by slide"),
@@ -144,6 +155,24 @@ FORMATS: Registry[Format] = Registry(
 def supported() -> tuple[str, ...]:
     """The file endings that can be read, in lower case, with the dot."""
     return tuple(f".{name}" for name in FORMATS)
+
+
+_INSTEAD = {
+    **dict.fromkeys((".doc", ".dot", ".wps", ".wpd"), "Save it as .docx"),
+    **dict.fromkeys((".xls", ".xlsb", ".numbers"), "Save it as .xlsx"),
+    **dict.fromkeys((".ppt", ".pps"), "Save it as .pptx"),
+    **dict.fromkeys((".msg", ".pst"), "Save its mails as .eml or .mbox"),
+    **dict.fromkeys((".mobi", ".azw", ".azw3", ".fb2", ".lit"), "Convert it to .epub"),
+    **dict.fromkeys((".tex", ".ltx", ".ps", ".djvu", ".pages", ".xps"), "Make a .pdf of it"),
+    **dict.fromkeys((".org", ".wiki", ".textile", ".pod"), "Export it as .md or .html"),
+    **dict.fromkeys((".gz", ".tgz", ".tar", ".bz2", ".xz", ".7z", ".rar"), "Unpack it"),
+}
+
+
+def instead(ending: str) -> str:
+    """What to do with a file of a type that cannot be read, as a sentence without its stop; empty
+    where there is nothing to say."""
+    return _INSTEAD.get(ending.lower(), "")
 
 
 def ending_of(media_type: str) -> str:
