@@ -94,7 +94,9 @@ async def open_adapters(
         tokens = HeldTokens(index)
         closeness = TokenCloseness(catalog, tokens, embedders, rarity)
         meaning = MeaningCloseness(catalog, embedders)
-        extractive = Extractive(closeness, settings.rag.refuse_below, meaning)
+        extractive = Extractive(
+            closeness, settings.rag.refuse_below, meaning, settings.rag.refuse_unlikely
+        )
         answerer = with_standby(settings, chat, extractive)
         stack.push_async_callback(answerer.aclose)
         templates = await stack.enter_async_context(
@@ -140,6 +142,7 @@ async def open_adapters(
             completer=chat,
             chat=chat,
             answerable=extractive if chat else None,
+            judge=extractive,
             external_retriever=retriever,
             toolbox=toolbox(settings.mcp),
             profile=profile,

@@ -81,7 +81,8 @@ def test_given_the_documents_request_then_the_events_are_the_documents(
     for event in before:
         assert ("id" in event) == (event["type"] != "token")
         assert re.fullmatch(UUID, event.get("id", "0" * 8 + "-0000" * 3 + "-" + "0" * 12))
-    assert list(done) == ["type", "search_type", "final_response", "usage", "references"]
+    documented = ["type", "search_type", "final_response", "usage", "references"]
+    assert list(done) == [*documented, "supported", "answers"]
     assert done["search_type"] == "rag"
     assert done["final_response"] == "The answer is 42 [1]."
     assert done["usage"] == USAGE

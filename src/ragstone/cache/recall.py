@@ -78,7 +78,7 @@ class Recall(Stage):
             likeness = (near.cosine - unrelated) / (1 - unrelated)
             if compare(question, near.question, likeness, self.mode).same:
                 kept = await cache.take(scope, near)
-                if kept is not None:
+                if kept is not None and not _is_rejected(kept):
                     return _CachedMatch(near.question, likeness, kept)
         return None
 
@@ -96,7 +96,12 @@ async def _exact(cache: Cache, scope: str, question: str) -> _CachedMatch | None
     """The entry of a question in the same words; no vector is needed."""
     near = await cache.exact(scope, question)
     kept = await cache.take(scope, near) if near else None
-    return _CachedMatch(question, 1.0, kept) if kept else None
+    return _CachedMatch(question, 1.0, kept) if kept and not _is_rejected(kept) else None
+
+
+def _is_rejected(kept: Kept) -> bool:
+    """Whether its own check rejected the answer, which earlier versions kept all the same."""
+    return kept.answer is not None and kept.answer.rejected
 
 
 async def _recall_step(turn: Turn, found: _CachedMatch, recalled: Recalled, emit: Emit) -> Step:

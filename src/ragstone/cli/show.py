@@ -5,12 +5,12 @@ import sys
 import textwrap
 import time
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from shutil import get_terminal_size
 from types import TracebackType
 from typing import Any, Self
 
-from ragstone.core.answer import Verdict
+from ragstone.core.answer import Confidence, GeneratedAnswer, Verdict
 from ragstone.core.source import Source, hit_sources
 from ragstone.core.turn import StageTrace
 from ragstone.ingest.files import HIDDEN, WITHOUT_TEXT
@@ -24,6 +24,9 @@ PLAIN_SECONDS = 5.0
 BAR = 1_000
 
 METADATA_CHARS = 120
+
+LIKELY: Mapping[Confidence, str] = {"high": "likely", "medium": "possibly", "low": "unlikely"}
+"""How it is said that an answer is what was asked."""
 
 UNSHOWN = frozenset({"title", "url", "producer", "creator", "created", "modified", "language"})
 """Metadata that stands in a source's line already, or tells of the file rather than its text."""
@@ -85,18 +88,31 @@ def show_sources(sources: Sequence[Source]) -> None:
         _indented(source.snippet if whole else source.snippet.rpartition(" ")[0] + " ...")
 
 
-def show_verdicts(verdicts: Sequence[Verdict]) -> None:
-    """Print how many claims of the answer the sources support, and each that they do not."""
+def show_checked(answer: GeneratedAnswer, verdicts: Sequence[Verdict]) -> None:
+    """Print what was checked: whether the sources say it and how many do, and whether it is what
+    was asked; then each claim that they do not support."""
     claims = [one for one in verdicts if one.label != "no_claim"]
-    if not claims:
-        return
-    supported = sum(one.label == "supported" for one in claims)
-    some = "every claim" if supported == len(claims) else f"{supported} of {len(claims)} claims"
-    out(f"\nChecked: the sources support {some}.")
+    checked = [_supported(claims)] if claims else []
+    if answer.answers is not None:
+        sure = f"{answer.answers.confidence:.2f}".removeprefix("0")
+        checked.append(f"answers the question: {LIKELY[answer.answers.level]} ({sure})")
+    if checked:
+        out(f"\nChecked: {'; '.join(checked)}.")
     for one in claims:
         if one.label != "supported":
             reason = f" ({one.reason})" if one.reason else ""
             out(f"  {one.label}{reason}: {one_line(one.sentence) or 'taken out'}")
+
+
+def _supported(claims: Sequence[Verdict]) -> str:
+    """How many claims of the answer the sources support, and how many sources do."""
+    held = [one for one in claims if one.label == "supported"]
+    if not held:
+        return "supported by no source"
+    number = len({one.citation.number for one in held if one.citation}) or 1
+    sources = f"{number} source{'s' if number > 1 else ''}"
+    some = "" if len(held) == len(claims) else f"{len(held)} of {len(claims)} claims "
+    return f"{some}supported by {sources}"
 
 
 def show_found(found: SearchResult) -> None:

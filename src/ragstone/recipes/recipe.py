@@ -292,6 +292,7 @@ def _answer_stages(settings: Settings, level: Level) -> Iterator[Stage]:
         reasons=level in ROUNDS,
         suggests=rag.suggestions,
         refuse_below=rag.refuse_below,
+        refuse_unlikely=rag.refuse_unlikely,
     )
     yield PreAnswerGate(faq=rag.faq_direct, refuse_below=rag.refuse_before_model, holds=holds)
     yield Reason(

@@ -2,8 +2,9 @@
 
 Every unit of the passages (`units`) gets a score from how near its tokens and words are
 to the question, from its passage's place, and from whether it holds the kind of thing that is asked
-for (`models.unit_ranking`). The best one is said first, each with its source; below `refuse_below`
-nothing is said but that.
+for (`unit_ranking`). The best one is said first, each with its source. Where the passages seem to
+be of something else, or the answer not to be what was asked (`answering_likelihood`), nothing is
+said but that.
 """
 
 import asyncio
@@ -12,6 +13,8 @@ import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+from ragstone.answer.extractive.answering_evidence import evidence
+from ragstone.answer.extractive.answering_likelihood import likelihood
 from ragstone.answer.extractive.unit_ranking import RankedUnit, ranked
 from ragstone.answer.extractive.unit_words import leans
 from ragstone.answer.extractive.units import AnswerUnit, Excerpt, Form, units
@@ -19,7 +22,7 @@ from ragstone.core.answer import Instructions
 from ragstone.core.code_spans import by_code, without_spans
 from ragstone.core.turn import Ask, Passage
 from ragstone.language.code_blocks import fence_around
-from ragstone.language.markers import neutral
+from ragstone.language.markers import bare, neutral
 from ragstone.ports import Said, Vectors
 
 Closeness = Callable[
@@ -38,14 +41,26 @@ SECOND, THIRD = 0.05, 0.5
 """Another unit is said too if it holds the answer with this probability by the best one's: a second
 one in case the first does not, a third one only if it seems nearly as good."""
 
+SAME_QUESTION = 0.95
+"""How likely the answer of a FAQ that asks the same is what was asked."""
+
 WHOLE: frozenset[Form] = frozenset({"list", "answer", "code"})
 """Forms that are an answer by themselves."""
 
 ALONE: frozenset[Form] = WHOLE | {"heading", "fragment"}
 """Forms that add nothing to another one."""
 
-_Ranked = tuple[list[Passage], list[list[AnswerUnit]], list[RankedUnit], float]
-"""The passages that are read, their units, the best of them, and the confidence."""
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The passages that are read, their units, the best of them, and how surely (0..1) the passages
+    are of what is asked; `across` says that question and passages differ in language."""
+
+    passages: list[Passage]
+    units: list[list[AnswerUnit]]
+    best: list[RankedUnit]
+    sure: float
+    across: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,45 +74,68 @@ class AnswerLine:
 
 
 class Extractive:
-    """`ports.Answerer` that needs no model, and `ports.Answerability`."""
+    """`ports.Answerer` that needs no model, `ports.Answerability` and `ports.AnswerJudge`."""
 
     name = "extractive"
 
     def __init__(
-        self, closeness: Closeness, refuse_below: float, meaning: Closeness | None = None
+        self,
+        closeness: Closeness,
+        refuse_below: float,
+        meaning: Closeness | None = None,
+        refuse_unlikely: float = 0.0,
     ) -> None:
         self._closeness = closeness
         self._refuse_below = refuse_below
+        self._refuse_unlikely = refuse_unlikely
         self._meaning = meaning
 
     async def answer(
         self, ask: Ask, passages: Sequence[Passage], instructions: Instructions
     ) -> AsyncGenerator[Said, None]:
-        read, found, best, confidence = await self._rank_units(ask, passages)
-        least = instructions.refuse_below
-        if not best or confidence < (self._refuse_below if least is None else least):
-            yield Said(instructions.no_answer, finish="refused", confidence=confidence)
+        ranking = await self.rank(ask, passages)
+        chosen = choose_units(ranking) if ranking.best else []
+        lines = answer_lines(chosen)
+        said = "\n".join(line.text for line in lines)
+        likely = await asyncio.to_thread(_likelihood, ask.question, said, chosen, ranking)
+        if not lines or self._refuses(ranking.sure, likely, instructions):
+            yield Said(
+                instructions.no_answer, finish="refused", confidence=min(ranking.sure, likely)
+            )
             return
         before: AnswerLine | None = None
-        for line in _lines(_choose_units(best, read, found)):
+        for line in lines:
             joint = "" if before is None else "\n" if before.apart or line.apart else " "
             marked = not line.code or before is None or before.number != line.number
             space = "\n" if line.code else " "
             yield Said(f"{joint}{line.text}{space}[{line.number}]" if marked else joint + line.text)
             before = line
-        yield Said(finish="stop", confidence=confidence)
+        yield Said(finish="stop", confidence=likely)
+
+    def _refuses(self, sure: float, likely: float, told: Instructions) -> bool:
+        below = self._refuse_below if told.refuse_below is None else told.refuse_below
+        unlikely = self._refuse_unlikely if told.refuse_unlikely is None else told.refuse_unlikely
+        return sure < below or likely < unlikely
 
     async def likelihood(self, ask: Ask, passages: Sequence[Passage]) -> float:
         """`ports.Answerability`."""
-        return (await self._rank_units(ask, passages))[3]
+        return (await self.rank(ask, passages)).sure
 
-    async def _rank_units(self, ask: Ask, passages: Sequence[Passage]) -> _Ranked:
+    async def answers(self, ask: Ask, said: str, passages: Sequence[Passage]) -> float:
+        """`ports.AnswerJudge`: by the units of the passages that come nearest to the question."""
+        ranking = await self.rank(ask, passages)
+        chosen = choose_units(ranking) if ranking.best else []
+        text = bare(said)
+        return await asyncio.to_thread(_likelihood, ask.question, text, chosen, ranking)
+
+    async def rank(self, ask: Ask, passages: Sequence[Passage]) -> Ranking:
+        """The units of the passages by how likely each answers."""
         read = [passage for passage in passages[:PASSAGES] if passage.text.strip()]
         found = await asyncio.to_thread(_units, read)
         near = await self._closeness(ask, read, found) if read else None
         meant = await self._meaning(ask, read, found) if read and self._meaning else None
-        best, confidence = await asyncio.to_thread(ranked, ask.question, read, found, near, meant)
-        return read, found, best, confidence
+        best, sure = await asyncio.to_thread(ranked, ask.question, read, found, near, meant)
+        return Ranking(read, found, best, sure, meant is not None)
 
     async def ready(self) -> None:
         """There is nothing to wait for: the embedder is asked with the first question."""
@@ -106,19 +144,28 @@ class Extractive:
         """There is nothing to close."""
 
 
+def _likelihood(question: str, said: str, chosen: Sequence[RankedUnit], ranking: Ranking) -> float:
+    """How likely what is said, which rests on the chosen units, is what was asked."""
+    if not chosen:
+        return 0.0
+    if chosen[0].asked:
+        return SAME_QUESTION
+    found = evidence(question, said, chosen, ranking.best, ranking.passages, ranking.sure)
+    return likelihood(question, found, ranking.across)
+
+
 def _units(passages: Sequence[Passage]) -> list[list[AnswerUnit]]:
     return [units(passage.text[:PASSAGE_CHARS], passage.blocks) for passage in passages]
 
 
-def _choose_units(
-    best: Sequence[RankedUnit], passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
-) -> list[RankedUnit]:
+def choose_units(ranking: Ranking) -> list[RankedUnit]:
     """The best unit, the sentence that it depends on, and further likely answers."""
+    best = ranking.best
     first = best[0]
     chosen = [first]
     if first.unit.form in WHOLE and (first.asked or first.unit.form == "list"):
         return chosen
-    before = _preceding_unit(first, passages, found)
+    before = _preceding_unit(first, ranking.passages, ranking.units)
     most = MOST_SENTENCES - (before is not None)
     for candidate in best[1:]:
         least = SECOND if len(chosen) == 1 else THIRD
@@ -154,7 +201,7 @@ def _text(candidate: RankedUnit) -> str:
     return candidate.passage.text[candidate.unit.start : candidate.unit.end]
 
 
-def _lines(chosen: Sequence[RankedUnit]) -> list[AnswerLine]:
+def answer_lines(chosen: Sequence[RankedUnit]) -> list[AnswerLine]:
     """Everything that is said, in order; a header that several rows share is said once."""
     lines: list[AnswerLine] = []
     for candidate in chosen:

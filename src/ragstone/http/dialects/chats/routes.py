@@ -83,6 +83,7 @@ class ChatStream(Transcript):
                         "type": "done",
                         "is_grounded": is_grounded(turn),
                         "groundedness_score": answer.groundedness_score,
+                        **wire.statements(answer),
                         "session_id": self._session,
                     },
                 ]
