@@ -1,6 +1,6 @@
 """Who sends a request, and what the credential allows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from ragstone.core.turn import Principal
@@ -25,6 +25,11 @@ class Caller:
     collections: tuple[str, ...] | None = None
     key: str = ""
     operator: bool = False
+
+    def __post_init__(self) -> None:
+        # The principal goes further than the caller: into jobs and to what is remembered.
+        reached = replace(self.principal, collections=self.collections)
+        object.__setattr__(self, "principal", reached)
 
     def may(self, role: Role) -> bool:
         """Whether the credential has at least this role."""

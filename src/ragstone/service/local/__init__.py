@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ragstone import __version__
+from ragstone.access.asking import check_everywhere
 from ragstone.core.errors import (
     InputError,
     InvalidTopic,
@@ -166,6 +167,7 @@ class Ragstone:
         return [replace(document, collection=known.name) for document in found]
 
     async def rename_collection(self, principal: Principal, old: str, new: str) -> Collection:
+        check_everywhere()
         known = await self._removal.known(principal.tenant, old)
         return await rename(self._adapters.catalog, known, new)
 
@@ -186,6 +188,7 @@ class Ragstone:
         raise RagstoneError(view.error or "The deletion was cancelled; what it did stays.")
 
     async def report(self, principal: Principal, days: int) -> Report:
+        check_everywhere()
         return await self._adapters.history.report(principal.tenant, days)
 
     async def embed(self, texts: Sequence[str], model: str = "") -> tuple[str, Vectors]:
@@ -197,9 +200,11 @@ class Ragstone:
         raise UnknownModel(f"There is no embedding model {model!r}; use {names}.")
 
     async def topics(self, tenant: str) -> list[Topic]:
+        check_everywhere()
         return list(await self._adapters.topics.listed(tenant))
 
     async def put_topics(self, tenant: str, topics: Sequence[Topic]) -> int:
+        check_everywhere()
         given = {
             new.id: new
             for t in topics
@@ -212,6 +217,7 @@ class Ragstone:
         return len(set(given) - known)
 
     async def remove_topics(self, tenant: str, terms: Sequence[str]) -> int:
+        check_everywhere()
         listed = await self._adapters.topics.listed(tenant)
         known = {name: t.id for t in listed for name in (t.id, key(t.term))}
         ids = set()
@@ -224,9 +230,11 @@ class Ragstone:
         return len(ids)
 
     async def blocked(self, tenant: str, limit: int) -> list[BlockedQuestion]:
+        check_everywhere()
         return await self._adapters.topics.blocked(tenant, limit)
 
     async def check_topics(self, tenant: str, question: str) -> GuardDecision:
+        check_everywhere()
         guard = self._configured.of(tenant).guard
         ruling, _ = await guard.ruling([" ".join(question.split())], tenant, self._adapters)
         return ruling
