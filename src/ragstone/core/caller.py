@@ -46,5 +46,12 @@ LOCAL = Caller()
 OPERATOR = Caller(key="operator", operator=True)
 """Who can read the data directory, by the token in it."""
 
+ANONYMOUS = Caller(Principal(user=""), "reader", key="anonymous")
+"""Who has no credential, where none is required: reads what is for everyone, and nothing is kept in
+its name."""
+
+OF_A_KEY = "key:"
+"""How the user of a key begins that names none; nobody else is called so."""
+
 NOBODY = Caller(Principal("", "", ()), "reader", ())
 """Who asks for what is open to everyone, without a credential."""

@@ -47,6 +47,6 @@ class Uploads:
 
 
 def _owner(caller: Caller) -> str:
-    """The folder name for the uploads of a credential."""
-    whose = [caller.key, caller.principal.tenant, caller.principal.user]
+    """The folder name for the uploads of a user, whichever credential it has."""
+    whose = [caller.principal.tenant, caller.principal.user]
     return hashlib.sha256(json.dumps(whose).encode()).hexdigest()[:32]

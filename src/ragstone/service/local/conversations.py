@@ -95,6 +95,8 @@ class LocalConversations:
         return Forgotten(rooms, turns, days, blocked, await self._adapters.cache.clear())
 
     async def tokens(self, conversation: ConversationKey, search_type: SearchType) -> int:
+        if not conversation.user:
+            return 0
         try:
             await self._existing_room(conversation)
         except UnknownRoom:
