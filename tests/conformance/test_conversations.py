@@ -15,9 +15,10 @@ from pydantic import SecretStr
 from pymongo import AsyncMongoClient
 
 from ragstone.core.answer import Citation, Finish, GeneratedAnswer, Sufficiency, Usage, Verdict
-from ragstone.core.conversation import ConversationKey, Origin, StoredTurn, conversation_key, entry
+from ragstone.core.conversation import ConversationKey, StoredTurn, conversation_key, entry
 from ragstone.core.conversation_turn import TurnMessage, dump_turn, load_turn
 from ragstone.core.errors import ConfigError
+from ragstone.core.provenance import Provenance
 from ragstone.core.records import Report, StrategyUse
 from ragstone.core.turn import (
     Ask,
@@ -107,11 +108,13 @@ async def say(store: Store, *turns: Turn, now: float | None = None) -> None:
         await store.conversations.append(here, entry(turn, time.time() if now is None else now))
 
 
-async def says(store: Store, origin: Origin | None, room: str = "r1", who: Principal = EVA) -> None:
+async def says(
+    store: Store, origin: Provenance | None, room: str = "r1", who: Principal = EVA
+) -> None:
     """A turn of this origin, whose question is the origin's text."""
-    turn = a_turn(origin.text if origin else "unknown", room, who)
+    turn = a_turn(origin.text if origin else "unknown", room)
     kept = replace(entry(turn, time.time()), origin=origin)
-    await store.conversations.append(at(room, who), kept)
+    await store.conversations.append(at(room), kept)
 
 
 async def heard(
@@ -466,7 +469,7 @@ def test_the_names_of_the_document_choose_the_server(monkeypatch: pytest.MonkeyP
     assert mongo_url(load()) == "mongodb://other"
 
 
-LAW, PAY = Origin(("c1",)), Origin(("c1", "c2"), (("group:hr", "group:ops"),))
+LAW, PAY = Provenance(("c1",)), Provenance(("c1", "c2"), (("group:hr", "group:ops"),))
 
 
 async def test_turns_keep_what_they_were_answered_from(store: Store) -> None:

@@ -5,17 +5,18 @@ from hypothesis import strategies as some
 
 from ragstone.conversation.reach import joined, readable
 from ragstone.core.chunk import Chunk
-from ragstone.core.conversation import LONGEST_ORIGIN, Origin, Reader, origin_of
+from ragstone.core.conversation import origin_of
+from ragstone.core.provenance import LONGEST, Provenance, Reader
 from ragstone.core.turn import Ask, Hit, Principal, Turn
 from tests.memory_store import MemoryNames
 
 NAMES = MemoryNames()
 NAMES.ids = {("t", "law"): "c1", ("t", "hr"): "c2", ("other", "law"): "c3"}
-LAW, BOTH, GONE = Origin(("c1",)), Origin(("c1", "c2")), Origin(("c9",))
-STAFF = Origin(("c1",), (("group:hr", "group:staff"),))
+LAW, BOTH, GONE = Provenance(("c1",)), Provenance(("c1", "c2")), Provenance(("c9",))
+STAFF = Provenance(("c1",), (("group:hr", "group:staff"),))
 
 
-async def reads(reader: Reader, *origins: Origin | None) -> list[bool]:
+async def reads(reader: Reader, *origins: Provenance | None) -> list[bool]:
     texts = [one.text if one else "" for one in origins]
     found = await readable(texts, reader, NAMES, "t")
     return [found is None or text in found for text in texts]
@@ -28,7 +29,7 @@ async def test_who_reaches_all_reads_all() -> None:
 async def test_single_collections_are_read_whole_or_not_at_all() -> None:
     assert await reads(Reader(["law"]), LAW, BOTH, GONE, None) == [True, False, False, False]
     assert await reads(Reader(["law", "hr"]), LAW, BOTH, GONE) == [True, True, False]
-    assert await reads(Reader([]), LAW, Origin()) == [False, True]
+    assert await reads(Reader([]), LAW, Provenance()) == [False, True]
 
 
 async def test_each_document_needs_one_of_its_groups() -> None:
@@ -51,7 +52,7 @@ def test_a_turn_needs_the_groups_by_which_its_asker_read_documents() -> None:
     eva = Principal("t", "eva", ("hr", "staff"))
     ask = Ask("Why?", eva, collection_id="c1")
     hits = (hit("*", "group:hr"), hit("user:eva", "group:hr"), hit("group:hr", "group:ops"))
-    assert origin_of(Turn(ask, hits=hits)) == Origin(("c1",), (("group:hr",),))
+    assert origin_of(Turn(ask, hits=hits)) == Provenance(("c1",), (("group:hr",),))
     assert origin_of(Turn(ask, remembered=BOTH)) == BOTH
 
 
@@ -62,10 +63,10 @@ groups = some.lists(some.text(min_size=1, max_size=60), max_size=30)
 async def test_a_short_origin_is_for_nobody_who_does_not_read_the_long_one(
     collections: list[str], sets: list[list[str]]
 ) -> None:
-    whole = Origin(tuple(collections), tuple(tuple(one) for one in sets if one))
+    whole = Provenance(tuple(collections), tuple(tuple(one) for one in sets if one))
     short = whole.short()
-    assert len(short.text) <= LONGEST_ORIGIN
-    assert Origin.of(short.text) == short
+    assert len(short.text) <= LONGEST
+    assert Provenance.of(short.text) == short
     names = {name for one in whole.groups[:-1] for name in one}
     for reader in (Reader(None, names), Reader(collections, None)):
         if await readable([short.text], reader, _Everything(), "t"):

@@ -3,8 +3,8 @@
 from contextvars import ContextVar
 
 from ragstone.core.caller import LOCAL, Caller
-from ragstone.core.conversation import Reader
 from ragstone.core.errors import Forbidden, Unauthorized
+from ragstone.core.provenance import Reader
 
 ASKING: ContextVar[Caller] = ContextVar("ragstone_asking", default=LOCAL)
 """Set for each request where its credential is checked; tasks that it starts inherit it."""

@@ -7,9 +7,10 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from ragstone.conversation.reach import joined, readable
-from ragstone.core.conversation import Origin, Reader, conversation_key
+from ragstone.core.conversation import conversation_key
 from ragstone.core.errors import Unavailable
 from ragstone.core.events import Note
+from ragstone.core.provenance import Provenance, Reader
 from ragstone.core.turn import Ask, Message, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.budget import budget
@@ -53,7 +54,7 @@ class Memory(Stage):
 
     async def _said(
         self, ask: Ask, most: int, adapters: Adapters
-    ) -> tuple[Sequence[Message], Origin]:
+    ) -> tuple[Sequence[Message], Provenance]:
         """The turns that the asker may read, and what those of the room were answered from."""
         who, store = ask.principal, adapters.conversations
         here = conversation_key(who, ask.room or "", ask.user_id)
@@ -61,7 +62,7 @@ class Memory(Stage):
         reader = Reader(who.collections, who.names)
         mine = await readable(known, reader, adapters.catalog, who.tenant) or []
         if not mine:
-            return (), Origin()
+            return (), Provenance()
         said = await store.history(
             here, ask.search_type, ask.classes, most, self.since, origins=mine
         )

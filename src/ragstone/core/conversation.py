@@ -3,12 +3,10 @@
 Times are seconds since 1970.
 """
 
-import json
 import re
-from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from itertools import chain
 
 from ragstone.core.answer import GeneratedAnswer, Usage, Verdict
 from ragstone.core.chunk import EVERYONE
@@ -20,10 +18,10 @@ from ragstone.core.conversation_turn import (
     TurnUsage,
 )
 from ragstone.core.errors import InvalidRoom
+from ragstone.core.provenance import Provenance
 from ragstone.core.turn import Ask, Principal, StageTrace, Turn
 
 LONGEST_NAME = 255
-LONGEST_ORIGIN = 600
 TITLE_CHARS = 80
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
@@ -51,58 +49,13 @@ class Notes:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """What a turn was answered from, its conversation included: the ids of collections, and for
-    each document that is not for everyone the groups of the asker that may read it."""
-
-    collections: tuple[str, ...] = ()
-    groups: tuple[tuple[str, ...], ...] = ()
-
-    def __or__(self, other: "Origin") -> "Origin":
-        return Origin(
-            tuple(sorted({*self.collections, *other.collections})),
-            tuple(sorted({*self.groups, *other.groups})),
-        )
-
-    @property
-    def text(self) -> str:
-        """The same for the same origin, as stores keep it."""
-        return json.dumps([self.collections, self.groups], separators=(",", ":"))
-
-    def short(self) -> "Origin":
-        """The same if its text is short enough for an index; else one that fewer may read."""
-        groups = Origin(self.collections, tuple((one,) for one in sorted(set(chain(*self.groups)))))
-        nobody = Origin(self.collections, (("",),) if self.groups else ())
-        shorter = (self, groups, nobody, replace(nobody, collections=("",)))
-        return next(one for one in shorter if len(one.text) <= LONGEST_ORIGIN)
-
-    @classmethod
-    def of(cls, text: str) -> "Origin | None":
-        """The inverse; None for what an earlier version kept, or what cannot be read."""
-        try:
-            collections, groups = json.loads(text)
-            return cls(tuple(map(str, collections)), tuple(tuple(map(str, one)) for one in groups))
-        except (ValueError, TypeError):
-            return None
-
-
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """Who reads what is kept of conversations: the names of the collections that it reaches, and
-    its names as documents allow them. None is all."""
-
-    collections: Collection[str] | None = None
-    names: Collection[str] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class StoredTurn:
     """A stored turn; `at` is when it ended. `origin` is None where it is not known."""
 
     block: ConversationTurn
     notes: Notes = Notes()
     at: float = 0.0
-    origin: Origin | None = None
+    origin: Provenance | None = None
 
     @property
     def question(self) -> str:
@@ -211,7 +164,7 @@ def entry(turn: Turn, now: float, tools: Sequence[TurnMessage] = ()) -> StoredTu
     return StoredTurn(block, noted(turn, ask, answer), now, origin_of(turn))
 
 
-def origin_of(turn: Turn) -> Origin:
+def origin_of(turn: Turn) -> Provenance:
     """What a turn was answered from. One from the conversation alone has only what that had."""
     ask, collection = turn.ask, turn.collection
     id = ask.collection_id or (collection.id if collection else "")
@@ -221,7 +174,7 @@ def origin_of(turn: Turn) -> Origin:
     everybody = {EVERYONE, f"user:{ask.principal.user}"}
     needed = {tuple(sorted(mine & set(chunk.allowed))) for chunk in chunks}
     groups = tuple(sorted(one for one in needed if one and not everybody & set(one)))
-    return (Origin(reached, groups) | (turn.remembered or Origin())).short()
+    return (Provenance(reached, groups) | (turn.remembered or Provenance())).short()
 
 
 def noted(turn: Turn, ask: Ask, answer: GeneratedAnswer) -> Notes:

@@ -148,7 +148,7 @@ class QuestionTrace:
     request, `trace` that of W3C Trace Context; `cached` is what the semantic cache had of it
     (answer, search or nothing). `question` is empty unless the operator wants it kept. `finish` is
     the answer's, or error, and then `error` names the stage that failed. `origin` is what it was
-    answered from (`conversation.Origin`), empty where that is not known."""
+    answered from (`provenance.Provenance`), empty where that is not known."""
 
     id: str
     at: float

@@ -13,10 +13,10 @@ from ragstone.core.answer import Confidence, GeneratedAnswer, Instructions, Usag
 from ragstone.core.chunk import EVERYONE, Chunk
 from ragstone.core.document import BlockSpan, cut_blocks
 from ragstone.core.intent import Analysis, Intent
+from ragstone.core.provenance import Provenance
 from ragstone.core.tool import Picture, Tool, ToolStep
 
 if TYPE_CHECKING:
-    from ragstone.core.conversation import Origin
     from ragstone.core.filters import Filter
     from ragstone.core.records import Collection
     from ragstone.language.late_interaction import EncodedQuestion
@@ -292,7 +292,7 @@ class Turn:
     trace: tuple[StageTrace, ...] = ()
     called: tuple[ToolStep, ...] = ()
     notes: tuple[str, ...] = ()
-    remembered: "Origin | None" = None
+    remembered: Provenance | None = None
 
     @property
     def rewritten(self) -> str:

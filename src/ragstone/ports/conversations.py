@@ -49,7 +49,7 @@ class ConversationStore(Protocol):
     async def origins(
         self, principal: Principal, user_id: str | None = None, room: str | None = None
     ) -> list[str]:
-        """The different origins (`Origin.text`, empty for unknown) of the principal's turns, of
+        """The different origins (`Provenance.text`, empty for unknown) of the principal's turns, of
         all or one of its accounts and rooms."""
         ...
 

@@ -8,8 +8,6 @@ from ragstone.conversation.reach import readable
 from ragstone.core.conversation import (
     ConversationKey,
     Forgotten,
-    Origin,
-    Reader,
     Room,
     Rooms,
     StoredTurn,
@@ -19,6 +17,7 @@ from ragstone.core.conversation import (
     user_name,
 )
 from ragstone.core.errors import InvalidRoom, UnknownRoom
+from ragstone.core.provenance import Provenance, Reader
 from ragstone.core.turn import Principal, SearchType
 from ragstone.ports import Adapters, ConversationStore
 from ragstone.service.conversations import Format
@@ -128,13 +127,13 @@ class LocalConversations:
         known = await self._conversations.origins(whose, account)
         return await readable(known, reader(), self._adapters.catalog, whose.tenant)
 
-    async def _imported(self, tenant: str) -> Origin | None:
+    async def _imported(self, tenant: str) -> Provenance | None:
         """Where turns of a file come from: what a file says of itself is not believed."""
         reached, names = reader().collections, self._adapters.catalog
         if reached is None:
             return None
         ids = [await names.identity(tenant, name, make=False) for name in reached]
-        return Origin(tuple(sorted(ids))).short()
+        return Provenance(tuple(sorted(ids))).short()
 
     @property
     def _conversations(self) -> ConversationStore:

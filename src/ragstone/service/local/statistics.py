@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from ragstone.access.asking import check_everywhere, reader
 from ragstone.conversation.reach import readable
-from ragstone.core.conversation import Reader
 from ragstone.core.errors import UnknownTrace
+from ragstone.core.provenance import Reader
 from ragstone.core.records import By, QuestionTrace, StageUse, Use
 from ragstone.ports import Adapters, Traces
 

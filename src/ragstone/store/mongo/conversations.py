@@ -14,8 +14,9 @@ from typing import Any
 from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
-from ragstone.core.conversation import ConversationKey, Origin, Room, Rooms, StoredTurn, title
+from ragstone.core.conversation import ConversationKey, Room, Rooms, StoredTurn, title
 from ragstone.core.conversation_turn import dump_turn
+from ragstone.core.provenance import Provenance
 from ragstone.core.turn import Message, Principal, SearchType
 from ragstone.ports.conversations import Lease
 from ragstone.store.mongo.connection import Document, Mongo, kept
@@ -271,7 +272,7 @@ def _stored_turn(document: Document) -> StoredTurn:
     turn: Any = document.get("number")
     block = {name: value for name, value in document.items() if name not in _OURS}
     notes = load_notes(document.get("notes"), turn)
-    origin = Origin.of(document.get("origin") or "")
+    origin = Provenance.of(document.get("origin") or "")
     return StoredTurn(readable(block, turn), notes, float(document.get("at") or 0), origin)
 
 

@@ -8,9 +8,10 @@ from typing import Any, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from ragstone.core.conversation import Notes, Origin, StoredTurn
+from ragstone.core.conversation import Notes, StoredTurn
 from ragstone.core.conversation_turn import VERSION, ConversationTurn, dump_turn, load_turn
 from ragstone.core.errors import InvalidBlock
+from ragstone.core.provenance import Provenance
 from ragstone.core.turn import Message
 from ragstone.language.unicode import storable
 
@@ -59,7 +60,7 @@ def to_entry(row: Mapping[str, Any]) -> StoredTurn:
     same = ("user_id", "chat_id", "search_type", "status", "is_tool_block", "is_error")
     block = {**parts, **{name: row[name] for name in same}, "room_id": row["room"]}
     read = readable({"version": VERSION, **block}, turn)
-    return StoredTurn(read, notes, row["at"], Origin.of(row["origin"]))
+    return StoredTurn(read, notes, row["at"], Provenance.of(row["origin"]))
 
 
 def origin_text(entry: StoredTurn) -> str:
