@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from ragstone.access.asking import ASKING, check_everywhere, check_known, limited_key
 from ragstone.core.errors import EmptyQuestion, InputError, JobEnded, UnknownJob
+from ragstone.core.limits import check_ask
 from ragstone.core.turn import Ask, Principal
 from ragstone.jobs.questions import CREDENTIAL, question_id, request_of
 from ragstone.jobs.runner import Runner
@@ -59,6 +60,7 @@ class LocalJobs:
     async def ask(self, ask: Ask) -> JobView:
         if not ask.question.strip():
             raise EmptyQuestion
+        check_ask(ask)
         ask = await identified(self._names, ask)
         id = question_id(ask)
         known = await self._store.get(id)
