@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import shutil
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, replace
@@ -14,6 +15,7 @@ from ragstone.core.errors import (
     InputError,
     InvalidTopic,
     RagstoneError,
+    StorageFull,
     UnknownModel,
     UnknownTopic,
 )
@@ -270,6 +272,7 @@ class Ragstone:
             "index": self._adapters.index.ready(),
             "state": self._adapters.catalog.ready(),
             "models": self._adapters.answerer.ready(),
+            "disk": asyncio.to_thread(_check_space, self._data),
         }
         results = await asyncio.gather(*checks.values(), return_exceptions=True)
         return {name: _check_result(result) for name, result in zip(checks, results, strict=True)}
@@ -313,6 +316,16 @@ def _check_result(result: object) -> str:
     if isinstance(result, BaseException):
         return str(result)
     return f"ok: {result}" if result else "ok"
+
+
+LEAST_FREE = 10_000_000
+"""Bytes below which the next question or document may not be kept."""
+
+
+def _check_space(data: Path) -> None:
+    """Raise StorageFull where the data directory has no room left."""
+    if shutil.disk_usage(data).free < LEAST_FREE:
+        raise StorageFull("The disk of the data directory is full. Free some space.")
 
 
 def _size(root: Path) -> int:
