@@ -33,6 +33,7 @@ class Recall(Stage):
     recipe: str = Field("", description="Stands for all settings that a result depends on.")
     answers: bool = Field(True, description="Whether whole answers may be recalled.")
     mode: Mode = Field("adaptive", description="How alike two questions must be.")
+    least: float = Field(0.0, ge=0, le=1, description="And at least so alike, in any mode.")
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         ask = turn.ask
@@ -72,7 +73,8 @@ class Recall(Stage):
     ) -> "_CachedMatch | None":
         """The nearest entry with an equivalent question, and the likeness of the vectors."""
         unrelated = embedder.cosines[0]
-        cosine = unrelated + least(self.mode) * (1 - unrelated)
+        nearest = max(self.least, least(self.mode))
+        cosine = unrelated + nearest * (1 - unrelated)
         for near in await cache.near(scope, encoded.vector, cosine, COMPARED):
             likeness = (near.cosine - unrelated) / (1 - unrelated)
             if compare(question, near.question, likeness, self.mode).same:

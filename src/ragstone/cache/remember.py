@@ -19,6 +19,7 @@ class Remember(Stage):
     needs: ClassVar[frozenset[str]] = frozenset({"recalled"})
 
     timeout: float = Field(60.0, gt=0, description="Seconds that the stage may take.")
+    ttl: float = Field(300.0, gt=0, description="Seconds that an entry lives after its last use.")
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         recalled, cache = turn.recalled, adapters.cache
@@ -31,7 +32,7 @@ class Remember(Stage):
         kept: list[str] = []
         seconds = turn.seconds
         if recalled.search_scope and _is_searched(turn):
-            found = Kept(turn.question, hits=turn.hits, seconds=seconds)
+            found = Kept(turn.question, hits=turn.hits, seconds=seconds, ttl=self.ttl)
             await cache.keep(recalled.search_scope, recalled.encoded.vector, found)
             kept.append("passages")
         if recalled.answer_scope and recalled.content != "answer" and _is_complete(turn, adapters):
@@ -41,6 +42,7 @@ class Remember(Stage):
                 answer=turn.answer,
                 verdicts=turn.verdicts,
                 seconds=seconds,
+                ttl=self.ttl,
             )
             await cache.keep(recalled.answer_scope, recalled.encoded.vector, answered)
             kept.append("answer")

@@ -13,7 +13,9 @@ from typing import Any, Self
 from ragstone.core.answer import Verdict
 from ragstone.core.source import Source, hit_sources
 from ragstone.core.turn import StageTrace
-from ragstone.ingest.files import HIDDEN
+from ragstone.ingest.files import HIDDEN, WITHOUT_TEXT
+from ragstone.ingest.formats.recognition import INSTALL, is_installed
+from ragstone.ingest.formats.types import instead, is_picture
 from ragstone.service import Progress, SearchResult, Skipped
 
 PLAIN_SECONDS = 5.0
@@ -137,7 +139,13 @@ def skipped_text(skipped: Skipped) -> str:
         what = "file or folder" if skipped.files == 1 else "files and folders"
         return f"{HIDDEN}: {skipped.files:,} {what}, by a dot before the name"
     what = "file" if skipped.files == 1 else "files"
-    return f"{one_line(skipped.kind)}: {skipped.files:,} {what}, not a readable type"
+    if skipped.kind == WITHOUT_TEXT:
+        return f"{WITHOUT_TEXT}: {skipped.files:,} {what}"
+    if is_picture(f"x{skipped.kind}") and not is_installed():
+        return f"{one_line(skipped.kind)}: {skipped.files:,} {what}, whose text {INSTALL} reads"
+    advice = instead(skipped.kind)
+    more = f" ({advice[0].lower()}{advice[1:].replace(' it', '')})" if advice else ""
+    return f"{one_line(skipped.kind)}: {skipped.files:,} {what}, not a readable type{more}"
 
 
 def describe(progress: Progress) -> str:

@@ -181,7 +181,8 @@ class Recipes:
 
     def judges(self, level: Level) -> bool:
         """Whether answers of this level are judged unless the request says otherwise."""
-        return self._settings.self_rag.enabled and level in ROUNDS
+        own = self._settings.self_rag
+        return own.enabled and (own.every_level or level in ROUNDS)
 
     def every(self) -> Iterator[Recipe]:
         """All of them."""
@@ -321,7 +322,7 @@ def _tail_stages(settings: Settings) -> Iterator[Stage]:
     """The stages that store the turn after the answer."""
     yield Persist()
     if settings.cache.enabled:
-        yield Remember()
+        yield Remember(ttl=settings.cache.default_ttl_seconds)
     if settings.statistics.trace_days:
         yield Record(days=settings.statistics.trace_days, questions=settings.statistics.questions)
 
@@ -343,4 +344,5 @@ def _recall(settings: Settings, level: Level) -> Recall:
     added = [one.package for one in STAGES.others.values()]
     said = (level, settings.model_dump_json(exclude=behind), *added)
     recipe = hashlib.blake2b(repr(said).encode(), digest_size=16).hexdigest()
-    return Recall(recipe=recipe, answers=True, mode=settings.cache.threshold_mode)
+    own = settings.cache
+    return Recall(recipe=recipe, answers=True, mode=own.threshold_mode, least=own.least_likeness)

@@ -171,10 +171,13 @@ class RagSettings(Section):
 
 
 class SelfRagSettings(Section):
-    """Judging an answer and trying again, at the levels enhanced and maximum."""
+    """Judging an answer and trying again, at the levels enhanced and maximum or at all."""
 
     enabled: bool = Field(
         True, description="Whether answers are judged and tried again, unless a request says."
+    )
+    every_level: bool = Field(
+        False, description="Whether answers of the levels basic and standard are judged too."
     )
     need: Literal["rules", "llm"] = Field(
         "rules",

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ragstone.answer.extractive.extractive import MOST_SENTENCES, Extractive
 from ragstone.answer.extractive.units import LIST_ITEMS, LONGEST, AnswerUnit
+from ragstone.answer.stream import AnswerStream
 from ragstone.core.answer import Instructions
 from ragstone.core.turn import Ask, Passage
 from ragstone.evaluation.answering import MARKER
@@ -207,3 +208,18 @@ async def test_any_input_gives_an_answer_or_a_refusal(question: str, passage: st
     pieces = await answer(question, a_passage(1, passage))
     assert pieces[-1].finish in ("stop", "refused")
     assert 0 <= (pieces[-1].confidence or 0) <= 1
+
+
+async def test_given_code_in_a_sentence_then_the_answer_has_it_as_it_stands() -> None:
+    source = "The flag is old. Set `hl[14]  x` or write `<a href`, see [3]. It has four sails."
+    pieces = text(await answer("What is set or written?", a_passage(1, source)))
+    stream = AnswerStream([a_passage(1, source)])
+    shown = "".join([stream.feed(pieces), stream.end()])
+    assert "Set `hl[14]  x` or write `<a href`, see (3). [1]" in shown
+
+
+async def test_given_a_sentence_twice_once_with_marks_of_code_then_it_is_said_once() -> None:
+    one = a_passage(1, "While `unsafe` is near to `pip`, it exposes users to attacks.")
+    two = a_passage(2, "While `unsafe` is near to pip, it exposes users to attacks.")
+    pieces = text(await answer("What does unsafe expose users to?", one, two))
+    assert pieces.count("exposes") == 1

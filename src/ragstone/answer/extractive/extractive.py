@@ -16,6 +16,7 @@ from ragstone.answer.extractive.unit_ranking import RankedUnit, ranked
 from ragstone.answer.extractive.unit_words import leans
 from ragstone.answer.extractive.units import AnswerUnit, Excerpt, Form, units
 from ragstone.core.answer import Instructions
+from ragstone.core.code_spans import by_code, without_spans
 from ragstone.core.turn import Ask, Passage
 from ragstone.language.code_blocks import fence_around
 from ragstone.language.markers import neutral
@@ -145,7 +146,7 @@ def _preceding_unit(
 
 
 def _repeats(one: RankedUnit, other: RankedUnit) -> bool:
-    mine, theirs = _text(one), _text(other)
+    mine, theirs = without_spans(_text(one)), without_spans(_text(other))
     return mine in theirs or theirs in mine
 
 
@@ -181,5 +182,6 @@ def _line(candidate: RankedUnit, excerpt: Excerpt) -> AnswerLine:
 
 
 def _clean_line(text: str) -> str:
-    """One line, without markers of its own."""
-    return re.sub(r"\s+", " ", neutral(text)).strip()
+    """One line, without markers of its own; code in it stays as it is."""
+    parts = by_code(neutral(text))
+    return "".join(one if is_code else re.sub(r"\s+", " ", one) for one, is_code in parts).strip()

@@ -57,6 +57,7 @@ class ChatsMessage(StrictBody):
             collection=collection,
             room=f"session_{self.session_id or chat_id}",
             id=f"chat-{uuid.uuid4().hex}",
+            profile="chats",
         )
 
 
