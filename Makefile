@@ -11,8 +11,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # Compiled modules and tests are kept: where they may not be, every process makes them anew.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo serve browser test test-random test-fast test-real test-permissions test-requests test-kills \
-  test-measure lint format bench bench-peers fuzz docs api clean size
+.PHONY: demo serve browser test test-random test-fast test-real test-permissions test-requests \
+  attack test-kills test-measure lint format bench bench-peers fuzz docs api clean size
 
 demo: $(VENV)/.ragstone
 	@$(BIN)/python examples/demo.py
@@ -59,6 +59,9 @@ test-permissions: $(VENV)/.ragstone-dev
 
 test-requests: $(VENV)/.ragstone-dev
 	RAGSTONE_PERMISSION_REQUESTS=10000 $(BIN)/pytest tests/http/test_permissions.py
+
+attack: $(VENV)/.ragstone-dev
+	$(BIN)/pytest -m "not real" tests/attack
 
 test-kills: $(VENV)/.ragstone-dev
 	RAGSTONE_KILLS=100 RAGSTONE_TEST_KILLS=100 $(BIN)/pytest -m "not real" \

@@ -84,12 +84,13 @@ class FakeJobs:
         limit: int = 100,
         *,
         principal: Principal | None = None,
+        admin: bool = False,
     ) -> Sequence[JobView]:
         found = [
             replace(view, result=None)
             for owner, view in self.known.values()
             if owner.tenant == tenant
-            and (principal is None or owner == principal)
+            and (principal is None or admin or owner == principal)
             and kind in (None, view.kind)
             and state in (None, view.state)
         ]

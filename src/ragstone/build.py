@@ -16,6 +16,7 @@ from ragstone.answer.extractive.extractive import Extractive
 from ragstone.answer.extractive.meaning_closeness import MeaningCloseness
 from ragstone.answer.extractive.token_closeness import TokenCloseness
 from ragstone.core.errors import ConfigError
+from ragstone.core.limits import check_ask
 from ragstone.core.records import Collection
 from ragstone.core.turn import Ask
 from ragstone.engine.engine import Engine
@@ -231,6 +232,7 @@ async def open(
         answering = interceptor.question if interceptor else None
 
         async def asked(ask: Ask) -> Ask:
+            check_ask(ask)
             ask = await identified(adapters.catalog, ask)
             return configured.asked(await with_known_values(adapters.catalog, ask))
 

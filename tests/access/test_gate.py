@@ -96,8 +96,12 @@ async def test_given_credentials_are_not_required_then_a_wrong_one_is_still_refu
     service: FakeService,
 ) -> None:
     gate = a_gate(service, required=False)
+    assert (await asks(gate, {"x-api-key": "unused"})).role == "reader"
     secret = await a_key(service)
-    assert await asks(gate) is LOCAL
+    nobody = await asks(gate)
+    assert (nobody.principal.user, nobody.role) == ("", "reader")
+    assert nobody.key == "anonymous:127.0.0.1"
+    assert nobody.principal.names == ("*",)
     assert (await asks(gate, {"x-api-key": secret})).key.startswith("key:")
     with pytest.raises(Unauthorized):
         await asks(gate, {"x-api-key": secret + "x"})

@@ -18,6 +18,7 @@ from ragstone.core.answer import Citation, Finish, GeneratedAnswer, Sufficiency,
 from ragstone.core.conversation import ConversationKey, StoredTurn, conversation_key, entry
 from ragstone.core.conversation_turn import TurnMessage, dump_turn, load_turn
 from ragstone.core.errors import ConfigError
+from ragstone.core.provenance import Provenance
 from ragstone.core.records import Report, StrategyUse
 from ragstone.core.turn import (
     Ask,
@@ -105,6 +106,15 @@ async def say(store: Store, *turns: Turn, now: float | None = None) -> None:
     for turn in turns:
         here = conversation_key(turn.ask.principal, turn.ask.room or "", turn.ask.user_id)
         await store.conversations.append(here, entry(turn, time.time() if now is None else now))
+
+
+async def says(
+    store: Store, origin: Provenance | None, room: str = "r1", who: Principal = EVA
+) -> None:
+    """A turn of this origin, whose question is the origin's text."""
+    turn = a_turn(origin.text if origin else "unknown", room)
+    kept = replace(entry(turn, time.time()), origin=origin)
+    await store.conversations.append(at(room), kept)
 
 
 async def heard(
@@ -457,3 +467,49 @@ def test_the_names_of_the_document_choose_the_server(monkeypatch: pytest.MonkeyP
     assert mongo_url(load()) == "mongodb://10.30.1.196:27018"
     monkeypatch.setenv("CONVERSATION__URL", "mongodb://other")
     assert mongo_url(load()) == "mongodb://other"
+
+
+LAW, PAY = Provenance(("c1",)), Provenance(("c1", "c2"), (("group:hr", "group:ops"),))
+
+
+async def test_turns_keep_what_they_were_answered_from(store: Store) -> None:
+    for origin in (LAW, PAY, None):
+        await says(store, origin)
+    found = await store.conversations.entries(at(), 10)
+    assert [one.origin for one in found] == [None, PAY, LAW]
+    known = await store.conversations.origins(EVA, "", "r1")
+    assert sorted(known) == sorted(["", LAW.text, PAY.text])
+    assert await store.conversations.origins(EVA, "other") == []
+    assert await store.conversations.origins(Principal("acme", "otto")) == []
+
+
+async def test_only_what_was_answered_from_these_origins_is_remembered(store: Store) -> None:
+    for origin in (LAW, PAY, None, LAW):
+        await says(store, origin)
+
+    async def remembered(origins: list[str] | None, most: int = 10) -> list[str]:
+        found = await store.conversations.history(at(), "rag", (), most, origins=origins)
+        return [message.text for message in found if message.role == "user"]
+
+    assert len(await remembered(None)) == 4
+    assert await remembered([LAW.text], 2) == [LAW.text, LAW.text]
+    assert await remembered(["", PAY.text]) == [PAY.text, "unknown"]
+    assert await remembered([]) == []
+
+
+async def test_only_rooms_of_these_origins_alone_are_listed(store: Store) -> None:
+    await says(store, LAW, "law")
+    await says(store, PAY, "pay")
+    await says(store, LAW, "both")
+    await says(store, PAY, "both")
+    await says(store, None, "old")
+
+    async def listed(origins: list[str] | None) -> tuple[set[str], int]:
+        page = await store.conversations.rooms(EVA, None, 10, origins=origins)
+        return {one.room for one in page.rooms}, page.total
+
+    assert await listed(None) == ({"law", "pay", "both", "old"}, 4)
+    assert await listed([LAW.text]) == ({"law"}, 1)
+    assert await listed([LAW.text, PAY.text]) == ({"law", "pay", "both"}, 3)
+    assert await listed(["", PAY.text]) == ({"pay", "old"}, 2)
+    assert await listed([]) == (set(), 0)

@@ -29,7 +29,13 @@ class Remembered:
     error: Exception | None = None
     wanted: list[Any] = field(default_factory=list)
 
-    async def history(self, *wanted: Any) -> list[Message]:
+    async def origins(self, *whose: Any) -> list[str]:
+        if self.error:
+            raise self.error
+        return [""]
+
+    async def history(self, *wanted: Any, origins: list[str]) -> list[Message]:
+        assert origins == [""]
         self.wanted = list(wanted)
         if self.error:
             raise self.error

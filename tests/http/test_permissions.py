@@ -1,7 +1,9 @@
 """Random requests with random credentials against three tenants, over every route there is.
 
 Each document, and each question, holds a word of its own. A response may hold only words that its
-credential may read: in answers, sources, titles, lists, history, statistics and errors alike.
+credential may read: in answers, sources, titles, lists, history, exports, jobs, traces, topics,
+tools over MCP, statistics and errors alike. A credential of single collections may read of what was
+asked only what was asked of those.
 Bodies are made from the OpenAPI document, so a new route is asked too. 500 requests in every run;
 RAGSTONE_PERMISSION_REQUESTS=10000 for the whole.
 """
@@ -13,7 +15,8 @@ import re
 import statistics
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -50,6 +53,11 @@ CHANGING = re.compile(r"/(remove|delete|import|rotate|clear|rebuild)$|^/local/|^
 """What would change what the others are asked about."""
 
 
+KEEPING = re.compile(r"/conversations|/jobs|/traces|/stats|/topics|/v2/rag|completions")
+
+ROOMS = ("r1", "r2", "r3")
+
+
 @dataclass(frozen=True)
 class Credential:
     """Who sends a request, as the test knows it; `tenant` is empty for one that does not hold."""
@@ -74,12 +82,12 @@ class Word:
     def readable(self, by: Credential, asking: bool) -> bool:
         if by.tenant != self.tenant:
             return False
+        if by.collections is not None and self.collection not in by.collections:
+            return False
         if by.role == "admin" and not asking:
             return True
         if self.asker:
             return by.user == self.asker
-        if by.collections is not None and self.collection not in by.collections:
-            return False
         groups = {f"group:{group}" for group in USERS[by.user]}
         return bool({"*", f"user:{by.user}", *groups} & set(self.allowed))
 
@@ -95,16 +103,24 @@ class World:
     operations: list[tuple[str, str, dict[str, Any]]]
     schemas: dict[str, Any]
     ids: list[str]
-    told: dict[tuple[str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
-    """The secret words that each user has sent: their own questions are shown to them."""
+    told: dict[tuple[str, str], set[tuple[str, str]]] = field(
+        default_factory=lambda: defaultdict(set)
+    )
+    """The secret words that each user has sent, with the collection that was asked, empty where
+    none was: their own questions are shown to them."""
+    jobs: list[str] = field(default_factory=list)
     r: random.Random = field(default_factory=lambda: random.Random(7))
 
     def shown(self, by: Credential) -> set[str]:
         """What histories and statistics may show: what the user has sent, or anyone of the tenant
-        to its admin."""
-        if by.role != "admin":
-            return self.told[by.tenant, by.user]
-        return set().union(*(words for (t, _), words in self.told.items() if t == by.tenant))
+        to its admin, of the collections in reach."""
+        return self.remembered(by, [by.user] if by.role != "admin" else list(USERS))
+
+    def remembered(self, by: Credential, users: Iterable[str]) -> set[str]:
+        """What these users have sent to collections that the credential reaches."""
+        told = set[tuple[str, str]]().union(*(self.told[by.tenant, user] for user in users))
+        reach = by.collections
+        return {word for word, of in told if reach is None or of in reach or not of}
 
     def word(self, meaning: Word) -> str:
         word = "zq" + "".join(self.r.choices("bcdfghjklmnprstvwx", k=10))
@@ -112,9 +128,10 @@ class World:
         return word
 
 
-async def a_world(folder: Path, service: Ragstone) -> World:
+async def a_world(folder: Path, service: Ragstone, stack: AsyncExitStack) -> World:
     settings = Settings(limits=LimitSettings(requests_per_minute=0))
     app = create_app(service, settings, "operators-token")
+    await stack.enter_async_context(app.router.lifespan_context(app))
     http = httpx2.AsyncClient(
         transport=httpx2.ASGITransport(app), base_url="http://127.0.0.1", timeout=PATIENCE
     )
@@ -125,6 +142,9 @@ async def a_world(folder: Path, service: Ragstone) -> World:
         for method, operation in methods.items()
         if method in ("get", "post") and not CHANGING.search(path)
     ]
+    # What remembers is asked as often as what answers, and the tools are in no document.
+    operations += [one for one in operations if KEEPING.search(one[1])] * 3
+    operations += [("POST", "/mcp", {})] * 4
     world = World(service, http, {}, [], operations, schema["components"]["schemas"], [])
     for tenant in TENANTS:
         await fill(world, folder, tenant)
@@ -180,8 +200,11 @@ async def add_strangers(world: World) -> None:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
     folder = tmp_path_factory.mktemp("three")
-    async with build.open(Settings(ragstone_data=folder / "data")) as service:
-        world = await a_world(folder / "documents", service)
+    async with (
+        build.open(Settings(ragstone_data=folder / "data")) as service,
+        AsyncExitStack() as stack,
+    ):
+        world = await a_world(folder / "documents", service, stack)
         yield world
         await world.http.aclose()
 
@@ -205,6 +228,8 @@ def value(world: World, by: Credential, name: str, schema: dict[str, Any]) -> An
         return [{"role": "user", "content": said}]
     if name == "model":
         return r.choice(["ragstone", "ragstone-basic"])
+    if name in ("room", "room_id", "conversation"):
+        return r.choice(ROOMS)
     if "collection" in name:
         return r.choice([*COLLECTIONS, *(f"{tenant}-only" for tenant in TENANTS), "nowhere"])
     if "tenant" in name:
@@ -252,21 +277,58 @@ def body(world: World, by: Credential, schema: dict[str, Any]) -> dict[str, Any]
     }
 
 
+def tool_call(world: World, by: Credential) -> dict[str, Any]:
+    """A call of one of the tools over MCP."""
+    question, collection = (value(world, by, name, {}) for name in ("question", "collection"))
+    name, arguments = world.r.choice(
+        [
+            ("search", {"query": question, "collection": collection}),
+            ("ask", {"question": question, "collection": collection}),
+            ("list_collections", {}),
+            ("read_document", {"path": world.r.choice(world.ids), "collection": collection}),
+        ]
+    )
+    params = {"name": name, "arguments": arguments}
+    return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+
+
+def asked_of(given: Any) -> str:
+    """The collection that a question is asked of, empty for one that is not there or where no
+    document is asked."""
+    if not isinstance(given, dict) or given.get("mode") in ("gpt", "direct", "vision"):
+        return ""
+    names = ("collection", "collection_name", "collection_filter")
+    name = next((given[one] for one in names if given.get(one)), "default")
+    name = name[0] if isinstance(name, list) else name
+    return "" if name == "nowhere" else str(name)
+
+
 async def send(world: World, by: Credential) -> tuple[str, httpx2.Response]:
     method, path, operation = world.r.choice(world.operations)
+    if path == "/mcp":
+        call = tool_call(world, by)
+        headers = {**by.headers, "accept": "application/json, text/event-stream"}
+        response = await world.http.post(path, json=call, headers=headers)
+        return f"POST /mcp {call}", response
     query: dict[str, Any] = {}
     for parameter in operation.get("parameters", []):
         name = parameter["name"]
         if parameter["in"] == "path":
-            path = path.replace("{" + name + "}", str(world.r.choice([*world.ids, *COLLECTIONS])))
+            some = ROOMS if name == "room" else [*world.jobs, *world.ids, *COLLECTIONS]
+            for spelt in ("{" + name + "}", "{" + name + ":path}"):
+                path = path.replace(spelt, str(world.r.choice(some)))
         elif parameter["in"] == "query" and world.r.random() < 0.7:
             query[name] = value(world, by, name, parameter.get("schema", {}))
     content = operation.get("requestBody", {}).get("content", {}).get("application/json")
     given = by_type(world, by, content["schema"]) if content else None
     path = path.replace(":path}", "}")
     sent = f"{method} {path} {query} {given}"
-    world.told[by.tenant, by.user] |= set(SECRET.findall(sent))
+    of = "" if path.startswith(("/v2/gpt", "/v2/vision")) else asked_of(given)
+    of = of if not of.endswith("-only") or of.startswith(by.tenant) else ""
+    world.told[by.tenant, by.user] |= {(word, of) for word in SECRET.findall(sent)}
     response = await world.http.request(method, path, params=query, json=given, headers=by.headers)
+    if path == "/api/v1/jobs" and response.status_code == 200:
+        world.jobs += [job["id"] for job in response.json()["jobs"]]
     return sent, response
 
 
@@ -276,9 +338,11 @@ def check(world: World, by: Credential, sent: str, response: httpx2.Response) ->
     path = sent.split()[1]
     asking = path.startswith(ASKING)
     told = set(SECRET.findall(sent)) if asking else world.shown(by)
+    if any(room in sent for room in ROOMS):
+        told |= world.remembered(by, [by.user])
     for word in set(SECRET.findall(response.text)) - told:
         readable = word in world.words and world.words[word].readable(by, asking)
-        assert readable, (by, sent, word, world.words.get(word), response.text[:2000])
+        assert readable, (word, by, sent, world.words.get(word), response.text[:2000])
     if not by.tenant and path not in OPEN:
         assert response.status_code == 401, sent
 

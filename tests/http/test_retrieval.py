@@ -78,7 +78,7 @@ async def test_given_a_knowledge_base_search_then_the_list_that_chat_core_reads(
         ({"author": "Ann"}, AnyOf("metadata.author", ("Ann",))),
         ({"year": [1, 2]}, AnyOf("metadata.year", (1, 2))),
         ({"document_id": "d1"}, eq("document_id", "d1")),
-        ({"folder": "/a"}, Or((Or((eq("path", "/a"), eq("folders", "/a"))),))),
+        ({"folder": "/a"}, Or((eq("path", "/a"), eq("folders", "/a")))),
         ({"modified_after": 5}, Range("modified", 5.0, None)),
         ({"modified_before": "1970-01-02"}, Range("modified", None, 86400.0)),
     ],

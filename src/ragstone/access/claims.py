@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from ragstone.core.caller import ROLES, Role
+from ragstone.core.caller import OF_A_KEY, ROLES, Role
 from ragstone.core.errors import Unauthorized
 from ragstone.settings import AuthSettings
 
@@ -26,6 +26,14 @@ def text(value: object, what: str) -> str:
     if not isinstance(value, str) or not value.strip() or len(value) > MOST_CHARACTERS:
         raise Unauthorized(f"The credential does not say its {what} as a text.")
     return value
+
+
+def user(value: object) -> str:
+    """The name of a user; raises Unauthorized for one that only a key can have."""
+    name = text(value, "user")
+    if name.startswith(OF_A_KEY):
+        raise Unauthorized(f"The name of a user must not begin with {OF_A_KEY!r}.")
+    return name
 
 
 def texts(value: object, what: str) -> tuple[str, ...]:

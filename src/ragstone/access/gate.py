@@ -2,15 +2,17 @@
 
 A credential is an API key, a signed token, the operator's token, or what a trusted proxy says; it
 comes as a bearer token or in the header `x-api-key` or `api-key`, never in an address, which logs
-keep. Where nothing of this is set up, everyone on this machine is the local user.
+keep. Where nothing of this is set up, everyone on this machine is the local user; where none is
+required, who has none is anonymous, and reads what is for everyone.
 """
 
 import hmac
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from ragstone.access.proxy import TrustedProxy
 from ragstone.access.secrets import PREFIX
-from ragstone.core.caller import LOCAL, OPERATOR, Caller
+from ragstone.core.caller import ANONYMOUS, LOCAL, OPERATOR, Caller
 from ragstone.core.errors import Unauthorized
 from ragstone.core.records import ApiKey
 from ragstone.core.turn import Principal
@@ -59,6 +61,10 @@ class Gate:
             return self._settings.required
         return await self.configured()
 
+    async def open(self) -> bool:
+        """Whether everyone is the local user: nothing is set up, and nothing said about it."""
+        return self._settings.required is None and not await self.configured()
+
     async def configured(self) -> bool:
         """Whether there is any credential besides the operator's token."""
         return bool(self._tokens or self._proxy) or await self._keys.exist()
@@ -68,8 +74,7 @@ class Gate:
         given = presented(headers)
         if given and hmac.compare_digest(given.encode(), self._operator.encode()):
             return OPERATOR
-        required = await self.required()
-        if not required and not await self.configured():
+        if await self.open():
             return LOCAL
         if given and (given.startswith(PREFIX) or self._tokens):
             return await self._check_credential(given)
@@ -77,13 +82,18 @@ class Gate:
             named = self._proxy.caller(headers, address)
             if named:
                 return named
-        if given:
+        if given and await self.configured():
             raise Unauthorized("This credential is not known here. Check it, or ask for one.")
-        if not required:
-            return LOCAL
+        if not await self.required():
+            return self._anonymous(address)
         raise Unauthorized(
             "This needs a credential. Send an API key as 'Authorization: Bearer KEY'."
         )
+
+    def _anonymous(self, address: str) -> Caller:
+        """Whoever has no credential; its address tells it apart in limits."""
+        principal = replace(ANONYMOUS.principal, tenant=self._settings.tenant)
+        return replace(ANONYMOUS, principal=principal, key=f"{ANONYMOUS.key}:{address}")
 
     async def _check_credential(self, given: str) -> Caller:
         if len(given) > MOST_CHARACTERS:
@@ -95,6 +105,9 @@ class Gate:
 
 def presented(headers: HeaderValues) -> str:
     """The credential that a request carries, empty for none; raises Unauthorized for several."""
+    for name in (*KEY_HEADERS, "authorization"):
+        if len(headers.getlist(name)) > 1:
+            raise Unauthorized(f"The header {name} came twice. Send it once.")
     found = {value.strip() for name in KEY_HEADERS for value in headers.getlist(name)}
     for value in headers.getlist("authorization"):
         scheme, _, rest = value.strip().partition(" ")

@@ -4,7 +4,7 @@ import hmac
 import ipaddress
 from typing import Protocol
 
-from ragstone.access.claims import role, text, texts
+from ragstone.access.claims import role, text, texts, user
 from ragstone.core.caller import Caller
 from ragstone.core.errors import Unauthorized
 from ragstone.core.turn import Principal
@@ -32,16 +32,16 @@ class TrustedProxy:
         if not self._is_from_proxy(headers, address):
             return None
         settings = self._settings
-        user = self._single_value(headers, settings.proxy_user_header)
-        if not user:
+        who = self._single_value(headers, settings.proxy_user_header)
+        if not who:
             return None
         tenant = self._single_value(headers, settings.proxy_tenant_header) or settings.tenant
         groups = self._list_value(headers, settings.proxy_groups_header, "groups")
         roles = self._list_value(headers, settings.proxy_role_header, "roles")
         reach = self._list_value(headers, settings.proxy_collections_header, "collections")
         limited = bool(headers.getlist(settings.proxy_collections_header.lower()))
-        principal = Principal(text(tenant, "tenant"), text(user, "user"), groups)
-        name = f"proxy:{tenant}:{user}"
+        principal = Principal(text(tenant, "tenant"), user(who), groups)
+        name = f"proxy:{tenant}:{who}"
         return Caller(principal, role(roles, settings), reach if limited else None, name)
 
     def _is_from_proxy(self, headers: _Headers, address: str) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 import jwt
 
-from ragstone.access.claims import claim, role, text, texts
+from ragstone.access.claims import claim, role, text, texts, user
 from ragstone.access.jwks import KeySet
 from ragstone.core.caller import Caller
 from ragstone.core.errors import Unauthorized
@@ -67,7 +67,7 @@ class Tokens:
 
     def _caller(self, claims: Mapping[str, Any]) -> Caller:
         settings = self._settings
-        user = text(claim(claims, settings.user_claim), "user")
+        who = user(claim(claims, settings.user_claim))
         tenant = settings.tenant
         if settings.tenant_claim:
             tenant = text(claim(claims, settings.tenant_claim), "tenant")
@@ -76,8 +76,8 @@ class Tokens:
             collections = texts(claim(claims, settings.collections_claim), "collections")
         roles = texts(claim(claims, settings.role_claim), "roles")
         groups = texts(claim(claims, settings.groups_claim), "groups")
-        principal = Principal(tenant, user, groups)
-        return Caller(principal, role(roles, settings), collections, f"token:{tenant}:{user}")
+        principal = Principal(tenant, who, groups)
+        return Caller(principal, role(roles, settings), collections, f"token:{tenant}:{who}")
 
 
 def _refusal(error: Exception) -> str:

@@ -6,8 +6,9 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from ragstone.agent.tool_calls import ToolCalls
+from ragstone.answer.thoughts import ThoughtStream
 from ragstone.core.errors import RagstoneError, ToolsUnavailable, Unavailable
-from ragstone.core.events import StageEnded, StageStarted, Thinking
+from ragstone.core.events import StageEnded, StageStarted
 from ragstone.core.tool import Tool, ToolCall, ToolResult, ToolStep
 from ragstone.core.turn import StageTrace, Status, Turn
 from ragstone.engine.prompts import prompt
@@ -91,13 +92,14 @@ class ToolLoop:
         )
         text, calls = list[str](), tuple[ToolCall, ...]()
         rules = await prompt(self._turn, self._adapters, "agent")
+        thoughts = ThoughtStream(self._turn.passages, self._emit)
         async with aclosing(chat.converse(ask, rules)) as stream:
             async for said in stream:
                 self._calls.gathered.usage += said.usage
                 text.append(said.text)
                 calls += said.calls
-                if said.thinking:
-                    await self._emit(Thinking(said.thinking))
+                await thoughts.add(said.thinking)
+        await thoughts.end()
         return ToolStep(calls[: self._limits.calls - self.called], text="".join(text))
 
     async def _result(self, call: ToolCall) -> ToolResult:

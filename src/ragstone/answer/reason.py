@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from ragstone.answer.stream import plain
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Thinking
 from ragstone.core.turn import Turn
@@ -55,7 +56,7 @@ class Reason(Stage):
             failed = str(error) or "it took too long"
             return Step(turn, "skipped", f"{model.name} did not think: {failed}")
         if not self.holds:
-            await emit(Thinking(said.text))
+            await emit(Thinking(plain(said.text, turn.passages)))
         notes = "\n".join(filter(None, (told.notes, said.text)))
         turn = replace(turn, instructions=replace(told, notes=notes), usage=turn.usage + said.usage)
         return Step(turn, f"{said.usage.completion_tokens} tokens", "in a call before the answer")

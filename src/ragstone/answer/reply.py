@@ -2,8 +2,9 @@
 
 from ragstone.answer.inline_markers import InlineMarkers
 from ragstone.answer.stream import AnswerStream
+from ragstone.answer.thoughts import ThoughtStream
 from ragstone.core.answer import GeneratedAnswer, Usage
-from ragstone.core.events import Note, Thinking, Token
+from ragstone.core.events import Note, Token
 from ragstone.core.turn import Turn
 from ragstone.engine.stage import Emit
 from ragstone.ports import Said
@@ -20,6 +21,7 @@ class Reply:
         self.usage = Usage()
         self.why = ""
         self._markers = InlineMarkers(turn.passages, turn.instructions.no_answer)
+        self._thoughts = ThoughtStream(turn.passages, emit)
         self._pieces: list[str] = []
         self._model = model
         self._holds = holds
@@ -29,8 +31,9 @@ class Reply:
     async def add(self, said: Said) -> None:
         """Send the text that is complete after `said` has arrived."""
         if said.thinking and not self._holds:
-            await self._emit(Thinking(said.thinking))
+            await self._thoughts.add(said.thinking)
         if said.text:
+            await self._thoughts.end()
             await self._send(self._markers.feed(self.stream.feed(said.text)))
         if said.note:
             await self._emit(Note(STAGE, said.note))
@@ -41,6 +44,7 @@ class Reply:
 
     async def end(self) -> None:
         """Send the text that was held back."""
+        await self._thoughts.end()
         await self._send(self._markers.feed(self.stream.end()) + self._markers.end())
 
     def answer(self) -> GeneratedAnswer:

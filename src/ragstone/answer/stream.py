@@ -221,7 +221,8 @@ class AnswerStream:
     `SOURCES_USED:`, the questions behind `SUGGESTED_QUESTIONS:`, citations of no source.
     """
 
-    def __init__(self, passages: Sequence[Passage]) -> None:
+    def __init__(self, passages: Sequence[Passage], begun: bool = False) -> None:
+        """With `begun` the text is no answer, which may have an opening."""
         self.used: tuple[int, ...] = ()
         self.suggested: tuple[str, ...] = ()
         self.dropped: tuple[int, ...] = ()
@@ -229,7 +230,8 @@ class AnswerStream:
         self._allowed = addresses(passages)
         self._held = ""
         self._mode: Mode | None = None
-        self._begun = False
+        self._begun = begun
+        self._passages = passages
         self._before = ""
         self._indent = 0
         """Spaces since the line began, if it has nothing else."""
@@ -376,4 +378,12 @@ class AnswerStream:
         if labelled.label == "sources_used":
             self.used += tuple(n for n in labelled.numbers() if n in self._numbers)
         else:
-            self.suggested += labelled.questions()
+            self.suggested += tuple(
+                plain(question, self._passages) for question in labelled.questions()
+            )
+
+
+def plain(text: str, passages: Sequence[Passage] = ()) -> str:
+    """A text that is no answer, with the same taken out: no link leaves but to a source."""
+    stream = AnswerStream(passages, begun=True)
+    return stream.feed(text) + stream.end()

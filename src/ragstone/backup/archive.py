@@ -22,6 +22,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from ragstone.core.chunk import Chunk
 from ragstone.core.errors import InputError, StorageFull
@@ -29,6 +30,10 @@ from ragstone.core.records import Collection
 from ragstone.ports import Row, Rows, Vectors
 
 FORMAT = 1
+LARGEST_PART = 1_000_000_000
+"""Bytes that a part of a backup may have when it is unpacked; ours have far less."""
+
+LARGEST_MANIFEST = 100_000_000
 MANIFEST = "manifest.json"
 
 
@@ -131,6 +136,8 @@ class ArchiveReader:
         self._name = file.name
         try:
             self._zip = zipfile.ZipFile(file)
+            if self._zip.getinfo(MANIFEST).file_size > LARGEST_MANIFEST:
+                raise ValueError("the manifest is too large")
             self.manifest = _manifest(json.loads(self._zip.read(MANIFEST)))
         except FileNotFoundError as error:
             raise InputError(f"There is no file {file}.") from error
@@ -143,18 +150,29 @@ class ArchiveReader:
 
     def check(self) -> None:
         """Read everything once; raises InputError if a part is missing or damaged."""
-        manifest = self.manifest
+        manifest, held = self.manifest, {one.filename: one for one in self._zip.infolist()}
+        wanted = manifest.state + 3 * sum(part.batches for part in manifest.parts)
+        if wanted + 1 > len(held) or len(held) != len(self._zip.infolist()):
+            raise self._damaged_error(MANIFEST)
         names = [_state_name(number) for number in range(manifest.state)]
         for number, part in enumerate(manifest.parts):
             for batch in range(part.batches):
                 names += [
                     _index_name(number, batch, kind) for kind in ("jsonl", "vectors", "tokens")
                 ]
-        missing = set(names) - set(self._zip.namelist())
+        missing = set(names) - set(held)
         if missing:
             raise self._damaged_error(min(missing))
         for name in names:
-            self._read(name)
+            if held[name].file_size > LARGEST_PART:
+                raise self._damaged_error(name)
+        rows = sum(len(some) for _, some in self.rows())
+        if rows != manifest.rows:
+            raise self._damaged_error(_state_name(0))
+        for number, part in enumerate(manifest.parts):
+            chunks = sum(len(batch.chunks) for batch in self.batches(number))
+            if chunks != part.chunks:
+                raise self._damaged_error(_index_name(number, 0, "jsonl"))
 
     def rows(self) -> Iterator[Rows]:
         """The state, table by table."""
@@ -187,6 +205,8 @@ class ArchiveReader:
             if size:
                 tokens[chunk.chunk_id] = packed[at : at + size]
             at += size
+        if at != len(packed) or min(sizes, default=0) < 0:
+            raise self._damaged_error(name)
         return Batch(chunks, dict(zip(with_vector, vectors, strict=True)), tokens)
 
     def _lines(self, name: str) -> Iterator[dict[str, Any]]:
@@ -209,7 +229,9 @@ class ArchiveReader:
         self._zip.close()
 
 
-def _manifest(data: dict[str, Any]) -> Manifest:
+def _manifest(data: Any) -> Manifest:
+    if not isinstance(data, dict):
+        raise TypeError("the manifest is no object")
     if data.get("format") != FORMAT:
         raise InputError(
             f"The backup has the format {data.get('format')!r}, and this Ragstone reads {FORMAT}. "
@@ -225,7 +247,12 @@ def _manifest(data: dict[str, Any]) -> Manifest:
         for part in data["parts"]
     )
     known = {field.name for field in fields(Manifest)}
-    return Manifest(**{k: v for k, v in {**data, "parts": parts}.items() if k in known})
+    made = Manifest(**{k: v for k, v in {**data, "parts": parts}.items() if k in known})
+    counts = (made.rows, made.state, *(n for one in parts for n in (one.chunks, one.batches)))
+    if not all(isinstance(count, int) and count >= 0 for count in counts):
+        raise ValueError("a count is no number")
+    checked: Manifest = TypeAdapter(Manifest).validate_python(asdict(made))
+    return checked
 
 
 def _lines(values: Iterator[dict[str, Any]] | Any) -> bytes:

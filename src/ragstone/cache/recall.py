@@ -58,7 +58,8 @@ class Recall(Stage):
             return await _recall_step(turn, found, Recalled(answer_scope=answer), emit)
         encoded = await _encode(embedder, turn.question)
         # What is found with the help of what was said before is not this question's alone.
-        kept = search if len(turn.queries) == 1 else ""
+        alone = len(turn.queries) == 1 and not depends_on_history(turn)
+        kept = search if alone else ""
         recalled = Recalled(answer_scope=answer, search_scope=kept, encoded=encoded)
         for scope in filter(None, (answer, search)):
             found = await self._find_equal(cache, scope, turn.question, embedder, encoded)
@@ -109,7 +110,8 @@ async def _recall_step(turn: Turn, found: _CachedMatch, recalled: Recalled, emit
     content: Literal["answer", "search"] = "answer" if kept.answer else "search"
     said = replace(recalled, content=content, question=found.question, likeness=found.likeness)
     turn = replace(turn, recalled=said)
-    reason = f"asks the same as {found.question!r}, likeness {found.likeness:.3f}"
+    # Not in its words: somebody else may have asked it.
+    reason = f"asks the same as an earlier question, likeness {found.likeness:.3f}"
     if kept.answer is None:
         return Step(replace(turn, hits=kept.hits), f"{len(kept.hits)} passages", reason)
     await emit(Sources(kept.passages))

@@ -34,7 +34,7 @@ def create(
         Role, typer.Option(help="reader asks, editor also changes documents, admin all the rest.")
     ] = "reader",
     tenant: Annotated[str, typer.Option(help="Whose documents it is for.")] = "default",
-    user: Annotated[str, typer.Option(help="Who asks with it.")] = "local",
+    user: Annotated[str, typer.Option(help="Who asks with it; else the key itself.")] = "",
     group: Annotated[
         list[str] | None, typer.Option("--group", help="A group of this user; may be repeated.")
     ] = None,

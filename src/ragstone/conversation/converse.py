@@ -6,9 +6,10 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from ragstone.answer.thoughts import ThoughtStream
 from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.errors import NoChatModel, NoVision
-from ragstone.core.events import Note, Thinking, Token
+from ragstone.core.events import Note, Token
 from ragstone.core.turn import Turn
 from ragstone.engine.prompts import prompt
 from ragstone.engine.stage import Emit, Stage, Step
@@ -32,11 +33,12 @@ class Converse(Stage):
         language = language_name(detect(turn.question))
         rules = await prompt(turn, adapters, "conversation", language=language)
         text, answer = list[str](), GeneratedAnswer(model=chat.name)
+        thoughts = ThoughtStream((), emit)
         # Not `turn.question`: the model reads the conversation itself.
         async with aclosing(chat.converse(turn.ask, rules)) as stream:
             async for said in stream:
                 text.append(said.text)
-                await _send(said, emit)
+                await _send(said, thoughts, emit)
                 turn = replace(turn, usage=turn.usage + said.usage)
                 answer = replace(
                     answer,
@@ -44,6 +46,7 @@ class Converse(Stage):
                     finish=said.finish or answer.finish,
                     calls=said.calls or answer.calls,
                 )
+        await thoughts.end()
         answer = replace(answer, text="".join(text))
         return Step(replace(turn, answer=answer), answer.finish, answer.model)
 
@@ -58,11 +61,11 @@ def able(turn: Turn, adapters: Adapters) -> Conversing:
     return adapters.chat
 
 
-async def _send(said: Said, emit: Emit) -> None:
+async def _send(said: Said, thoughts: ThoughtStream, emit: Emit) -> None:
     """Send the thinking, text and note to the client."""
-    if said.thinking:
-        await emit(Thinking(said.thinking))
+    await thoughts.add(said.thinking)
     if said.text:
+        await thoughts.end()
         await emit(Token(said.text))
     if said.note:
         await emit(Note(Converse.name, said.note))

@@ -6,10 +6,12 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from ragstone.conversation.reach import joined, readable
 from ragstone.core.conversation import conversation_key
 from ragstone.core.errors import Unavailable
 from ragstone.core.events import Note
-from ragstone.core.turn import Message, Turn
+from ragstone.core.provenance import Provenance, Reader
+from ragstone.core.turn import Ask, Message, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.budget import budget
 from ragstone.language.tokens import Count
@@ -32,15 +34,14 @@ class Memory(Stage):
         ask = turn.ask
         if not ask.room:
             return Step(turn, "skipped", "the question names no room")
+        if not ask.principal.user:
+            return Step(turn, "skipped", "nobody without a credential has conversations")
         if ask.history:
             return Step(turn, "as given", "the request brings what was said before")
         share = budget(adapters.profile.context_window, adapters.profile.tier)
         most = min(share.turns, self.turns or share.turns)
-        here = conversation_key(ask.principal, ask.room, ask.user_id)
         try:
-            said = await adapters.conversations.history(
-                here, ask.search_type, ask.classes, most, self.since
-            )
+            said, origin = await self._said(ask, most, adapters)
         except Unavailable as error:
             note = "What was said before in this conversation cannot be read now."
             await emit(Note(self.name, note))
@@ -48,8 +49,24 @@ class Memory(Stage):
         kept = recent(said, share.history, adapters.count)
         left_out = f", {len(said) - len(kept)} did not fit" if len(kept) < len(said) else ""
         reason = f"at most {most} turns and {share.history} tokens{left_out}"
-        turn = replace(turn, ask=replace(ask, history=tuple(kept)))
+        turn = replace(turn, ask=replace(ask, history=tuple(kept)), remembered=origin)
         return Step(turn, f"{len(kept)} messages", reason)
+
+    async def _said(
+        self, ask: Ask, most: int, adapters: Adapters
+    ) -> tuple[Sequence[Message], Provenance]:
+        """The turns that the asker may read, and what those of the room were answered from."""
+        who, store = ask.principal, adapters.conversations
+        here = conversation_key(who, ask.room or "", ask.user_id)
+        known = await store.origins(who, ask.user_id, here.room)
+        reader = Reader(who.collections, who.names)
+        mine = await readable(known, reader, adapters.catalog, who.tenant) or []
+        if not mine:
+            return (), Provenance()
+        said = await store.history(
+            here, ask.search_type, ask.classes, most, self.since, origins=mine
+        )
+        return said, joined(mine)
 
 
 def recent(said: Sequence[Message], tokens: int, counted: Count) -> Sequence[Message]:

@@ -42,9 +42,10 @@ class Persist(Stage):
         return Step(turn)
 
     async def _store_turn(self, turn: Turn, adapters: Adapters) -> None:
-        """Store the turn, if it names a room and has a readable question."""
+        """Store the turn, if it names a room and has a readable question, and somebody asked: all
+        without a credential would share a room."""
         ask = turn.ask
-        if not ask.room or not turn.question:
+        if not ask.room or not turn.question or not ask.principal.user:
             return
         named = turn if ask.id else replace(turn, ask=replace(ask, id=uuid.uuid4().hex))
         here = conversation_key(ask.principal, ask.room, ask.user_id)

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from ragstone.core.conversation import origin_of
 from ragstone.core.correlation import CURRENT
 from ragstone.core.records import QuestionTrace, RecordedStage
 from ragstone.core.turn import StageTrace, Turn
@@ -59,6 +60,7 @@ def trace(turn: Turn, questions: bool) -> QuestionTrace:
         cost=usage.cost,
         confidence=answer.confidence if answer else None,
         stages=tuple(_stage(one, questions) for one in turn.trace),
+        origin=origin_of(turn).text,
     )
 
 

@@ -1,6 +1,6 @@
 """Who sends a request, and what the credential allows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from ragstone.core.turn import Principal
@@ -26,6 +26,11 @@ class Caller:
     key: str = ""
     operator: bool = False
 
+    def __post_init__(self) -> None:
+        # The principal goes further than the caller: into jobs and to what is remembered.
+        reached = replace(self.principal, collections=self.collections)
+        object.__setattr__(self, "principal", reached)
+
     def may(self, role: Role) -> bool:
         """Whether the credential has at least this role."""
         return ROLES.index(self.role) >= ROLES.index(role)
@@ -40,6 +45,13 @@ LOCAL = Caller()
 
 OPERATOR = Caller(key="operator", operator=True)
 """Who can read the data directory, by the token in it."""
+
+ANONYMOUS = Caller(Principal(user=""), "reader", key="anonymous")
+"""Who has no credential, where none is required: reads what is for everyone, and nothing is kept in
+its name."""
+
+OF_A_KEY = "key:"
+"""How the user of a key begins that names none; nobody else is called so."""
 
 NOBODY = Caller(Principal("", "", ()), "reader", ())
 """Who asks for what is open to everyone, without a credential."""

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 from ragstone.core.answer import GeneratedAnswer, Usage, Verdict
+from ragstone.core.chunk import EVERYONE
 from ragstone.core.conversation_turn import (
     ConversationTurn,
     SearchDecision,
@@ -17,6 +18,7 @@ from ragstone.core.conversation_turn import (
     TurnUsage,
 )
 from ragstone.core.errors import InvalidRoom
+from ragstone.core.provenance import Provenance
 from ragstone.core.turn import Ask, Principal, StageTrace, Turn
 
 LONGEST_NAME = 255
@@ -48,11 +50,12 @@ class Notes:
 
 @dataclass(frozen=True, slots=True)
 class StoredTurn:
-    """A stored turn; `at` is when it ended."""
+    """A stored turn; `at` is when it ended. `origin` is None where it is not known."""
 
     block: ConversationTurn
     notes: Notes = Notes()
     at: float = 0.0
+    origin: Provenance | None = None
 
     @property
     def question(self) -> str:
@@ -158,7 +161,20 @@ def entry(turn: Turn, now: float, tools: Sequence[TurnMessage] = ()) -> StoredTu
             SearchDecision(turn.queries),
         ),
     )
-    return StoredTurn(block, noted(turn, ask, answer), now)
+    return StoredTurn(block, noted(turn, ask, answer), now, origin_of(turn))
+
+
+def origin_of(turn: Turn) -> Provenance:
+    """What a turn was answered from. One from the conversation alone has only what that had."""
+    ask, collection = turn.ask, turn.collection
+    id = ask.collection_id or (collection.id if collection else "")
+    reached = (id,) if id and ask.search_type != "gpt" else ()
+    chunks = [hit.chunk for hit in (*turn.hits, *(passage.hit for passage in turn.passages))]
+    mine = set(ask.principal.names)
+    everybody = {EVERYONE, f"user:{ask.principal.user}"}
+    needed = {tuple(sorted(mine & set(chunk.allowed))) for chunk in chunks}
+    groups = tuple(sorted(one for one in needed if one and not everybody & set(one)))
+    return (Provenance(reached, groups) | (turn.remembered or Provenance())).short()
 
 
 def noted(turn: Turn, ask: Ask, answer: GeneratedAnswer) -> Notes:

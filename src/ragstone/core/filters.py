@@ -34,6 +34,8 @@ KEYWORDS = frozenset(
 )
 NUMBERS = frozenset({"page", "chunk_index", "version", "modified"})
 METADATA = "metadata."
+MOST = 10_000
+"""Conditions and values in the filter of a request."""
 
 Scalar = str | int | float | bool
 
@@ -86,8 +88,13 @@ def eq(field: str, value: Scalar) -> AnyOf:
 
 def under(path: str) -> Filter:
     """Documents at `path` or below it: `/a` holds `/a/b` but not `/ab`."""
-    clean = "/" + path.strip("/")
-    return EVERYTHING if clean == "/" else Or((eq("path", clean), eq("folders", clean)))
+    return under_any((path,))
+
+
+def under_any(paths: Iterable[str]) -> Filter:
+    """Documents at one of these paths or below it; two conditions, however many paths there are."""
+    clean = tuple(dict.fromkeys("/" + path.strip("/") for path in paths))
+    return EVERYTHING if "/" in clean else Or((AnyOf("path", clean), AnyOf("folders", clean)))
 
 
 def readable(principal: Principal) -> Filter:
@@ -127,6 +134,28 @@ def tokens(metadata: Mapping[str, Any]) -> tuple[str, ...]:
             if isinstance(one, Scalar):
                 pairs.append(token(key, one))
     return tuple(dict.fromkeys(pairs))
+
+
+def check_size(condition: Filter) -> None:
+    """Raise InvalidFilter for a filter of a request that holds more than can be compared soon."""
+    size, rest = 0, [condition]
+    while rest and size <= MOST:
+        match rest.pop():
+            case And(parts) | Or(parts):
+                size += 1
+                rest.extend(parts[: MOST + 1])
+            case Not(part):
+                size += 1
+                rest.append(part)
+            case AnyOf(_, values):
+                size += 1 + len(values)
+            case Range():
+                size += 1
+    if size > MOST or len(rest) > MOST:
+        raise InvalidFilter(
+            f"The filter holds more than {MOST:,} conditions and values. Name folders instead of "
+            "documents, or ask in parts."
+        )
 
 
 def validate(condition: Filter) -> None:
@@ -251,8 +280,9 @@ def matches(condition: Filter, payload: Mapping[str, Any]) -> bool:
         case AnyOf(field, values):
             if field.startswith(METADATA):
                 key = field.removeprefix(METADATA)
-                return any(token(key, v) in tokens(payload.get("metadata", {})) for v in values)
-            return any(held in values for held in _field_values(field, payload))
+                held = frozenset(tokens(payload.get("metadata", {})))
+                return any(token(key, value) in held for value in values)
+            return any(one in values for one in _field_values(field, payload))
         case Range(field, low, high):
             if field.startswith(METADATA):
                 return any(within(v, low, high) for v in _metadata_values(field, payload))

@@ -147,7 +147,8 @@ class QuestionTrace:
     account of the client's own; `request` is the id of the HTTP
     request, `trace` that of W3C Trace Context; `cached` is what the semantic cache had of it
     (answer, search or nothing). `question` is empty unless the operator wants it kept. `finish` is
-    the answer's, or error, and then `error` names the stage that failed."""
+    the answer's, or error, and then `error` names the stage that failed. `origin` is what it was
+    answered from (`provenance.Provenance`), empty where that is not known."""
 
     id: str
     at: float
@@ -172,6 +173,7 @@ class QuestionTrace:
     cost: float | None = None
     confidence: float | None = None
     stages: tuple[RecordedStage, ...] = ()
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)

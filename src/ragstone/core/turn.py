@@ -13,6 +13,7 @@ from ragstone.core.answer import Confidence, GeneratedAnswer, Instructions, Usag
 from ragstone.core.chunk import EVERYONE, Chunk
 from ragstone.core.document import BlockSpan, cut_blocks
 from ragstone.core.intent import Analysis, Intent
+from ragstone.core.provenance import Provenance
 from ragstone.core.tool import Picture, Tool, ToolStep
 
 if TYPE_CHECKING:
@@ -37,16 +38,22 @@ Status = Literal["done", "failed", "timeout", "skipped"]
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who asks. A credential makes it; a request parameter never widens it."""
+    """Who asks. A credential makes it; a request parameter never widens it.
+
+    `user` is empty for whoever has no credential, `collections` are all that the credential may
+    touch, None for every one of the tenant's.
+    """
 
     tenant: str = "default"
     user: str = "local"
     groups: tuple[str, ...] = ()
+    collections: tuple[str, ...] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names that a chunk's `allowed` list is compared with."""
-        return (EVERYONE, f"user:{self.user}", *(f"group:{group}" for group in self.groups))
+        user = (f"user:{self.user}",) if self.user else ()
+        return (EVERYONE, *user, *(f"group:{group}" for group in self.groups))
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +262,7 @@ class Turn:
     other words; `imagined` are passages that are searched by meaning only. `whole` says that the
     question means the same in any conversation; one that is not must not be answered from memory.
     `notes` are sentences for the reader that are no part of the answer.
+    `remembered` is what the turns were answered from that the conversation gives it.
     `called` are the tools that were called for it. `grades` (0..10, by chunk) are the chat model's
     of the passages, `advice` is what it said should be better in the next answer.
     """
@@ -286,6 +294,7 @@ class Turn:
     trace: tuple[StageTrace, ...] = ()
     called: tuple[ToolStep, ...] = ()
     notes: tuple[str, ...] = ()
+    remembered: Provenance | None = None
 
     @property
     def rewritten(self) -> str:

@@ -152,7 +152,7 @@ class _Question:
     async def _enter_room(self) -> None:
         """Wait until the room of the question is free; raises Busy, InvalidRoom."""
         ask, started = self.run.turn.ask, time.perf_counter()
-        if self._rooms is not None and ask.room is not None:
+        if self._rooms is not None and ask.room is not None and ask.principal.user:
             here = conversation_key(ask.principal, ask.room, ask.user_id)
             await self._held.enter_async_context(self._rooms.turn(here))
             if (seconds := time.perf_counter() - started) > WORTH_TELLING:

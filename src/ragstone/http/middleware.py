@@ -4,6 +4,7 @@ import asyncio
 import hmac
 import ipaddress
 import logging
+import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from fnmatch import fnmatchcase
@@ -99,6 +100,12 @@ class Unforeseen:
             await error_response(scope["path"], 500, message)(scope, receive, sending)
 
 
+SINGLE = ("host", "origin", "content-type", "content-length", "authorization")
+"""Headers of which two would be read in two ways, here and by what stands before."""
+
+_HOST = re.compile(r"((?:[A-Za-z0-9._~-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?)?")
+
+
 class OnlyFromHere:
     """Refuses requests that a web page elsewhere made a browser on this machine send.
 
@@ -134,6 +141,11 @@ class OnlyFromHere:
 
     def _refusal(self, scope: Scope, credentials: bool) -> str:
         headers = Headers(scope=scope)
+        for name in SINGLE:
+            if len(headers.getlist(name)) > 1:
+                return f"The header {name} came twice. Send it once."
+        if not _HOST.fullmatch(headers.get("host", "")):
+            return "The header host names no host."
         host = _hostname("//" + headers.get("host", ""))
         if not self._is_ours(host, credentials) and not (credentials and scope["path"] in PROBES):
             return (

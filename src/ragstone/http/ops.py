@@ -31,7 +31,7 @@ def router(service: Service, metrics: Metrics, token: str, settings: ServerSetti
 
     @routes.get("/ready", response_model=None)
     async def ready() -> Response:
-        """Whether index, state and models answer; 503 names what does not."""
+        """Whether index, state and models answer and the disk has room; 503 names what does not."""
         found, fine = await checks(service)
         status = "ready" if fine else "unavailable"
         return Json({"status": status, "checks": found}, 200 if fine else 503)

@@ -83,7 +83,8 @@ class Permitted:
         if name == "admin" and value:
             self._needs_admin("This")
         if value is None and Principal in get_args(self._operation.types[name]):
-            return None if self._caller.may("admin") else self._caller.principal
+            everything = self._caller.may("admin") and self._caller.collections is None
+            return None if everything else self._caller.principal
         return self._field(name, value)
 
     def _field(self, name: str, value: Any) -> Any:

@@ -87,6 +87,8 @@ def _lines(name: str) -> list[str]:
 
 def _holds(words: NDArray[np.bytes_], word: str) -> bool:
     key = word.encode("ascii", "replace")
+    if len(key) > WIDTH:
+        return False  # All words would be made as long to be compared with it.
     place = int(np.searchsorted(words, np.bytes_(key)))
     return place < len(words) and bool(words[place] == key)
 

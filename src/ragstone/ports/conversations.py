@@ -39,9 +39,18 @@ class ConversationStore(Protocol):
         classes: Sequence[str],
         most: int,
         since: float = 0.0,
+        origins: Sequence[str] | None = None,
     ) -> list[Message]:
         """What was said in the last `most` turns, oldest first, of those that did not fail, are of
-        this search type, share one of `classes` if there are any, and ended after `since`."""
+        this search type, share one of `classes` if there are any, ended after `since`, and have
+        one of the `origins` unless that is None."""
+        ...
+
+    async def origins(
+        self, principal: Principal, user_id: str | None = None, room: str | None = None
+    ) -> list[str]:
+        """The different origins (`Provenance.text`, empty for unknown) of the principal's turns, of
+        all or one of its accounts and rooms."""
         ...
 
     async def entries(
@@ -53,9 +62,15 @@ class ConversationStore(Protocol):
     async def room(self, conversation: ConversationKey) -> Room | None: ...
 
     async def rooms(
-        self, principal: Principal, user_id: str | None, limit: int, offset: int = 0
+        self,
+        principal: Principal,
+        user_id: str | None,
+        limit: int,
+        offset: int = 0,
+        origins: Sequence[str] | None = None,
     ) -> Rooms:
-        """Rooms of the principal, of all or one of its client's accounts, the newest first."""
+        """Rooms of the principal, of all or one of its client's accounts, the newest first; only
+        those all of whose turns have one of the `origins`, unless that is None."""
         ...
 
     async def rename(self, conversation: ConversationKey, name: str) -> bool:

@@ -17,15 +17,28 @@ class Traces(Protocol):
     async def get(self, tenant: str, id: str) -> QuestionTrace | None: ...
 
     async def latest(
-        self, tenant: str, limit: int, before: float | None = None, user: str | None = None
+        self,
+        tenant: str,
+        limit: int,
+        before: float | None = None,
+        user: str | None = None,
+        origins: Sequence[str] | None = None,
     ) -> Sequence[QuestionTrace]:
-        """The newest first, of one user or all; older than `before` (seconds since 1970)."""
+        """The newest first, of one user or all; older than `before` (seconds since 1970); of one
+        of the `origins` unless that is None."""
+        ...
+
+    async def origins(self, tenant: str) -> list[str]:
+        """The different origins of the tenant's traces."""
         ...
 
     async def forget(self, principal: Principal, user_id: str | None) -> None:
         """Delete those of a principal, or of one of its accounts."""
         ...
 
-    async def stages(self, tenant: str, since: float) -> Sequence[StageUse]:
-        """How long each stage took for the traces that are kept, in the order of the recipe."""
+    async def stages(
+        self, tenant: str, since: float, origins: Sequence[str] | None = None
+    ) -> Sequence[StageUse]:
+        """How long each stage took for the traces that are kept, of one of the `origins` unless
+        that is None, in the order of the recipe."""
         ...

@@ -75,8 +75,17 @@ class IngestRequest:
         ]
         lists = {name: tuple(data[name]) for name in ("paths", "allowed")}
         by = data.get("by")
-        whose = Principal(**{**by, "groups": tuple(by["groups"])}) if by else None
+        whose = _principal(by) if by else None
         return cls(**{**data, **lists, "handed": tuple(handed), "by": whose})
+
+
+def _principal(data: Mapping[str, Any]) -> Principal:
+    reach = data.get("collections")
+    lists = {
+        "groups": tuple(data["groups"]),
+        "collections": None if reach is None else tuple(reach),
+    }
+    return Principal(**{**data, **lists})
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,7 +353,7 @@ class Service(Protocol):
         ...
 
     async def ready(self) -> dict[str, str]:
-        """ "ok" or the error, for each of index, state and models."""
+        """ "ok" or the error, for each of index, state, models and disk."""
         ...
 
     async def aclose(self) -> None: ...

@@ -69,9 +69,9 @@ Priority = Annotated[int, Field(ge=0, le=1_000_000)]
 class JobsService(Protocol):
     """Jobs of one Ragstone. A job belongs to the security context that submitted it: tenant, user
     and groups. To anybody else it does not exist; with `admin`, every job of the principal's
-    tenant does, but not the result of another's question.
+    tenant does, but not the result of another's question. A principal of single collections has
+    only the jobs of those, and of questions those that were asked with no more in reach.
 
-    A dialect whose credential is limited to some collections also compares `JobView.collection`.
     Errors: UnknownJob for an id that is unknown, someone else's, or forgotten; JobEnded where the
     state of the job does not allow it; QueueFull (429, Retry-After) where too many wait.
     """
@@ -114,8 +114,10 @@ class JobsService(Protocol):
         limit: Count = 100,
         *,
         principal: Principal | None = None,
+        admin: bool = False,
     ) -> Sequence[JobView]:
-        """The jobs of a tenant, or only the principal's own, newest first and without results."""
+        """The jobs of a tenant, or only those that the principal has, newest first and without
+        results."""
         ...
 
     @allowed("reader")

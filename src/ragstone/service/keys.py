@@ -13,12 +13,12 @@ GRACE_SECONDS = 24 * 3600.0
 
 @dataclass(frozen=True, slots=True)
 class KeyGrant:
-    """The rights of a new key. `collections` None reaches every one of the tenant's, `seconds`
-    None never ends."""
+    """The rights of a new key. Without a `user` the key has an identity of its own. `collections`
+    None reaches every one of the tenant's, `seconds` None never ends."""
 
     name: str
     tenant: str = "default"
-    user: str = "local"
+    user: str = ""
     groups: tuple[str, ...] = ()
     collections: tuple[str, ...] | None = None
     role: Role = "reader"

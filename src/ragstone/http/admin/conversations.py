@@ -1,5 +1,6 @@
 """Conversations over HTTP: a caller's own, and for an admin those of any user of the tenant."""
 
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
@@ -131,7 +132,7 @@ def principal_of(caller: Caller, user: str | None) -> Principal:
         return own
     if not caller.may("admin"):
         raise Forbidden("Only an admin may name another user. Leave user out.")
-    return Principal(own.tenant, user)
+    return replace(own, user=user, groups=())
 
 
 def place_of(caller: Caller, user: str | None, room: str, user_id: str) -> ConversationKey:

@@ -51,9 +51,8 @@ def router(service: Service) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=1000, description="Most jobs to list.")] = 100,
     ) -> Response:
         """The caller's jobs, or for an admin all of the tenant, newest first, without results."""
-        own = None if caller.may("admin") else caller.principal
-        tenant = caller.principal.tenant
-        found = await jobs.list(tenant, kind, state, limit, principal=own)
+        own, admin = caller.principal, caller.may("admin")
+        found = await jobs.list(own.tenant, kind, state, limit, principal=own, admin=admin)
         return Json({"jobs": [wire.dump(one) for one in found if _is_reachable(caller, one)]})
 
     @routes.get("/kinds", response_model=None, dependencies=[Depends(operator_only)])

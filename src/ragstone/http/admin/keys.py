@@ -26,7 +26,7 @@ class CreateKey(ClosedBody):
 
     name: Name = Field(description="What it is for.")
     tenant: Name | None = Field(None, description="The operator may name any; else the own one.")
-    user: Name = Field("local", description="Who asks with it.")
+    user: Name | None = Field(None, description="Who asks with it; null for the key itself.")
     groups: Names = Field([], description="The groups that this user is in.")
     collections: Names | None = Field(None, description="What it reaches; null for all.")
     role: Role = Field("reader", description="reader, editor or admin.")
@@ -106,7 +106,7 @@ def _grant(body: CreateKey, caller: Caller) -> KeyGrant:
     return KeyGrant(
         body.name,
         tenant_of(caller, body.tenant),
-        body.user,
+        body.user or "",
         tuple(body.groups),
         collections,
         body.role,

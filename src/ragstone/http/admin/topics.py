@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from ragstone.core.errors import InvalidTopic
 from ragstone.core.records import Topic
-from ragstone.guard.topic_file import read_csv, topic, write_csv
+from ragstone.guard.topic_file import MOST_TOPICS, read_csv, topic, write_csv
 from ragstone.http.bodies import Body
 from ragstone.http.identity import Tenant, Who, tenant_of
 from ragstone.http.middleware import only_with
@@ -44,13 +44,15 @@ class GivenTopic(Body):
 class PutTopics(_Body):
     """The body of POST /api/v1/topics."""
 
-    topics: list[GivenTopic] = Field(description="New topics, and new versions of known ones.")
+    topics: list[GivenTopic] = Field(
+        max_length=MOST_TOPICS, description="New topics, and new versions of known ones."
+    )
 
 
 class RemoveTopics(_Body):
     """The body of POST /api/v1/topics/remove."""
 
-    terms: list[str] = Field(description="Terms or ids.")
+    terms: list[str] = Field(max_length=MOST_TOPICS, description="Terms or ids.")
 
 
 class CheckQuestion(_Body):

@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 from starlette.responses import Response
 
 from ragstone.core.caller import Caller
 from ragstone.core.errors import InputError
-from ragstone.core.filters import And, AnyOf, Filter, Or, Range, eq, under
+from ragstone.core.filters import MOST, And, AnyOf, Filter, Range, eq, under_any
 from ragstone.core.foreign_passages import to_kdb
 from ragstone.core.source import Source, hit_sources
 from ragstone.core.turn import Ask, SearchOptions, Strategy
@@ -22,6 +22,29 @@ from ragstone.service import Service
 
 Query = Annotated[Text, Field(min_length=1, max_length=20_000)]
 Value = str | int | float | bool
+Values = Annotated[list[Value], Field(max_length=MOST)]
+MOST_FILTERS, LONGEST_NAME, LONGEST_VALUE = 100, 255, 4096
+
+
+def _bounded(given: Any) -> Any:
+    """The filters as given; raises ValueError for more than can be compared soon."""
+    if not isinstance(given, dict):
+        return given
+    if len(given) > MOST_FILTERS:
+        raise ValueError(f"at most {MOST_FILTERS} names")
+    for name, value in given.items():
+        values = value if isinstance(value, list) else [value]
+        if len(values) > MOST:
+            raise ValueError(f"at most {MOST:,} values of a name; name folders, or ask in parts")
+        texts = [one for one in values if isinstance(one, str)]
+        if len(name) > LONGEST_NAME or any(len(one) > LONGEST_VALUE for one in texts):
+            raise ValueError(
+                f"names have at most {LONGEST_NAME} characters, values {LONGEST_VALUE:,}"
+            )
+    return given
+
+
+Filters = Annotated[dict[str, Value | list[Value]], BeforeValidator(_bounded)]
 
 PARAGRAPH_TOP_K = 100
 
@@ -40,7 +63,7 @@ class RetrieveRequest(Body):
     rerank: bool = Field(
         True, strict=True, description="Whether the best candidates are compared again."
     )
-    filters: dict[str, Value | list[Value]] | None = None
+    filters: Filters | None = None
     collection: Name = Field("default", description="Which documents to search.")
     cache: bool = Field(True, strict=True, description="Whether an equal query's passages will do.")
 
@@ -68,7 +91,7 @@ class SearchRerankRequest(Body):
     query: Query
     use_paragraph: bool = Field(False, description="Return paragraphs instead of chunks.")
     metadata_filter_key: Name | None = None
-    match_values: list[Value] | None = None
+    match_values: Values | None = None
     top_k: int = Field(PARAGRAPH_TOP_K, ge=1, le=1000, description="Passages to return.")
 
     def ask(self) -> Ask:
@@ -151,7 +174,7 @@ def _document(source: Source) -> dict[str, Any]:
 def _condition(name: str, value: Value | list[Value]) -> Filter:
     values = tuple(value) if isinstance(value, list) else (value,)
     if name in ("path", "folder"):
-        return Or(tuple(under(str(one)) for one in values))
+        return under_any(str(one) for one in values)
     if name == "modified_after":
         return Range("modified", min(_seconds(name, one) for one in values), None)
     if name == "modified_before":

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import shutil
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, replace
@@ -9,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from ragstone import __version__
+from ragstone.access.asking import check_everywhere
 from ragstone.core.errors import (
     InputError,
     InvalidTopic,
     RagstoneError,
+    StorageFull,
     UnknownModel,
     UnknownTopic,
 )
@@ -166,6 +169,7 @@ class Ragstone:
         return [replace(document, collection=known.name) for document in found]
 
     async def rename_collection(self, principal: Principal, old: str, new: str) -> Collection:
+        check_everywhere()
         known = await self._removal.known(principal.tenant, old)
         return await rename(self._adapters.catalog, known, new)
 
@@ -186,6 +190,7 @@ class Ragstone:
         raise RagstoneError(view.error or "The deletion was cancelled; what it did stays.")
 
     async def report(self, principal: Principal, days: int) -> Report:
+        check_everywhere()
         return await self._adapters.history.report(principal.tenant, days)
 
     async def embed(self, texts: Sequence[str], model: str = "") -> tuple[str, Vectors]:
@@ -197,9 +202,11 @@ class Ragstone:
         raise UnknownModel(f"There is no embedding model {model!r}; use {names}.")
 
     async def topics(self, tenant: str) -> list[Topic]:
+        check_everywhere()
         return list(await self._adapters.topics.listed(tenant))
 
     async def put_topics(self, tenant: str, topics: Sequence[Topic]) -> int:
+        check_everywhere()
         given = {
             new.id: new
             for t in topics
@@ -212,6 +219,7 @@ class Ragstone:
         return len(set(given) - known)
 
     async def remove_topics(self, tenant: str, terms: Sequence[str]) -> int:
+        check_everywhere()
         listed = await self._adapters.topics.listed(tenant)
         known = {name: t.id for t in listed for name in (t.id, key(t.term))}
         ids = set()
@@ -224,9 +232,11 @@ class Ragstone:
         return len(ids)
 
     async def blocked(self, tenant: str, limit: int) -> list[BlockedQuestion]:
+        check_everywhere()
         return await self._adapters.topics.blocked(tenant, limit)
 
     async def check_topics(self, tenant: str, question: str) -> GuardDecision:
+        check_everywhere()
         guard = self._configured.of(tenant).guard
         ruling, _ = await guard.ruling([" ".join(question.split())], tenant, self._adapters)
         return ruling
@@ -262,6 +272,7 @@ class Ragstone:
             "index": self._adapters.index.ready(),
             "state": self._adapters.catalog.ready(),
             "models": self._adapters.answerer.ready(),
+            "disk": asyncio.to_thread(_check_space, self._data),
         }
         results = await asyncio.gather(*checks.values(), return_exceptions=True)
         return {name: _check_result(result) for name, result in zip(checks, results, strict=True)}
@@ -305,6 +316,16 @@ def _check_result(result: object) -> str:
     if isinstance(result, BaseException):
         return str(result)
     return f"ok: {result}" if result else "ok"
+
+
+LEAST_FREE = 10_000_000
+"""Bytes below which the next question or document may not be kept."""
+
+
+def _check_space(data: Path) -> None:
+    """Raise StorageFull where the data directory has no room left."""
+    if shutil.disk_usage(data).free < LEAST_FREE:
+        raise StorageFull("The disk of the data directory is full. Free some space.")
 
 
 def _size(root: Path) -> int:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 
+from ragstone.answer.stream import plain
 from ragstone.core.conversation import Room, StoredTurn, iso
 from ragstone.core.source import Source, cited_sources
 from ragstone.service import wire
@@ -47,4 +48,5 @@ def _source(source: Source) -> str:
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split())
+    """The text in one line, and no link in it: whoever shows the file would load an image."""
+    return plain(" ".join(text.split()))

@@ -1,7 +1,10 @@
 """Conversations in this process."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
+from ragstone.access.asking import check_everywhere, check_known, reader
+from ragstone.conversation.reach import readable
 from ragstone.core.conversation import (
     ConversationKey,
     Forgotten,
@@ -14,6 +17,7 @@ from ragstone.core.conversation import (
     user_name,
 )
 from ragstone.core.errors import InvalidRoom, UnknownRoom
+from ragstone.core.provenance import Provenance, Reader
 from ragstone.core.turn import Principal, SearchType
 from ragstone.ports import Adapters, ConversationStore
 from ragstone.service.conversations import Format
@@ -34,22 +38,25 @@ class LocalConversations:
     async def rooms(
         self, principal: Principal, user_id: str | None = None, limit: int = 50, offset: int = 0
     ) -> Rooms:
+        check_known()
         account = None if user_id is None else user_name(user_id)
         await self._settled()
-        return await self._conversations.rooms(principal, account, limit, offset)
+        mine = await self._readable(principal, account)
+        return await self._conversations.rooms(principal, account, limit, offset, mine)
 
     async def entries(
         self, conversation: ConversationKey, limit: int = 50, offset: int = 0
     ) -> list[StoredTurn]:
         await self._existing_room(conversation)
-        return await self._conversations.entries(conversation, limit, offset)
+        found = await self._conversations.entries(conversation, limit, offset)
+        return [replace(one, origin=None) for one in found]
 
     async def rename(self, conversation: ConversationKey, name: str) -> str:
         given = title(name)
         if not given:
             raise InvalidRoom("The title is empty. Write at least one character.")
-        await self._settled()
-        if not await self._conversations.rename(_check_names(conversation), given):
+        await self._existing_room(conversation)
+        if not await self._conversations.rename(conversation, given):
             raise UnknownRoom(conversation.room)
         return given
 
@@ -62,20 +69,22 @@ class LocalConversations:
         return write(room, entries[::-1])
 
     async def take_in(self, principal: Principal, text: str) -> int:
-        entries = read_entries(text)
+        check_known()
+        entries, origin = read_entries(text), await self._imported(principal.tenant)
         for entry in entries:
             block = entry.block
-            await self._conversations.append(
-                conversation_key(principal, block.room_id, block.user_id), entry
-            )
+            here = conversation_key(principal, block.room_id, block.user_id)
+            await self._conversations.append(here, replace(entry, origin=origin))
         return len(entries)
 
     async def delete(self, conversation: ConversationKey) -> None:
-        await self._settled()
-        if not await self._conversations.delete(_check_names(conversation)):
+        await self._existing_room(conversation)
+        if not await self._conversations.delete(conversation):
             raise UnknownRoom(conversation.room)
 
     async def forget(self, principal: Principal, user_id: str | None = None) -> Forgotten:
+        check_known()
+        check_everywhere()
         account = None if user_id is None else user_name(user_id)
         await self._settled()
         rooms, turns = await self._conversations.forget(principal, account)
@@ -85,21 +94,53 @@ class LocalConversations:
         return Forgotten(rooms, turns, days, blocked, await self._adapters.cache.clear())
 
     async def tokens(self, conversation: ConversationKey, search_type: SearchType) -> int:
-        return await self._conversations.tokens(_check_names(conversation), search_type)
+        if not conversation.user:
+            return 0
+        try:
+            await self._existing_room(conversation)
+        except UnknownRoom:
+            return 0
+        return await self._conversations.tokens(conversation, search_type)
 
     async def _existing_room(self, conversation: ConversationKey) -> Room:
+        """The room, if who asks may read every turn of it. Raises UnknownRoom, InvalidRoom."""
+        check_known()
+        _check_names(conversation)
         await self._settled()
-        room = await self._conversations.room(_check_names(conversation))
-        if room is None:
+        room = await self._conversations.room(conversation)
+        if room is None or not await self._reaches(conversation):
             raise UnknownRoom(conversation.room)
         return room
+
+    async def _reaches(self, here: ConversationKey) -> bool:
+        if reader() == Reader():
+            return True
+        whose = Principal(here.tenant, here.user)
+        known = await self._conversations.origins(whose, here.user_id, here.room)
+        mine = await readable(known, reader(), self._adapters.catalog, here.tenant)
+        return mine is None or len(mine) == len(known)
+
+    async def _readable(self, whose: Principal, account: str | None) -> list[str] | None:
+        """The origins of turns that who asks may read, None for all."""
+        if reader() == Reader():
+            return None
+        known = await self._conversations.origins(whose, account)
+        return await readable(known, reader(), self._adapters.catalog, whose.tenant)
+
+    async def _imported(self, tenant: str) -> Provenance | None:
+        """Where turns of a file come from: what a file says of itself is not believed."""
+        reached, names = reader().collections, self._adapters.catalog
+        if reached is None:
+            return None
+        ids = [await names.identity(tenant, name, make=False) for name in reached]
+        return Provenance(tuple(sorted(ids))).short()
 
     @property
     def _conversations(self) -> ConversationStore:
         return self._adapters.conversations
 
 
-def _check_names(conversation: ConversationKey) -> ConversationKey:
+def _check_names(conversation: ConversationKey) -> None:
+    """Raise InvalidRoom."""
     room_name(conversation.room)
     user_name(conversation.user_id)
-    return conversation

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from ragstone.access.asking import ASKING, limited_key
+from ragstone.access.asking import ASKING, check_everywhere, check_known, limited_key
 from ragstone.core.errors import EmptyQuestion, InputError, JobEnded, UnknownJob
+from ragstone.core.limits import check_ask
 from ragstone.core.turn import Ask, Principal
 from ragstone.jobs.questions import CREDENTIAL, question_id, request_of
 from ragstone.jobs.runner import Runner
@@ -59,6 +60,7 @@ class LocalJobs:
     async def ask(self, ask: Ask) -> JobView:
         if not ask.question.strip():
             raise EmptyQuestion
+        check_ask(ask)
         ask = await identified(self._names, ask)
         id = question_id(ask)
         known = await self._store.get(id)
@@ -89,18 +91,18 @@ class LocalJobs:
         if priority is not None:
             new = replace(new, priority=priority)
         job = await self._submit(new, same=not id)
-        if not _owns(principal, job):
+        if not _is_of(principal, job):
             raise InputError("There is another job of this id already. Choose another id.")
         return await self._view(job)
 
     async def get(self, principal: Principal, id: str, *, admin: bool = False) -> JobView | None:
         job = await self._store.get(id)
-        if job is None or not _reaches(principal, job, admin):
+        if job is None or not await self._has(principal, job, admin):
             return None
         progress = self._runner.progress(id) if job.state == RUNNING else None
         if progress is not None:
             job = replace(job, progress=dict(progress))
-        return await self._view(job, with_result=job.kind != ASK or _owns(principal, job))
+        return await self._view(job, with_result=job.kind != ASK or _is_of(principal, job))
 
     async def list(
         self,
@@ -110,11 +112,13 @@ class LocalJobs:
         limit: int = 100,
         *,
         principal: Principal | None = None,
+        admin: bool = False,
     ) -> Sequence[JobView]:
-        user = principal.user if principal else None
+        user = None if principal is None or admin else principal.user
         found = await self._store.listed(tenant, kind, state, limit, user)
-        mine = [job for job in found if principal is None or _owns(principal, job)]
-        return await self._views(mine, with_result=False)
+        if principal is not None:
+            found = [job for job in found if await self._has(principal, job, admin)]
+        return await self._views(found, with_result=False)
 
     async def cancel(self, principal: Principal, id: str, *, admin: bool = False) -> JobView:
         until = time.time() + self._settings.keep_days * 86_400
@@ -174,6 +178,7 @@ class LocalJobs:
         await self._pause_kind(kind, False)
 
     async def clean(self, tenant: str, state: JobState | None = None, age: float = 0.0) -> int:
+        check_everywhere()
         if state is not None and state not in ENDED:
             raise InputError(f"A job that is {state} has not ended. Cancel it first.")
         states = ENDED if state is None else (state,)
@@ -205,6 +210,23 @@ class LocalJobs:
             for job in jobs
         ]
 
+    async def _has(self, principal: Principal, job: Job, admin: bool) -> bool:
+        """Whether the principal may know of the job."""
+        mine = _is_of(principal, job)
+        if not mine and not (admin and job.tenant == principal.tenant):
+            return False
+        reach = principal.collections
+        if reach is None:
+            return True
+        if job.kind == ASK:
+            asked = _asker_reach(job)
+            if asked is None or not set(asked) <= set(reach):
+                return False
+        named = await self._names.names(job.tenant, {job.collection}) if job.collection else {}
+        # What an own job did to a collection that it removed is still its owner's.
+        gone = _submitted_collection(job) if mine else ""
+        return named.get(job.collection, gone) in reach
+
     async def _submit(self, new: NewJob, same: bool = False) -> Job:
         await self._runner.start()
         if new.kind == ASK and self._admit:
@@ -234,7 +256,8 @@ class LocalJobs:
     ) -> JobView:
         """Bring a job that is in one of `states` into another. Raises UnknownJob, JobEnded."""
         known = await self._store.get(id)
-        if known is None or not _reaches(principal, known, admin):
+        check_known()
+        if known is None or not await self._has(principal, known, admin):
             raise UnknownJob(id)
         moved = await self._store.move(id, states, state, **values)
         now = await self.get(principal, id, admin=admin)
@@ -266,7 +289,7 @@ _ALLOWED: Mapping[State, str] = {
 }
 
 
-def _owns(principal: Principal, job: Job) -> bool:
+def _is_of(principal: Principal, job: Job) -> bool:
     """Whether the job was submitted in this security context."""
     return (
         job.tenant == principal.tenant
@@ -275,8 +298,11 @@ def _owns(principal: Principal, job: Job) -> bool:
     )
 
 
-def _reaches(principal: Principal, job: Job, admin: bool) -> bool:
-    return _owns(principal, job) or (admin and job.tenant == principal.tenant)
+def _asker_reach(job: Job) -> list[str] | None:
+    """The collections that a question's asker reached, None for all: its conversation may have
+    brought in any of them."""
+    reach: list[str] | None = job.request[ASK]["principal"].get("collections")
+    return reach
 
 
 def _submitted_collection(job: Job) -> str:

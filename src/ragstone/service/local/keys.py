@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import get_args
 
 from ragstone.access.secrets import digest, id_of, new_id, new_secret, same
-from ragstone.core.caller import Role
+from ragstone.core.caller import OF_A_KEY, Role
 from ragstone.core.errors import (
     InputError,
     RagstoneError,
@@ -64,11 +64,12 @@ class LocalKeys:
         reached = grant.collections
         if reached is not None:
             reached = tuple([await self._names.identity(grant.tenant, name) for name in reached])
+        id = new_id()
         key = ApiKey(
-            id=new_id(),
+            id=id,
             name=grant.name,
             tenant=grant.tenant,
-            user=grant.user,
+            user=grant.user or f"{OF_A_KEY}{id}",
             groups=grant.groups,
             collections=reached,
             role=grant.role,
@@ -201,7 +202,9 @@ def _matches_secret(stored: StoredKey, given: str, now: float) -> bool:
 
 def _check(grant: KeyGrant) -> None:
     """Raise InputError unless a key may be made of this."""
-    names = {"name": grant.name, "tenant": grant.tenant, "user": grant.user}
+    names = {"name": grant.name, "tenant": grant.tenant, "user": grant.user or "its own"}
+    if grant.user.startswith(OF_A_KEY):
+        raise InputError(f"The key's user must not begin with {OF_A_KEY!r}: leave the user out.")
     for what, text in names.items():
         if not text.strip() or len(text) > MOST_CHARACTERS:
             raise InputError(f"The key's {what} must have 1 to {MOST_CHARACTERS} characters.")

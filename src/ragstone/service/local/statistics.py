@@ -1,8 +1,12 @@
 """Figures and traces of a Ragstone in this process."""
 
 import time
+from dataclasses import replace
 
+from ragstone.access.asking import check_everywhere, reader
+from ragstone.conversation.reach import readable
 from ragstone.core.errors import UnknownTrace
+from ragstone.core.provenance import Reader
 from ragstone.core.records import By, QuestionTrace, StageUse, Use
 from ragstone.ports import Adapters, Traces
 
@@ -16,21 +20,35 @@ class LocalStatistics:
         self._adapters = adapters
 
     async def use(self, tenant: str, days: int, by: By, user: str | None = None) -> list[Use]:
+        check_everywhere()
         return await self._adapters.history.use(tenant, days, by, user)
 
     async def traces(
         self, tenant: str, limit: int, before: float | None = None, user: str | None = None
     ) -> list[QuestionTrace]:
-        return list(await self._traces.latest(tenant, limit, before, user))
+        mine = await self._readable(tenant)
+        found = await self._traces.latest(tenant, limit, before, user, mine)
+        return [replace(one, origin="") for one in found]
 
     async def trace(self, tenant: str, id: str, user: str | None = None) -> QuestionTrace:
         found = await self._traces.get(tenant, id)
         if found is None or user not in (None, found.user):
             raise UnknownTrace(id)
-        return found
+        names = self._adapters.catalog
+        if await readable([found.origin], reader(), names, tenant) == []:
+            raise UnknownTrace(id)
+        return replace(found, origin="")
 
     async def stages(self, tenant: str, days: int) -> list[StageUse]:
-        return list(await self._traces.stages(tenant, time.time() - days * DAY))
+        mine = await self._readable(tenant)
+        return list(await self._traces.stages(tenant, time.time() - days * DAY, mine))
+
+    async def _readable(self, tenant: str) -> list[str] | None:
+        """The origins of traces that who asks may see, None for all."""
+        if reader() == Reader():
+            return None
+        known = await self._traces.origins(tenant)
+        return await readable(known, reader(), self._adapters.catalog, tenant)
 
     @property
     def _traces(self) -> Traces:

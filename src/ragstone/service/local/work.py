@@ -61,7 +61,7 @@ def works(
     async def ask(job: Job, report: Report) -> dict[str, Any]:
         whose = Principal(job.tenant, job.user, tuple(job.groups))
         # The question counts for who asked it, and waits with the others of that credential.
-        ASKING.set(Caller(whose, "reader", key=str(job.request.get(CREDENTIAL, ""))))
+        ASKING.set(Caller(whose, "reader", None, str(job.request.get(CREDENTIAL, ""))))
         return await answer(answers, job)
 
     return {ASK: ask, INGEST: ingest, REBUILD: rebuild, DELETE: delete}

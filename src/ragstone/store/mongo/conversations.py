@@ -16,10 +16,11 @@ from pymongo.errors import DuplicateKeyError
 
 from ragstone.core.conversation import ConversationKey, Room, Rooms, StoredTurn, title
 from ragstone.core.conversation_turn import dump_turn
+from ragstone.core.provenance import Provenance
 from ragstone.core.turn import Message, Principal, SearchType
 from ragstone.ports.conversations import Lease
 from ragstone.store.mongo.connection import Document, Mongo, kept
-from ragstone.store.sql.entry_codec import dump_notes, load_notes, messages, readable
+from ragstone.store.sql.entry_codec import dump_notes, load_notes, messages, origin_text, readable
 
 _TOOLS = {"role": "tool"}
 _CALLS = {"role": "assistant", "tool_calls": {"$ne": []}}
@@ -58,6 +59,7 @@ class MongoConversations:
                 "number": number,
                 "at": entry.at,
                 "notes": dump_notes(entry.notes),
+                "origin": origin_text(entry),
             }
             await self._blocks.insert_one(kept(document))
 
@@ -68,6 +70,7 @@ class MongoConversations:
         classes: Sequence[str],
         most: int,
         since: float = 0.0,
+        origins: Sequence[str] | None = None,
     ) -> list[Message]:
         wanted: Document = {
             **_room_fields(conversation),
@@ -78,6 +81,8 @@ class MongoConversations:
             wanted["at"] = {"$gt": since}
         if classes:
             wanted["block_classes"] = {"$in": kept(classes)}
+        if origins is not None:
+            wanted["origin"] = {"$in": _stored(origins)}
         only = {"conversations": 1, "number": 1}
         with self._mongo.asked():
             newest = self._blocks.find(wanted, only).sort("number", -1).limit(most)
@@ -102,11 +107,36 @@ class MongoConversations:
             found = await self._rooms.find_one({"_id": _key(conversation)})
         return _room(found) if found else None
 
+    async def origins(
+        self, principal: Principal, user_id: str | None = None, room: str | None = None
+    ) -> list[str]:
+        whose = _owner_filter(principal, user_id)
+        here = whose if room is None else {**whose, "room_id": room}
+        with self._mongo.asked():
+            grouped = [{"$match": here}, {"$group": {"_id": "$origin"}}]
+            found = await (await self._blocks.aggregate(grouped)).to_list()
+        return [one["_id"] or "" for one in found]
+
     async def rooms(
-        self, principal: Principal, user_id: str | None, limit: int, offset: int = 0
+        self,
+        principal: Principal,
+        user_id: str | None,
+        limit: int,
+        offset: int = 0,
+        origins: Sequence[str] | None = None,
     ) -> Rooms:
         whose = _owner_filter(principal, user_id)
         with self._mongo.asked():
+            if origins is not None:
+                hidden = {**whose, "origin": {"$nin": _stored(origins)}}
+                only = {"user_id": 1, "room_id": 1}
+                found = await self._blocks.find(hidden, only).to_list()
+                keys = {(one["user_id"], one["room_id"]) for one in found}
+                rooms = [
+                    _key(ConversationKey(principal.tenant, principal.user, room, account))
+                    for account, room in keys
+                ]
+                whose = {**whose, "_id": {"$nin": rooms}}
             newest = self._rooms.find(whose).sort([("updated_at", -1), ("room_id", 1)])
             found = await newest.skip(offset).limit(limit).to_list() if limit else []
             total = await self._rooms.count_documents(whose)
@@ -235,11 +265,17 @@ def _room(found: Document) -> Room:
     )
 
 
-_OURS = frozenset({"_id", "tenant", "user", "number", "at", "notes"})
+_OURS = frozenset({"_id", "tenant", "user", "number", "at", "notes", "origin"})
 
 
 def _stored_turn(document: Document) -> StoredTurn:
     turn: Any = document.get("number")
     block = {name: value for name, value in document.items() if name not in _OURS}
     notes = load_notes(document.get("notes"), turn)
-    return StoredTurn(readable(block, turn), notes, float(document.get("at") or 0))
+    origin = Provenance.of(document.get("origin") or "")
+    return StoredTurn(readable(block, turn), notes, float(document.get("at") or 0), origin)
+
+
+def _stored(origins: Sequence[str]) -> list[str | None]:
+    """As they are stored: earlier versions kept none."""
+    return [*origins, None] if "" in origins else list(origins)

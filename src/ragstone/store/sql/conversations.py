@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -12,6 +13,7 @@ from sqlalchemy import (
     Table,
     bindparam,
     delete,
+    exists,
     func,
     select,
     update,
@@ -48,6 +50,7 @@ class SqlConversations:
         classes: Sequence[str],
         most: int,
         since: float = 0.0,
+        origins: Sequence[str] | None = None,
     ) -> list[Message]:
         asked = {
             **_key_columns(conversation),
@@ -55,8 +58,9 @@ class SqlConversations:
             "most": most,
             "since": since,
             "classes": [storable(value) for value in classes],
+            "origins": origins,
         }
-        newest = _newest_turns(bool(since), bool(classes))
+        newest = _newest_turns(bool(since), bool(classes), origins is not None)
         found = await self._database.read(
             lambda connection: connection.execute(newest, asked).all()
         )
@@ -82,10 +86,26 @@ class SqlConversations:
             )
             return next((Room(**row) for row in rows.mappings()), None)
 
+    async def origins(
+        self, principal: Principal, user_id: str | None = None, room: str | None = None
+    ) -> list[str]:
+        theirs = _owner_conditions(turns, principal, user_id)
+        here = theirs if room is None else [*theirs, turns.c.room == room]
+        known = select(turns.c.origin).where(*here).distinct()
+        return await self._database.read(lambda c: list(c.execute(known).scalars()))
+
     async def rooms(
-        self, principal: Principal, user_id: str | None, limit: int, offset: int = 0
+        self,
+        principal: Principal,
+        user_id: str | None,
+        limit: int,
+        offset: int = 0,
+        origins: Sequence[str] | None = None,
     ) -> Rooms:
         theirs = _owner_conditions(rooms, principal, user_id)
+        if origins is not None:
+            inside = [turns.c[name] == rooms.c[name] for name in _KEY_COLUMNS]
+            theirs.append(~exists().where(*inside, turns.c.origin.not_in(origins)))
         newest = (
             select(*_ROOM)
             .where(*theirs)
@@ -204,7 +224,7 @@ def _bound_conditions(table: Table) -> list[ColumnElement[bool]]:
 
 
 @cache
-def _newest_turns(since: bool, classes: bool) -> Select[int, str]:
+def _newest_turns(since: bool, classes: bool, origins: bool) -> Select[int, str]:
     """The last turns of a room, made once: that takes longer than to run it."""
     wanted = [
         *_bound_conditions(turns),
@@ -217,6 +237,8 @@ def _newest_turns(since: bool, classes: bool) -> Select[int, str]:
         values = turn_classes.c.value.in_(bindparam("classes", expanding=True))
         shares = select(turn_classes.c.turn_id).where(*_bound_conditions(turn_classes), values)
         wanted.append(turns.c.id.in_(shares))
+    if origins:
+        wanted.append(turns.c.origin.in_(bindparam("origins", expanding=True)))
     newest = select(turns.c.id, turns.c.conversations).where(*wanted)
     return newest.order_by(turns.c.id.desc()).limit(bindparam("most"))
 
@@ -232,7 +254,7 @@ def _append(connection: Connection, conversation: ConversationKey, entry: Stored
     _count(connection, conversation, entry)
     if not block.working:
         _prune(connection, here)
-        entry = StoredTurn(block.pruned(), entry.notes, entry.at)
+        entry = replace(entry, block=block.pruned())
     connection.execute(_REPLACED, {**here, "same": storable(block.chat_id)})
     turn = connection.execute(_ADDED, {**here, **to_row(entry)}).scalar_one()
     if block.block_classes:

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from ragstone.core.conversation import Notes, StoredTurn
 from ragstone.core.conversation_turn import VERSION, ConversationTurn, dump_turn, load_turn
 from ragstone.core.errors import InvalidBlock
+from ragstone.core.provenance import Provenance
 from ragstone.core.turn import Message
 from ragstone.language.unicode import storable
 
@@ -41,6 +42,7 @@ def to_row(entry: StoredTurn) -> dict[str, Any]:
         "at": entry.at,
         **{name: text(block[name]) for name in ("conversations", "block_classes", "result")},
         "notes": text(dump_notes(entry.notes)),
+        "origin": origin_text(entry),
     }
 
 
@@ -57,7 +59,13 @@ def to_entry(row: Mapping[str, Any]) -> StoredTurn:
     notes = load_notes(parts.pop("notes"), turn)
     same = ("user_id", "chat_id", "search_type", "status", "is_tool_block", "is_error")
     block = {**parts, **{name: row[name] for name in same}, "room_id": row["room"]}
-    return StoredTurn(readable({"version": VERSION, **block}, turn), notes, row["at"])
+    read = readable({"version": VERSION, **block}, turn)
+    return StoredTurn(read, notes, row["at"], Provenance.of(row["origin"]))
+
+
+def origin_text(entry: StoredTurn) -> str:
+    """The origin of a turn as it is kept, empty where it is not known."""
+    return entry.origin.text if entry.origin else ""
 
 
 def readable(data: object, turn: object) -> ConversationTurn:

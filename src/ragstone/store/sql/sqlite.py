@@ -123,11 +123,14 @@ class Sqlite:
 
     async def check(self, connection: AsyncConnection) -> None:
         if not await asyncio.to_thread(self.path.exists):
-            raise StateUnavailable(f"The database {self.path} is gone. Restore it and restart.")
+            raise StateUnavailable(
+                f"The database {self.path.name} is gone. Restore it and restart."
+            )
         await connection.execute(text("SELECT version_num FROM alembic_version"))
 
     def translate(self, error: DBAPIError) -> RagstoneError | None:
-        path, name = self.path, str(getattr(error.orig, "sqlite_errorname", ""))
+        # Its name alone: where it lies is nothing for a client.
+        path, name = self.path.name, str(getattr(error.orig, "sqlite_errorname", ""))
         if name.startswith(_DAMAGED):
             return StateUnavailable(f"The database {path} is damaged. Restore it from a backup.")
         if type(error).__name__ in _ITS_OWN:

@@ -56,7 +56,12 @@ class SqlTraces:
         return None if row is None else _trace(row)
 
     async def latest(
-        self, tenant: str, limit: int, before: float | None = None, user: str | None = None
+        self,
+        tenant: str,
+        limit: int,
+        before: float | None = None,
+        user: str | None = None,
+        origins: Sequence[str] | None = None,
     ) -> list[QuestionTrace]:
         """`ports.Traces`."""
         wanted = select(traces).where(traces.c.tenant == tenant)
@@ -64,6 +69,8 @@ class SqlTraces:
             wanted = wanted.where(traces.c.at < before)
         if user is not None:
             wanted = wanted.where(traces.c.user == user)
+        if origins is not None:
+            wanted = wanted.where(traces.c.origin.in_(origins))
         async with self._database.reading() as connection:
             rows = await connection.execute(wanted.order_by(traces.c.at.desc()).limit(limit))
             return [_trace(row) for row in rows.mappings()]
@@ -79,9 +86,19 @@ class SqlTraces:
 
         await self._database.write(work)
 
-    async def stages(self, tenant: str, since: float) -> Sequence[StageUse]:
+    async def origins(self, tenant: str) -> list[str]:
+        """`ports.Traces`."""
+        known = select(traces.c.origin).where(traces.c.tenant == tenant).distinct()
+        async with self._database.reading() as connection:
+            return list((await connection.execute(known)).scalars())
+
+    async def stages(
+        self, tenant: str, since: float, origins: Sequence[str] | None = None
+    ) -> Sequence[StageUse]:
         """`ports.Traces`."""
         wanted = select(traces.c.stages).where(traces.c.tenant == tenant, traces.c.at >= since)
+        if origins is not None:
+            wanted = wanted.where(traces.c.origin.in_(origins))
         seconds: defaultdict[str, list[float]] = defaultdict(list)
         failed: defaultdict[str, int] = defaultdict(int)
         async with self._database.reading() as connection:

@@ -71,7 +71,7 @@ class VisionRequest(SessionChatRequest):
     """The body of POST /v2/vision/query."""
 
     images: list[str] = Field(
-        min_length=1, description="PNG, JPEG, GIF or WebP, as data URLs or base64."
+        min_length=1, max_length=100, description="PNG, JPEG, GIF or WebP, as data URLs or base64."
     )
 
     def seen(self, pictures: tuple[Picture, ...], caller: Caller, id: str) -> Ask:

@@ -1,6 +1,7 @@
 """The documents of a chat: taken in durably, listed and forgotten."""
 
 import asyncio
+import unicodedata
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
@@ -108,7 +109,7 @@ class ChatDocuments:
             return None
         kept = await asyncio.to_thread(self._spool.add, file.file, name)
         user = caller.principal.user
-        path = f"/{name}" if caller == LOCAL else f"/{plain_name(user) or 'user'}/{name}"
+        path = f"/{name}" if caller == LOCAL else f"/{user_folder(user)}/{name}"
         return Handed(kept, path, f"upload:{collection}{path}", allowed=(f"user:{user}",))
 
     async def _ingest(
@@ -123,6 +124,7 @@ class ChatDocuments:
             collection=collection,
             tenant=caller.principal.tenant,
             handed=handed,
+            by=caller.principal,
             metadata=metadata,
         )
         end = Progress("", error="The documents were not indexed; the log may say why.")
@@ -136,6 +138,19 @@ class ChatDocuments:
             return await self._service.documents(caller.principal, collection, limit=PAGE)
         except UnknownCollection:
             return []
+
+
+def user_folder(user: str) -> str:
+    """The folder of a user's documents, which no other user has: what is no plain name is written
+    as `%code;`."""
+    plain = unicodedata.is_normalized("NFC", user)
+
+    def is_kept(at: int, one: str) -> bool:
+        if one in " .":
+            return 0 < at < len(user) - 1 and user[at - 1] not in " ."
+        return one in "@_-+" or (one.isalnum() and (plain or one.isascii()))
+
+    return "".join(one if is_kept(at, one) else f"%{ord(one):x};" for at, one in enumerate(user))
 
 
 def _uploaded(document: Document) -> Object:

@@ -6,9 +6,10 @@ from pydantic import AfterValidator, Field, field_validator
 
 from ragstone.core.conversation import room_name, user_name
 from ragstone.core.errors import InputError, InvalidRoom, UnknownModel
+from ragstone.core.limits import MOST_MESSAGES, MOST_STOPS
 from ragstone.core.tool import Tool
 from ragstone.core.turn import LEVELS, Ask, Level, Mode, Preference, Rewriting, SearchOptions
-from ragstone.http.bodies import Name, StrictBody, Text
+from ragstone.http.bodies import Name, StrictBody
 from ragstone.http.dialects.openai.messages import (
     ChatMessage,
     OfferedTool,
@@ -26,6 +27,8 @@ CHAT_MODELS: dict[str, Level] = {
 """The models of chat completions: one per level, and a plain name for the usual one."""
 
 MAX_INPUTS = 2048
+LONGEST_USER = 4096
+"""Of a name that tells accounts apart only with a room, where it must be shorter."""
 
 
 def _valid_room(name: str) -> str:
@@ -48,15 +51,15 @@ class ChatRequest(StrictBody):
     """The body of POST /v1/chat/completions, with ten fields of ours at the end."""
 
     model: Name
-    messages: list[ChatMessage] = Field(min_length=1)
+    messages: list[ChatMessage] = Field(min_length=1, max_length=MOST_MESSAGES)
     temperature: float | None = Field(None, ge=0, le=2)
     max_tokens: int | None = Field(None, ge=1)
     max_completion_tokens: int | None = Field(None, ge=1)
-    stop: Text | list[Text] | None = None
+    stop: Name | Annotated[list[Name], Field(max_length=MOST_STOPS)] | None = None
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     n: int | None = None
-    user: str | None = None
+    user: Annotated[str, Field(max_length=LONGEST_USER)] | None = None
     tools: list[OfferedTool] | None = Field(None, max_length=128)
     tool_choice: Literal["none", "auto", "required"] | dict[str, Any] | None = None
 
@@ -143,7 +146,7 @@ class EmbeddingRequest(StrictBody):
     input: Any = Field(description="A text, or a list of texts.")
     encoding_format: Literal["float", "base64"] | None = None
     dimensions: int | None = Field(None, ge=1)
-    user: str | None = None
+    user: Annotated[str, Field(max_length=LONGEST_USER)] | None = None
 
     @field_validator("input")
     @classmethod

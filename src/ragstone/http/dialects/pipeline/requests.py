@@ -28,7 +28,7 @@ class PipelineRequest(NullableBody):
     message: Text = Field(description="The user's question.")
     session_id: Name | None = Field(None, description="The conversation that it belongs to.")
     mode: Mode = Field("chat", description="Documents, no documents, tools too, or images.")
-    collection_filter: Name | list[Name] | None = Field(
+    collection_filter: Name | Annotated[list[Name], Field(max_length=100)] | None = Field(
         None, description="Which collection to search."
     )
     folder_id: Annotated[Text, Field(max_length=4096)] | None = Field(
@@ -39,7 +39,9 @@ class PipelineRequest(NullableBody):
     enable_cot: bool | None = Field(None, description="Whether it is reasoned out first.")
     enable_verification: bool | None = Field(None, description="Whether the answer is judged.")
     ensemble_voting: bool | None = Field(None, description="Whether several answers vote.")
-    images: list[str] = Field([], description="For mode vision: data URLs or base64.")
+    images: list[str] = Field(
+        [], max_length=100, description="For mode vision: data URLs or base64."
+    )
     stream: bool = Field(False, description="Whether the answer comes as events.")
 
     def ask(self, caller: Caller, id: str) -> Ask:

@@ -4,6 +4,7 @@ a site."""
 import asyncio
 import uuid
 from collections.abc import Coroutine
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -212,7 +213,7 @@ def as_plone(principal: Principal) -> Principal:
     if not principal.user:
         return principal
     groups = tuple(dict.fromkeys((*principal.groups, AUTHENTICATED)))
-    return Principal(principal.tenant, principal.user, groups)
+    return replace(principal, groups=groups)
 
 
 async def _with_address(request: Request, body: Coroutine[Any, Any, Object]) -> Object:

@@ -31,6 +31,7 @@ REVISIONS = (
     "0012",
     "0013",
     "0014",
+    "0015",
 )
 """Every migration, oldest first; a test compares this with the files in `versions`."""
 

@@ -172,7 +172,7 @@ CREATE TABLE turns (
 	conversations TEXT NOT NULL, 
 	block_classes TEXT NOT NULL, 
 	result TEXT NOT NULL, 
-	notes TEXT NOT NULL, 
+	notes TEXT NOT NULL, origin TEXT DEFAULT '' NOT NULL, 
 	CONSTRAINT pk_turns PRIMARY KEY (id), 
 	CONSTRAINT fk_turns_rooms FOREIGN KEY(tenant, user, user_id, room) REFERENCES rooms (tenant, user, user_id, room) ON DELETE CASCADE
 );
@@ -309,7 +309,7 @@ CREATE TABLE traces (
 	completion_tokens BIGINT NOT NULL, 
 	cost DOUBLE, 
 	confidence DOUBLE, 
-	stages JSON NOT NULL, 
+	stages JSON NOT NULL, origin TEXT DEFAULT '' NOT NULL, 
 	CONSTRAINT pk_traces PRIMARY KEY (id)
 );
 CREATE INDEX ix_traces_tenant_at ON traces (tenant, at);
@@ -327,3 +327,5 @@ CREATE TABLE awaited_collections (
 	id TEXT NOT NULL, 
 	CONSTRAINT pk_awaited_collections PRIMARY KEY (tenant, name)
 );
+CREATE INDEX ix_turns_tenant_user_user_id_room_origin ON turns (tenant, user, user_id, room, origin);
+CREATE INDEX ix_traces_tenant_origin ON traces (tenant, origin);

@@ -47,11 +47,13 @@ turns = Table(
     Column("block_classes", Text, nullable=False),
     Column("result", Text, nullable=False),
     Column("notes", Text, nullable=False),
+    Column("origin", Text, nullable=False, server_default=""),
     ForeignKeyConstraint(_OF_A_ROOM, _A_ROOM, ondelete="CASCADE"),
     Index(None, *_OF_A_ROOM, "id"),
     Index(None, *_OF_A_ROOM, "status"),
+    Index(None, *_OF_A_ROOM, "origin"),
 )
-"""One question with its answer. The last four columns hold JSON, read by us, so that one that is
+"""One question with its answer. The last five columns hold JSON, read by us, so that one that is
 damaged does not hide the others."""
 
 turn_classes = Table(
@@ -135,7 +137,9 @@ traces = Table(
     Column("cost", Double),
     Column("confidence", Double),
     Column("stages", JSON, nullable=False),
+    Column("origin", Text, nullable=False, server_default=""),
     Index(None, "tenant", "at"),
+    Index(None, "tenant", "origin"),
     Index(None, "at"),
 )
 """What happened to single questions, for some days."""

@@ -1,0 +1,50 @@
+"""Who reads what is kept of conversations: whoever reaches all that it was answered from.
+
+What an earlier version kept does not say what that was; it is for its user and for admins, by
+credentials that are not limited to some collections.
+"""
+
+from collections.abc import Collection, Sequence
+from functools import reduce
+from operator import or_
+
+from ragstone.core.provenance import Provenance, Reader
+from ragstone.ports import CollectionNames
+
+UNKNOWN = Provenance(("",))
+"""No collection has this id, so it is in nobody's reach."""
+
+
+async def readable(
+    origins: Sequence[str], reader: Reader, names: CollectionNames, tenant: str
+) -> list[str] | None:
+    """Those of the origins (`Provenance.text`) that the reader reaches; None for whatever there is.
+
+    A collection that is gone is out of reach for who does not reach all: another may have its name.
+    """
+    if reader.collections is None and reader.names is None:
+        return None
+    known = {text: Provenance.of(text) for text in origins}
+    called: dict[str, str] = {}
+    if reader.collections is not None:
+        ids = {id for one in known.values() if one for id in one.collections}
+        called = dict(await names.names(tenant, ids)) if ids else {}
+    return [text for text, one in known.items() if _reaches(reader, one, called)]
+
+
+def _reaches(reader: Reader, origin: Provenance | None, called: dict[str, str]) -> bool:
+    if origin is None:
+        return reader.collections is None
+    if reader.names is not None and not _shares_each(reader.names, origin.groups):
+        return False
+    reach = reader.collections
+    return reach is None or all(called.get(id) in reach for id in origin.collections)
+
+
+def _shares_each(names: Collection[str], groups: Sequence[Collection[str]]) -> bool:
+    return all(any(name in names for name in one) for one in groups)
+
+
+def joined(origins: Sequence[str]) -> Provenance:
+    """All of these in one; with one that is not known it is for who reaches every collection."""
+    return reduce(or_, (Provenance.of(text) or UNKNOWN for text in origins), Provenance())

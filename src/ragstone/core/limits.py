@@ -1,0 +1,32 @@
+"""How much one question may hold, by whichever door it comes: what can be looked through without
+keeping others waiting."""
+
+from ragstone.core.errors import InputError
+from ragstone.core.filters import check_size
+from ragstone.core.turn import Ask
+
+MOST_MESSAGES = 2000
+MOST_STOPS = 16
+MOST_CLASSES = 1000
+MOST_TOOLS = 128
+LONGEST_NAME = 255
+
+
+def check_ask(ask: Ask) -> None:
+    """Raise InputError, and InvalidFilter, for a question that holds too much."""
+    for what, held, most in (
+        ("earlier messages", ask.history, MOST_MESSAGES),
+        ("stop words", ask.stop, MOST_STOPS),
+        ("values of metadata", ask.classes, MOST_CLASSES),
+        ("tools", ask.tools, MOST_TOOLS),
+        ("calls of tools", ask.steps, MOST_MESSAGES),
+    ):
+        if len(held) > most:
+            raise InputError(f"The question has {len(held):,} {what}; the limit is {most:,}.")
+    for what, name in (("collection", ask.collection), ("id", ask.id)):
+        if len(name) > LONGEST_NAME:
+            raise InputError(
+                f"The {what} has {len(name):,} characters; the limit is {LONGEST_NAME}."
+            )
+    if ask.where is not None:
+        check_size(ask.where)
