@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+import ragstone
 from ragstone.agent.tools.configured import toolbox
 from ragstone.answer.extractive.extractive import Extractive
 from ragstone.answer.extractive.meaning_closeness import MeaningCloseness
@@ -78,6 +79,12 @@ async def open_adapters(
 ) -> AsyncIterator[tuple[Adapters, ConfiguredEmbedders, Database]]:
     """Open the data directory; raises DataDirectoryInUse, ConfigError, StateUnavailable."""
     data = settings.ragstone_data.expanduser().absolute()
+    if ragstone._told_too_late:
+        log.warning(
+            "onnxruntime was loaded before ragstone, with its telemetry on: it may keep events "
+            "about this program and send them. Import ragstone first, or set "
+            "ORT_DISABLE_TELEMETRY=1."
+        )
     async with AsyncExitStack() as stack:
         stack.enter_context(locked(data))
         stack.enter_context(threadpool_limits(1, "blas"))
