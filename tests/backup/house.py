@@ -67,7 +67,7 @@ class House:
     async def restore(self, file: Path) -> Upkeep:
         return [s async for s in restore(file, self.index, self.catalog, self.dump)][-1]
 
-    async def examine(self, mend: bool = True) -> tuple[str, ...]:
+    async def examine(self, mend: bool = True, forget: bool = False) -> tuple[str, ...]:
         pipeline = self.pipeline
         doctor = Doctor(
             self.index,
@@ -78,7 +78,7 @@ class House:
             pipeline.embed,
             pipeline.reread,
         )
-        steps = [step async for step in doctor.examine(mend)]
+        steps = [step async for step in doctor.examine(mend, forget)]
         assert [step.finished for step in steps] == [False] * (len(steps) - 1) + [True]
         return steps[-1].notes
 
@@ -90,7 +90,7 @@ async def opened(folder: Path, open_state: DatabaseOpener | None = None) -> Asyn
     async with kept as database:
         index = EdgeIndex(folder / "index")
         catalog = await SqlCatalog.open(database)
-        pipeline = Pipeline(index, catalog, OneEmbedder(), IngestSettings())
+        pipeline = Pipeline(index, catalog, OneEmbedder(), IngestSettings(), data=folder)
         dump = SqlDump(database, catalog)
         for collection in await catalog.collections():
             await index.create(collection)

@@ -129,7 +129,9 @@ class Sqlite:
     def translate(self, error: DBAPIError) -> RagstoneError | None:
         path, name = self.path, str(getattr(error.orig, "sqlite_errorname", ""))
         if name.startswith(_DAMAGED):
-            return StateUnavailable(f"The database {path} is damaged. Restore it from a backup.")
+            return StateUnavailable(
+                f"The database {path} is damaged. 'ragstone doctor' says what can be done."
+            )
         if type(error).__name__ in _ITS_OWN:
             return None
         if name.startswith(_FULL):
@@ -140,7 +142,10 @@ class Sqlite:
             return StateUnavailable(f"The database {path} is locked by another process. Try again.")
         if name.startswith("SQLITE_CANTOPEN"):
             return StateUnavailable(f"The database {path} cannot be opened. Check its folder.")
-        return StateUnavailable(f"The database {path} does not answer ({error.orig}).")
+        return StateUnavailable(
+            f"The database {path} does not answer ({error.orig}). If it stays so, run "
+            "'ragstone doctor'."
+        )
 
 
 def _configure(engine: Engine) -> None:
