@@ -11,7 +11,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # Compiled modules and tests are kept: where they may not be, every process makes them anew.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo serve browser tracer test test-fast test-real test-permissions test-requests test-kills \
+.PHONY: demo serve browser tracer test test-fast test-real test-permissions test-requests test-kills test-damage \
   test-measure lint format bench bench-peers fuzz docs api clean size
 
 demo: $(VENV)/.ragstone
@@ -66,6 +66,10 @@ test-requests: $(VENV)/.ragstone-dev
 test-kills: $(VENV)/.ragstone-dev
 	RAGSTONE_KILLS=100 RAGSTONE_TEST_KILLS=100 $(BIN)/pytest -m "not real" \
 	  tests/e2e/test_kills.py tests/conformance/test_jobs.py
+
+# Each kind of file of a data directory, broken in each way.
+test-damage: $(VENV)/.ragstone-dev
+	RAGSTONE_DAMAGE=all $(BIN)/pytest tests/backup/test_repair.py
 
 lint: $(VENV)/.ragstone-dev
 	$(BIN)/ruff check src tests benchmarks training examples

@@ -23,7 +23,7 @@ from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import Database, open_database
 from ragstone.store.sql.dump import SqlDump
 from tests.databases import DatabaseOpener
-from tests.hashing import OneEmbedder
+from tests.hashing import WIDTH, HashingEmbedder, OneEmbedder
 
 
 @dataclass
@@ -84,13 +84,21 @@ class House:
 
 
 @asynccontextmanager
-async def opened(folder: Path, open_state: DatabaseOpener | None = None) -> AsyncIterator[House]:
+async def opened(
+    folder: Path, open_state: DatabaseOpener | None = None, dimensions: int = WIDTH
+) -> AsyncIterator[House]:
     """On a file, or on the databases that `open_state` opens."""
     kept = open_state(folder) if open_state else open_database(folder / "state.sqlite")
     async with kept as database:
         index = EdgeIndex(folder / "index")
         catalog = await SqlCatalog.open(database)
-        pipeline = Pipeline(index, catalog, OneEmbedder(), IngestSettings(), data=folder)
+        pipeline = Pipeline(
+            index,
+            catalog,
+            OneEmbedder(HashingEmbedder(dimensions=dimensions)),
+            IngestSettings(),
+            data=folder,
+        )
         dump = SqlDump(database, catalog)
         for collection in await catalog.collections():
             await index.create(collection)

@@ -17,6 +17,7 @@ from ragstone.store.sql import tables
 from tests.backup.damages import DAMAGES, empty, kinds, remove, truncate
 from tests.backup.house import opened
 from tests.documents import copied
+from tests.hashing import WIDTH
 
 pytestmark = pytest.mark.slow
 
@@ -33,6 +34,7 @@ class Kept:
     backup: Path
     texts: frozenset[tuple[str, str]]
     rows: Sequence[dict[str, Any]]
+    dimensions: int = WIDTH
 
 
 async def _texts(house: Any) -> frozenset[tuple[str, str]]:
@@ -47,18 +49,18 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Kept:
     """With so many chunks that Edge builds graphs and other segments."""
-    return asyncio.run(_made(tmp_path_factory.mktemp("large"), documents=1_500))
+    return asyncio.run(_made(tmp_path_factory.mktemp("large"), documents=1_100, dimensions=2_048))
 
 
-async def _made(place: Path, documents: int) -> Kept:
+async def _made(place: Path, documents: int, dimensions: int = WIDTH) -> Kept:
     (place / "data").mkdir()
-    async with opened(place / "data") as house:
+    async with opened(place / "data", dimensions=dimensions) as house:
         for number in range(documents):
             house.write(f"{number}.txt", f"Hall {number} opens at nine. " * 60)
         await house.ingest()
         await house.back_up(place / "backup.ragstone")
         texts, rows = await _texts(house), await house.rows(tables.documents)
-    return Kept(place / "data", place / "backup.ragstone", texts, rows)
+    return Kept(place / "data", place / "backup.ragstone", texts, rows, dimensions)
 
 
 def _settings(data: Path) -> Settings:
@@ -71,7 +73,7 @@ def _copy(kept: Kept, place: Path) -> Path:
     return copied(kept.data, place / "data")
 
 
-async def _mended(data: Path) -> frozenset[tuple[str, str]]:
+async def _mended(data: Path, dimensions: int = WIDTH) -> frozenset[tuple[str, str]]:
     """What a data directory holds after the doctor; raises StateUnavailable where only a backup
     can help."""
     for damage in find_damage(_settings(data)):
@@ -80,7 +82,7 @@ async def _mended(data: Path) -> frozenset[tuple[str, str]]:
         damage.mend()
     if lost_state(_settings(data)):
         raise StateUnavailable("The state is gone.")
-    async with opened(data) as house:
+    async with opened(data, dimensions=dimensions) as house:
         await house.examine()
         assert await house.examine() == ()
         return await _texts(house)
@@ -88,7 +90,7 @@ async def _mended(data: Path) -> frozenset[tuple[str, str]]:
 
 async def _restored(data: Path, kept: Kept) -> tuple[Any, Any]:
     make_way(_settings(data), kept.backup)
-    async with opened(data) as house:
+    async with opened(data, dimensions=kept.dimensions) as house:
         await house.restore(kept.backup)
         assert await house.examine() == ()
         return await _texts(house), await house.rows(tables.documents)
@@ -111,7 +113,7 @@ async def _check(kept: Kept, place: Path, way: str, files: Sequence[Path]) -> No
         DAMAGES[way](data / file)
         if not lost_state(_settings(data)):
             try:
-                assert await _mended(data) == kept.texts, file
+                assert await _mended(data, kept.dimensions) == kept.texts, file
             except StateUnavailable:
                 assert file.name == "state.sqlite", file
         data = _copy(kept, place)

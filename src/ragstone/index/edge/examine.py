@@ -39,8 +39,9 @@ SECONDS, SECONDS_A_GIGABYTE = 120.0, 600.0
 LENGTH_ERROR = 1e-3
 """Edge keeps vectors of length 1; rounding is a thousandth of this."""
 
-SAMPLE = 20
-"""Chunks that must find themselves by their vector."""
+SAMPLE, ENOUGH, NEIGHBOURS = 50, 0.5, 50
+"""Chunks that are searched by their vector, and the share that must find themselves: a search is an
+approximation, but one through a damaged graph finds nothing."""
 
 MOST_VALUES = 10_000_000
 
@@ -138,8 +139,9 @@ def _read_flaws(opened: edge.EdgeShard, shard: Shard) -> Iterator[str]:
     for field, counter in seen.values.items():
         if _facet(opened, field) != counter:
             yield f"the index of the field {field} does not fit the chunks"
-    if not all(_finds_itself(opened, one) for one in seen.sample):
-        yield "the search for vectors does not find what is there"
+    finding = sum(_finds_itself(opened, one) for one in seen.sample)
+    if finding < ENOUGH * len(seen.sample):
+        yield f"a search finds {finding} of {len(seen.sample)} vectors that are there"
 
 
 class _Seen:
@@ -216,7 +218,9 @@ def _facet(opened: edge.EdgeShard, field: str) -> Counter[Any]:
 def _finds_itself(opened: edge.EdgeShard, vector: list[float]) -> bool:
     """Whether a search for a chunk's vector finds something as near as that."""
     query = edge.Query.Nearest(vector, using=DENSE)
-    [hits] = opened.query_batch(edge.QueryBatchRequest([edge.QueryRequest(query=query, limit=3)]))
+    params = edge.SearchParams(quantization=edge.QuantizationSearchParams(rescore=True))
+    request = edge.QueryRequest(NEIGHBOURS, query=query, params=params)
+    [hits] = opened.query_batch(edge.QueryBatchRequest([request]))
     return bool(hits) and hits[0].score > 1 - LENGTH_ERROR
 
 

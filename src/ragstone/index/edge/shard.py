@@ -191,6 +191,16 @@ def _point(chunk: Chunk, row: list[float] | None, bm25: edge.Bm25) -> edge.Point
 
 
 def chunk_sum(payload: Mapping[str, Any]) -> int:
-    """A checksum of a chunk's fields, by which a damaged one is told from what was written."""
-    fields = {name: payload[name] for name in _SUMMED if payload.get(name) is not None}
-    return zlib.crc32(json.dumps(fields, sort_keys=True).encode())
+    """A checksum of a chunk's fields, by which a damaged one is told from what was written. It
+    leaves out floats: Edge rounds the last bit of some."""
+    fields = {name: _without_floats(payload[name]) for name in _SUMMED if name in payload}
+    told = {name: value for name, value in fields.items() if value is not None}
+    return zlib.crc32(json.dumps(told, sort_keys=True).encode())
+
+
+def _without_floats(value: Any) -> Any:
+    if isinstance(value, float):
+        return None
+    if isinstance(value, Mapping):
+        return {name: _without_floats(inner) for name, inner in value.items()}
+    return [_without_floats(inner) for inner in value] if isinstance(value, list) else value
