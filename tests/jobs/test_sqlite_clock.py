@@ -6,11 +6,11 @@ from contextlib import closing
 
 import pytest
 
-from ragstone.jobs.sqlite_clock import Connection, arguments
+from ragstone.jobs.sqlite_clock import TimedConnection, arguments
 
 
 def test_given_the_connection_then_a_default_of_a_table_has_the_time_with_its_fraction() -> None:
-    with closing(sqlite3.connect(":memory:", factory=Connection)) as connection:
+    with closing(sqlite3.connect(":memory:", factory=TimedConnection)) as connection:
         connection.execute(
             "CREATE TABLE seen (id TEXT, at INTEGER NOT NULL DEFAULT (unixepoch('subsec') * 1000))"
         )

@@ -11,7 +11,7 @@ from typing import Any
 SINCE = (3, 42)
 
 
-class Connection(sqlite3.Connection):
+class TimedConnection(sqlite3.Connection):
     """A connection in which `unixepoch('subsec')` is the time in seconds, with its fraction."""
 
     def __init__(self, *args: Any, **given: Any) -> None:
@@ -21,7 +21,7 @@ class Connection(sqlite3.Connection):
 
 def arguments() -> dict[str, Any]:
     """What connections of DBOS to a SQLite file need on this machine."""
-    return {"factory": Connection} if sqlite3.sqlite_version_info < SINCE else {}
+    return {"factory": TimedConnection} if sqlite3.sqlite_version_info < SINCE else {}
 
 
 def _unixepoch(of: object) -> float | None:
