@@ -15,12 +15,14 @@ WIDTH = 32
 class HashingEmbedder:
     """Texts that share words get similar vectors."""
 
-    dimensions = WIDTH
     cosines = (0.0, 1.0)
     multilingual = False
 
-    def __init__(self, name: str = "hashing", fail_after: int | None = None) -> None:
+    def __init__(
+        self, name: str = "hashing", fail_after: int | None = None, dimensions: int = WIDTH
+    ) -> None:
         self.name = name
+        self.dimensions = dimensions
         self.fingerprint = f"{name}/1"
         self.embedded: list[str] = []
         self.fail_after = fail_after
@@ -35,9 +37,9 @@ class HashingEmbedder:
         return np.stack([self._vector(text) for text in texts])
 
     def _vector(self, text: str) -> Vectors:
-        vector = np.full(WIDTH, 1e-3, np.float32)
+        vector = np.full(self.dimensions, 1e-3, np.float32)
         for word in text.casefold().split():
-            vector[int(hashlib.md5(word.encode()).hexdigest(), 16) % WIDTH] += 1
+            vector[int(hashlib.md5(word.encode()).hexdigest(), 16) % self.dimensions] += 1
         unit: Vectors = vector / np.linalg.norm(vector)
         return unit
 

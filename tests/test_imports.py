@@ -58,8 +58,8 @@ ADAPTERS = (
 )
 """What implements a port, and what that is made of."""
 
-BUILDERS = ("build", "service.local.opening", "access.shared_rates")
-"""What makes adapters, and the counter of rates, which is one on Redis."""
+BUILDERS = ("build", "service.local.opening", "service.local.repair", "access.shared_rates")
+"""What makes adapters, what mends their files, and the counter of rates, which is one on Redis."""
 
 RANK = {room: rank for rank, layer in enumerate(LAYERS) for room in layer}
 

@@ -10,8 +10,16 @@
 explains it.
 """
 
+import os
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+# ONNX Runtime keeps events with an id of this machine and sends them to its maker, unless this
+# says otherwise before it is loaded. Processes that this one starts inherit it.
+_SILENT = "ORT_DISABLE_TELEMETRY"
+_told_too_late = "onnxruntime" in sys.modules and os.environ.get(_SILENT) != "1"
+os.environ[_SILENT] = "1"
 
 if TYPE_CHECKING:
     from ragstone import errors as errors

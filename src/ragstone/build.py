@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+import ragstone
 from ragstone.agent.tools.configured import toolbox
 from ragstone.answer.extractive.extractive import Extractive
 from ragstone.answer.extractive.meaning_closeness import MeaningCloseness
 from ragstone.answer.extractive.token_closeness import TokenCloseness
-from ragstone.core.errors import ConfigError
+from ragstone.core.errors import ConfigError, StateUnavailable
 from ragstone.core.limits import check_ask
 from ragstone.core.records import Collection
 from ragstone.core.turn import Ask
@@ -50,6 +51,7 @@ from ragstone.service.local.maintenance import LocalMaintenance
 from ragstone.service.local.opening import open_cache, open_templates
 from ragstone.service.local.ranges import with_known_values
 from ragstone.service.local.removal import Removal
+from ragstone.service.local.repair import lost_state
 from ragstone.service.local.work import works
 from ragstone.settings import IndexSettings, Settings, StateSettings
 from ragstone.store.connect import address, open_state
@@ -81,8 +83,19 @@ async def open_adapters(
 ) -> AsyncIterator[tuple[Adapters, ConfiguredEmbedders, Database]]:
     """Open the data directory; raises DataDirectoryInUse, ConfigError, StateUnavailable."""
     data = settings.ragstone_data.expanduser().absolute()
+    if ragstone._told_too_late:
+        log.warning(
+            "onnxruntime was loaded before ragstone, with its telemetry on: it may keep events "
+            "about this program and send them. Import ragstone first, or set "
+            "ORT_DISABLE_TELEMETRY=1."
+        )
     async with AsyncExitStack() as stack:
         stack.enter_context(locked(data))
+        if lost_state(settings):
+            raise StateUnavailable(
+                f"The state in {data} is gone, but there is an index. 'ragstone doctor' says what "
+                "can be done."
+            )
         stack.enter_context(threadpool_limits(1, "blas"))
         database = await stack.enter_async_context(open_state(settings.state, data))
         catalog = await SqlCatalog.open(database)

@@ -23,7 +23,7 @@ from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import Database, open_database
 from ragstone.store.sql.dump import SqlDump
 from tests.databases import DatabaseOpener
-from tests.hashing import OneEmbedder
+from tests.hashing import WIDTH, HashingEmbedder, OneEmbedder
 
 
 @dataclass
@@ -67,7 +67,7 @@ class House:
     async def restore(self, file: Path) -> Upkeep:
         return [s async for s in restore(file, self.index, self.catalog, self.dump)][-1]
 
-    async def examine(self, mend: bool = True) -> tuple[str, ...]:
+    async def examine(self, mend: bool = True, forget: bool = False) -> tuple[str, ...]:
         pipeline = self.pipeline
         doctor = Doctor(
             self.index,
@@ -78,19 +78,27 @@ class House:
             pipeline.embed,
             pipeline.reread,
         )
-        steps = [step async for step in doctor.examine(mend)]
+        steps = [step async for step in doctor.examine(mend, forget)]
         assert [step.finished for step in steps] == [False] * (len(steps) - 1) + [True]
         return steps[-1].notes
 
 
 @asynccontextmanager
-async def opened(folder: Path, open_state: DatabaseOpener | None = None) -> AsyncIterator[House]:
+async def opened(
+    folder: Path, open_state: DatabaseOpener | None = None, dimensions: int = WIDTH
+) -> AsyncIterator[House]:
     """On a file, or on the databases that `open_state` opens."""
     kept = open_state(folder) if open_state else open_database(folder / "state.sqlite")
     async with kept as database:
         index = EdgeIndex(folder / "index")
         catalog = await SqlCatalog.open(database)
-        pipeline = Pipeline(index, catalog, OneEmbedder(), IngestSettings())
+        pipeline = Pipeline(
+            index,
+            catalog,
+            OneEmbedder(HashingEmbedder(dimensions=dimensions)),
+            IngestSettings(),
+            data=folder,
+        )
         dump = SqlDump(database, catalog)
         for collection in await catalog.collections():
             await index.create(collection)

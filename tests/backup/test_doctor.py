@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from ragstone.backup import doctor
 from ragstone.core.filters import eq
 from ragstone.ingest.formats.recognition import UNREAD
+from ragstone.ingest.handed import Spool
+from ragstone.service import Handed, IngestRequest
 from ragstone.store.sql.tables import documents
 from tests.backup.house import House, opened
 
@@ -27,21 +30,34 @@ async def test_given_nothing_wrong_then_nothing_is_found(house: House) -> None:
     assert await house.examine() == ()
 
 
-async def test_given_chunks_without_a_document_then_they_are_deleted(house: House) -> None:
+async def test_given_chunks_of_an_unknown_document_then_only_forgetting_deletes_them(
+    house: House,
+) -> None:
     before = await house.chunks()
     stray = replace(next(iter(before.values())), chunk_id="0" * 32, document_id="gone")
     await house.index.upsert(await house.collection(), [stray])
     [found] = await house.examine()
     assert "1 chunks belong to no document" in found
+    assert stray.chunk_id in await house.chunks()
+    await house.examine(forget=True)
     assert await house.chunks() == before
     assert await house.examine() == ()
 
 
+async def test_given_chunks_of_an_unknown_version_then_they_are_deleted(house: House) -> None:
+    before = await house.chunks()
+    stray = replace(next(iter(before.values())), chunk_id="0" * 32, version=99)
+    await house.index.upsert(await house.collection(), [stray])
+    [found] = await house.examine()
+    assert "1 chunks belong to no version" in found
+    assert await house.chunks() == before
+
+
 async def test_given_a_check_only_then_nothing_is_changed(house: House) -> None:
-    stray = replace(next(iter((await house.chunks()).values())), chunk_id="0" * 32, document_id="x")
+    stray = replace(next(iter((await house.chunks()).values())), chunk_id="0" * 32, version=99)
     await house.index.upsert(await house.collection(), [stray])
     [found] = await house.examine(mend=False)
-    assert "--check" in found
+    assert "They are deleted." in found
     assert stray.chunk_id in await house.chunks()
 
 
@@ -55,11 +71,20 @@ async def test_given_a_document_without_chunks_then_it_is_read_again(house: Hous
     assert await house.examine() == ()
 
 
-async def test_given_its_source_is_gone_too_then_it_is_forgotten(house: House) -> None:
+async def test_given_its_source_is_out_of_reach_then_only_forgetting_ends_it(house: House) -> None:
+    house.documents.rename(away := house.documents.with_name("away"))
+    for lost in (await house.chunks()).values():
+        await house.index.delete(await house.collection(), eq("document_id", lost.document_id))
+    found = await house.examine()
+    assert all("Bring its source back" in sentence for sentence in found)
+    assert len(await house.rows(documents)) == 2
+    away.rename(house.documents)
+    assert "mended" in (await house.examine())[0]
+    assert await house.examine() == ()
     (house.documents / "hours.txt").unlink()
     [lost] = [c for c in (await house.chunks()).values() if c.path.endswith("hours.txt")]
     await house.index.delete(await house.collection(), eq("document_id", lost.document_id))
-    await house.examine()
+    await house.examine(forget=True)
     assert [row["path"] for row in await house.rows(documents)] == ["/documents/rules.txt"]
     assert await house.examine() == ()
 
@@ -75,8 +100,25 @@ async def test_given_scans_that_were_not_read_then_they_are_once_they_can_be(
     assert "1 document has scanned pages that were not read" in found
     assert "pip install 'ragstone[ocr]'" in found
     [found] = await house.examine()
-    assert "They are read again" in found
+    assert "mended" in found
     assert await house.examine() == ()
+
+
+async def test_given_an_upload_then_it_is_read_again_from_what_is_kept_until_it_is_deleted(
+    house: House, tmp_path: Path
+) -> None:
+    kept = Spool(tmp_path / "data").add(BytesIO(b"The tower opens at ten."), "tower.txt")
+    handed = Handed(kept, "/tower.txt", "upload:/tower.txt")
+    await house.pipeline.ingest("job", IngestRequest(handed=(handed,)), lambda _: None)
+    [lost] = [c for c in (await house.chunks()).values() if c.path == "/tower.txt"]
+    await house.index.delete(await house.collection(), eq("document_id", lost.document_id))
+    [found] = await house.examine()
+    assert "mended" in found
+    texts = [c.text for c in (await house.chunks()).values() if c.path == "/tower.txt"]
+    assert texts == ["The tower opens at ten."]
+    await house.catalog.retire([lost.document_id])
+    await house.pipeline.purge()
+    assert not list((tmp_path / "data" / "originals").iterdir())
 
 
 async def test_given_old_versions_that_were_not_purged_then_they_are(house: House) -> None:
@@ -86,7 +128,7 @@ async def test_given_old_versions_that_were_not_purged_then_they_are(house: Hous
     assert document
     await house.catalog.retire([document.id])
     found = await house.examine()
-    assert found == ("1 old versions of documents still have chunks. They are deleted.",)
+    assert found == ("1 old versions of documents still have chunks. That is mended.",)
     assert old.chunk_id not in await house.chunks()
     assert await house.examine() == ()
 

@@ -14,17 +14,24 @@ from ragstone.service.maintenance import Upkeep
 
 MOST_REVISIONS = 10_000_000
 
+RETRY = (
+    "Bring its source back and run 'ragstone doctor' again, restore a backup, or give it up with "
+    "'ragstone doctor --forget'."
+)
+
 Mending = Callable[[], Coroutine[Any, Any, object]]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """Something that disagrees: a sentence that says what, one that says what is done about it,
-    and how; None where only a person can."""
+    and how; None where only a person can. `mend` says whether it could. `forget` ends it by giving
+    up what it is about."""
 
     what: str
     remedy: str
     mend: Mending | None = None
+    forget: Mending | None = None
 
 
 class Doctor:
@@ -52,15 +59,16 @@ class Doctor:
         self._embed = embed
         self._reread = reread
 
-    async def examine(self, mend: bool) -> AsyncGenerator[Upkeep, None]:
-        """Go through everything, and tell what was found."""
+    async def examine(self, mend: bool, forget: bool = False) -> AsyncGenerator[Upkeep, None]:
+        """Go through everything, and tell what was found. What can only be forgotten (chunks of
+        unknown documents, documents whose source is out of reach) stays unless `forget`."""
         notes: list[str] = []
         collections = await self._catalog.collections()
         total = len(collections) + 1
         findings = [*await self._state_flaws(), *await self._unpurged(), *await self._cached()]
         for done, collection in enumerate((*collections, None)):
             for finding in findings:
-                notes.append(await _mend_and_describe(finding, mend))
+                notes.append(await _mend_and_describe(finding, mend, forget))
             findings = []
             name = collection.name if collection else "done"
             yield Upkeep(name, done + 1, total, finished=collection is None, notes=tuple(notes))
@@ -96,8 +104,12 @@ class Doctor:
         known = await self._catalog.revisions(collection)
         documents = await self._catalog.documents(collection.tenant, collection.id)
         strays = [name for name in held if name not in known]
+        ids = {document.id for document in documents}
+        old = [name for name in strays if name.rpartition("@")[0] in ids]
+        unknown = [name for name in strays if name not in old]
         return [
-            *self._stray_chunks(collection, strays, sum(held[name] for name in strays)),
+            *self._old_chunks(collection, old, sum(held[name] for name in old)),
+            *self._unknown_chunks(collection, unknown, sum(held[name] for name in unknown)),
             *await self._incomplete_documents(collection, documents, held),
             *await self._vectors(collection, documents),
             *self._unread(collection, documents),
@@ -113,24 +125,43 @@ class Doctor:
         if not is_installed():
             return [Finding(what, f"To read them, {INSTALL}, and run the doctor again.")]
 
-        async def mend() -> None:
+        async def mend() -> bool:
+            read = True
             for document in unread:
                 said = dict(document.metadata or {})
                 said.pop(UNREAD)
-                await self._reread(replace(document, metadata=said))
+                read &= await self._reread(replace(document, metadata=said))
+            return read
 
         return [Finding(what, "They are read again.", mend)]
 
-    def _stray_chunks(self, collection: Collection, names: list[str], chunks: int) -> list[Finding]:
+    def _old_chunks(self, collection: Collection, names: list[str], chunks: int) -> list[Finding]:
+        """Chunks of versions that nobody knows, of documents that are known."""
         if not names:
             return []
+        what = f"{collection.name}: {chunks:,} chunks belong to no version of their document."
+        return [Finding(what, "They are deleted.", self._deleting(collection, names))]
 
-        async def delete() -> None:
+    def _unknown_chunks(
+        self, collection: Collection, names: list[str], chunks: int
+    ) -> list[Finding]:
+        """Chunks of documents that the state does not know, perhaps because it was damaged."""
+        if not names:
+            return []
+        what = f"{collection.name}: {chunks:,} chunks belong to no document."
+        remedy = (
+            "They stay: after a loss of state they are all that is left of it. Restore a backup, "
+            "or delete them with 'ragstone doctor --forget'."
+        )
+        return [Finding(what, remedy, forget=self._deleting(collection, names))]
+
+    def _deleting(self, collection: Collection, names: list[str]) -> Mending:
+        async def delete() -> bool:
             for name in names:
                 await self._index.delete(collection, eq("revision", name))
+            return True
 
-        what = f"{collection.name}: {chunks:,} chunks belong to no document."
-        return [Finding(what, "They are deleted.", delete)]
+        return delete
 
     async def _incomplete_documents(
         self, collection: Collection, documents: list[Document], held: dict[str, int]
@@ -155,13 +186,18 @@ class Doctor:
             "are in the index."
         )
 
-        async def mend() -> None:
-            if not await self._reread(document):
-                await self._catalog.retire([document.id])
-                await self._purge()
+        async def forget() -> bool:
+            await self._catalog.retire([document.id])
+            await self._purge()
+            return True
 
-        remedy = f"It is read again from {document.source!r}, or forgotten if that is gone."
-        return Finding(what, remedy, mend)
+        return Finding(
+            what,
+            f"It is read again from {document.source!r}. If that is out of reach it stays as it "
+            "is, unless you add --forget.",
+            lambda: self._reread(document),
+            forget,
+        )
 
     async def _vectors(self, collection: Collection, documents: list[Document]) -> list[Finding]:
         """Documents that are said to have all their vectors, or to lack some, and do not."""
@@ -184,11 +220,19 @@ def _chunks(document: Document, held: dict[str, int]) -> int:
     return held.get(revision(document.id, document.version), 0)
 
 
-async def _mend_and_describe(finding: Finding, mend: bool) -> str:
+async def _mend_and_describe(finding: Finding, mend: bool, forget: bool) -> str:
     """The text of a finding, which is first repaired if `mend` is true."""
-    if finding.mend is None:
-        return f"{finding.what} {finding.remedy}"
     if not mend:
-        return f"{finding.what} 'ragstone doctor' without --check mends it."
-    await asyncio.shield(asyncio.ensure_future(finding.mend()))
+        return f"{finding.what} {finding.remedy}"
+    if finding.mend and await _finished(finding.mend):
+        return f"{finding.what} That is mended."
+    if finding.forget and forget and await _finished(finding.forget):
+        return f"{finding.what} That is forgotten."
+    if finding.mend:
+        return f"{finding.what} It could not be read again and stays as it is. {RETRY}"
     return f"{finding.what} {finding.remedy}"
+
+
+async def _finished(mending: Mending) -> bool:
+    """Whether it could be done; a caller that leaves does not end it."""
+    return await asyncio.shield(asyncio.ensure_future(mending())) is not False

@@ -1,5 +1,6 @@
 """The command line. Heavy modules are imported by the commands, so that --help stays fast."""
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -247,6 +248,7 @@ def version() -> None:
 
 def main() -> None:
     """The entry point of the `ragstone` command."""
+    os.umask(0o077)  # What it writes is its user's alone.
     try:
         app()
     except RagstoneError as error:

@@ -2,16 +2,19 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.cli.running import Context, confirm, run, settings_of
+from ragstone.cli.running import Context, confirm, guarded_step, run, settings_of
 
 if TYPE_CHECKING:
+    from ragstone.service import Service
     from ragstone.service.maintenance import Upkeep
+    from ragstone.settings import Settings
 
 app = typer.Typer(add_completion=False)
 
@@ -35,42 +38,113 @@ def restore(
     """Put a backup in the place of everything that Ragstone holds."""
     if not yes:
         confirm("Replace everything that Ragstone holds by the backup?")
-    place = str(file.expanduser().absolute())
-    run(settings_of(context), lambda s: _show(s.maintenance.restore(place), as_json))
+    place, settings = file.expanduser().absolute(), settings_of(context)
+    guarded_step(lambda: _make_way(settings, place, as_json), settings)
+    run(settings, lambda s: _show(s.maintenance.restore(str(place)), as_json))
 
 
 @app.command()
 def doctor(
     context: Context,
     check: Annotated[
-        bool, typer.Option("--check", help="Change nothing; status 1 if ill.")
+        bool, typer.Option("--check", "--dry-run", help="Change nothing; status 1 if ill.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Mend without asking first.")] = False,
+    forget: Annotated[
+        bool, typer.Option("--forget", help="Also forget what cannot be brought back.")
     ] = False,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Find what disagrees between documents, index and cache, and mend it; say which models are in
-    use."""
-    run(
-        settings_of(context),
-        lambda s: _show(s.maintenance.examine(not check), as_json, "Nothing disagrees.", check),
-    )
+    """Find damaged files and what disagrees between documents, index and cache, and mend it; say
+    which models are in use."""
+    settings = settings_of(context)
+    if guarded_step(lambda: _mend_files(settings, check, yes, as_json), settings):
+        raise typer.Exit(1)
+    run(settings, lambda s: _examine(s, check, yes, forget, as_json))
 
 
-async def _show(
-    steps: "AsyncGenerator[Upkeep, None]", as_json: bool, nothing: str = "", strict: bool = False
-) -> int:
+def _make_way(settings: "Settings", backup: Path, as_json: bool) -> None:
+    """Set aside what would keep a backup from being restored, unless a server has the data."""
+    if _has_server(settings):
+        return
+    from ragstone.service.local.repair import make_way
+
+    for sentence in make_way(settings, backup):
+        _say(sentence, as_json)
+
+
+def _mend_files(settings: "Settings", check: bool, yes: bool, as_json: bool) -> bool:
+    """Look for damaged files, unless a server has them open, and mend them if that is wanted;
+    whether something stays damaged."""
+    if _has_server(settings):
+        return False
+    from ragstone.service.local.repair import find_damage
+
+    found = find_damage(settings)
+    if not found:
+        return False
+    for damage in found:
+        _say(f"{damage.what} {damage.remedy}", as_json and not check)
+    if check:
+        return True
+    mendable = [damage.mend for damage in found if damage.mend]
+    if mendable and not yes:
+        confirm("Do that?", "add --yes to mend without being asked")
+    for mend in mendable:
+        _say(mend(), as_json)
+    return len(mendable) < len(found)
+
+
+async def _examine(service: "Service", check: bool, yes: bool, forget: bool, as_json: bool) -> int:
+    """Show what disagrees, ask, and mend it; returns the exit status."""
+    found = await _finished(service.maintenance.examine(False), as_json)
+    if check or not found.notes:
+        _tell(found, as_json, "Nothing disagrees.")
+        return int(bool(found.notes))
+    for sentence in (*found.models, *found.notes):
+        _say(sentence, as_json)
+    if not yes:
+        confirm("Do that?", "add --yes to mend without being asked")
+    mended = await _finished(service.maintenance.examine(True, forget), as_json)
+    _tell(mended if as_json else replace(mended, models=()), as_json)
+    return 0
+
+
+def _has_server(settings: "Settings") -> bool:
+    from ragstone.service.server_file import find_server
+
+    return find_server(settings.ragstone_data.expanduser().absolute()) is not None
+
+
+def _say(sentence: str, quiet: bool) -> None:
+    from ragstone.cli.show import err, out
+
+    (err if quiet else out)(sentence)
+
+
+async def _show(steps: "AsyncGenerator[Upkeep, None]", as_json: bool) -> int:
     """Show the progress and then the result; returns the exit status."""
-    from ragstone.cli.show import ProgressView, out, out_json
+    _tell(await _finished(steps, as_json), as_json)
+    return 0
 
-    notes: tuple[str, ...] = ()
-    models: tuple[str, ...] = ()
+
+async def _finished(steps: "AsyncGenerator[Upkeep, None]", as_json: bool) -> "Upkeep":
+    """The last step, with the progress shown."""
+    from ragstone.cli.show import ProgressView
+
     with ProgressView(as_json) as view:
         async with aclosing(steps) as source:
             async for step in source:
-                notes, models = step.notes, step.models
                 of = "" if step.total is None else f"/{step.total:,}"
                 view.at(step.total, step.done, f"{step.phase}: {step.done:,}{of}", step.finished)
+    return step
+
+
+def _tell(step: "Upkeep", as_json: bool, nothing: str = "") -> None:
+    from ragstone.cli.show import out, out_json
+
     if as_json:
-        out_json({"notes": list(notes), **({"models": list(models)} if models else {})})
+        models = {"models": list(step.models)} if step.models else {}
+        out_json({"notes": list(step.notes), **models})
     else:
-        out("\n".join([*models, *notes]) if notes else "\n".join([*models, nothing]))
-    return int(strict and bool(notes))
+        out("\n".join([*step.models, *(step.notes or [nothing])]))

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import typer
 
@@ -17,6 +17,8 @@ from ragstone.core.errors import RagstoneError
 if TYPE_CHECKING:
     from ragstone.service import Service
     from ragstone.settings import Settings
+
+T = TypeVar("T")
 
 INTERRUPTED = 130
 
@@ -80,6 +82,17 @@ def guarded(
     raise typer.Exit(status)
 
 
+def guarded_step(work: Callable[[], T], settings: "Settings") -> T:
+    """What `work` returns, before a command goes on; exit with one line if it went wrong."""
+    log.start(settings.log_level, False, settings.log.format)
+    try:
+        return work()
+    except RagstoneError as error:
+        fail(error.message)
+    except KeyboardInterrupt:
+        fail("stopped.", INTERRUPTED)
+
+
 def fail(message: str, status: int = 1) -> NoReturn:
     from ragstone.cli.show import err
 
@@ -87,10 +100,10 @@ def fail(message: str, status: int = 1) -> NoReturn:
     raise typer.Exit(status)
 
 
-def confirm(question: str) -> None:
+def confirm(question: str, otherwise: str = "add --yes to delete without being asked") -> None:
     from ragstone.cli.show import one_line
 
     if not sys.stdin.isatty():
-        raise typer.BadParameter("add --yes to delete without being asked")
+        raise typer.BadParameter(otherwise)
     if not typer.confirm(one_line(question)):
         raise typer.Exit(1)

@@ -1,7 +1,8 @@
 """Documents in the spool: uploads, and content that a connector fetched.
 
 Their content waits in a spool of the data directory until it is indexed. A job that was cut off
-and is run again finds what it had done already by the files that are gone.
+and is run again finds what it had done already by the files that are gone. What cannot be fetched
+again is kept after that, for as long as its document, so that an index can be made anew from it.
 """
 
 import hashlib
@@ -22,8 +23,10 @@ from ragstone.ingest.files import FoundFile, content_hash, given_folder
 from ragstone.ingest.formats.includes import included_files
 from ragstone.service import Handed
 
-SPOOL = "spool"
+SPOOL, ORIGINALS = "spool", "originals"
 _HANDLE = re.compile(r"[0-9a-f]{32}")
+FETCHED = ("http://", "https://")
+"""Beginnings of sources that a connector can fetch again."""
 FORGOTTEN = 30 * 86_400.0
 LONGEST_NAME, LONGEST_ENDING = 200, 20
 """In bytes: file systems take 255."""
@@ -71,6 +74,38 @@ class Spool:
             with suppress(OSError):
                 if time.time() - folder.stat().st_mtime > seconds:
                     shutil.rmtree(folder, ignore_errors=True)
+
+
+class Originals:
+    """The content of documents that nobody can fetch again, by document. Blocking: use it in a
+    thread. Without a data directory nothing is kept."""
+
+    def __init__(self, data: Path | None) -> None:
+        self._folder = data.expanduser().absolute() / ORIGINALS if data else None
+
+    def keep(self, item: FoundFile, document: Document) -> None:
+        """Move a file from the spool to its document, over an earlier one; delete one that can be
+        fetched again."""
+        if item.handed is None:
+            return
+        if self._folder and not item.handed.source.startswith(FETCHED):
+            place = self._folder / document.id
+            draft = self._folder / f".{document.id}"
+            shutil.rmtree(draft, ignore_errors=True)
+            draft.mkdir(mode=0o700, parents=True)
+            shutil.copy2(item.source, draft / item.source.name)
+            shutil.rmtree(place, ignore_errors=True)
+            draft.rename(place)
+        forget(item)
+
+    def of(self, document: Document) -> Path | None:
+        """The file that a document was made from, None if it is not kept."""
+        folder = self._folder / document.id if self._folder else None
+        return next(iter(folder.iterdir()), None) if folder and folder.is_dir() else None
+
+    def delete(self, document_id: str) -> None:
+        if self._folder:
+            shutil.rmtree(self._folder / document_id, ignore_errors=True)
 
 
 def plain_name(name: str) -> str:

@@ -70,6 +70,7 @@ class Pipeline:
         self._vocabulary = vocabulary
         self._writer = Writer(index, catalog, settings)
         self._being_read = BeingRead(data)
+        self._originals = handed.Originals(data)
 
     async def ingest(
         self,
@@ -137,16 +138,17 @@ class Pipeline:
             )
 
     async def reread(self, document: Document) -> bool:
-        """Index a document from its source again; False, and nothing has changed, if that is gone
-        or unreadable."""
+        """Index a document again from its source, or from what is kept of it; False, and nothing
+        has changed, if there is neither or it is unreadable."""
         collection = await self._catalog.identified(document.tenant, document.collection)
         if collection is None:
             return False
         async with self._catalog.alone(collection.tenant, collection.id):
             try:
+                original = await asyncio.to_thread(self._originals.of, document)
                 with _errors_by_name(collection):
                     folder = given_folder(document.path, Path(document.source))
-                    await self._writer.write(collection, document, folder=folder)
+                    await self._writer.write(collection, document, original, folder=folder)
             except DocumentError:
                 return False
         await self.purge()
@@ -295,7 +297,7 @@ class Pipeline:
             document = replace(document, content_hash=fingerprint)
             if known and changes.unchanged(known, document):
                 tracker.unchanged(item.size)
-                await asyncio.to_thread(handed.forget, item)
+                await asyncio.to_thread(self._originals.keep, item, document)
                 return
             if known:
                 await asyncio.to_thread(changes.refuse_if_taken, known, document, request.by)
@@ -311,9 +313,11 @@ class Pipeline:
             await self._catalog.fail(document, error.message)
             tracker.failed(item.path, error.message, item.size)
         else:
+            await asyncio.to_thread(self._originals.keep, item, document)
             tracker.indexed(item.size, written.chunks, written.pages)
             for note in written.notes:
                 tracker.left_out(f"{item.path}: {note}")
+            return
         await asyncio.to_thread(handed.forget, item)
 
     def _ended_before(self, known: Document | None, item: FoundFile, tracker: Tracker) -> None:
@@ -338,11 +342,15 @@ class Pipeline:
         tracker.pruned(len(gone))
 
     async def purge(self) -> None:
-        """Delete the chunks of retired revisions, once no search can be looking at them."""
+        """Delete the chunks of retired revisions, once no search can be looking at them, and what
+        is kept of documents that are gone."""
         retired = await self._catalog.retired()
         await self._catalog.drained()
         for collection, name in retired:
             await self._index.delete(collection, eq("revision", name))
+            document = name.rpartition("@")[0]
+            if await self._catalog.document(document) is None:
+                await asyncio.to_thread(self._originals.delete, document)
         await self._catalog.purged([name for _, name in retired])
 
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 from ragstone.core.errors import Conflict
 from ragstone.core.task import failed
+from ragstone.jobs import sqlite_clock
 
 Body = Callable[[str], Awaitable[None]]
 
@@ -95,7 +96,8 @@ def _launch(url: str, executor: str, body: Callable[[str], None]) -> Any:
     if module._dbos_global_instance is not None:
         raise Conflict(_TAKEN)
     logging.getLogger("dbos").addHandler(logging.NullHandler())
-    if url.startswith("sqlite:///"):
+    embedded = url.startswith("sqlite:///")
+    if embedded:
         _write_ahead(Path(url.removeprefix("sqlite:///")))
     DBOS(
         config={
@@ -106,6 +108,7 @@ def _launch(url: str, executor: str, body: Callable[[str], None]) -> Any:
             "log_level": "ERROR",
             "console_log_level": "ERROR",
             "sys_db_pool_size": 4,
+            "db_engine_kwargs": {"connect_args": sqlite_clock.arguments()} if embedded else {},
             "use_listen_notify": False,
             # Nobody sends notifications here, but `_destroy` waits for the end of such a pause.
             "notification_listener_polling_interval_sec": 0.05,

@@ -34,6 +34,7 @@ class MaintenanceService(Protocol):
         """Put a backup in the place of everything. Raises InputError, and nothing has changed."""
         ...
 
-    def examine(self, mend: bool) -> AsyncGenerator[Upkeep, None]:
-        """Find what disagrees, and mend it if `mend`."""
+    def examine(self, mend: bool, forget: bool = False) -> AsyncGenerator[Upkeep, None]:
+        """Find what disagrees, and mend it if `mend`. What can only be forgotten stays unless
+        `forget`."""
         ...

@@ -41,7 +41,7 @@ def find_server(data: Path) -> tuple[str, str] | None:
 def publish(data: Path, url: str, token: str) -> None:
     """Write the server file in one step, readable by its owner alone."""
     server: dict[str, Any] = {"url": url, "pid": os.getpid(), "token": token}
-    data.mkdir(parents=True, exist_ok=True)
+    data.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = data / f"{SERVER_FILE}.{os.getpid()}"
     draft.unlink(missing_ok=True)
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -7,13 +7,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ragstone.core.errors import ConfigError, DataDirectoryInUse
+from ragstone.store.private import make_private
 
 
 @contextmanager
 def locked(data: Path) -> Iterator[None]:
-    """Hold the data directory for this process; the lock goes when the process does."""
+    """Hold the data directory for this process and make it its owner's alone; the lock goes when
+    the process does."""
     try:
-        data.mkdir(parents=True, exist_ok=True)
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(data / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise ConfigError(
@@ -37,6 +39,7 @@ def locked(data: Path) -> Iterator[None]:
             ) from error
         os.ftruncate(handle, 0)
         os.write(handle, str(os.getpid()).encode())
+        make_private(data)
         yield
     finally:
         os.close(handle)

@@ -139,7 +139,8 @@ class ShardPool:
             if held is None:
                 self.need_space()
                 newest = newest_generation(path)
-                shard = open_shard(newest, collection.dimensions)
+                with _readable(newest):
+                    shard = open_shard(newest, collection.dimensions)
                 bm25, tokens = tokenizer(collection.language), TokenStore(_tokens(path))
                 unoptimized = abs(shard.info().points_count - optimized_points(newest))
                 held = self._open[path] = OpenShard(
@@ -161,13 +162,35 @@ def _tokens(path: Path) -> Path:
 
 
 @contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Say which shard is damaged, and what to do."""
+    try:
+        yield
+    except BaseException as error:  # Edge's panics are no Exceptions.
+        failed = isinstance(error, Exception) and "No space left" not in str(error)
+        if failed or _is_panic(error):
+            raise IndexUnavailable(
+                f"The index at {path} is damaged. 'ragstone doctor' says what can be done."
+            ) from error
+        raise
+
+
+def _is_panic(error: BaseException) -> bool:
+    return type(error).__name__ == "PanicException"
+
+
+@contextmanager
 def translated() -> Iterator[None]:
     """Translate Edge's bare exceptions into errors with a meaning."""
     try:
         yield
     except RagstoneError:
         raise
-    except Exception as error:
+    except BaseException as error:  # Edge's panics are no Exceptions.
+        if not isinstance(error, Exception) and not _is_panic(error):
+            raise
         if "No space left" in str(error):
             raise StorageFull("The disk is full. Free some space and run it again.") from error
-        raise IndexUnavailable(f"The index does not answer: {error}.") from error
+        raise IndexUnavailable(
+            f"The index does not answer: {error}. If it stays so, run 'ragstone doctor'."
+        ) from error

@@ -1,8 +1,11 @@
 """One Qdrant Edge shard: its schema on disk, and how a chunk becomes a point in it."""
 
+import json
 import shutil
-from collections.abc import Sequence
+import zlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import qdrant_edge as edge
@@ -34,6 +37,9 @@ KEYWORD_FIELDS = (
 INTEGER_FIELDS = ("page", "chunk_index", "version")
 FLOAT_FIELDS = ("modified",)
 
+SUM = "sum"
+_SUMMED = (*Chunk.__dataclass_fields__, "revision", "folders")
+
 SEGMENTS = 4
 """Parts that a shard may have before an optimize joins some: joining builds their graphs anew, so
 with Edge's own number, half the processors, a growing shard is built again and again."""
@@ -60,6 +66,17 @@ def newest_generation(base: Path) -> Path:
         if path != newest:
             shutil.rmtree(path, ignore_errors=True)
     return newest
+
+
+def built_shards(root: Path) -> list[Path]:
+    """The directory that is the shard now of every collection and build below `root`; nothing is
+    removed."""
+    newest: dict[Path, Path] = {}
+    for path in root.glob("*/*/*"):
+        base = path.with_name(path.name.partition(".")[0])
+        if path.is_dir() and base.name.isdecimal() and BUILDING not in path.name:
+            newest[base] = max(newest.get(base, path), path, key=_number)
+    return [newest[base] for base in sorted(newest)]
 
 
 def next_generation(path: Path) -> Path:
@@ -168,5 +185,22 @@ def _point(chunk: Chunk, row: list[float] | None, bm25: edge.Bm25) -> edge.Point
     if row is not None:
         named[DENSE] = row
     payload = chunk.payload()
+    payload[SUM] = chunk_sum(payload)
     payload[PAIRS] = list(tokens(chunk.metadata))
     return edge.Point(chunk.chunk_id, named, payload)
+
+
+def chunk_sum(payload: Mapping[str, Any]) -> int:
+    """A checksum of a chunk's fields, by which a damaged one is told from what was written. It
+    leaves out floats: Edge rounds the last bit of some."""
+    fields = {name: _without_floats(payload[name]) for name in _SUMMED if name in payload}
+    told = {name: value for name, value in fields.items() if value is not None}
+    return zlib.crc32(json.dumps(told, sort_keys=True).encode())
+
+
+def _without_floats(value: Any) -> Any:
+    if isinstance(value, float):
+        return None
+    if isinstance(value, Mapping):
+        return {name: _without_floats(inner) for name, inner in value.items()}
+    return [_without_floats(inner) for inner in value] if isinstance(value, list) else value

@@ -46,7 +46,7 @@ class LocalMaintenance:
         await self._adapters.topics.reload()
         await self._adapters.cache.clear()
 
-    async def examine(self, mend: bool) -> AsyncGenerator[Upkeep, None]:
+    async def examine(self, mend: bool, forget: bool = False) -> AsyncGenerator[Upkeep, None]:
         adapters, pipeline = self._adapters, self._pipeline
         doctor = Doctor(
             adapters.index,
@@ -57,6 +57,6 @@ class LocalMaintenance:
             pipeline.embed,
             pipeline.reread,
         )
-        async with aclosing(doctor.examine(mend)) as steps:
+        async with aclosing(doctor.examine(mend, forget)) as steps:
             async for step in steps:
                 yield replace(step, models=self._models) if step.finished else step

@@ -47,6 +47,9 @@ class Removal:
         if paths is None:
             # It may have been built anew meanwhile.
             now = await self._adapters.catalog.identified(collection.tenant, collection.id)
+            # Before its row goes: what is cut off in between is then done again by its job. And
+            # after, for what a search has made again meanwhile.
+            await self._adapters.index.drop(now or collection)
             await self._adapters.catalog.drop_collection(collection.tenant, collection.id)
             await self._adapters.index.drop(now or collection)
         return len(documents)

@@ -132,7 +132,9 @@ class Sqlite:
         # Its name alone: where it lies is nothing for a client.
         path, name = self.path.name, str(getattr(error.orig, "sqlite_errorname", ""))
         if name.startswith(_DAMAGED):
-            return StateUnavailable(f"The database {path} is damaged. Restore it from a backup.")
+            return StateUnavailable(
+                f"The database {path} is damaged. 'ragstone doctor' says what can be done."
+            )
         if type(error).__name__ in _ITS_OWN:
             return None
         if name.startswith(_FULL):
@@ -143,7 +145,10 @@ class Sqlite:
             return StateUnavailable(f"The database {path} is locked by another process. Try again.")
         if name.startswith("SQLITE_CANTOPEN"):
             return StateUnavailable(f"The database {path} cannot be opened. Check its folder.")
-        return StateUnavailable(f"The database {path} does not answer ({error.orig}).")
+        return StateUnavailable(
+            f"The database {path} does not answer ({error.orig}). If it stays so, run "
+            "'ragstone doctor'."
+        )
 
 
 def _configure(engine: Engine) -> None:

@@ -1,0 +1,341 @@
+"""Looks through a shard in a process of its own, which a damaged one may end, and saves from it
+what can be read.
+
+What Edge can build anew from the chunks (the indexes of fields and vectors, the words) is not worth
+saving; texts and vectors are.
+"""
+
+import json
+import math
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import qdrant_edge as edge
+
+from ragstone.core.chunk import Chunk
+from ragstone.index.bm25 import tokenizer
+from ragstone.index.edge.copying import copy_shard
+from ragstone.index.edge.shard import (
+    BM25,
+    DENSE,
+    INTEGER_FIELDS,
+    KEYWORD_FIELDS,
+    SUM,
+    chunk_sum,
+    open_shard,
+    points,
+)
+
+BATCH = 256
+SECONDS, SECONDS_A_GIGABYTE = 120.0, 600.0
+"""How long a look through a shard may take: a damaged one may never come to an end."""
+
+LENGTH_ERROR = 1e-3
+"""Edge keeps vectors of length 1; rounding is a thousandth of this."""
+
+SAMPLE, ENOUGH, NEIGHBOURS = 50, 0.5, 50
+"""Chunks that are searched by their vector, and the share that must find themselves: a search is an
+approximation, but one through a damaged graph finds nothing."""
+
+MOST_VALUES = 10_000_000
+
+REBUILT = (
+    "payload_index",
+    f"vector_index-{DENSE}",
+    f"vector_index-{BM25}",
+    f"vector_storage-{BM25}",
+)
+"""Parts of a segment that are made anew where they are missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """A shard's directory, and what is known of it: `dimensions` 0 and `language` None where the
+    state cannot say."""
+
+    path: Path
+    dimensions: int = 0
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """How many chunks could be read, and how many of them with their vector."""
+
+    chunks: int
+    vectors: int
+
+
+def flaws(shard: Shard) -> list[str]:
+    """What is wrong with a shard that nothing has open, a phrase each."""
+    said = _in_child("check", shard, shard.path)
+    return [str(one) for one in said] if isinstance(said, list) else [str(said)]
+
+
+def opens(shard: Shard) -> bool:
+    """Whether a shard that nothing has open can be opened, whatever it holds."""
+    return bool(_in_child("open", shard, shard.path) == [])
+
+
+def save(shard: Shard, target: Path) -> Saved | None:
+    """Write what can be read of a damaged shard as a new one to `target`; None if nothing can.
+
+    The damaged one is not changed.
+    """
+    draft = target.with_name(f"{target.name}-saving")
+    try:
+        copy_shard(shard.path, draft)
+        said = _in_child("save", Shard(draft, shard.dimensions, shard.language), target)
+        if not isinstance(said, dict):
+            shutil.rmtree(target, ignore_errors=True)
+            return None
+        return Saved(int(said["chunks"]), int(said["vectors"]))
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _in_child(task: Literal["open", "check", "save"], shard: Shard, target: Path) -> Any:
+    """What the task says, or a phrase about how its process ended."""
+    size = sum(file.stat().st_blocks * 512 for file in shard.path.rglob("*") if file.is_file())
+    command = [
+        *(sys.executable, "-m", __name__, task, str(shard.path), str(target)),
+        *(str(shard.dimensions), json.dumps(shard.language)),
+    ]
+    try:
+        done = subprocess.run(  # noqa: S603 - this module, without a shell
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS + SECONDS_A_GIGABYTE * size / 2**30,
+        )
+        return json.loads(done.stdout.rpartition("RESULT ")[2])
+    except subprocess.TimeoutExpired:
+        return "reading it comes to no end"
+    except ValueError:
+        return f"reading it ended the process (status {done.returncode})"
+
+
+def check(shard: Shard, whole: bool = True) -> list[str]:
+    """`flaws`, in the process that may die of them; if not `whole`, whether it opens."""
+    try:
+        opened = _open(shard)
+        return list(_read_flaws(opened, shard)) if whole else []
+    except BaseException as error:  # Edge's panics are no Exceptions.
+        return [f"it cannot be read ({_short(error)})"]
+
+
+def _read_flaws(opened: edge.EdgeShard, shard: Shard) -> Iterator[str]:
+    seen = _Seen(None if shard.language is None else tokenizer(shard.language))
+    for record in _records(opened):
+        seen.add(record)
+    yield from seen.flaws()
+    for field, counter in seen.values.items():
+        if _facet(opened, field) != counter:
+            yield f"the index of the field {field} does not fit the chunks"
+    finding = sum(_finds_itself(opened, one) for one in seen.sample)
+    if finding < ENOUGH * len(seen.sample):
+        yield f"a search finds {finding} of {len(seen.sample)} vectors that are there"
+
+
+class _Seen:
+    """What a look through the chunks counts: damaged ones, and the values of each field."""
+
+    def __init__(self, bm25: edge.Bm25 | None) -> None:
+        self.values: dict[str, Counter[Any]] = {field: Counter() for field in _FIELDS}
+        self.sample: list[list[float]] = []
+        self._bm25 = bm25
+        self._texts = self._vectors = self._words = 0
+
+    def add(self, record: Any) -> None:
+        payload = dict(record.payload or {})
+        dense, sparse = _vectors(record)
+        for field, counter in self.values.items():
+            value = payload.get(field)
+            counter.update(value if isinstance(value, list) else [] if value is None else [value])
+        if not _whole(payload):
+            self._texts += 1
+        elif self._bm25:
+            made = self._bm25.embed_document(Chunk.from_payload(payload).searchable)
+            self._words += not _same_words(made, sparse)
+        if dense is not None:
+            self._vectors += not _is_unit(dense)
+            if len(self.sample) < SAMPLE:
+                self.sample.append(dense)
+
+    def flaws(self) -> Iterator[str]:
+        if self._texts:
+            yield f"{self._texts:,} chunks are not as they were written"
+        if self._vectors:
+            yield f"{self._vectors:,} vectors are not as they were written"
+        if self._words:
+            yield f"the words of {self._words:,} chunks are not those of their text"
+
+
+_FIELDS = (*KEYWORD_FIELDS, *INTEGER_FIELDS)
+
+
+def _whole(payload: dict[str, Any]) -> bool:
+    """Whether a chunk is what was written; one from before there were checksums is, if it can be
+    read."""
+    try:
+        Chunk.from_payload(payload)
+    except (KeyError, TypeError):
+        return False
+    return SUM not in payload or payload[SUM] == chunk_sum(payload)
+
+
+def _vectors(record: Any) -> tuple[list[float] | None, edge.SparseVector | None]:
+    named = record.vector if isinstance(record.vector, dict) else {}
+    return named.get(DENSE), named.get(BM25)
+
+
+def _is_unit(vector: Sequence[float]) -> bool:
+    length = math.sqrt(sum(value * value for value in vector))
+    return math.isfinite(length) and abs(length - 1) < LENGTH_ERROR
+
+
+def _same_words(made: edge.SparseVector, kept: edge.SparseVector | None) -> bool:
+    if kept is None:
+        return not made.indices
+    one, other = (dict(zip(v.indices, v.values, strict=True)) for v in (made, kept))
+    return one.keys() == other.keys() and all(
+        math.isclose(one[key], other[key], rel_tol=1e-4) for key in one
+    )
+
+
+def _facet(opened: edge.EdgeShard, field: str) -> Counter[Any]:
+    found = opened.facet(edge.FacetRequest(field, limit=MOST_VALUES, exact=True))
+    return Counter({hit.value: hit.count for hit in found.hits})
+
+
+def _finds_itself(opened: edge.EdgeShard, vector: list[float]) -> bool:
+    """Whether a search for a chunk's vector finds something as near as that."""
+    query = edge.Query.Nearest(vector, using=DENSE)
+    params = edge.SearchParams(quantization=edge.QuantizationSearchParams(rescore=True))
+    request = edge.QueryRequest(NEIGHBOURS, query=query, params=params)
+    [hits] = opened.query_batch(edge.QueryBatchRequest([request]))
+    return bool(hits) and hits[0].score > 1 - LENGTH_ERROR
+
+
+def _records(opened: edge.EdgeShard) -> Iterator[Any]:
+    offset: Any = None
+    while True:
+        request = edge.ScrollRequest(
+            limit=BATCH, with_payload=True, with_vector=True, offset=offset
+        )
+        records, offset = opened.scroll(request)
+        yield from records
+        if offset is None:
+            return
+
+
+def _open(shard: Shard) -> edge.EdgeShard:
+    if shard.dimensions:
+        return open_shard(shard.path, shard.dimensions)
+    return edge.EdgeShard.load(str(shard.path))
+
+
+def rescue(shard: Shard, target: Path) -> dict[str, int]:
+    """`save` from a copy, in the process that may die of it."""
+    opened = _opened_somehow(shard)
+    new = open_shard(target, shard.dimensions or _dimensions(opened))
+    bm25 = tokenizer(shard.language or "")
+    chunks = vectors = 0
+    for id in list(_ids(opened)):
+        chunk = _chunk_of(opened, id)
+        if chunk is None:
+            continue
+        dense = _vector_of(opened, id)
+        [point] = points([chunk], None, bm25)
+        if dense is not None:
+            [point] = points([chunk], _one_row(dense), bm25)
+        new.update(edge.UpdateOperation.upsert_points([point]))
+        chunks, vectors = chunks + 1, vectors + (dense is not None)
+    new.close()
+    return {"chunks": chunks, "vectors": vectors}
+
+
+def _dimensions(opened: edge.EdgeShard) -> int:
+    """The length of the first vector that can be read."""
+    found = (_vector_of(opened, id) for id in _ids(opened))
+    return next((len(vector) for vector in found if vector), 1)
+
+
+def _one_row(vector: list[float]) -> Any:
+    import numpy as np
+
+    return np.array([vector], np.float32)
+
+
+def _opened_somehow(shard: Shard) -> edge.EdgeShard:
+    """The shard without what can be made anew, then without what stops it from opening."""
+    segments = sorted((shard.path / "segments").glob("*"))
+    for segment in segments:
+        for name in REBUILT:
+            shutil.rmtree(segment / name, ignore_errors=True)
+    (shard.path / "edge_config.json").unlink(missing_ok=True)
+    attempts: list[list[Path]] = [
+        [],
+        [shard.path / "wal"],
+        [segment / f"vector_storage-{DENSE}" for segment in segments],
+        *([segment] for segment in segments),
+    ]
+    for attempt in attempts[:-1] if len(segments) == 1 else attempts:
+        for path in attempt:
+            shutil.rmtree(path, ignore_errors=True)
+        try:
+            return _open(shard)
+        except BaseException as error:  # Edge's panics are no Exceptions.
+            failed = error
+    raise failed
+
+
+def _ids(opened: edge.EdgeShard) -> Iterator[Any]:
+    offset: Any = None
+    while True:
+        records, offset = opened.scroll(
+            edge.ScrollRequest(limit=BATCH, with_payload=False, offset=offset)
+        )
+        yield from (record.id for record in records)
+        if offset is None:
+            return
+
+
+def _chunk_of(opened: edge.EdgeShard, id: Any) -> Chunk | None:
+    """A chunk that is as it was written, None for another."""
+    try:
+        [record] = opened.retrieve([id], True, False)
+    except BaseException:  # Edge's panics are no Exceptions.
+        return None
+    payload = dict(record.payload or {})
+    return Chunk.from_payload(payload) if _whole(payload) else None
+
+
+def _vector_of(opened: edge.EdgeShard, id: Any) -> list[float] | None:
+    try:
+        [record] = opened.retrieve([id], False, True)
+    except BaseException:  # Edge's panics are no Exceptions.
+        return None
+    dense, _ = _vectors(record)
+    return dense if dense is not None and _is_unit(dense) else None
+
+
+def _short(error: BaseException) -> str:
+    return " ".join(str(error).split())[:200]
+
+
+def main(task: str, path: str, target: str, dimensions: str, language: str) -> None:
+    shard = Shard(Path(path), int(dimensions), json.loads(language))
+    said = rescue(shard, Path(target)) if task == "save" else check(shard, task == "check")
+    print(f"RESULT {json.dumps(said)}", flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
