@@ -23,7 +23,8 @@ class Instructions:
     which confidence an answerer that knows its own refuses (None leaves that to it).
 
     `notes` is what was thought of the sources before, or of an earlier answer; `thinks` lets a
-    model that can reason at length by itself do so.
+    model that can reason at length by itself do so. `sums_up` says how surely (0..1) the sources are
+    what is to be summed up, in order; 0 where nothing is.
     """
 
     text: str = ""
@@ -31,6 +32,7 @@ class Instructions:
     refuse_below: float | None = None
     notes: str = ""
     thinks: bool = False
+    sums_up: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

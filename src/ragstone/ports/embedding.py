@@ -85,3 +85,13 @@ class Embedders(Protocol):
         Raises EmbeddingMismatch when the settings name another one.
         """
         ...
+
+    def comparing(self, collection: Collection) -> Embedder | None:
+        """One that compares texts of several languages: the collection's own if it does; None
+        where the settings allow none."""
+        ...
+
+    def bridging(self, collection: Collection) -> Embedder | None:
+        """One for texts in other languages than English, whose vectors lie among those of a
+        collection that was indexed in English; None where there is no need or none is allowed."""
+        ...

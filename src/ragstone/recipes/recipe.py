@@ -104,6 +104,7 @@ SEARCHED: Mapping[str, Mapping[str, Any]] = {
     "classify": {"answers": False, "asks_model": False},
     "retrieval_gate": {"answers": False, "asks_model": False},
     "recall": {"answers": False},
+    "route": {"sums_up": False},
     "deduplicate": {"near_duplicate": 1},
 }
 """What is typed into a search box is searched, not answered: a forbidden search is an error, as

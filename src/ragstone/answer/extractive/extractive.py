@@ -3,7 +3,7 @@
 Every unit of the passages (`units`) gets a score from how near its tokens and words are
 to the question, from its passage's place, and from whether it holds the kind of thing that is asked
 for (`models.unit_ranking`). The best one is said first, each with its source; below `refuse_below`
-nothing is said but that.
+nothing is said but that. A document is summed up by its own structure (`summary`).
 """
 
 import asyncio
@@ -12,6 +12,8 @@ import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+from ragstone.answer.extractive.meaning_closeness import in_other_languages
+from ragstone.answer.extractive.summary import SummaryLine, summary
 from ragstone.answer.extractive.unit_ranking import RankedUnit, ranked
 from ragstone.answer.extractive.unit_words import leans
 from ragstone.answer.extractive.units import AnswerUnit, Excerpt, Form, units
@@ -72,6 +74,10 @@ class Extractive:
     async def answer(
         self, ask: Ask, passages: Sequence[Passage], instructions: Instructions
     ) -> AsyncGenerator[Said, None]:
+        if instructions.sums_up and (lines := await asyncio.to_thread(summary, passages)):
+            yield Said(_told(lines))
+            yield Said(finish="stop", confidence=instructions.sums_up)
+            return
         read, found, best, confidence = await self._rank_units(ask, passages)
         least = instructions.refuse_below
         if not best or confidence < (self._refuse_below if least is None else least):
@@ -92,9 +98,18 @@ class Extractive:
 
     async def _rank_units(self, ask: Ask, passages: Sequence[Passage]) -> _Ranked:
         read = [passage for passage in passages[:PASSAGES] if passage.text.strip()]
+        found = await self._rank(ask, read)
+        if found[3] < self._refuse_below and (foreign := in_other_languages(ask.question, read)):
+            # What the passages in the question's language do not say, others may.
+            other = await self._rank(ask, foreign) if len(foreign) < len(read) else found
+            return max(found, other, key=lambda one: one[3])
+        return found
+
+    async def _rank(self, ask: Ask, read: list[Passage]) -> _Ranked:
         found = await asyncio.to_thread(_units, read)
-        near = await self._closeness(ask, read, found) if read else None
         meant = await self._meaning(ask, read, found) if read and self._meaning else None
+        compared = read and meant is None
+        near = await self._closeness(ask, read, found) if compared else None
         best, confidence = await asyncio.to_thread(ranked, ask.question, read, found, near, meant)
         return read, found, best, confidence
 
@@ -103,6 +118,17 @@ class Extractive:
 
     async def aclose(self) -> None:
         """There is nothing to close."""
+
+
+def _told(lines: Sequence[SummaryLine]) -> str:
+    """A summary as text: its beginning as prose, the sections as a list."""
+    prose = [f"{_clean_line(line.text)} [{line.number}]" for line in lines if not line.heading]
+    sections = [
+        f"- {_clean_line(': '.join(filter(None, (line.heading, line.text))))} [{line.number}]"
+        for line in lines
+        if line.heading
+    ]
+    return "\n".join((" ".join(prose), *sections))
 
 
 def _units(passages: Sequence[Passage]) -> list[list[AnswerUnit]]:
