@@ -78,7 +78,7 @@ class ConfiguredEmbedders:
         own = self.of(collection)
         return own if own.multilingual else self._multilingual
 
-    def bridging(self, collection: Collection) -> Embedder | None:
+    def bridging(self, collection: Collection) -> Bridge | None:
         return self._bridge if self.of(collection) is self._english else None
 
     def usable(self) -> list[Embedder]:

@@ -13,7 +13,7 @@ from ragstone.language.language import detect
 from ragstone.language.words import content_word_set
 from ragstone.ports import Adapters
 from ragstone.retrieve.fusion import fuse
-from ragstone.retrieve.searching import FOREIGN_DENSE_WEIGHT, across_languages
+from ragstone.retrieve.searching import across_languages, foreign_weight
 from ragstone.retrieve.searching import weights as base
 
 PENALTIES: Mapping[str, float] = {"glossary": 0.3, "toc": 0.5, "credits": 0.4}
@@ -51,11 +51,12 @@ class Fuse(Stage):
         scores = fuse(turn.lists, weights)
         reason = f"by {plan.fusion}, meaning {plan.dense_weight:g}, words {1 - plan.dense_weight:g}"
         foreign = _foreign(turn, adapters)
-        if foreign:
-            by_meaning = replace(weights, dense=max(weights.dense, FOREIGN_DENSE_WEIGHT))
+        if foreign and turn.collection:
+            share = foreign_weight(turn.queries[0], turn.collection, adapters)
+            by_meaning = replace(weights, dense=max(weights.dense, share))
             some = len(foreign) > FEW * len(turn.chunks)
             scores = _across(scores, fuse(turn.lists, by_meaning), foreign, some)
-            reason += f"; {len(foreign)} in another language, meaning {FOREIGN_DENSE_WEIGHT:g}"
+            reason += f"; {len(foreign)} in another language, meaning {share:g}"
         hits = sorted(self._hits(turn, scores), key=lambda hit: (-hit.score, hit.chunk.chunk_id))
         return Step(
             replace(turn, hits=tuple(hits)),

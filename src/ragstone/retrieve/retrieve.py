@@ -15,11 +15,11 @@ from ragstone.language.language import detect
 from ragstone.language.late_interaction import EncodedQuestion
 from ragstone.ports import Adapters, collection_of
 from ragstone.retrieve.searching import (
-    FOREIGN_DENSE_WEIGHT,
     CollectionCandidates,
     Searching,
     across_languages,
     bridge,
+    foreign_weight,
     visible,
 )
 from ragstone.retrieve.strategies import STRATEGIES
@@ -134,7 +134,7 @@ def _least_dense_weight(turn: Turn, collection: Collection, adapters: Adapters) 
     if collection.language in ("", "mul"):
         return MIXED_DENSE_WEIGHT
     other = detect(turn.queries[0]) not in ("", collection.language)
-    return FOREIGN_DENSE_WEIGHT if other else 0.0
+    return foreign_weight(turn.queries[0], collection, adapters) if other else 0.0
 
 
 def _external_step(turn: Turn, hits: Sequence[Hit]) -> Step:

@@ -12,7 +12,7 @@ from ragstone.core.records import Collection
 from ragstone.core.turn import Ask, Plan, RankedList
 from ragstone.language.language import detect
 from ragstone.language.late_interaction import EncodedQuestion
-from ragstone.ports import Adapters, Embedder, LateEmbedder, Search, Vectors
+from ragstone.ports import Adapters, BridgingEmbedder, LateEmbedder, Search, Vectors
 from ragstone.retrieve.fusion import FusionWeights, fuse
 
 FEEDBACK_CHUNKS = 5
@@ -22,6 +22,9 @@ FEEDBACK_CHUNKS = 5
 FOREIGN_DENSE_WEIGHT = 0.9
 """Share of meaning for a passage in another language than the question: their words agree only in
 names and numbers, or by accident."""
+
+BRIDGED_DENSE_WEIGHT = 0.6
+"""The same where the question's words are looked up in English."""
 
 LEAST_FEEDBACK = 0.2
 """A smaller share changes nothing that is worth a second search."""
@@ -51,7 +54,7 @@ class Searching:
     parts: bool = False
     known: tuple[str, EncodedQuestion] | None = None
     """A question that has been encoded already."""
-    bridge: Embedder | None = None
+    bridge: BridgingEmbedder | None = None
     """What encodes the question, where it is in another language than the collection's embedder
     knows."""
 
@@ -84,10 +87,17 @@ class Searching:
         """By meaning for queries with their vectors, by words for others; one call of the index,
         which searches for all of them at once."""
         searches = [Search(query, vector) for query, vector in meant]
-        searches += [Search(query) for query in worded]
-        return await self.adapters.index.search(
+        asked = [one.text for one in searches] + list(worded)
+        searches += [Search(await self._in_words(query)) for query in worded]
+        found = await self.adapters.index.search(
             self.collection, searches, self.where, self.plan.candidates
         )
+        return [replace(one, query=query) for one, query in zip(found, asked, strict=True)]
+
+    async def _in_words(self, query: str) -> str:
+        """The query as it is searched by words: with English ones where it is in another language
+        than the collection."""
+        return f"{query} {await self.bridge.in_english(query)}" if self.bridge else query
 
     async def refined(
         self, question: EncodedQuestion, query: str, lists: Sequence[RankedList]
@@ -136,7 +146,13 @@ def across_languages(ask: Ask, collection: Collection, adapters: Adapters) -> bo
     return ask.wanted.dense_weight is None and (multilingual or bridged)
 
 
-def bridge(question: str, collection: Collection, adapters: Adapters) -> Embedder | None:
+def foreign_weight(question: str, collection: Collection, adapters: Adapters) -> float:
+    """The share of meaning for passages in another language than the question."""
+    bridged = bridge(question, collection, adapters)
+    return FOREIGN_DENSE_WEIGHT if bridged is None else BRIDGED_DENSE_WEIGHT
+
+
+def bridge(question: str, collection: Collection, adapters: Adapters) -> BridgingEmbedder | None:
     """What encodes a question that is in another language than the collection's embedder knows."""
     if detect(question) in ("", "en"):
         return None

@@ -12,7 +12,7 @@ import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from ragstone.answer.extractive.meaning_closeness import in_other_languages
+from ragstone.answer.extractive.meaning_closeness import MeaningCloseness, in_other_languages
 from ragstone.answer.extractive.summary import SummaryLine, summary
 from ragstone.answer.extractive.unit_ranking import RankedUnit, ranked
 from ragstone.answer.extractive.unit_words import leans
@@ -26,8 +26,7 @@ from ragstone.ports import Said, Vectors
 Closeness = Callable[
     [Ask, Sequence[Passage], Sequence[Sequence[AnswerUnit]]], Awaitable[list[Vectors] | None]
 ]
-"""Per passage the features (units, `unit_closeness.NAMES`), None without token vectors; or, of
-`meaning_closeness`, the likeness (units,) to a question in another language."""
+"""Per passage the features (units, `unit_closeness.NAMES`), None without token vectors."""
 
 PASSAGES = 10
 PASSAGE_CHARS = 20_000
@@ -65,7 +64,7 @@ class Extractive:
     name = "extractive"
 
     def __init__(
-        self, closeness: Closeness, refuse_below: float, meaning: Closeness | None = None
+        self, closeness: Closeness, refuse_below: float, meaning: MeaningCloseness | None = None
     ) -> None:
         self._closeness = closeness
         self._refuse_below = refuse_below
@@ -110,7 +109,9 @@ class Extractive:
         meant = await self._meaning(ask, read, found) if read and self._meaning else None
         compared = read and meant is None
         near = await self._closeness(ask, read, found) if compared else None
-        best, confidence = await asyncio.to_thread(ranked, ask.question, read, found, near, meant)
+        english = await self._meaning.words(ask) if self._meaning and meant is not None else ""
+        asked = f"{ask.question} {english}".strip()
+        best, confidence = await asyncio.to_thread(ranked, asked, read, found, near, meant)
         return read, found, best, confidence
 
     async def ready(self) -> None:

@@ -50,6 +50,15 @@ class MeaningCloseness:
             found[p][u] = min(1.0, max(0.0, (float(cosine) - low) / (high - low)))
         return found
 
+    async def words(self, ask: Ask) -> str:
+        """English words for those of a question in another language than a collection that was
+        indexed in English; empty where there is no need."""
+        collection = await collection_of(self._catalog, ask)
+        if collection is None or detect(ask.question) in ("", "en"):
+            return ""
+        bridge = self._embedders.bridging(collection)
+        return await bridge.in_english(ask.question) if bridge else ""
+
 
 def in_other_languages(question: str, passages: Sequence[Passage]) -> list[Passage]:
     """The passages in another language than the question."""
