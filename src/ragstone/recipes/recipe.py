@@ -106,6 +106,7 @@ SEARCHED: Mapping[str, Mapping[str, Any]] = {
     "recall": {"answers": False},
     "route": {"sums_up": False},
     "deduplicate": {"near_duplicate": 1},
+    "expand": {"continues": False},
 }
 """What is typed into a search box is searched, not answered: a forbidden search is an error, as
 guidance is no passage, and equal passages of two documents are two finds."""

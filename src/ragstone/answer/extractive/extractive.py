@@ -10,13 +10,20 @@ import asyncio
 import math
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ragstone.answer.extractive.meaning_closeness import MeaningCloseness, in_other_languages
 from ragstone.answer.extractive.summary import SummaryLine, summary
-from ragstone.answer.extractive.unit_ranking import RankedUnit, ranked
+from ragstone.answer.extractive.unit_ranking import RankedUnit, asks_for_several, ranked
 from ragstone.answer.extractive.unit_words import leans
-from ragstone.answer.extractive.units import AnswerUnit, Excerpt, Form, units
+from ragstone.answer.extractive.units import (
+    LIST_CHARS,
+    LIST_ITEMS,
+    AnswerUnit,
+    Excerpt,
+    Form,
+    units,
+)
 from ragstone.core.answer import Instructions
 from ragstone.core.turn import Ask, Passage
 from ragstone.language.code_blocks import fence_around
@@ -33,6 +40,9 @@ PASSAGE_CHARS = 20_000
 """Characters of a passage that are read."""
 
 MOST_SENTENCES = 3
+
+LEAST_ITEMS = 2
+"""Items that make a list."""
 
 SECOND, THIRD = 0.05, 0.5
 """Another unit is said too if it holds the answer with this probability by the best one's: a second
@@ -83,7 +93,10 @@ class Extractive:
             yield Said(instructions.no_answer, finish="refused", confidence=confidence)
             return
         before: AnswerLine | None = None
-        for line in _lines(_choose_units(best, read, found)):
+        chosen = _choose_units(best, read, found)
+        if chosen[0].unit.form != "list" and asks_for_several(ask.question):
+            chosen = _with_list_behind(chosen, read, found)
+        for line in _lines([*chosen, *_list_goes_on(chosen[0], read, found)]):
             joint = "" if before is None else "\n" if before.apart or line.apart else " "
             marked = not line.code or before is None or before.number != line.number
             space = "\n" if line.code else " "
@@ -155,6 +168,57 @@ def _choose_units(
     if before is not None and not any(_repeats(before, one) for one in chosen):
         chosen.append(before)
     return chosen
+
+
+def _with_list_behind(
+    chosen: Sequence[RankedUnit], passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
+) -> list[RankedUnit]:
+    """The best sentence with the list that its paragraph leads in, instead of what was chosen;
+    what was chosen where there is none."""
+    first = chosen[0]
+    own = found[[one is first.passage for one in passages].index(True)]
+    if first.unit.form != "sentence" or first.unit.said[0].kind == "item":
+        return list(chosen)
+    block, items = first.unit.said[0].block, list[AnswerUnit]()
+    for unit in own[first.place + 1 :]:
+        if unit.said[0].block is block and not items:
+            if unit.form == "list":
+                return [first, replace(first, unit=unit)]
+        elif unit.said[0].kind == "item" and len(items) < LIST_ITEMS:
+            items.append(unit)
+        else:
+            break
+    whole = tuple(excerpt for unit in items for excerpt in unit.said)
+    length = sum(excerpt.end - excerpt.start for excerpt in whole)
+    if len(items) < LEAST_ITEMS or length > LIST_CHARS:
+        return list(chosen)
+    return [first, replace(first, unit=replace(items[0], said=whole, form="list"))]
+
+
+def _list_goes_on(
+    first: RankedUnit, passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
+) -> list[RankedUnit]:
+    """The rest of a list in the passage that follows in its document."""
+    last = first.unit.said[-1]
+    chunk = first.passage.hit.chunk
+    leads = first.unit.form == "sentence" and first.passage.text[: last.end].endswith((":", "："))
+    if (not leads and first.unit.form != "list") or first.passage.text[last.end :].strip():
+        return []
+    for passage, units in zip(passages, found, strict=True):
+        other = passage.hit.chunk
+        if other.revision != chunk.revision or other.chunk_index != chunk.chunk_index + 1:
+            continue
+        rest: list[Excerpt] = []
+        for unit in units:
+            if other.start + unit.start < chunk.end or (unit.form == "heading" and not rest):
+                continue
+            if unit.said[0].kind != "item" or len(rest) == LIST_ITEMS:
+                break
+            rest += unit.said
+        if rest:
+            unit = AnswerUnit(rest[0].start, rest[0].end, tuple(rest), "list")
+            return [RankedUnit(unit, passage, 0, first.score)]
+    return []
 
 
 def _preceding_unit(
