@@ -6,7 +6,7 @@ neither is called so, the question is answered like any other.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import PurePosixPath
@@ -21,6 +21,9 @@ from ragstone.retrieve.strategies import hybrid, in_order, read_documents
 
 PROPOSED = 12
 """Documents whose names and beginnings are looked at."""
+
+MOST_OPENINGS = 1000
+"""Documents among which one is looked for that introduces the others."""
 
 OPENING_CHARS = 600
 """Of a document's beginning: about a title page or the head of a mail."""
@@ -64,7 +67,7 @@ async def whole_document(
     documents = sorted(proposed, key=lambda one: (-proposed[one], one))[:PROPOSED]
     if not documents:
         return None
-    openings = await _openings(search, documents)
+    openings = await _openings(search.within(documents) if name else search)
     meant = _meant(_pieces(name), openings, known.values(), proposed)
     if meant is None:
         return None
@@ -83,13 +86,14 @@ def _scores(search: Searching, found: CollectionCandidates) -> dict[str, float]:
     return best
 
 
-async def _openings(search: Searching, documents: Sequence[str]) -> dict[str, Chunk]:
-    """The first chunks of documents."""
-    inside = search.within(documents)
+async def _openings(search: Searching) -> dict[str, Chunk]:
+    """The first chunks of the documents that are searched, of so many as are looked at."""
     found: dict[str, Chunk] = {}
-    where = And((inside.where, eq("chunk_index", 0)))
+    where = And((search.where, eq("chunk_index", 0)))
     async for batch in search.adapters.index.scan(search.collection, where):
         found |= {chunk.document_id: chunk for chunk in batch}
+        if len(found) >= MOST_OPENINGS:
+            break
     return found
 
 
@@ -123,7 +127,8 @@ def _introducing(openings: Mapping[str, Chunk], proposed: Mapping[str, float]) -
     if roots:
         first = min(roots, key=lambda one: (len(one.folders), one.path))
         return _Whole(first.document_id, (), 0.0)
-    best = max(openings, key=lambda one: (proposed[one], one), default=None)
+    known = [one for one in openings if one in proposed]
+    best = max(known, key=lambda one: (proposed[one], one), default=None)
     return _Whole(best, (), 0.0) if best else None
 
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
+from ragstone.answer.extractive.answer_type import kind_of
 from ragstone.answer.extractive.meaning_closeness import MeaningCloseness, in_other_languages
 from ragstone.answer.extractive.summary import SummaryLine, summary
 from ragstone.answer.extractive.unit_ranking import RankedUnit, asks_for_several, ranked
@@ -40,6 +41,8 @@ PASSAGE_CHARS = 20_000
 """Characters of a passage that are read."""
 
 MOST_SENTENCES = 3
+
+LEADS = (":", "：")
 
 LEAST_ITEMS = 2
 """Items that make a list."""
@@ -94,9 +97,11 @@ class Extractive:
             return
         before: AnswerLine | None = None
         chosen = _choose_units(best, read, found)
-        if chosen[0].unit.form != "list" and asks_for_several(ask.question):
-            chosen = _with_list_behind(chosen, read, found)
-        for line in _lines([*chosen, *_list_goes_on(chosen[0], read, found)]):
+        several = asks_for_several(ask.question)
+        if several or not kind_of(ask.question):
+            chosen = _with_list_behind(chosen, read, found, several)
+        listed = next((one for one in chosen if one.unit.form == "list"), chosen[0])
+        for line in _lines([*chosen, *_list_goes_on(listed, read, found)]):
             joint = "" if before is None else "\n" if before.apart or line.apart else " "
             marked = not line.code or before is None or before.number != line.number
             space = "\n" if line.code else " "
@@ -171,28 +176,46 @@ def _choose_units(
 
 
 def _with_list_behind(
-    chosen: Sequence[RankedUnit], passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
+    chosen: Sequence[RankedUnit],
+    passages: Sequence[Passage],
+    found: Sequence[Sequence[AnswerUnit]],
+    several: bool,
 ) -> list[RankedUnit]:
     """The best sentence with the list that its paragraph leads in, instead of what was chosen;
-    what was chosen where there is none."""
-    first = chosen[0]
-    own = found[[one is first.passage for one in passages].index(True)]
-    if first.unit.form != "sentence" or first.unit.said[0].kind == "item":
+    what was chosen where there is none. Where the question asks for `several` things, the next best
+    sentences are looked at too, and a paragraph leads in a list without a colon."""
+    if chosen[0].unit.form == "list":
         return list(chosen)
-    block, items = first.unit.said[0].block, list[AnswerUnit]()
-    for unit in own[first.place + 1 :]:
+    for sentence in chosen if several else chosen[:1]:
+        own = found[[one is sentence.passage for one in passages].index(True)]
+        if listed := _list_behind(sentence, own, several):
+            return [sentence, replace(sentence, unit=listed)]
+    return list(chosen)
+
+
+def _list_behind(
+    sentence: RankedUnit, own: Sequence[AnswerUnit], several: bool
+) -> AnswerUnit | None:
+    """The list that a sentence, or a later one of its paragraph, leads in."""
+    if sentence.unit.form != "sentence" or sentence.unit.said[0].kind == "item":
+        return None
+    block, items = sentence.unit.said[0].block, list[AnswerUnit]()
+    for unit in own[sentence.place + 1 :]:
         if unit.said[0].block is block and not items:
             if unit.form == "list":
-                return [first, replace(first, unit=unit)]
+                return unit
         elif unit.said[0].kind == "item" and len(items) < LIST_ITEMS:
             items.append(unit)
         else:
             break
+    if not items or not (several or _text(sentence).endswith(LEADS)):
+        return None
     whole = tuple(excerpt for unit in items for excerpt in unit.said)
     length = sum(excerpt.end - excerpt.start for excerpt in whole)
-    if len(items) < LEAST_ITEMS or length > LIST_CHARS:
-        return list(chosen)
-    return [first, replace(first, unit=replace(items[0], said=whole, form="list"))]
+    torn = not sentence.passage.text[whole[-1].end :].strip()
+    if (len(items) < LEAST_ITEMS and not torn) or length > LIST_CHARS:
+        return None
+    return replace(items[0], said=whole, form="list")
 
 
 def _list_goes_on(
@@ -201,7 +224,7 @@ def _list_goes_on(
     """The rest of a list in the passage that follows in its document."""
     last = first.unit.said[-1]
     chunk = first.passage.hit.chunk
-    leads = first.unit.form == "sentence" and first.passage.text[: last.end].endswith((":", "："))
+    leads = first.unit.form == "sentence" and first.passage.text[: last.end].endswith(LEADS)
     if (not leads and first.unit.form != "list") or first.passage.text[last.end :].strip():
         return []
     for passage, units in zip(passages, found, strict=True):
