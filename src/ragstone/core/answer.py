@@ -23,8 +23,8 @@ class Instructions:
     which confidence an answerer that knows its own refuses (None leaves that to it).
 
     `notes` is what was thought of the sources before, or of an earlier answer; `thinks` lets a
-    model that can reason at length by itself do so. `sums_up` says how surely (0..1) the sources are
-    what is to be summed up, in order; 0 where nothing is.
+    model that can reason at length by itself do so. `sums_up` says how surely (0..1) the sources
+    are what is to be summed up, in order; 0 where nothing is.
     """
 
     text: str = ""

@@ -29,6 +29,7 @@ from ragstone.core.answer import Instructions
 from ragstone.core.turn import Ask, Passage
 from ragstone.language.code_blocks import fence_around
 from ragstone.language.markers import neutral
+from ragstone.language.outline import outline
 from ragstone.ports import Said, Vectors
 
 Closeness = Callable[
@@ -140,14 +141,14 @@ class Extractive:
 
 
 def _told(lines: Sequence[SummaryLine]) -> str:
-    """A summary as text: its beginning as prose, the sections as a list."""
-    prose = [f"{_clean_line(line.text)} [{line.number}]" for line in lines if not line.heading]
-    sections = [
-        f"- {_clean_line(': '.join(filter(None, (line.heading, line.text))))} [{line.number}]"
-        for line in lines
-        if line.heading
-    ]
-    return "\n".join((" ".join(prose), *sections))
+    """A summary as text: its title, its beginning as prose, the sections as a list."""
+    said: list[str] = []
+    for place, line in enumerate(lines):
+        text = _clean_line(": ".join(filter(None, (line.heading, line.text))))
+        joint = " " if not line.heading and place and not lines[place - 1].heading else "\n"
+        bullet = "- " if line.heading and place else ""
+        said += [joint if place else "", f"{bullet}{text} [{line.number}]"]
+    return "".join(said)
 
 
 def _units(passages: Sequence[Passage]) -> list[list[AnswerUnit]]:
@@ -199,23 +200,33 @@ def _list_behind(
     """The list that a sentence, or a later one of its paragraph, leads in."""
     if sentence.unit.form != "sentence" or sentence.unit.said[0].kind == "item":
         return None
-    block, items = sentence.unit.said[0].block, list[AnswerUnit]()
-    for unit in own[sentence.place + 1 :]:
-        if unit.said[0].block is block and not items:
-            if unit.form == "list":
-                return unit
-        elif unit.said[0].kind == "item" and len(items) < LIST_ITEMS:
-            items.append(unit)
-        else:
-            break
+    block, later = sentence.unit.said[0].block, sentence.place + 1
+    while later < len(own) and own[later].said[0].block is block:
+        if own[later].form == "list":
+            return own[later]
+        later += 1
+    items = _items(sentence.passage, own[later:])
     if not items or not (several or _text(sentence).endswith(LEADS)):
         return None
-    whole = tuple(excerpt for unit in items for excerpt in unit.said)
-    length = sum(excerpt.end - excerpt.start for excerpt in whole)
-    torn = not sentence.passage.text[whole[-1].end :].strip()
-    if (len(items) < LEAST_ITEMS and not torn) or length > LIST_CHARS:
+    torn = not sentence.passage.text[items[-1].end :].strip()
+    if len(items) < LEAST_ITEMS and not torn:
         return None
-    return replace(items[0], said=whole, form="list")
+    return AnswerUnit(items[0].start, items[0].end, items, "list")
+
+
+def _items(passage: Passage, own: Sequence[AnswerUnit]) -> tuple[Excerpt, ...]:
+    """The items with which these units begin, as many as are said of a list."""
+    blocks = passage.blocks or outline(passage.text)
+    found: list[Excerpt] = []
+    for unit in own:
+        block = next((one for one in blocks if one.start <= unit.start < one.end), None)
+        if block is None or block.kind != "item" or unit.end - own[0].start > LIST_CHARS:
+            break
+        start = found.pop().start if found and found[-1].block is block else unit.start
+        found.append(Excerpt(start, unit.end, block))
+        if len(found) > LIST_ITEMS:
+            return tuple(found[:-1])
+    return tuple(found)
 
 
 def _list_goes_on(
@@ -227,19 +238,13 @@ def _list_goes_on(
     leads = first.unit.form == "sentence" and first.passage.text[: last.end].endswith(LEADS)
     if (not leads and first.unit.form != "list") or first.passage.text[last.end :].strip():
         return []
-    for passage, units in zip(passages, found, strict=True):
+    for passage, own in zip(passages, found, strict=True):
         other = passage.hit.chunk
         if other.revision != chunk.revision or other.chunk_index != chunk.chunk_index + 1:
             continue
-        rest: list[Excerpt] = []
-        for unit in units:
-            if other.start + unit.start < chunk.end or (unit.form == "heading" and not rest):
-                continue
-            if unit.said[0].kind != "item" or len(rest) == LIST_ITEMS:
-                break
-            rest += unit.said
-        if rest:
-            unit = AnswerUnit(rest[0].start, rest[0].end, tuple(rest), "list")
+        new = [unit for unit in own if other.start + unit.start >= chunk.end]
+        if rest := _items(passage, new):
+            unit = AnswerUnit(rest[0].start, rest[0].end, rest, "list")
             return [RankedUnit(unit, passage, 0, first.score)]
     return []
 

@@ -22,12 +22,11 @@ LEAST_WORDS = 4
 """Words of a sentence that says something; in scripts without spaces, as many characters twice."""
 
 _INTRODUCES = re.compile(
-    r"^[\d.\s]*(?:abstract|(?:executive )?summary|introduction|intro|overview|about\b.{0,40}|purpose|"
-    r"scope|at a glance|background|description|zusammenfassung|einleitung|einführung|überblick|"
-    r"zweck|gegenstand|beschreibung|résumé|introduction|présentation|aperçu|objet|description|"
-    r"resumen|introducción|objeto|descripción|riassunto|introduzione|panoramica|descrizione|"
-    r"resumo|introdução|samenvatting|inleiding|введение|обзор|摘要|概述|简介|简述|介绍|引言|前言|"
-    r"背景|描述|要約|概要|はじめに|説明|紹介|요약|개요|소개|설명)[\s:：.]*$",
+    r"^[\d.\s]*(?:abstract|(?:executive )?summary|introduction|intro|overview|about\b.{0,40}|"
+    r"at a glance|zusammenfassung|einleitung|einführung|überblick|résumé|présentation|aperçu|"
+    r"resumen|introducción|riassunto|introduzione|panoramica|resumo|introdução|samenvatting|"
+    r"inleiding|введение|обзор|摘要|概述|简介|简述|介绍|引言|前言|要約|概要|はじめに|紹介|요약|개요|소개)"
+    r"[\s:：.]*$",
     re.IGNORECASE,
 )
 """Headings of sections that say what a document is about."""
@@ -65,7 +64,15 @@ def summary(passages: Sequence[Passage]) -> list[SummaryLine]:
     if lead is None:
         return []
     lines = _within(parts[lead].said)
-    return [*lines, *_sections(parts, lead)]
+    sections = list(_sections(parts, lead))
+    told = [line for line in sections if line.text]
+    return [*_title(parts), *lines, *(told or sections)]
+
+
+def _title(parts: Sequence[_Part]) -> Iterator[SummaryLine]:
+    """The heading with which the document begins, as a line of its own."""
+    if parts[0].heading:
+        yield SummaryLine("", parts[0].number, parts[0].heading)
 
 
 def _parts(passages: Sequence[Passage]) -> Iterator[_Part]:
@@ -76,7 +83,12 @@ def _parts(passages: Sequence[Passage]) -> Iterator[_Part]:
             if block.kind == "heading":
                 if heading or said:
                     yield _Part(heading, level, number, tuple(said))
-                heading, level, number, said = _line(text), block.level, passage.number, []
+                heading, level, number, said = (
+                    _line(text.lstrip("#")),
+                    block.level,
+                    passage.number,
+                    [],
+                )
             elif block.kind in _PROSE and len(said) <= LEAD_SENTENCES:
                 said += _sentences(text, block, passage.number)
     if heading or said:
@@ -97,7 +109,8 @@ def _says_something(line: str) -> bool:
     letters = _LETTERS.findall(line)
     words = len(_WORDS.findall(line)) + len(_UNSPACED.findall(line)) // 2
     large = sum(letter.isupper() for letter in letters)
-    return words >= LEAST_WORDS and 2 * len(letters) > len(line) and 3 * large < len(letters)
+    prose = 2 * len(letters) > len(line) and 3 * large < len(letters)
+    return words >= LEAST_WORDS and prose and line[0] != "(" and "___" not in line
 
 
 def _lead(parts: Sequence[_Part]) -> int | None:
@@ -124,7 +137,7 @@ def _within(said: Sequence[SummaryLine]) -> list[SummaryLine]:
 
 def _sections(parts: Sequence[_Part], lead: int) -> Iterator[SummaryLine]:
     """How the sections begin that are highest, but of which there are several."""
-    others = [part for place, part in enumerate(parts) if part.heading and place > lead]
+    others = [part for part in parts[lead + 1 :] if part.heading]
     levels = sorted({part.level for part in others})
     at = next((one for one in levels if sum(part.level == one for part in others) > 1), None)
     chosen = [part for part in others if part.level == at] if at is not None else others

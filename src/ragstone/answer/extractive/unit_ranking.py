@@ -19,8 +19,8 @@ from ragstone.answer.extractive.unit_ranker import (
 from ragstone.answer.extractive.unit_words import UnitText, read
 from ragstone.answer.extractive.units import AnswerUnit
 from ragstone.core.turn import Passage
-from ragstone.language.late_interaction import Floats
 from ragstone.language.language import detect
+from ragstone.language.late_interaction import Floats
 from ragstone.language.words import content_words, in_pairs
 from ragstone.ports import Vectors
 from ragstone.understand.question_kinds import by_rules
