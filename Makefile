@@ -11,7 +11,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # Compiled modules and tests are kept: where they may not be, every process makes them anew.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo serve browser test test-fast test-real test-permissions test-requests test-kills \
+.PHONY: demo serve browser test test-random test-fast test-real test-permissions test-requests test-kills \
   test-measure lint format bench bench-peers fuzz docs api clean size
 
 demo: $(VENV)/.ragstone
@@ -25,11 +25,15 @@ TOGETHER = -n $(shell $(PYTHON) -c 'import os; print(os.cpu_count())') --dist lo
   --no-loadscope-reorder
 
 test: lint browser
-	$(BIN)/pytest $(TOGETHER)
+	HYPOTHESIS_PROFILE=same $(BIN)/pytest $(TOGETHER)
 
 # The same, and afterwards the processor seconds of each file and the most memory of all processes.
 test-measure: $(VENV)/.ragstone-dev
 	$(BIN)/python -m tests.measure $(TOGETHER)
+
+# The tests of properties with 2,000 new examples each, in about an hour.
+test-random: $(VENV)/.ragstone-dev
+	HYPOTHESIS_PROFILE=many $(BIN)/pytest $(TOGETHER) -m "hypothesis and not real"
 
 # Tests with other projects' packages, in an environment of their own: they weigh more than Ragstone.
 test-real: $(REAL)/.installed

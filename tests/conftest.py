@@ -29,7 +29,11 @@ __all__ = [
 
 # A busy machine may take long over any example; what must end in time has a timeout of its own.
 settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+# The same examples each time: a check of a change fails for the change alone.
+settings.register_profile("same", deadline=None, derandomize=True)
+# Many new ones: this is where what nobody thought of is looked for.
+settings.register_profile("many", deadline=None, max_examples=2000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "untimed"))
 
 MEMORY = Path("/dev/shm")
 ROOM = 2 * 2**30
