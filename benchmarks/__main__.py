@@ -34,6 +34,7 @@ NAMES = (
     "ingest",
     "parsing",
     "pdf",
+    "ocr",
     "latency",
     "cache",
     "settings",
@@ -51,7 +52,7 @@ APART = {
     "million": "python -m benchmarks million",
     "peers": "make bench-peers",
     "fuzz": "make fuzz",
-    "office": "RAGSTONE_OFFICE_FILES=FOLDER python -m benchmarks office",
+    "formats": "RAGSTONE_FORMAT_FILES=FOLDER python -m benchmarks formats",
 }
 """Benchmarks that run only when they are named (an hour each), and the command that does it."""
 
@@ -77,7 +78,7 @@ BEGIN, END = "<!-- measured -->\n", "<!-- /measured -->"
 
 
 def main(names: list[str]) -> int:
-    if names[:1] == ["formats"]:
+    if names[:1] == ["formats"] and len(names) > 1:
         return formats.main(names[1:])
     stored = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     missed = 0

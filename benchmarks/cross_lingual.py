@@ -10,7 +10,7 @@ from ragstone.evaluation import dataset
 from ragstone.evaluation.indexed import indexed
 from ragstone.evaluation.retrieval import measured
 from ragstone.recipes.recipe import Recipes
-from ragstone.settings import EmbeddingSettings, load
+from ragstone.settings import load
 
 LANGUAGES = ("de", "es", "ru", "zh")
 
@@ -21,7 +21,7 @@ def run() -> Iterator[Row]:
 
 
 async def recalls() -> dict[str, float]:
-    settings = load(embedding=EmbeddingSettings(model="multilingual"))
+    settings = load(**{"embedding.model": "multilingual"})
     sets = eval_data() / "xquad"
     found = {}
     async with indexed(dataset.corpus(sets / "en"), settings) as index:

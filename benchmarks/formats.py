@@ -1,95 +1,49 @@
-"""`python -m benchmarks formats FOLDER`: how real files of each format are read.
+"""How real files of each format are read: failures, words, what is left of marks, speed.
 
-For each ending: files, failures, the share of the source's words that are in the blocks (counted by
-a second, simple reader), blocks outside of code in which marks of the format are left, and speed.
+`RAGSTONE_FORMAT_FILES` is a folder with files below it that others wrote, such as the test data of
+Apache POI, Apache Tika, pandoc and odfpy. The words that a second, simple reader finds in a file
+are looked for in the blocks. `python -m benchmarks formats FOLDER...` prints it as a table, with
+examples.
 """
 
+import asyncio
+import os
 import re
 import time
-import zipfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from html.parser import HTMLParser
+from itertools import islice
 from pathlib import Path
 
+from benchmarks.row import Row
+from benchmarks.second_readers import second
+from ragstone.core.code_spans import without_spans
 from ragstone.core.errors import DocumentError, EmptyDocument
+from ragstone.ingest.chunk import chunk
 from ragstone.ingest.formats.types import supported
 from ragstone.ingest.parse import parse
+from ragstone.language.tokens import count
+from ragstone.models.minilm import MiniLm
 from ragstone.settings import IngestSettings
+
+SETTINGS = IngestSettings()
+EMBEDDED = 192
+"""Passages of the files, evenly taken, with which the embedder alone is measured."""
+
+MAIN_PART = (".html", ".htm", ".xhtml")
+"""Formats of which menus and the like are left out, which the second reader takes for text."""
+
+KEPT_PASSAGES = 40
+"""Passages of one file that may be among them."""
 
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _LEFT = re.compile(
-    r"\*\*\w|:[\w:]+:`|^\.\. \w|\{#|</\w+>|(?<!`)``(?!`)|\]\(http|^:::|^!!!|&(?:amp|lt|nbsp);|"
+    r"\*\*\w|:[\w:]+:`|^\.\. \w|\{#|</\w+>|``|\]\(http|^:::|^!!!|&(?:amp|lt|nbsp);|"
     r"^\[\[|xref:\w|^={2,} \w|^#{1,6} \w",
     re.MULTILINE,
 )
 _SHOWN = 3
-
-
-class _Text(HTMLParser):
-    """All text of a page but for scripts and styles."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.parts: list[str] = []
-        self._silent = 0
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        self._silent += tag in ("script", "style")
-
-    def handle_endtag(self, tag: str) -> None:
-        self._silent -= tag in ("script", "style") and self._silent > 0
-
-    def handle_data(self, data: str) -> None:
-        if not self._silent:
-            self.parts.append(data)
-
-
-def _page_text(source: str) -> str:
-    reader = _Text()
-    reader.feed(source)
-    return " ".join(reader.parts)
-
-
-def _markdown_text(source: str) -> str:
-    source = re.sub(r"\A---\n.*?\n---\n", "", source, flags=re.DOTALL)
-    source = re.sub(r"<!--.*?-->|^(?:import|export) .*$|```[^\n]*", "", source, flags=re.S | re.M)
-    source = re.sub(r"\]\([^()]*(?:\([^()]*\))?[^()]*\)|^\[[^\]]+\]:.*$", "]", source, flags=re.M)
-    return re.sub(r"</?[a-zA-Z][^<>]*>|\{[^{}\n]*\}", " ", source)
-
-
-def _rst_text(source: str) -> str:
-    silent = r"^( *)\.\. (?:toctree|include|literalinclude|auto\w+|raw|index)::.*\n"
-    source = re.sub(rf"{silent}(?:\1 +.*\n|\s*\n)*", "", source, flags=re.M)
-    source = re.sub(r"^ *\.\. (?:_.*|[\w:-]+::)", "", source, flags=re.M)
-    source = re.sub(r"^ *:[\w-]+:.*$|<[^<>\n]+>`|:[\w:+-]+:(?=`)", "", source, flags=re.M)
-    return re.sub(r"(?<=`)[~!][\w.]+\.(?=\w+`)", "", source)
-
-
-def _asciidoc_text(source: str) -> str:
-    source = re.sub(
-        r"^(?::[\w!-]+:|\[[^\]\n]*\]$|//|include::|ifdef|endif|image::).*$", "", source, flags=re.M
-    )
-    return re.sub(r"<<[^<>,\n]+[,>]|(?:link|xref|https?|image):[^\s\[\]]+", "", source)
-
-
-def _book_text(path: Path) -> str:
-    with zipfile.ZipFile(path) as book:
-        names = [name for name in book.namelist() if name.endswith((".html", ".xhtml", ".htm"))]
-        return " ".join(_page_text(book.read(name).decode("utf-8", "replace")) for name in names)
-
-
-_SIMPLE: dict[str, Callable[[str], str]] = {
-    ".md": _markdown_text,
-    ".mdx": _markdown_text,
-    ".rst": _rst_text,
-    ".html": _page_text,
-    ".xhtml": _page_text,
-    ".htm": _page_text,
-    ".adoc": _asciidoc_text,
-    ".asciidoc": _asciidoc_text,
-}
 
 
 @dataclass
@@ -101,31 +55,67 @@ class _Tally:
     words: int = 0
     kept: int = 0
     blocks: int = 0
+    passages: int = 0
     seconds: float = 0
+    refused: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     shares: list[tuple[float, str]] = field(default_factory=list)
 
 
+def run() -> Iterator[Row]:
+    tallies, passages = _tallies([os.environ["RAGSTONE_FORMAT_FILES"]])
+    embedder = asyncio.run(_speed(passages))
+    yield Row("The embedder alone", embedder, "passages/s", detail=True)
+    for ending, tally in sorted(tallies.items()):
+        name = ending.removeprefix(".").upper()
+        refused = Counter({**tally.refused, "empty": tally.empty})
+        why = ", ".join(f"{number} {kind}" for kind, number in refused.items() if number)
+        yield Row(f"{name}: files", tally.files, note=why, detail=True)
+        if tally.words:
+            least = None if ending in MAIN_PART else 0.95
+            yield Row(f"{name}: words kept", tally.kept / tally.words, least=least, detail=True)
+        speed = tally.passages / max(tally.seconds, 1e-9)
+        yield Row(f"{name}: reading", speed, "passages/s", detail=True)
+        yield Row(f"{name}: reading, by the embedder alone", speed / embedder, "x", detail=True)
+
+
 def main(folders: Sequence[str]) -> int:
-    """Read all files below the folders and print the table. Failures are the status."""
-    tallies: dict[str, _Tally] = defaultdict(_Tally)
-    for path in _files(folders):
-        _read(path, tallies[path.suffix.lower()])
-    print("| format | files | failures | empty | words kept | marks left | blocks | files/s |")
+    """Read all files below the folders and print the table. Crashes are the status."""
+    tallies, _ = _tallies(folders)
+    print("| format | files | failures | empty | words kept | marks left | blocks | passages/s |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for ending, tally in sorted(tallies.items()):
-        share = tally.kept / tally.words if tally.words else 1
-        speed = tally.files / tally.seconds if tally.seconds else 0
+        share = f"{tally.kept / tally.words:.1%}" if tally.words else "-"
+        speed = tally.passages / tally.seconds if tally.seconds else 0
         print(
-            f"| {ending} | {tally.files} | {len(tally.failures)} | {tally.empty} | {share:.1%} "
+            f"| {ending} | {tally.files} | {len(tally.failures)} | {tally.empty} | {share} "
             f"| {len(tally.left)} | {tally.blocks} | {speed:.0f} |"
         )
     for ending, tally in sorted(tallies.items()):
         fewest = [f"{share:.0%} {path}" for share, path in sorted(tally.shares)[:_SHOWN]]
-        for line in (*tally.failures[:_SHOWN], *tally.left[: 2 * _SHOWN], *fewest):
+        for line in (*tally.failures, *tally.left[: 2 * _SHOWN], *fewest):
             print(f"{ending}: {line}")
-    return sum(len(tally.failures) for tally in tallies.values())
+    return sum(tally.refused["crash"] for tally in tallies.values())
+
+
+def _tallies(folders: Sequence[str]) -> tuple[dict[str, _Tally], list[str]]:
+    """What was found by ending, and passages for the embedder."""
+    tallies: dict[str, _Tally] = defaultdict(_Tally)
+    passages: list[str] = []
+    for path in _files(folders):
+        passages += _read(path, tallies[path.suffix.lower()])
+    return tallies, passages
+
+
+async def _speed(passages: Sequence[str]) -> float:
+    """Passages a second of the embedder alone."""
+    embedder = MiniLm()
+    texts = passages[:: max(1, len(passages) // EMBEDDED)][:EMBEDDED]
+    await embedder.embed_passages(["warm"])
+    started = time.perf_counter()
+    await embedder.embed_passages(texts)
+    return len(texts) / (time.perf_counter() - started)
 
 
 def _files(folders: Sequence[str]) -> Iterator[Path]:
@@ -136,42 +126,42 @@ def _files(folders: Sequence[str]) -> Iterator[Path]:
                 yield path
 
 
-def _read(path: Path, tally: _Tally) -> None:
+def _read(path: Path, tally: _Tally) -> list[str]:
+    """Count a file; the first passages of it."""
     tally.files += 1
     started = time.perf_counter()
     try:
-        blocks = list(parse(path, IngestSettings()).blocks)
+        blocks = list(parse(path, SETTINGS).blocks)
+        length = len if SETTINGS.chunk_unit == "characters" else count
+        pieces = chunk(iter(blocks), SETTINGS.chunk_size, SETTINGS.chunk_overlap, length)
+        passages = [piece.text for piece in pieces]
     except EmptyDocument:
         tally.empty += 1
-        return
+        return []
     except DocumentError as error:
+        tally.refused[type(error).__name__] += 1
         tally.failures.append(f"{path}: {error}")
-        return
+        return []
     except Exception as error:
-        tally.failures.append(f"{path}: {type(error).__name__}: {error}")
-        return
+        tally.refused["crash"] += 1
+        tally.failures.append(f"CRASH {path}: {type(error).__name__}: {error}")
+        return []
     finally:
         tally.seconds += time.perf_counter() - started
     tally.blocks += len(blocks)
+    tally.passages += len(passages)
     for block in blocks:
-        if block.kind != "code" and (match := _LEFT.search(block.text)):
-            around = block.text[max(match.start() - 30, 0) : match.end() + 30]
+        text = without_spans(block.text)
+        if block.kind != "code" and (match := _LEFT.search(text)):
+            around = text[max(match.start() - 30, 0) : match.end() + 30]
             tally.left.append(f"{path.name} ({block.kind}): {around!r}")
-    source = Counter(_WORD.findall(_simple_text(path).lower()))
-    found = Counter(_WORD.findall(" ".join(block.text for block in blocks).lower()))
+    source = Counter(_WORD.findall(second(path).lower()))
+    found = Counter(
+        _WORD.findall(" ".join(f"{block.text} {block.label}" for block in blocks).lower())
+    )
     words, kept = source.total(), (source & found).total()
     tally.words += words
     tally.kept += kept
     if words > 20:
         tally.shares.append((kept / words, str(path)))
-
-
-def _simple_text(path: Path) -> str:
-    ending = path.suffix.lower()
-    if ending == ".epub":
-        return _book_text(path)
-    simple = _SIMPLE.get(ending)
-    source = (
-        path.read_text(encoding="utf-8", errors="replace") if simple or ending == ".txt" else ""
-    )
-    return simple(source) if simple else source
+    return list(islice(passages, KEPT_PASSAGES))

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from ragstone.access.interceptor import Interceptor
 from ragstone.access.setup import interceptor
-from ragstone.core.answer import Citation, GeneratedAnswer, Usage
+from ragstone.core.answer import Citation, GeneratedAnswer, Statement, Usage
 from ragstone.core.chunk import Chunk
 from ragstone.core.conversation import ConversationKey
 from ragstone.core.errors import (
@@ -110,6 +110,7 @@ def chunk(number: int, title: str = "Guide") -> Chunk:
 
 HITS = (Hit(chunk(1), 0.9, 0.8, 12.5), Hit(chunk(2, EVIL), 0.5))
 PASSAGES = tuple(Passage(n, hit.chunk.text, hit) for n, hit in enumerate(HITS, 1))
+STATED = {"supported": Statement(True, 0.95), "answers": Statement(True, 0.92)}
 CITATION = Citation(
     1, "d1", "c1", "Guide", "/docs/1.md", 1, ("Part", "Chapter"), 12, 20, "the answer is 42", 0.9
 )
@@ -275,7 +276,7 @@ class FakeService:
                 return
             if ask.question == "slow":
                 await asyncio.sleep(0.1)
-        answer = GeneratedAnswer("".join(WORDS), (CITATION,), "stop", "fake", 0.75)
+        answer = GeneratedAnswer("".join(WORDS), (CITATION,), "stop", "fake", 0.88, **STATED)
         yield Done(replace(turn, answer=answer))
 
     async def _found(self, ask: Ask, turn: Turn) -> AsyncIterator[Event]:

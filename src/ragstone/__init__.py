@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ragstone.api.params import AskParams as AskParams
     from ragstone.api.params import SearchParams as SearchParams
     from ragstone.api.sync import Client as Client
+    from ragstone.core.answer import Statement as Statement
     from ragstone.core.answer import Usage as Usage
     from ragstone.core.answer import Verdict as Verdict
     from ragstone.core.conversation import Room as Room
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _PLACES = {
-    "ragstone.core.answer": ("Usage", "Verdict"),
+    "ragstone.core.answer": ("Statement", "Usage", "Verdict"),
     "ragstone.api.answer": ("Answer",),
     "ragstone.api.client": ("AnswerEvent", "AsyncClient"),
     "ragstone.api.params": ("AskParams", "SearchParams"),

@@ -27,7 +27,9 @@ from ragstone.ingest.pipeline import Pipeline
 from ragstone.ingest.vocabulary import VocabularyReader
 from ragstone.jobs.runner import Runner, Work
 from ragstone.models.configured_chat import chat_model, ensemble, with_standby
-from ragstone.models.embedders import ConfiguredEmbedders
+from ragstone.models.embedders import ConfiguredEmbedders, Connected
+from ragstone.models.in_use import models_in_use
+from ragstone.models.named.places import NamedModels
 from ragstone.models.token_counter import token_counter
 from ragstone.ports import (
     Adapters,
@@ -92,7 +94,9 @@ async def open_adapters(
         tokens = HeldTokens(index)
         closeness = TokenCloseness(catalog, tokens, embedders, rarity)
         meaning = MeaningCloseness(catalog, embedders)
-        extractive = Extractive(closeness, settings.rag.refuse_below, meaning)
+        extractive = Extractive(
+            closeness, settings.rag.refuse_below, meaning, settings.rag.refuse_unlikely
+        )
         answerer = with_standby(settings, chat, extractive)
         stack.push_async_callback(answerer.aclose)
         templates = await stack.enter_async_context(
@@ -101,9 +105,12 @@ async def open_adapters(
         members = ensemble(settings) if chat else ()
         for member in members:
             stack.push_async_callback(member.aclose)
-        parts = RerankerParts(settings.rerank, chat, templates, tokens, embedders, rarity)
+        models = NamedModels(data)
+        parts = RerankerParts(settings.rerank, chat, templates, tokens, embedders, rarity, models)
         reranker = reranker_of(parts)
         stack.push_async_callback(reranker.aclose)
+        if isinstance(reranker, Connected):
+            await reranker.connect()
         conversations, history = await stack.enter_async_context(
             open_conversations(settings, database)
         )
@@ -135,6 +142,7 @@ async def open_adapters(
             completer=chat,
             chat=chat,
             answerable=extractive if chat else None,
+            judge=extractive,
             external_retriever=retriever,
             toolbox=toolbox(settings.mcp),
             profile=profile,
@@ -155,7 +163,8 @@ def checker() -> Checker:
 @asynccontextmanager
 async def open_embedders(settings: Settings) -> AsyncIterator[ConfiguredEmbedders]:
     """The embedding models of the settings; raises ConfigError, ModelUnavailable."""
-    embedders = ConfiguredEmbedders(settings.embedding)
+    models = NamedModels(settings.ragstone_data)
+    embedders = ConfiguredEmbedders(settings.embedding, models)
     try:
         await embedders.connect()
         yield embedders
@@ -225,6 +234,7 @@ async def open(
             ask = await identified(adapters.catalog, ask)
             return configured.asked(await with_known_values(adapters.catalog, ask))
 
+        models = models_in_use(embedders.usable(), adapters.reranker)
         engine = partial(Engine, adapters, asked=asked)
         answers = engine(configured.answering, rooms=rooms, around=answering)
         removal, store = Removal(adapters, pipeline), SqlJobs(database)
@@ -254,7 +264,7 @@ async def open(
             embedders.usable,
             data,
             configured,
-            LocalMaintenance(adapters, pipeline),
+            LocalMaintenance(adapters, pipeline, models),
             settings.jobs.delete_at_once,
         )
         try:

@@ -18,6 +18,7 @@ from ragstone.language.templates import PROMPTS
 from ragstone.recipes import setting_table
 from ragstone.recipes.recipe import stages
 from ragstone.settings import Settings, aliases
+from ragstone.settings.profiles import PROFILES
 
 FILE = "reference.md"
 
@@ -31,6 +32,11 @@ def reference() -> str:
         "[settings.md](settings.md). Those with scopes can change at run time too.\n\n"
         "| setting | variable | default | scopes | what it is |\n| --- | --- | --- | --- | --- |\n",
         "".join(_settings()),
+        "\n### Profiles of the dialects\n\nThe numbers that the documents print, where they differ "
+        "from ours: the defaults for questions that come through a dialect, unless "
+        "`PROFILE=ragstone`.\n\n| dialect | setting | its document's | ours |\n"
+        "| --- | --- | --- | --- |\n",
+        "".join(_profiles()),
         "\n### Names of other systems\n\nWhat their documents call these settings; it works in the "
         "environment, in the file, and for `ragstone settings`.\n\n"
         "| name | document | setting |\n| --- | --- | --- |\n",
@@ -55,6 +61,14 @@ def _settings() -> Iterator[str]:
         shown = f"`{default}`" if default not in ("", None) else "none"
         scopes = ", ".join(one.scopes) or "at the start"
         yield _row(f"`{one.key}`", f"`{one.variable}`", shown, scopes, one.help)
+
+
+def _profiles() -> Iterator[str]:
+    for dialect, values in PROFILES.items():
+        for key, value in values.items():
+            ours = setting_table.table()[key].default
+            shown = "the model's" if ours is None else f"`{ours}`"
+            yield _row(f"`{dialect}`", f"`{key}`", f"`{value}`", shown)
 
 
 def _aliases() -> Iterator[str]:

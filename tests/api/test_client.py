@@ -43,8 +43,10 @@ async def test_an_answer_says_where_it_comes_from(data: Path) -> None:
     assert str(answer) == answer.text
     assert not answer.refused
     assert answer.grounded is True
-    assert answer.confidence is not None
-    assert answer.confidence_level == "high"
+    assert answer.supported == ragstone.Statement(True, 0.99)
+    assert answer.answers
+    assert answer.answers.level == "high"
+    assert answer.confidence == pytest.approx(0.99 * answer.answers.confidence, abs=0.001)
     assert answer.cost is None
     [source] = answer.cited
     assert source.path == "/documents/annual-report-2024.pdf"

@@ -73,7 +73,7 @@ class House:
             self.index,
             self.catalog,
             self.dump,
-            LocalCache(None, 10, 60),
+            LocalCache(None, 10),
             pipeline.purge,
             pipeline.embed,
             pipeline.reread,

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from ragstone.backup import doctor
 from ragstone.core.filters import eq
+from ragstone.ingest.formats.recognition import UNREAD
 from ragstone.store.sql.tables import documents
 from tests.backup.house import House, opened
 
@@ -59,6 +61,21 @@ async def test_given_its_source_is_gone_too_then_it_is_forgotten(house: House) -
     await house.index.delete(await house.collection(), eq("document_id", lost.document_id))
     await house.examine()
     assert [row["path"] for row in await house.rows(documents)] == ["/documents/rules.txt"]
+    assert await house.examine() == ()
+
+
+async def test_given_scans_that_were_not_read_then_they_are_once_they_can_be(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.write("hours.txt.meta.yaml", f"{UNREAD}: 3")
+    await house.ingest()
+    with monkeypatch.context() as without:
+        without.setattr(doctor, "is_installed", lambda: False)
+        [found] = await house.examine()
+    assert "1 document has scanned pages that were not read" in found
+    assert "pip install 'ragstone[ocr]'" in found
+    [found] = await house.examine()
+    assert "They are read again" in found
     assert await house.examine() == ()
 
 

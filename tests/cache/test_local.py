@@ -2,6 +2,7 @@
 
 import logging
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from tests.conformance.test_cache import Clock, an_answer, vector
 
 
 async def a_cache(file: Path, clock: Clock | None = None, most: int = 100) -> LocalCache:
-    cache = LocalCache(file, most, 100.0, clock or Clock())
+    cache = LocalCache(file, most, clock or Clock())
     await cache.open()
     return cache
 
@@ -24,7 +25,7 @@ async def known(cache: LocalCache) -> list[str]:
 async def test_given_its_time_is_over_then_an_entry_is_gone(tmp_path: Path) -> None:
     clock = Clock()
     cache = await a_cache(tmp_path / "c", clock)
-    await cache.keep("s", vector(1), Kept("Q"))
+    await cache.keep("s", vector(1), Kept("Q", ttl=100))
     clock.now += 99
     assert await known(cache) == ["Q"]
     clock.now += 1
@@ -36,7 +37,7 @@ async def test_given_its_time_is_over_then_an_entry_is_gone(tmp_path: Path) -> N
 async def test_given_a_hit_then_its_time_begins_anew_also_after_a_restart(tmp_path: Path) -> None:
     clock = Clock()
     cache = await a_cache(tmp_path / "c", clock)
-    await cache.keep("s", vector(1), an_answer("Q"))
+    await cache.keep("s", vector(1), replace(an_answer("Q"), ttl=100))
     clock.now += 60
     [near] = await cache.near("s", vector(1), 0.9, 5)
     await cache.take("s", near)
@@ -59,7 +60,7 @@ async def test_given_a_damaged_file_then_the_cache_begins_anew(
     file = tmp_path / "c"
     file.write_bytes(content)
     cache = await a_cache(file)
-    await cache.keep("s", vector(1), Kept("Q"))
+    await cache.keep("s", vector(1), Kept("Q", ttl=100))
     assert await known(cache) == ["Q"]
     assert (await cache.figures()).available
     await cache.aclose()
@@ -76,7 +77,7 @@ async def test_given_a_file_of_another_version_then_the_cache_begins_anew(
     database.commit()
     database.close()
     cache = await a_cache(file)
-    await cache.keep("s", vector(1), Kept("Q"))
+    await cache.keep("s", vector(1), Kept("Q", ttl=100))
     assert await known(cache) == ["Q"]
     await cache.aclose()
     assert "another version" in caplog.text
@@ -84,7 +85,7 @@ async def test_given_a_file_of_another_version_then_the_cache_begins_anew(
 
 async def test_given_content_that_cannot_be_read_then_the_entry_is_gone(tmp_path: Path) -> None:
     cache = await a_cache(tmp_path / "c")
-    await cache.keep("s", vector(1), an_answer("Q"))
+    await cache.keep("s", vector(1), replace(an_answer("Q"), ttl=100))
     [near] = await cache.near("s", vector(1), 0.9, 5)
     other = sqlite3.connect(tmp_path / "c")
     other.execute("UPDATE entries SET content = x'00'")
@@ -99,7 +100,7 @@ async def test_given_a_file_that_breaks_then_it_is_said_once_and_nothing_fails(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     cache = await a_cache(tmp_path / "c")
-    await cache.keep("s", vector(1), an_answer("Q"))
+    await cache.keep("s", vector(1), replace(an_answer("Q"), ttl=100))
     other = sqlite3.connect(tmp_path / "c")
     other.execute("DROP TABLE entries")
     other.commit()

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,8 +21,8 @@ def redis(tmp_path: Path) -> Iterator[RedisServer]:
         yield server
 
 
-def a_cache(server: RedisServer, ttl: float = 100.0, rest: float = 0.0) -> RedisCache:
-    return RedisCache(server.url, "", 100, ttl, rest)
+def a_cache(server: RedisServer, rest: float = 0.0) -> RedisCache:
+    return RedisCache(server.url, "", 100, rest)
 
 
 async def test_given_two_servers_then_what_one_keeps_the_other_finds(redis: RedisServer) -> None:
@@ -41,8 +42,8 @@ async def test_given_two_servers_then_what_one_keeps_the_other_finds(redis: Redi
 
 
 async def test_given_its_time_is_over_then_an_entry_is_gone(redis: RedisServer) -> None:
-    cache = a_cache(redis, ttl=0.3)
-    await cache.keep("s", vector(1), an_answer("Q"))
+    cache = a_cache(redis)
+    await cache.keep("s", vector(1), replace(an_answer("Q"), ttl=0.3))
     [near] = await cache.near("s", vector(1), 0.9, 5)
     assert await cache.take("s", near) is not None
     time.sleep(0.4)
@@ -88,4 +89,4 @@ async def test_given_redis_is_lost_then_it_is_left_alone_for_a_while(redis: Redi
 
 def test_given_an_address_that_is_none_then_the_setting_is_named() -> None:
     with pytest.raises(ConfigError, match="CACHE__URL"):
-        RedisCache("http://example.org", "", 100, 1.0)
+        RedisCache("http://example.org", "", 100)

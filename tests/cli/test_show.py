@@ -2,9 +2,12 @@
 
 import pytest
 
-from ragstone.cli.show import describe, interrupted, show_sources, show_summary
+from ragstone.cli.show import describe, interrupted, show_checked, show_sources, show_summary
+from ragstone.core.answer import GeneratedAnswer, Label, Statement, Verdict
 from ragstone.core.source import Source
 from ragstone.service import FileFailure, Progress, Skipped
+from ragstone.verify.citation import citation
+from tests.engine.samples import a_passage
 
 
 @pytest.mark.parametrize(
@@ -60,3 +63,44 @@ def test_given_vectors_to_come_then_a_line_says_what_can_be_found_how() -> None:
 def test_given_ctrl_c_then_it_says_what_goes_on(elsewhere: bool, words: list[str]) -> None:
     [line] = interrupted(Progress("j1", files=1, total=2), elsewhere)
     assert all(word in line for word in words)
+
+
+def verdicts(*labels: Label) -> list[Verdict]:
+    """A verdict each, on the source of its number."""
+    return [
+        Verdict("It is so.", label, 0.9, citation(a_passage(n, "It is so."), 0, 9))
+        for n, label in enumerate(labels, start=1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("labels", "answers", "line"),
+    [
+        (
+            ("supported", "supported"),
+            Statement(True, 0.87),
+            "Checked: supported by 2 sources; answers the question: likely (.87).",
+        ),
+        (
+            ("supported", "no_claim"),
+            Statement(True, 0.6),
+            "Checked: supported by 1 source; answers the question: possibly (.60).",
+        ),
+        (
+            ("supported", "unsupported"),
+            Statement(False, 0.2),
+            "Checked: 1 of 2 claims supported by 1 source; answers the question: unlikely (.20).",
+        ),
+        (("unsupported",), None, "Checked: supported by no source."),
+        ((), Statement(True, 1.0), "Checked: answers the question: likely (1.00)."),
+        ((), None, ""),
+    ],
+)
+def test_given_an_answer_then_one_line_says_what_was_checked(
+    labels: tuple[Label, ...],
+    answers: Statement | None,
+    line: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    show_checked(GeneratedAnswer("It is so.", answers=answers), verdicts(*labels))
+    assert capsys.readouterr().out.strip().split("\n")[0] == line

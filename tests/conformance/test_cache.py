@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,6 @@ from ragstone.core.turn import Hit, Passage
 from ragstone.ports import Cache, Kept, Vectors
 from tests.redis_server import RedisServer, redis_server
 
-TTL = 100.0
 MOST = 20
 
 Opener = Callable[[Path], AbstractAsyncContextManager[Cache]]
@@ -47,10 +46,10 @@ def opener(request: pytest.FixtureRequest) -> Opener:
     async def opened(folder: Path) -> AsyncIterator[Cache]:
         cache: LocalCache | RedisCache
         if request.param == "redis":
-            cache = RedisCache(request.getfixturevalue("redis").url, "", MOST, TTL)
+            cache = RedisCache(request.getfixturevalue("redis").url, "", MOST)
         else:
             file = folder / "cache.sqlite" if request.param == "file" else None
-            cache = LocalCache(file, MOST, TTL)
+            cache = LocalCache(file, MOST)
         await cache.open()
         try:
             yield cache
@@ -160,7 +159,7 @@ async def test_vectors_of_another_length_are_another_question(cache: Cache) -> N
     assert await cache.near("s", np.ones(3, np.float32), 0.0, 5) == []
 
 
-async def test_when_full_the_tenth_that_was_not_used_for_longest_goes(cache: Cache) -> None:
+async def test_when_full_the_tenth_that_would_end_first_goes(cache: Cache) -> None:
     for number in range(MOST):
         await cache.keep("s", vector(1, number / 1000), Kept(f"Q{number}"))
     first = next(n for n in await cache.near("s", vector(1), 0.0, MOST) if n.question == "Q0")
@@ -171,6 +170,17 @@ async def test_when_full_the_tenth_that_was_not_used_for_longest_goes(cache: Cac
     assert {"Q0", "new", "Q3"} <= alive
     assert not alive & {"Q1", "Q2"}
     assert (await cache.figures()).entries == MOST - 1
+
+
+async def test_given_entries_of_different_lives_then_each_ends_by_its_own(cache: Cache) -> None:
+    await cache.keep("s", vector(1), replace(an_answer("long"), ttl=60))
+    await cache.keep("s", vector(1, 0.01), replace(an_answer("short"), ttl=0.2))
+    await cache.keep("s", vector(1, 0.02), replace(an_answer("longer"), ttl=90))
+    await asyncio.sleep(0.3)
+    found = await cache.near("s", vector(1), 0.0, MOST)
+    alive = {near.question for near in found if await cache.take("s", near) is not None}
+    assert alive == {"long", "longer"}
+    assert (await cache.figures()).entries == 2
 
 
 async def test_figures_count_hits_misses_and_seconds(cache: Cache) -> None:

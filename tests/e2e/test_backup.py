@@ -26,7 +26,9 @@ def test_given_a_server_then_its_data_is_backed_up_and_restored_while_it_serves(
         assert [hit["chunk"]["chunk_id"] for hit in after["hits"]] == [
             hit["chunk"]["chunk_id"] for hit in before["hits"]
         ]
-        assert run(data, "doctor").stdout == "Nothing disagrees.\n"
+        *models, nothing = run(data, "doctor").stdout.splitlines()
+        assert [one.partition(":")[0] for one in models] == ["embedding", "embedding", "reranking"]
+        assert nothing == "Nothing disagrees."
     assert run(data, "doctor", "--check").returncode == 0
     assert run(data, "backup", str(file)).stderr.startswith("ragstone: There is a file")
     file.write_bytes(file.read_bytes()[:-100])

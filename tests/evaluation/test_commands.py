@@ -16,6 +16,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "evaluation"
 CASES: Mapping[str, tuple[Sequence[str], Mapping[str, float]]] = {
     "retrieval": (["."], {"queries": 4, "recall@10": 1}),
     "answers": (["."], {"queries": 4, "contains_1": 1}),
+    "confidence": (["."], {"queries": 4, "answered": 4, "right": 1}),
     "typos": (["."], {"questions": 4}),
     "intents": (["intents.jsonl"], {"texts": 3}),
     "rewrite": (["rewrites.jsonl"], {"questions": 2, "f1": 1, "changed": 1}),

@@ -14,6 +14,7 @@ from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
 from ragstone.settings import Settings
 from ragstone.settings.dialects import DialectSettings
+from ragstone.settings.profiles import PROFILES
 from tests.fake_service import FakeService
 from tests.http.sse_client import UUID, heard
 from tests.http.transcripts import replayed, transcripts
@@ -80,7 +81,8 @@ def test_given_the_documents_request_then_the_events_are_the_documents(
     for event in before:
         assert ("id" in event) == (event["type"] != "token")
         assert re.fullmatch(UUID, event.get("id", "0" * 8 + "-0000" * 3 + "-" + "0" * 12))
-    assert list(done) == ["type", "search_type", "final_response", "usage", "references"]
+    documented = ["type", "search_type", "final_response", "usage", "references"]
+    assert list(done) == [*documented, "supported", "answers"]
     assert done["search_type"] == "rag"
     assert done["final_response"] == "The answer is 42 [1]."
     assert done["usage"] == USAGE
@@ -121,7 +123,9 @@ def test_given_only_a_query_then_the_defaults_are_the_documents(
     heard(f"{url}/pa/query", {**ask(), "room_id": None, "top_k": None, "mcp_org": None})
     [asked] = service.asked
     assert (asked.collection, asked.room, asked.user_id) == ("default", None, "")
-    assert (asked.top_k, asked.temperature, asked.organisation) == (100, 0.2, "GO_RAG")
+    assert (asked.top_k, asked.temperature, asked.organisation) == (100, None, "GO_RAG")
+    assert asked.profile == "chat_core"
+    assert PROFILES["chat_core"]["llm.temperature"] == 0.2
     assert (asked.where, asked.classes, asked.wanted.unit) == (None, (), None)
     assert asked.keeps
 

@@ -48,7 +48,7 @@ async def http(database: Database) -> AsyncIterator[Any]:
         conversations=conversations,
         history=SqlHistory(database),
         traces=SqlTraces(database),
-        cache=LocalCache(None, 10, 60),
+        cache=LocalCache(None, 10),
     )
 
     async def settled() -> None:

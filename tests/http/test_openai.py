@@ -71,7 +71,7 @@ async def test_whole_answer(client: AsyncOpenAI) -> None:
     assert answer.model == "ragstone"
     assert answer.usage.total_tokens == 12
     ours = answer.model_extra["ragstone"]
-    assert ours["confidence"] == 0.75
+    assert ours["confidence"] == 0.88
     assert ours["refused"] is False
     assert [stage["stage"] for stage in ours["trace"]] == ["retrieve", "fuse"]
     assert ours["sources"][0] == {

@@ -71,6 +71,7 @@ async def test_metrics(http: httpx2.AsyncClient) -> None:
         'ragstone_cost_usd_total{model=""} 1.0',
         'ragstone_first_token_seconds_count{level="standard"} 2.0',
         "ragstone_questions_running 0.0",
+        'ragstone_answers_total{answers="high",supported="high"} 1.0',
         'ragstone_refused_total{level="standard"} 1.0',
         'ragstone_cache{what="entries"} 3.0',
         'ragstone_cache{what="hits"} 2.0',

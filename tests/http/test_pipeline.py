@@ -64,10 +64,14 @@ def test_given_a_message_then_the_documents_structure(url: str) -> None:
         "confidence_level",
         "suggested_questions",
         "context_sufficiency",
+        "supported",
+        "answers",
     ]
     assert found["content"] == "The answer is 42 [Source 1]."
     assert list(found["sources"][0].items()) == list(SOURCE.items())
-    assert (found["confidence_score"], found["confidence_level"]) == (0.75, "high")
+    assert (found["confidence_score"], found["confidence_level"]) == (0.88, "high")
+    assert found["supported"] == {"holds": True, "confidence": 0.95, "level": "high"}
+    assert found["answers"] == {"holds": True, "confidence": 0.92, "level": "high"}
     assert found["suggested_questions"] == []
 
 

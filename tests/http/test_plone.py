@@ -249,7 +249,7 @@ def test_given_a_path_then_only_below_it() -> None:
     body = AskRequest(question="q", path="/plone/section")
     ask = questions().ask(body, "/Plone/@rag-ask", LOCAL)
     assert ask.where == under("/section")
-    assert (ask.collection, ask.top_k) == ("plone", 5)
+    assert (ask.collection, ask.profile) == ("plone", "plone")
     assert questions().ask(AskRequest(question="q"), "/Plone/@rag-ask", LOCAL).where is None
 
 

@@ -21,6 +21,7 @@ from ragstone.http.app import create_app
 from ragstone.http.dialects.rag_v1.requests import QueryRequest, RagRequest
 from ragstone.http.dialects.rag_v1.routes import AT_ONCE
 from ragstone.settings import DialectSettings, Settings
+from ragstone.settings.profiles import PROFILES
 from tests.fake_service import FakeService
 from tests.http.transcripts import replayed, transcripts
 from tests.http_server import running
@@ -210,7 +211,16 @@ def test_given_an_unknown_method_then_none_and_a_warning(caplog: pytest.LogCaptu
 def test_given_a_mode_then_how_it_is_answered(mode: Any, rewrite: str | None) -> None:
     ask = QueryRequest(query="q", mode=mode, conversation_id="room 1").ask(LOCAL, "id")
     assert (ask.mode, ask.wanted.rewrite, ask.room) == (mode, rewrite, "room 1")
-    assert (ask.temperature, ask.top_k) == (0.7, 5)
+    assert (ask.temperature, ask.top_k, ask.profile) == (None, None, "rag_v1")
+
+
+def test_given_what_a_query_leaves_out_then_the_settings_of_its_dialect_hold() -> None:
+    plain = QueryRequest(query="q").ask(LOCAL, "id")
+    assert (plain.mode, plain.temperature, plain.top_k) == (None, None, None)
+    said = QueryRequest(query="q", mode="simple", temperature=0, top_k=3).ask(LOCAL, "id")
+    assert (said.mode, said.temperature, said.top_k) == ("simple", 0, 3)
+    assert PROFILES["rag_v1"]["rag.top_k"] == QueryRequest(query="q").top_k
+    assert PROFILES["rag_v1"]["llm.temperature"] == QueryRequest(query="q").temperature
 
 
 def test_given_a_credential_then_the_body_never_widens_it() -> None:

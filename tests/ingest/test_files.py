@@ -7,6 +7,7 @@ import pytest
 
 from ragstone.core.errors import OutsideFolder, UnreadableDocument, WrongType
 from ragstone.ingest.files import FoundFile, RefusedFile, SkippedFile, content_hash, discover
+from ragstone.ingest.formats import recognition
 
 
 def write(path: Path, text: str = "hello") -> Path:
@@ -26,14 +27,14 @@ def refusal(found: object) -> RefusedFile:
 
 def test_given_a_folder_when_walked_then_supported_files_come_in_order(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
-    for name in ("b.txt", "a.MD", "sub/c.pdf", "image.png", ".hidden.txt", ".git/d.txt"):
+    for name in ("b.txt", "a.MD", "sub/c.pdf", "image.gif", ".hidden.txt", ".git/d.txt"):
         write(docs / name)
     every = list(discover([docs], False))
     found = [item for item in every if not isinstance(item, SkippedFile)]
     assert [item.path for item in found] == ["/docs/a.MD", "/docs/b.txt", "/docs/sub/c.pdf"]
     skipped = {item.path: item.kind for item in every if isinstance(item, SkippedFile)}
     assert skipped == {
-        "/docs/image.png": ".png",
+        "/docs/image.gif": ".gif",
         "/docs/.hidden.txt": "hidden",
         "/docs/.git": "hidden",
     }
@@ -58,10 +59,27 @@ def test_given_a_relative_path_when_walked_then_the_source_is_absolute(
 
 
 def test_given_an_unsupported_file_when_named_then_it_is_refused(tmp_path: Path) -> None:
-    (found,) = discover([write(tmp_path / "a.png")], False)
+    (found,) = discover([write(tmp_path / "a.gif")], False)
     error = refusal(found).error
     assert isinstance(error, WrongType)
     assert ".pdf, .docx" in error.message
+
+
+def test_given_pictures_when_walked_then_they_are_documents_if_wanted(tmp_path: Path) -> None:
+    write(tmp_path / "docs" / "a.png")
+    assert paths_of(tmp_path / "docs") == ["/docs/a.png"]
+    (skipped,) = discover([tmp_path / "docs"], False, pictures=False)
+    assert skipped == SkippedFile("/docs/a.png", ".png")
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_given_an_unwanted_picture_when_named_then_it_says_what_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: bool
+) -> None:
+    monkeypatch.setattr(recognition, "is_installed", lambda: installed)
+    (found,) = discover([write(tmp_path / "a.png")], False, pictures=False)
+    hint = "INGEST__OCR=true" if installed else "pip install 'ragstone[ocr]'"
+    assert hint in refusal(found).error.message
 
 
 @pytest.mark.parametrize("name", ["gone.txt", "gone", "gone.png"])
@@ -164,3 +182,16 @@ def test_given_content_when_hashed_then_only_the_content_counts(tmp_path: Path) 
     assert len(content_hash(one)) == 32
     with pytest.raises(UnreadableDocument):
         content_hash(tmp_path / "gone")
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [("a.doc", "Save it as .docx"), ("a.tex", "Make a .pdf of it"), ("a.tar", "Unpack it")],
+)
+def test_given_a_type_that_cannot_be_read_then_it_is_said_what_to_do(
+    tmp_path: Path, name: str, advice: str
+) -> None:
+    (tmp_path / name).write_text("x")
+    [refused] = discover([tmp_path / name], follow_links=False)
+    assert isinstance(refused, RefusedFile)
+    assert advice in refused.error.message

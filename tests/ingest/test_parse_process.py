@@ -70,6 +70,15 @@ def child(path, ending, max_bytes):
     environment = " ".join(f"{name}={value}" for name, value in os.environ.items())
     return Parsed("", iter([Block(environment)]), metadata={"pid": os.getpid()})
 
+def pages(path, ending, max_bytes):
+    from ragstone.ingest.formats.recognition import CHOSEN
+    def blocks():
+        for number in range(8):
+            CHOSEN.get().noticed()
+            time.sleep(0.5)
+        yield Block("Recognised.")
+    return Parsed("", blocks())
+
 def wrong(path, ending, max_bytes):
     return Parsed("", iter([Block("Words", page="one")]))
 
@@ -99,8 +108,8 @@ TABLE = {name: Format(f"text/x-{name}", parse) for name, parse in list(globals()
 globals().update({name.upper(): one for name, one in TABLE.items()})
 """
 NAMES = (
-    "crash", "hang", "greedy", "endless", "slow", "child", "wrong", "printing", "calling", "panic",
-    "counted",
+    "crash", "hang", "greedy", "endless", "slow", "child", "pages", "wrong", "printing", "calling",
+    "panic", "counted",
 )  # fmt: skip
 
 
@@ -162,6 +171,19 @@ async def test_given_a_file_then_its_chunks_are_those_of_this_process(
     assert await pieces(processes, file) == expected
     async with processes.reading(file) as reading:
         assert (reading.head.pages, reading.head.media_type) == (40, "application/pdf")
+
+
+async def test_given_pages_to_recognise_then_each_adds_time_but_not_for_ever(
+    tmp_path: Path, site: Site
+) -> None:
+    file = written(tmp_path, "a.xpages")
+    enough = SMALL.model_copy(update={"parse_seconds": 1.0, "ocr_seconds": 1.0, "ocr_pages": 20})
+    patient = ParseProcesses(enough)
+    assert len(await pieces(patient, file)) == 1
+    patient.close()
+    hasty = ParseProcesses(enough.model_copy(update={"ocr_pages": 1}))
+    assert "seconds" in (await refusal(hasty, file)).message
+    hasty.close()
 
 
 async def test_given_many_files_then_one_process_reads_them_until_it_is_old(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from ragstone.core.chunk import Chunk
 from ragstone.core.errors import EmbeddingMismatch
@@ -146,6 +147,18 @@ async def test_given_a_bad_file_then_it_fails_with_a_reason_and_the_rest_is_inde
     assert all(failure.reason.endswith(".") for failure in last.failed)
     assert len(await house.chunks()) == 1
     assert (await house.known())["/docs/b.pdf"].status == "failed"
+
+
+async def test_given_a_picture_without_text_then_it_is_passed_over_unless_it_is_named(
+    house: House,
+) -> None:
+    house.write("whales.txt", "Whales sing.")
+    Image.new("RGB", (200, 100), "teal").save(house.documents / "logo.png")
+    progress = await house.ingest()
+    assert (progress.files, progress.indexed, progress.failed) == (2, 1, ())
+    assert progress.skipped == (Skipped("picture without text", 1),)
+    (failure,) = (await house.ingest("logo.png")).failed
+    assert "No text was recognised" in failure.reason
 
 
 async def test_given_a_file_that_became_bad_then_its_last_good_version_still_answers(
@@ -390,3 +403,21 @@ async def test_given_any_progress_then_it_is_whole_only_when_all_vectors_are_the
     for one in reports:
         if one.share == 1.0:
             assert one.embedded == one.vectors == 5
+
+
+async def test_given_a_changed_included_file_then_the_document_is_read_again(house: House) -> None:
+    shutil.rmtree(house.documents)
+    (house.documents / "parts").mkdir(parents=True)
+    (house.documents / "a.rst").write_text("Before.\n\n.. include:: parts/b.inc\n")
+    (house.documents / "parts/b.inc").write_text("The mill is old.\n")
+    assert (await house.ingest()).indexed == 1
+    assert [chunk.text for chunk in await house.chunks()] == ["Before.\n\nThe mill is old."]
+    assert (await house.ingest()).unchanged == 1
+    assert (await house.ingest("a.rst")).unchanged == 1, "known by its folder, given alone"
+    (house.documents / "parts/b.inc").write_text("The mill is new.\n")
+    assert (await house.ingest()).indexed == 1
+    assert [chunk.text for chunk in await house.chunks()] == ["Before.\n\nThe mill is new."]
+    (house.documents / "parts/b.inc").unlink()
+    last = await house.ingest()
+    assert (last.indexed, last.failed) == (1, ())
+    assert last.notes[-1].endswith("a.rst: Included files were left out: parts/b.inc (not there).")

@@ -123,3 +123,15 @@ def test_given_a_text_again_then_the_same_spans_in_a_list_of_ones_own() -> None:
 )
 def test_the_number_of_a_part_belongs_to_its_text(text: str, expected: list[str]) -> None:
     assert [text[span.start : span.end] for span in sentences(text)] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Say `one. Two` now. Then `go!`.", ["Say `one. Two` now.", "Then `go!`."]),
+        ("Run `a`. `b` is next.", ["Run `a`.", "`b` is next."]),
+        ("One ` alone. Two.", ["One ` alone.", "Two."]),
+    ],
+)
+def test_no_sentence_ends_in_a_code_span(text: str, expected: list[str]) -> None:
+    assert [text[span.start : span.end] for span in sentences(text)] == expected

@@ -1,16 +1,13 @@
-"""Rerankers: a real cross-encoder file, real servers in every shape, a chat model that ranks."""
+"""Rerankers: a small cross-encoder, real servers in every shape, a chat model that ranks."""
 
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper
 from pydantic import SecretStr
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -21,58 +18,31 @@ from ragstone.build import open_adapters
 from ragstone.core.answer import Usage
 from ragstone.core.errors import ConfigError, ModelUnavailable
 from ragstone.core.records import Collection
+from ragstone.models.named.places import NamedModels
 from ragstone.ports import Said
 from ragstone.retrieve.rerankers.cross_encoder import CrossEncoder
 from ragstone.retrieve.rerankers.listwise import ListwiseReranker, named
 from ragstone.retrieve.rerankers.remote import RemoteReranker
 from ragstone.settings import RerankSettings, Settings
+from ragstone.settings.read import load
 from tests.engine.samples import a_chunk
 from tests.http_server import running
+from tests.models.named.small_models import a_scorer
 
 COLLECTION = Collection("default", "default", "m", "m/1", 8, "en")
 CHUNKS = [a_chunk("Cats purr."), a_chunk("Whales sing in the sea."), a_chunk("Ships sail.")]
 QUESTION = "Who is it that can sing in the sea?"
 
 
-def a_cross_encoder(folder: Path) -> Path:
-    """A model that counts the tokens which both texts of a pair have, less five."""
-    ids, types = "input_ids", "token_type_ids"
-    inputs = [
-        helper.make_tensor_value_info(name, TensorProto.INT64, ["b", "n"]) for name in (ids, types)
-    ]
-    nodes = [
-        helper.make_node("Unsqueeze", [ids, "two"], ["left"]),
-        helper.make_node("Unsqueeze", [ids, "one"], ["right"]),
-        helper.make_node("Equal", ["left", "right"], ["same"]),
-        helper.make_node("Unsqueeze", [types, "two"], ["left_type"]),
-        helper.make_node("Unsqueeze", [types, "one"], ["right_type"]),
-        helper.make_node("Greater", ["left_type", "right_type"], ["across"]),
-        helper.make_node("And", ["same", "across"], ["both"]),
-        helper.make_node("Cast", ["both"], ["counted"], to=TensorProto.FLOAT),
-        helper.make_node("ReduceSum", ["counted", "axes"], ["sum"], keepdims=0),
-        helper.make_node("Sub", ["sum", "five"], ["less"]),
-        helper.make_node("Unsqueeze", ["less", "one"], ["logits"]),
-    ]
-    constants = [
-        helper.make_tensor("one", TensorProto.INT64, [1], [1]),
-        helper.make_tensor("two", TensorProto.INT64, [1], [2]),
-        helper.make_tensor("axes", TensorProto.INT64, [2], [1, 2]),
-        helper.make_tensor("five", TensorProto.FLOAT, [], [5.0]),
-    ]
-    output = helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["b", 1])
-    graph = helper.make_graph(nodes, "overlap", inputs, [output], constants)
-    opset = [helper.make_opsetid("", 17)]
-    (folder / "onnx").mkdir(parents=True)
-    onnx.save(
-        helper.make_model(graph, opset_imports=opset, ir_version=9), folder / "onnx/model.onnx"
-    )
-    vocabulary = files("ragstone.models").joinpath("data/minilm-tokenizer.json").read_bytes()
-    (folder / "tokenizer.json").write_bytes(vocabulary)
-    return folder
+async def a_cross_encoder(folder: Path, **changes: Any) -> CrossEncoder:
+    settings = RerankSettings(model=str(folder), **changes)
+    model = CrossEncoder(settings, NamedModels(folder / "data"))
+    await model.connect()
+    return model
 
 
 async def test_given_a_cross_encoder_then_pairs_are_read_together(tmp_path: Path) -> None:
-    model = CrossEncoder(RerankSettings(model_path=str(a_cross_encoder(tmp_path)), weight=0.6))
+    model = await a_cross_encoder(a_scorer(tmp_path), weight=0.6)
     judged = await model.judge(COLLECTION, QUESTION, CHUNKS)
     assert judged.weight == 0.6
     assert int(np.argmax(judged.scores)) == 1
@@ -81,25 +51,31 @@ async def test_given_a_cross_encoder_then_pairs_are_read_together(tmp_path: Path
     alone = [(await model.judge(COLLECTION, QUESTION, [one])).scores[0] for one in many]
     together = (await model.judge(COLLECTION, QUESTION, many)).scores
     assert together.tolist() == pytest.approx(alone)
+    long = [a_chunk("sea " * 25_000), *CHUNKS]
+    assert np.isfinite((await model.judge(COLLECTION, QUESTION * 300, long)).scores).all()
     await model.aclose()
 
 
-def test_given_a_folder_without_a_model_then_a_clear_error(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="RERANK__MODEL_PATH"):
-        CrossEncoder(RerankSettings(model_path=str(tmp_path)))
-    a_cross_encoder(tmp_path / "m")
-    (tmp_path / "m/tokenizer.json").unlink()
-    with pytest.raises(ConfigError, match=r"tokenizer\.json"):
-        CrossEncoder(RerankSettings(model_path=str(tmp_path / "m")))
+async def test_given_a_cross_encoder_by_name_then_it_is_opened_at_the_start(
+    tmp_path: Path,
+) -> None:
+    rerank = RerankSettings(model=str(a_scorer(tmp_path / "small")))
+    settings = Settings(ragstone_data=tmp_path / "data", rerank=rerank)
+    async with open_adapters(settings) as (adapters, _, _):
+        judged = await adapters.reranker.judge(COLLECTION, QUESTION, CHUNKS)
+        assert adapters.reranker.name == "small"
+        assert int(np.argmax(judged.scores)) == 1
+    (tmp_path / "small/onnx/model.onnx").unlink()
+    with pytest.raises(ConfigError, match="RERANK__MODEL: there is no model.onnx"):
+        async with open_adapters(settings):
+            pass
 
 
-async def test_given_a_broken_model_file_then_the_model_is_unavailable(tmp_path: Path) -> None:
-    folder = a_cross_encoder(tmp_path)
-    (folder / "onnx/model.onnx").write_bytes(b"no model")
-    model = CrossEncoder(RerankSettings(model_path=str(folder)))
-    with pytest.raises(ModelUnavailable, match="cross-encoder"):
-        await model.judge(COLLECTION, QUESTION, CHUNKS)
-    await model.aclose()
+async def test_given_the_former_name_of_its_setting_then_it_still_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RERANK__MODEL_PATH", str(tmp_path))
+    assert load().rerank.model == str(tmp_path)
 
 
 @contextmanager

@@ -77,6 +77,12 @@ def test_given_a_company_then_filings_of_others_are_left_out_and_of_other_years_
     assert factors("What did Amazon spend in 2012?", *amazon, adobe) == [1, 1, 0]
 
 
+def test_given_documents_of_another_form_then_they_are_only_lowered() -> None:
+    film = a_hit("/1", "A film of 1994 by Tim Burton.", title="Ed Wood")
+    director = a_hit("/2", "Born in Burbank.", title="Tim Burton")
+    assert factors("Where was the director of Ed Wood born?", film, director) == [1, LOWERED]
+
+
 def test_given_two_words_that_a_path_has_as_one_then_they_are_the_subject() -> None:
     hits = [a_hit("/BESTBUY_2023.pdf", "Best Buy sells."), a_hit("/NETFLIX_2015.pdf", "A film.")]
     assert factors("How many stores does Best Buy have?", *hits)[1] < 1

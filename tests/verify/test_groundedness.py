@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.core.answer import Label, Verdict
-from ragstone.verify.groundedness import grounded, groundedness, response_score
+from ragstone.core.answer import Label, Statement, Verdict
+from ragstone.verify.groundedness import grounded, groundedness, response_score, supported
 
 
 def said(label: Label, confidence: float = 0.9) -> Verdict:
@@ -37,3 +37,11 @@ def test_the_score_lies_between_the_least_and_the_greatest(probabilities: list[f
 def test_given_one_bad_claim_among_good_ones_then_it_decides() -> None:
     assert response_score([]) == 1
     assert response_score([0.9, 0.9, 0.9, 0.1]) < 0.2
+
+
+def test_given_verdicts_then_the_worst_claim_says_how_likely_all_is_supported() -> None:
+    assert supported([said("supported", 0.99)]) == Statement(True, 0.99)
+    mixed = supported([said("supported", 0.99), said("unsupported", 0.9)])
+    assert not mixed.holds
+    assert mixed.confidence < 0.2
+    assert supported([said("no_claim")]).holds

@@ -182,3 +182,29 @@ async def test_given_another_language_and_another_number_then_it_is_not_supporte
     embedder = cast(Embedder, Bilingual(claim, ENGLISH))
     [found] = await LocalChecker().support([Claim(claim)], [EvidenceSource(ENGLISH)], embedder)
     assert found.probability < SUPPORTED
+
+
+NOTICE = [
+    EvidenceSource(
+        "The notice period is 30 days for all employees. "
+        "During probation the notice period is 14 days for both sides."
+    ),
+    EvidenceSource("2.2 Parental leave\n\nParental leave is paid for 30 weeks."),
+]
+
+
+def test_given_a_number_of_another_sentence_then_it_does_not_support() -> None:
+    found = checked("The notice period during probation is 30 days.", NOTICE)
+    assert found.probability < SUPPORTED
+    assert found.conflict == "number"
+
+
+def test_given_the_same_time_in_another_unit_then_it_is_supported() -> None:
+    found = checked("The notice period during probation is two weeks.", NOTICE)
+    assert found.probability >= SUPPORTED
+    assert not found.conflict
+
+
+def test_given_the_number_of_a_heading_then_it_does_not_support() -> None:
+    found = checked("The company has 2,200 employees on parental leave.", NOTICE)
+    assert found.probability < SUPPORTED

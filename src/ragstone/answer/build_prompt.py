@@ -32,7 +32,14 @@ class BuildPrompt(Stage):
     mode: Mode = Field("simple", description="How it is answered unless the question asks.")
     reasons: bool = Field(False, description="Whether the model thinks step by step first.")
     refuse_below: float | None = Field(
-        None, description="Confidence under which an answer without a chat model is refused."
+        None,
+        description="Likelihood that the passages are of what is asked, under which an answer "
+        "without a chat model is refused.",
+    )
+    refuse_unlikely: float | None = Field(
+        None,
+        description="Likelihood that an answer without a chat model is what was asked, under which "
+        "it is refused.",
     )
     suggests: bool = Field(False, description="Whether the model suggests further questions.")
 
@@ -63,8 +70,9 @@ class BuildPrompt(Stage):
         )
         rules = f"{text(ROOM).strip()}\n{rules}".strip()
         said = ", ".join((hints.template, mode, language or "any language", *parts))
+        least = (self.refuse_below, self.refuse_unlikely)
         made = Instructions(
-            rules, refusal, self.refuse_below, _advice(turn), sums_up=_sums_up(turn.plan)
+            rules, refusal, *least, notes=_advice(turn), sums_up=_sums_up(turn.plan)
         )
         return Step(replace(turn, instructions=made), said)
 

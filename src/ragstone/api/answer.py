@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ragstone.core import answer as said
-from ragstone.core.answer import Confidence, Finish, Sufficiency, Usage, Verdict
+from ragstone.core.answer import Confidence, Finish, Statement, Sufficiency, Usage, Verdict
 from ragstone.core.source import Source, sources
 from ragstone.core.turn import StageTrace, Turn
 
@@ -11,6 +11,10 @@ from ragstone.core.turn import StageTrace, Turn
 @dataclass(frozen=True, slots=True)
 class Answer:
     """An answer with its sources; as a string it is its text.
+
+    `supported` states that the sources say all of it, `answers` that it is what was asked: each
+    with `holds`, a `confidence` (0..1) and its `level`, None where nobody looked. `confidence` is
+    how likely both hold.
 
     `text` has markers such as `[1]`, the numbers of `sources`: every passage that the answer was
     made from, those that it cites with `cited`. `verdicts` say of each sentence whether the sources
@@ -31,6 +35,8 @@ class Answer:
     confidence_level: Confidence | None = None
     grounded: bool | None = None
     groundedness: float | None = None
+    supported: Statement | None = None
+    answers: Statement | None = None
     corrected: str = ""
     suggested: tuple[str, ...] = ()
     sufficiency: Sufficiency | None = None
@@ -72,6 +78,8 @@ def to_answer(turn: Turn) -> Answer:
         confidence_level=given.confidence_level,
         grounded=given.is_grounded,
         groundedness=given.groundedness_score,
+        supported=given.supported,
+        answers=given.answers,
         corrected=turn.question if turn.original else "",
         suggested=given.suggested,
         sufficiency=given.sufficiency,

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ragstone.core.chunk import revision
 from ragstone.core.filters import eq
 from ragstone.core.records import Collection, Document
+from ragstone.ingest.formats.recognition import INSTALL, UNREAD, is_installed
 from ragstone.ports import Cache, Catalog, ChunkIndex, StateDump
 from ragstone.service.maintenance import Upkeep
 
@@ -99,7 +100,26 @@ class Doctor:
             *self._stray_chunks(collection, strays, sum(held[name] for name in strays)),
             *await self._incomplete_documents(collection, documents, held),
             *await self._vectors(collection, documents),
+            *self._unread(collection, documents),
         ]
+
+    def _unread(self, collection: Collection, documents: list[Document]) -> list[Finding]:
+        """Documents with scanned pages that were read without the extra for them."""
+        unread = [one for one in documents if (one.metadata or {}).get(UNREAD)]
+        if not unread:
+            return []
+        noun = "document has" if len(unread) == 1 else "documents have"
+        what = f"{collection.name}: {len(unread):,} {noun} scanned pages that were not read."
+        if not is_installed():
+            return [Finding(what, f"To read them, {INSTALL}, and run the doctor again.")]
+
+        async def mend() -> None:
+            for document in unread:
+                said = dict(document.metadata or {})
+                said.pop(UNREAD)
+                await self._reread(replace(document, metadata=said))
+
+        return [Finding(what, "They are read again.", mend)]
 
     def _stray_chunks(self, collection: Collection, names: list[str], chunks: int) -> list[Finding]:
         if not names:

@@ -59,10 +59,6 @@ class CacheFile:
     def renew(self, id: str, expires: float) -> None:
         self._run("UPDATE entries SET expires = ? WHERE id = ?", (expires, id))
 
-    def shift(self, seconds: float) -> None:
-        """Let every entry end so much later."""
-        self._run("UPDATE entries SET expires = expires + ?", (seconds,))
-
     def remove(self, ids: list[str]) -> None:
         database = self._connection()
         with database:

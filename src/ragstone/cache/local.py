@@ -1,10 +1,10 @@
 """The cache of this process: its questions in memory, their entries in a file."""
 
 import asyncio
+import heapq
 import logging
 import sqlite3
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -25,27 +25,29 @@ T = TypeVar("T")
 LARGE = 20_000
 """Entries of a scope from which they are compared in a thread: that takes over two milliseconds."""
 
+SPARE = 1000
+"""Former ends of used entries that may wait in the queue beside as many as there are entries."""
+
 
 class LocalCache:
-    """`ports.Cache` in this process. `ttl` are the seconds that an entry lives after its last use;
-    at most `max_entries` are kept. Without a `path` nothing survives the process."""
+    """`ports.Cache` in this process. At most `max_entries` are kept. Without a `path` nothing
+    survives the process."""
 
     def __init__(
         self,
         path: Path | None,
         max_entries: int,
-        ttl: float,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._file = CacheFile(path)
         self._where = str(path) if path else "memory"
         self._max = max_entries
-        self._ttl = ttl
         self._clock = clock
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="cache")
         self._shelves: dict[str, VectorMatrix] = {}
-        # By when they end, which is by their last use.
-        self._ends: OrderedDict[str, tuple[float, str]] = OrderedDict()
+        self._ends: dict[str, tuple[float, str]] = {}
+        # When each would have ended, the earliest first; of a used one also its former ends.
+        self._queue: list[tuple[float, str]] = []
         self._counts = CacheFigures()
         self._failing = False
 
@@ -75,9 +77,8 @@ class LocalCache:
         if kept is None or entry.id not in self._ends:
             self._forget([entry.id])
             return None
-        expires = self._clock() + self._ttl
-        self._ends[entry.id] = (expires, self._ends[entry.id][1])
-        self._ends.move_to_end(entry.id)
+        expires = self._clock() + kept.ttl
+        self._end(entry.id, expires, self._ends[entry.id][1])
         counts = self._counts
         self._counts = replace(
             counts, hits=counts.hits + 1, saved_seconds=counts.saved_seconds + kept.seconds
@@ -92,15 +93,13 @@ class LocalCache:
         self._sweep()
         id = key(scope, kept.question)
         if id not in self._ends and len(self._ends) >= self._max:
-            many = max(1, self._max // 10)
-            self._forget([id for id, _ in zip(self._ends, range(many), strict=False)])
-        expires = self._clock() + self._ttl
+            self._forget_first(max(1, self._max // 10))
+        expires = self._clock() + kept.ttl
         shelf = self._shelves.get(scope)
         if shelf is None or shelf.dimensions != len(vector):
             shelf = self._shelves[scope] = VectorMatrix(len(vector))
         shelf.add(id, kept.question, vector)
-        self._ends[id] = (expires, scope)
-        self._ends.move_to_end(id)
+        self._end(id, expires, scope)
         question = kept.question.encode("utf-8", "surrogatepass")
         stored = Stored(id, scope, question, np.asarray(vector, "<f4").tobytes(), expires)
         await self._run(lambda: self._file.put(stored, packed(kept)), None)
@@ -116,8 +115,7 @@ class LocalCache:
 
     async def clear(self) -> int:
         count = len(self._ends)
-        self._shelves.clear()
-        self._ends.clear()
+        self._drop_all()
         self._counts = CacheFigures()
         await self._run(self._file.clear, None)
         return count
@@ -131,28 +129,19 @@ class LocalCache:
 
         nothing: list[Stored] = []
         stored = await self._run(reopened, nothing)
-        self._shelves.clear()
-        self._ends.clear()
+        self._drop_all()
         for entry in stored:
             vector = np.frombuffer(entry.vector, "<f4")
             shelf = self._shelves.setdefault(entry.scope, VectorMatrix(len(vector)))
             if shelf.dimensions == len(vector):
                 question = entry.question.decode("utf-8", "surrogatepass")
                 shelf.add(entry.id, question, vector)
-                self._ends[entry.id] = (entry.expires, entry.scope)
+                self._end(entry.id, entry.expires, entry.scope)
         return len(self._ends)
 
-    def resize(self, max_entries: int, ttl: float) -> None:
-        later = ttl - self._ttl
-        self._max, self._ttl = max_entries, ttl
-        if later:
-            # All of them, so that they still stand in the order in which they end.
-            for id, (expires, scope) in self._ends.items():
-                self._ends[id] = (expires + later, scope)
-            self._submit(lambda: self._file.shift(later))
-        many = len(self._ends) - max_entries
-        if many > 0:
-            self._forget([id for id, _ in zip(self._ends, range(many), strict=False)])
+    def resize(self, max_entries: int) -> None:
+        self._max = max_entries
+        self._forget_first(len(self._ends) - max_entries)
 
     async def aclose(self) -> None:
         await self._run(self._file.close, None)
@@ -162,12 +151,30 @@ class LocalCache:
         """Remove expired entries."""
         now = self._clock()
         ended = []
-        for id, (expires, _) in self._ends.items():
-            if expires > now:
-                break
-            ended.append(id)
+        while self._queue and self._queue[0][0] <= now:
+            expires, id = heapq.heappop(self._queue)
+            if self._ends.get(id, (0.0, ""))[0] == expires:
+                ended.append(id)
         if ended:
             self._forget(ended)
+
+    def _end(self, id: str, expires: float, scope: str) -> None:
+        """Let an entry end then."""
+        self._ends[id] = (expires, scope)
+        heapq.heappush(self._queue, (expires, id))
+        if len(self._queue) > 2 * len(self._ends) + SPARE:
+            self._queue = [(expires, id) for id, (expires, _) in self._ends.items()]
+            heapq.heapify(self._queue)
+
+    def _forget_first(self, many: int) -> None:
+        """Remove so many of those that would end first."""
+        if many > 0:
+            self._forget(heapq.nsmallest(many, self._ends, key=lambda id: self._ends[id][0]))
+
+    def _drop_all(self) -> None:
+        self._shelves.clear()
+        self._ends.clear()
+        self._queue.clear()
 
     def _forget(self, ids: list[str]) -> None:
         for id in ids:

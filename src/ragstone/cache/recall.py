@@ -33,6 +33,7 @@ class Recall(Stage):
     recipe: str = Field("", description="Stands for all settings that a result depends on.")
     answers: bool = Field(True, description="Whether whole answers may be recalled.")
     mode: Mode = Field("adaptive", description="How alike two questions must be.")
+    least: float = Field(0.0, ge=0, le=1, description="And at least so alike, in any mode.")
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         ask = turn.ask
@@ -71,12 +72,13 @@ class Recall(Stage):
     ) -> "_CachedMatch | None":
         """The nearest entry with an equivalent question, and the likeness of the vectors."""
         unrelated = embedder.cosines[0]
-        cosine = unrelated + least(self.mode) * (1 - unrelated)
+        nearest = max(self.least, least(self.mode))
+        cosine = unrelated + nearest * (1 - unrelated)
         for near in await cache.near(scope, encoded.vector, cosine, COMPARED):
             likeness = (near.cosine - unrelated) / (1 - unrelated)
             if compare(question, near.question, likeness, self.mode).same:
                 kept = await cache.take(scope, near)
-                if kept is not None:
+                if kept is not None and not _is_rejected(kept):
                     return _CachedMatch(near.question, likeness, kept)
         return None
 
@@ -94,7 +96,12 @@ async def _exact(cache: Cache, scope: str, question: str) -> _CachedMatch | None
     """The entry of a question in the same words; no vector is needed."""
     near = await cache.exact(scope, question)
     kept = await cache.take(scope, near) if near else None
-    return _CachedMatch(question, 1.0, kept) if kept else None
+    return _CachedMatch(question, 1.0, kept) if kept and not _is_rejected(kept) else None
+
+
+def _is_rejected(kept: Kept) -> bool:
+    """Whether its own check rejected the answer, which earlier versions kept all the same."""
+    return kept.answer is not None and kept.answer.rejected
 
 
 async def _recall_step(turn: Turn, found: _CachedMatch, recalled: Recalled, emit: Emit) -> Step:

@@ -2,11 +2,11 @@
 
 Each scope has a stream of its questions and their vectors; every server reads what is new of it
 before it compares, so that the comparison itself is in memory. What is known of a question is a
-key of its own that ends by itself. A set of all entries by last use tells which are too many.
+key of its own that ends by itself. A set of all entries by their end tells which are too many.
 
     {PREFIX}s:<scope>   stream   id, question, vector of every entry made
     {PREFIX}e:<id>      string   what is kept, with the time to live
-    {PREFIX}all         set      ids by the time of their last use
+    {PREFIX}all         set      ids by the time at which they end
     {PREFIX}figures     hash     hits, misses, saved seconds
 """
 
@@ -32,7 +32,7 @@ OLDEST = """
 if redis.call('ZCARD', KEYS[1]) <= tonumber(ARGV[1]) then return {} end
 return redis.call('ZPOPMIN', KEYS[1], ARGV[2])
 """
-"""Takes the tenth that was not used for longest out of the set if there are too many, in one step,
+"""Takes the tenth that would end first out of the set if there are too many, in one step,
 so that servers that keep something at the same time do not each take it."""
 
 SCOPES = 1000
@@ -40,21 +40,19 @@ SCOPES = 1000
 
 
 class RedisCache:
-    """`ports.Cache` in Redis; see `cache.local.LocalCache` for `max_entries` and `ttl`."""
+    """`ports.Cache` in Redis; see `cache.local.LocalCache` for `max_entries`."""
 
     def __init__(
         self,
         url: str,
         password: str,
         max_entries: int,
-        ttl: float,
         rest: float = REST,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._redis = redis_client(url, password)
         self._attempts = Attempts(url, "questions go on without the cache", rest)
         self._max = max_entries
-        self._ttl = ttl
         self._clock = clock
         self._shelves: dict[str, tuple[VectorMatrix, str]] = {}
 
@@ -73,15 +71,13 @@ class RedisCache:
 
     async def take(self, scope: str, entry: Near) -> Kept | None:
         name = f"{PREFIX}e:{entry.id}"
-        content = await self._attempts.make(
-            lambda: self._redis.getex(name, px=self._milliseconds), None
-        )
+        content = await self._attempts.make(lambda: self._redis.get(name), None)
         kept = unpacked(content) if content else None
         if kept is None:
             if self._attempts.answered and scope in self._shelves:
                 self._shelves[scope][0].remove(entry.id)
             return None
-        await self._attempts.make(lambda: self._record_hit(scope, entry.id, kept.seconds), None)
+        await self._attempts.make(lambda: self._record_hit(scope, entry.id, kept), None)
         return kept
 
     async def missed(self) -> None:
@@ -104,9 +100,9 @@ class RedisCache:
         self._shelves.clear()
         return (await self.figures()).entries
 
-    def resize(self, max_entries: int, ttl: float) -> None:
-        """Change the limits. Stored entries keep their expiry; a write removes the surplus."""
-        self._max, self._ttl = max_entries, ttl
+    def resize(self, max_entries: int) -> None:
+        """Change the limit; a write removes the surplus."""
+        self._max = max_entries
 
     async def aclose(self) -> None:
         await closed(self._redis)
@@ -132,12 +128,13 @@ class RedisCache:
         while len(self._shelves) > SCOPES:
             del self._shelves[next(iter(self._shelves))]
 
-    async def _record_hit(self, scope: str, id: str, seconds: float) -> None:
+    async def _record_hit(self, scope: str, id: str, kept: Kept) -> None:
         async with self._redis.pipeline(transaction=False) as pipe:
-            pipe.zadd(f"{PREFIX}all", {id: self._clock()}, xx=True)
-            pipe.pexpire(f"{PREFIX}s:{scope}", STREAMS_KEPT * self._milliseconds)
+            pipe.pexpire(f"{PREFIX}e:{id}", _milliseconds(kept))
+            pipe.zadd(f"{PREFIX}all", {id: self._clock() + kept.ttl}, xx=True)
+            pipe.pexpire(f"{PREFIX}s:{scope}", STREAMS_KEPT * _milliseconds(kept), gt=True)
             pipe.hincrby(f"{PREFIX}figures", "hits", 1)
-            pipe.hincrbyfloat(f"{PREFIX}figures", "saved_seconds", seconds)
+            pipe.hincrbyfloat(f"{PREFIX}figures", "saved_seconds", kept.seconds)
             await pipe.execute()
 
     async def _store_entry(self, scope: str, vector: Vectors, kept: Kept) -> None:
@@ -146,11 +143,12 @@ class RedisCache:
         question = kept.question.encode("utf-8", "surrogatepass")
         record = {"i": id, "q": question, "v": np.asarray(vector, "<f4").tobytes()}
         async with self._redis.pipeline(transaction=True) as pipe:
-            pipe.set(f"{PREFIX}e:{id}", packed(kept), px=self._milliseconds)
+            pipe.set(f"{PREFIX}e:{id}", packed(kept), px=_milliseconds(kept))
             pipe.xadd(stream, record, maxlen=ROOM * self._max, approximate=True)
-            pipe.pexpire(stream, STREAMS_KEPT * self._milliseconds)
-            pipe.zremrangebyscore(every, "-inf", now - self._ttl)
-            pipe.zadd(every, {id: now})
+            pipe.pexpire(stream, STREAMS_KEPT * _milliseconds(kept), nx=True)
+            pipe.pexpire(stream, STREAMS_KEPT * _milliseconds(kept), gt=True)
+            pipe.zremrangebyscore(every, "-inf", now)
+            pipe.zadd(every, {id: now + kept.ttl})
             pipe.eval(OLDEST, 1, every, self._max, max(1, self._max // 10))
             gone = (await pipe.execute())[-1]
         if gone:
@@ -158,7 +156,7 @@ class RedisCache:
 
     async def _figures(self) -> CacheFigures:
         async with self._redis.pipeline(transaction=False) as pipe:
-            pipe.zcount(f"{PREFIX}all", f"({self._clock() - self._ttl}", "+inf")
+            pipe.zcount(f"{PREFIX}all", f"({self._clock()}", "+inf")
             pipe.hgetall(f"{PREFIX}figures")
             entries, counts = await pipe.execute()
         return CacheFigures(
@@ -177,6 +175,7 @@ class RedisCache:
             await self._redis.unlink(*keys[start : start + IN_ONE_READ])
         return figures.entries
 
-    @property
-    def _milliseconds(self) -> int:
-        return max(1, int(self._ttl * 1000))
+
+def _milliseconds(kept: Kept) -> int:
+    """How long an entry lives from now on."""
+    return max(1, int(kept.ttl * 1000))

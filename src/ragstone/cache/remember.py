@@ -12,13 +12,14 @@ from ragstone.retrieve.expand import Expand
 
 class Remember(Stage):
     """Keeps a whole answer and the passages of a question that the cache did not know; part of the
-    tail. What was cut off, refused, made while a stage failed, or answered by a model that stood by
-    is not kept."""
+    tail. What was cut off, refused, made while a stage failed, answered by a model that stood by,
+    or rejected by its own check is not kept."""
 
     name: ClassVar[str] = "remember"
     needs: ClassVar[frozenset[str]] = frozenset({"recalled"})
 
     timeout: float = Field(60.0, gt=0, description="Seconds that the stage may take.")
+    ttl: float = Field(300.0, gt=0, description="Seconds that an entry lives after its last use.")
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         recalled, cache = turn.recalled, adapters.cache
@@ -31,16 +32,20 @@ class Remember(Stage):
         kept: list[str] = []
         seconds = turn.seconds
         if recalled.search_scope and _is_searched(turn):
-            found = Kept(turn.question, hits=turn.hits, seconds=seconds)
+            found = Kept(turn.question, hits=turn.hits, seconds=seconds, ttl=self.ttl)
             await cache.keep(recalled.search_scope, recalled.encoded.vector, found)
             kept.append("passages")
-        if recalled.answer_scope and recalled.content != "answer" and _is_complete(turn, adapters):
+        wanted = recalled.answer_scope and recalled.content != "answer"
+        if wanted and (why := _why_not(turn, adapters)):
+            return Step(turn, " and ".join(kept) or "nothing", why)
+        if wanted:
             answered = Kept(
                 turn.question,
                 passages=turn.passages,
                 answer=turn.answer,
                 verdicts=turn.verdicts,
                 seconds=seconds,
+                ttl=self.ttl,
             )
             await cache.keep(recalled.answer_scope, recalled.encoded.vector, answered)
             kept.append("answer")
@@ -52,8 +57,11 @@ def _is_searched(turn: Turn) -> bool:
     return bool(turn.hits) and any(traced.stage == Expand.name for traced in turn.trace)
 
 
-def _is_complete(turn: Turn, adapters: Adapters) -> bool:
+def _why_not(turn: Turn, adapters: Adapters) -> str:
+    """Why the answer is not kept; empty if it is."""
     answer = turn.answer
     if answer is None or answer.finish != "stop" or answer.calls or not answer.text.strip():
-        return False
-    return answer.model == adapters.answerer.name
+        return "it is no whole answer"
+    if answer.rejected:
+        return "the sources do not support it"
+    return "" if answer.model == adapters.answerer.name else "another model stood by"

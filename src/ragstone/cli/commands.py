@@ -55,7 +55,7 @@ def _after_answer(turn: Turn, answer: GeneratedAnswer, trace: bool) -> None:
     if answer.text and not answer.text.endswith("\n"):
         out()
     show.show_sources(cited_sources(answer.citations, turn.passages))
-    show.show_verdicts(turn.verdicts)
+    show.show_checked(answer, turn.verdicts)
     if trace:
         show.show_trace(turn.trace)
 

@@ -8,6 +8,7 @@ import typer
 
 from ragstone.cli import options as opt
 from ragstone.cli.running import Context, run, settings_of
+from ragstone.core.code_spans import by_code, without_spans
 from ragstone.core.document import BlockSpan, page_at
 from ragstone.core.turn import Principal
 
@@ -105,12 +106,15 @@ def page(found: "DocumentText") -> Iterator[str]:
 
 
 def _element(block: BlockSpan, text: str) -> str:
-    safe = escape(text)
+    safe = "".join(
+        f"<code>{escape(without_spans(one))}</code>" if is_code else escape(one)
+        for one, is_code in by_code(text)
+    )
     if block.kind == "heading":
         level = min(6, block.level + 1)
         return f"<h{level}>{safe}</h{level}>"
     if block.kind == "code":
-        return f"<pre><code>{safe}</code></pre>"
+        return f"<pre><code>{escape(text)}</code></pre>"
     if block.kind == "table":
         rows = "".join(f"<tr>{_cells(line)}</tr>" for line in text.split("\n"))
         caption = f"<caption>{escape(block.label)}</caption>" if block.label else ""

@@ -47,7 +47,8 @@ def doctor(
     ] = False,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Find what disagrees between documents, index and cache, and mend it."""
+    """Find what disagrees between documents, index and cache, and mend it; say which models are in
+    use."""
     run(
         settings_of(context),
         lambda s: _show(s.maintenance.examine(not check), as_json, "Nothing disagrees.", check),
@@ -61,14 +62,15 @@ async def _show(
     from ragstone.cli.show import ProgressView, out, out_json
 
     notes: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
     with ProgressView(as_json) as view:
         async with aclosing(steps) as source:
             async for step in source:
-                notes = step.notes
+                notes, models = step.notes, step.models
                 of = "" if step.total is None else f"/{step.total:,}"
                 view.at(step.total, step.done, f"{step.phase}: {step.done:,}{of}", step.finished)
     if as_json:
-        out_json({"notes": list(notes)})
+        out_json({"notes": list(notes), **({"models": list(models)} if models else {})})
     else:
-        out("\n".join(notes) or nothing)
+        out("\n".join([*models, *notes]) if notes else "\n".join([*models, nothing]))
     return int(strict and bool(notes))

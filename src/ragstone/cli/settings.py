@@ -24,8 +24,17 @@ Collection = Annotated[
 ]
 Scope = Annotated[
     str,
-    typer.Option("--scope", metavar="SCOPE", help="global, tenant:NAME or collection:TENANT/NAME."),
+    typer.Option(
+        "--scope",
+        metavar="SCOPE",
+        help="global, dialect:NAME, tenant:NAME or collection:TENANT/NAME.",
+    ),
 ]
+Dialect = Annotated[
+    str, typer.Option("--dialect", metavar="NAME", help="As it holds for questions through it.")
+]
+Place = tuple[str, str, str]
+"""A tenant, a collection and a dialect, empty for none."""
 WHO = "local"
 """Who the log says it was; a server takes that from the credential."""
 
@@ -39,12 +48,13 @@ def list_(
     ] = False,
     tenant: Tenant = "",
     collection: Collection = "",
+    dialect: Dialect = "",
     as_json: opt.AsJson = False,
 ) -> None:
     """List the settings with their values and where those come from."""
     run(
         settings_of(context),
-        lambda service: _list(service, section, changed, (tenant, collection), as_json),
+        lambda service: _list(service, section, changed, (tenant, collection, dialect), as_json),
     )
 
 
@@ -54,10 +64,14 @@ def get(
     key: Key,
     tenant: Tenant = "",
     collection: Collection = "",
+    dialect: Dialect = "",
     as_json: opt.AsJson = False,
 ) -> None:
     """Print the value of a setting."""
-    run(settings_of(context), lambda service: _get(service, key, (tenant, collection), as_json))
+    run(
+        settings_of(context),
+        lambda service: _get(service, key, (tenant, collection, dialect), as_json),
+    )
 
 
 @app.command("set")
@@ -89,10 +103,14 @@ def explain(
     key: Key,
     tenant: Tenant = "",
     collection: Collection = "",
+    dialect: Dialect = "",
     as_json: opt.AsJson = False,
 ) -> None:
     """Show what a setting is, what it may be, and every place that has a value for it."""
-    run(settings_of(context), lambda service: _explain(service, key, (tenant, collection), as_json))
+    run(
+        settings_of(context),
+        lambda service: _explain(service, key, (tenant, collection, dialect), as_json),
+    )
 
 
 @app.command()
@@ -120,7 +138,7 @@ def _values(pairs: list[str]) -> dict[str, str]:
 
 
 async def _list(
-    service: "Service", section: str, changed: bool, where: tuple[str, str], as_json: bool
+    service: "Service", section: str, changed: bool, where: Place, as_json: bool
 ) -> int:
     from ragstone.cli.show import out, out_json, table
     from ragstone.service import wire
@@ -149,7 +167,7 @@ async def _list(
     return 0
 
 
-async def _get(service: "Service", key: str, where: tuple[str, str], as_json: bool) -> int:
+async def _get(service: "Service", key: str, where: Place, as_json: bool) -> int:
     from ragstone.cli.show import out, out_json
     from ragstone.service import wire
 
@@ -177,7 +195,7 @@ async def _unset(service: "Service", scope: str, keys: list[str]) -> int:
     return 0
 
 
-async def _explain(service: "Service", key: str, where: tuple[str, str], as_json: bool) -> int:
+async def _explain(service: "Service", key: str, where: Place, as_json: bool) -> int:
     from ragstone.cli.show import out, out_json, table
     from ragstone.service import wire
 

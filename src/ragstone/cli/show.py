@@ -5,15 +5,17 @@ import sys
 import textwrap
 import time
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from shutil import get_terminal_size
 from types import TracebackType
 from typing import Any, Self
 
-from ragstone.core.answer import Verdict
+from ragstone.core.answer import Confidence, GeneratedAnswer, Verdict
 from ragstone.core.source import Source, hit_sources
 from ragstone.core.turn import StageTrace
-from ragstone.ingest.files import HIDDEN
+from ragstone.ingest.files import HIDDEN, WITHOUT_TEXT
+from ragstone.ingest.formats.recognition import INSTALL, is_installed
+from ragstone.ingest.formats.types import instead, is_picture
 from ragstone.service import Progress, SearchResult, Skipped
 
 PLAIN_SECONDS = 5.0
@@ -22,6 +24,9 @@ PLAIN_SECONDS = 5.0
 BAR = 1_000
 
 METADATA_CHARS = 120
+
+LIKELY: Mapping[Confidence, str] = {"high": "likely", "medium": "possibly", "low": "unlikely"}
+"""How it is said that an answer is what was asked."""
 
 UNSHOWN = frozenset({"title", "url", "producer", "creator", "created", "modified", "language"})
 """Metadata that stands in a source's line already, or tells of the file rather than its text."""
@@ -83,18 +88,31 @@ def show_sources(sources: Sequence[Source]) -> None:
         _indented(source.snippet if whole else source.snippet.rpartition(" ")[0] + " ...")
 
 
-def show_verdicts(verdicts: Sequence[Verdict]) -> None:
-    """Print how many claims of the answer the sources support, and each that they do not."""
+def show_checked(answer: GeneratedAnswer, verdicts: Sequence[Verdict]) -> None:
+    """Print what was checked: whether the sources say it and how many do, and whether it is what
+    was asked; then each claim that they do not support."""
     claims = [one for one in verdicts if one.label != "no_claim"]
-    if not claims:
-        return
-    supported = sum(one.label == "supported" for one in claims)
-    some = "every claim" if supported == len(claims) else f"{supported} of {len(claims)} claims"
-    out(f"\nChecked: the sources support {some}.")
+    checked = [_supported(claims)] if claims else []
+    if answer.answers is not None:
+        sure = f"{answer.answers.confidence:.2f}".removeprefix("0")
+        checked.append(f"answers the question: {LIKELY[answer.answers.level]} ({sure})")
+    if checked:
+        out(f"\nChecked: {'; '.join(checked)}.")
     for one in claims:
         if one.label != "supported":
             reason = f" ({one.reason})" if one.reason else ""
             out(f"  {one.label}{reason}: {one_line(one.sentence) or 'taken out'}")
+
+
+def _supported(claims: Sequence[Verdict]) -> str:
+    """How many claims of the answer the sources support, and how many sources do."""
+    held = [one for one in claims if one.label == "supported"]
+    if not held:
+        return "supported by no source"
+    number = len({one.citation.number for one in held if one.citation}) or 1
+    sources = f"{number} source{'s' if number > 1 else ''}"
+    some = "" if len(held) == len(claims) else f"{len(held)} of {len(claims)} claims "
+    return f"{some}supported by {sources}"
 
 
 def show_found(found: SearchResult) -> None:
@@ -137,7 +155,13 @@ def skipped_text(skipped: Skipped) -> str:
         what = "file or folder" if skipped.files == 1 else "files and folders"
         return f"{HIDDEN}: {skipped.files:,} {what}, by a dot before the name"
     what = "file" if skipped.files == 1 else "files"
-    return f"{one_line(skipped.kind)}: {skipped.files:,} {what}, not a readable type"
+    if skipped.kind == WITHOUT_TEXT:
+        return f"{WITHOUT_TEXT}: {skipped.files:,} {what}"
+    if is_picture(f"x{skipped.kind}") and not is_installed():
+        return f"{one_line(skipped.kind)}: {skipped.files:,} {what}, whose text {INSTALL} reads"
+    advice = instead(skipped.kind)
+    more = f" ({advice[0].lower()}{advice[1:].replace(' it', '')})" if advice else ""
+    return f"{one_line(skipped.kind)}: {skipped.files:,} {what}, not a readable type{more}"
 
 
 def describe(progress: Progress) -> str:

@@ -11,16 +11,24 @@ from ragstone.core.tool import ToolCall
 
 Finish = Literal["stop", "length", "refused", "blocked", "cancelled", "error"]
 Confidence = Literal["high", "medium", "low"]
-LEVELS: tuple[tuple[Confidence, float], ...] = (("high", 0.7), ("medium", 0.4), ("low", 0.0))
-"""The least confidence of each level."""
+LEVELS: tuple[tuple[Confidence, float], ...] = (("high", 0.85), ("medium", 0.5), ("low", 0.0))
+"""The least confidence of each level. It is a probability, and most have more than the least: of
+the answers of high confidence nine in ten are right."""
+
+
+def confidence_level(confidence: float) -> Confidence:
+    """A confidence (0..1) in a word."""
+    return next(level for level, least in LEVELS if confidence >= least)
+
 
 Label = Literal["supported", "partly", "contradicted", "unsupported", "no_claim"]
 
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
-    """What the answerer is told besides the sources: how to answer, what a refusal says, and under
-    which confidence an answerer that knows its own refuses (None leaves that to it).
+    """What the answerer is told besides the sources: how to answer, what a refusal says, and when
+    an answerer that knows it refuses: under which likelihood that the passages are of what is
+    asked, and under which one that its answer is what was asked (None leaves that to it).
 
     `notes` is what was thought of the sources before, or of an earlier answer; `thinks` lets a
     model that can reason at length by itself do so. `sums_up` says how surely (0..1) the sources
@@ -30,6 +38,7 @@ class Instructions:
     text: str = ""
     no_answer: str = ""
     refuse_below: float | None = None
+    refuse_unlikely: float | None = None
     notes: str = ""
     thinks: bool = False
     sums_up: float = 0.0
@@ -109,8 +118,27 @@ class Sufficiency:
 
 
 @dataclass(frozen=True, slots=True)
+class Statement:
+    """One of the two things that are said of an answer: that the sources say it, or that it is
+    what was asked. `holds` says whether, `confidence` (0..1) how likely it does: low where it does
+    not."""
+
+    holds: bool
+    confidence: float
+
+    @property
+    def level(self) -> Confidence:
+        """The confidence in a word."""
+        return confidence_level(self.confidence)
+
+
+@dataclass(frozen=True, slots=True)
 class GeneratedAnswer:
-    """The text as the client saw it, with `[n]` markers. `confidence` is 0..1, None if unknown.
+    """The text as the client saw it, with `[n]` markers.
+
+    `supported` states that the sources say all of it, `answers` that it is what was asked; each is
+    None where nobody looked, as for a refusal, which claims nothing. `confidence` (0..1) is how
+    likely both hold, None if nothing is known of it.
 
     `used` are the sources that the model says it used, `suggested` the questions it suggests.
     `groundedness_score` (0..1) is the share of its claims that the documents support, None if
@@ -131,13 +159,18 @@ class GeneratedAnswer:
     held: bool = False
     sufficiency: Sufficiency | None = None
     calls: tuple[ToolCall, ...] = ()
+    supported: Statement | None = None
+    answers: Statement | None = None
 
     @property
     def confidence_level(self) -> Confidence | None:
         """The confidence in a word."""
-        if self.confidence is None:
-            return None
-        return next(level for level, least in LEVELS if self.confidence >= least)
+        return None if self.confidence is None else confidence_level(self.confidence)
+
+    @property
+    def rejected(self) -> bool:
+        """Whether its own check says that the sources do not support it."""
+        return self.is_grounded is False
 
     @property
     def refused(self) -> bool:

@@ -1,9 +1,10 @@
 """A piece of a document, as the index holds it and a question finds it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from ragstone.core.code_spans import cut_out, span_marks
 from ragstone.core.document import (
     BlockSpan,
     cut_blocks,
@@ -75,10 +76,19 @@ class Chunk:
 
     @property
     def searchable(self) -> str:
-        """What is embedded and tokenized: subject, heading, captions of tables, then the text."""
+        """What is embedded and tokenized: subject, heading, captions of tables, then the text
+        without the marks of code."""
         captions = dict.fromkeys(one.label for one in self.blocks if one.kind == "table")
         context = " > ".join(part for part in (self.subject, self.heading, *captions) if part)
-        return f"{context}\n{self.text}" if context else self.text
+        text = cut_out(self.text, self.code_marks())
+        return f"{context}\n{text}" if context else text
+
+    def code_marks(self) -> Iterator[tuple[int, int]]:
+        """Where the marks of code spans stand in the text, in order; code blocks have none, nor has
+        a text whose blocks are not known."""
+        for block in self.blocks if "`" in self.text else ():
+            if block.kind != "code":
+                yield from span_marks(self.text, block.start, block.end)
 
     def payload(self) -> dict[str, Any]:
         """Every field as JSON values, with the derived ones that filters use."""

@@ -98,7 +98,8 @@ class Ask:
     `organisation` is whose tools of the MCP gateway may be called. `keeps` allows to keep anything
     of it: the conversation, the statistics, the answer for the next one. `idempotent` is of a
     question that may be asked again when it was cut off: then nothing is kept, nor is what an
-    attempt of the same `id` has kept already.
+    attempt of the same `id` has kept already. `profile` is the dialect whose document's numbers
+    are the defaults, empty for ours.
     """
 
     question: str
@@ -132,6 +133,7 @@ class Ask:
     keeps: bool = True
     idempotent: bool = False
     collection_id: str = ""
+    profile: str = ""
 
 
 IN_ORDER = 200

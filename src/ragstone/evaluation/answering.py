@@ -33,6 +33,20 @@ async def evaluate(
 
     `history` asks each question after what was said before it.
     """
+    records = await recorded(directory, settings, split, strategy, limit, off_corpus, history)
+    return measure(records, settings.rag.refuse_before_model)
+
+
+async def recorded(
+    directory: Path,
+    settings: Settings,
+    split: str = "dev",
+    strategy: Strategy | None = None,
+    limit: int | None = None,
+    off_corpus: Path | None = None,
+    history: bool = False,
+) -> list[AnswerRecord]:
+    """What is answered to each question; raises InputError where there is none with an answer."""
     asked = dataset.questions(directory, split, limit)
     if not off_corpus:
         asked = [question for question in asked if question.answers or not question.answerable]
@@ -47,7 +61,7 @@ async def evaluate(
         records = [await _record(engine, one, strategy, history) for one in asked]
         for question in strangers:
             records.append(await _record(engine, question, strategy, stranger=True))
-    return measure(records, settings.rag.refuse_before_model)
+    return records
 
 
 async def _record(

@@ -93,6 +93,13 @@ def token_f1(said: str, wanted: str) -> float:
     return _overlap(normalised(said).split(), normalised(wanted).split())
 
 
+def is_right(record: AnswerRecord) -> bool:
+    """Whether an accepted answer lies in what was said, or nothing was said where there is none."""
+    if not record.answerable:
+        return record.refused
+    return bool(_contains(record, len(record.sentences)))
+
+
 def _contains(record: AnswerRecord, sentences: int) -> float:
     said = f" {normalised(' '.join(record.sentences[:sentences]))} "
     accepted = [normalised(answer) for answer in record.answers]

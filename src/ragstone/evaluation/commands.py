@@ -86,6 +86,29 @@ def answers(
 
 
 @app.command()
+def confidence(
+    directory: Directory,
+    split: Split = "dev",
+    limit: Limit = None,
+    as_json: AsJson = False,
+    off_corpus: OffCorpus = None,
+) -> None:
+    """Is the confidence of answers true? A table of it, and the calibration error."""
+    from ragstone.evaluation import calibration
+    from ragstone.evaluation.answering import recorded
+    from ragstone.settings import load
+
+    async def measured() -> Mapping[str, float | None]:
+        records = await recorded(directory, load(), split, None, limit, off_corpus)
+        for line in calibration.shown(calibration.reliability(records)):
+            typer.echo(line)
+        typer.echo()
+        return calibration.measure(records)
+
+    _show(measured(), as_json)
+
+
+@app.command()
 def intents(
     file: Annotated[Path, typer.Argument(help="Lines of JSON with text and intent; .gz too.")],
     questions: Annotated[

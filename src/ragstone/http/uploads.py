@@ -11,7 +11,7 @@ from fastapi import UploadFile
 from ragstone.access.uploads import check_type
 from ragstone.core.caller import Caller
 from ragstone.core.errors import InputError, WrongType
-from ragstone.ingest.formats.types import supported
+from ragstone.ingest.formats.types import supported, unsupported
 from ragstone.ingest.handed import Spool, plain_name
 
 
@@ -28,10 +28,7 @@ class Uploads:
         name = plain_name(file.filename or "")
         check_type(name, self._types)
         if not name.lower().endswith(supported()):
-            raise WrongType(
-                f"{name or 'A file without a name'} is of a type that cannot be read. "
-                f"Use one of {', '.join(supported())}."
-            )
+            raise WrongType(unsupported(name or "A file without a name"))
         kept = await asyncio.to_thread(self._spool.add, file.file, name, _owner(caller))
         return Path(kept).parent.name.partition("-")[0]
 

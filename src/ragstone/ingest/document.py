@@ -40,7 +40,9 @@ class Parsed:
     """A document being read. `blocks` can be iterated once and may raise a DocumentError.
 
     `pages` is how many there are, None where the format has none. `metadata` holds JSON values.
-    `media_type` is the format's, unless the parser names another one.
+    `media_type` is the format's, unless the parser names another one. `recognised` is how many
+    pages have no text but a picture, in which it is recognised. `notes` are sentences on what was
+    left out of it.
     """
 
     title: str
@@ -48,6 +50,8 @@ class Parsed:
     pages: int | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     media_type: str = ""
+    recognised: int = 0
+    notes: tuple[str, ...] = ()
 
 
 def gap(before: Block, block: Block) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragstone.core.errors import DocumentError, OutsideFolder, UnreadableDocument, WrongType
-from ragstone.ingest.formats.types import supported
+from ragstone.ingest.formats.types import supported, unsupported
 from ragstone.service import Handed
 
 _READ_BYTES = 1 << 20
@@ -19,7 +19,7 @@ SIDECARS = (".meta.yaml", ".meta.yml", ".meta.json")
 FOLDER_FILE = "ragstone.yaml"
 """Describes the files below its folder, by patterns."""
 
-HIDDEN, NO_ENDING = "hidden", "no ending"
+HIDDEN, NO_ENDING, WITHOUT_TEXT = "hidden", "no ending", "picture without text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,8 @@ class RefusedFile:
 
 @dataclass(frozen=True, slots=True)
 class SkippedFile:
-    """A file or folder inside a given folder that is passed over. `kind` is its ending, "hidden" or
-    "no ending"."""
+    """A file or folder inside a given folder that is passed over. `kind` is its ending, HIDDEN or
+    NO_ENDING."""
 
     path: str
     kind: str
@@ -60,15 +60,25 @@ class SkippedFile:
 Item = FoundFile | RefusedFile | SkippedFile
 
 
-def discover(paths: Sequence[Path], follow_links: bool) -> Iterator[Item]:
+class _How:
+    """What a walk looks at."""
+
+    def __init__(self, follow_links: bool, pictures: bool) -> None:
+        self.follow_links = follow_links
+        self.pictures = pictures
+        self.endings = supported(pictures=pictures)
+
+
+def discover(paths: Sequence[Path], follow_links: bool, *, pictures: bool = True) -> Iterator[Item]:
     """Walk the given files and folders lazily, each folder in sorted order.
 
     Hidden entries and unsupported types inside folders are skipped; a file named explicitly is
     refused instead. Files that describe others are no documents. A document's path starts with the
     name of the folder that was given. Where two given paths have the same name, the later one gets
     "-2", "-3", ... in the order given, so the same command always makes the same paths; a path
-    given twice is walked once.
+    given twice is walked once. `pictures` says whether pictures are documents.
     """
+    how = _How(follow_links, pictures)
     taken: set[str] = set()
     seen: set[Path] = set()
     for given in paths:
@@ -78,9 +88,9 @@ def discover(paths: Sequence[Path], follow_links: bool) -> Iterator[Item]:
         seen.add(root)
         if root.is_dir():
             name = _unique_name(root.name or "root", taken)
-            yield from _walk(root, f"/{name}", root, follow_links, frozenset())
+            yield from _walk(root, f"/{name}", root, how, frozenset())
         else:
-            yield _given_file(given, root, taken)
+            yield _given_file(given, root, taken, how)
 
 
 def content_hash(path: Path) -> str:
@@ -96,6 +106,15 @@ def content_hash(path: Path) -> str:
     except OSError as error:
         raise _unreadable_error(path, error) from error
     return digest.hexdigest()
+
+
+def given_folder(path: str, source: Path) -> Path | None:
+    """The folder that was given for a document, by its path in the collection: the files that it
+    includes must be there. None for one that was given alone."""
+    below = path.strip("/").split("/")[1:]
+    if below and source.parts[-len(below) :] == tuple(below):
+        return source.parents[len(below) - 1]
+    return None
 
 
 def describes(name: str) -> bool:
@@ -120,21 +139,19 @@ def nearest(path: Path) -> str:
     return f" The nearest: {', '.join(found)}." if found else ""
 
 
-def _given_file(given: Path, root: Path, taken: set[str]) -> FoundFile | RefusedFile:
+def _given_file(given: Path, root: Path, taken: set[str], how: _How) -> FoundFile | RefusedFile:
     if describes(given.name) and root.exists():
         return RefusedFile(
             str(given), WrongType(f"{given.name} describes other files. Ingest those instead.")
         )
-    if not {given.suffix.lower(), root.suffix.lower()} & set(supported()):
+    if not {given.suffix.lower(), root.suffix.lower()} & set(how.endings):
         if not root.exists():
             return RefusedFile(str(given), _missing_error(given))
-        return RefusedFile(str(given), _unsupported_error(given))
+        return RefusedFile(str(given), WrongType(unsupported(given.name, pictures=how.pictures)))
     return _file(root, f"/{_unique_name(Path(os.path.abspath(given)).name, taken)}", root)
 
 
-def _walk(
-    folder: Path, path: str, root: Path, follow_links: bool, above: frozenset[Path]
-) -> Iterator[Item]:
+def _walk(folder: Path, path: str, root: Path, how: _How, above: frozenset[Path]) -> Iterator[Item]:
     """`above` are the real folders that the walk is inside of: entering one again is a loop."""
     real = Path(os.path.realpath(folder))
     try:
@@ -150,13 +167,13 @@ def _walk(
         if describes(entry.name):
             continue
         target = Path(os.path.realpath(place))
-        if entry.is_symlink() and not follow_links and not target.is_relative_to(root):
-            if place.is_dir() or place.suffix.lower() in supported():
+        if entry.is_symlink() and not how.follow_links and not target.is_relative_to(root):
+            if place.is_dir() or place.suffix.lower() in how.endings:
                 yield RefusedFile(name, _outside_error(place))
         elif place.is_dir():
             if target not in above | {real}:
-                yield from _walk(place, name, root, follow_links, above | {real})
-        elif place.suffix.lower() in supported():
+                yield from _walk(place, name, root, how, above | {real})
+        elif place.suffix.lower() in how.endings:
             yield _file(place, name, root)
         else:
             yield SkippedFile(name, place.suffix.lower() or NO_ENDING)
@@ -194,14 +211,6 @@ def _outside_error(path: Path) -> DocumentError:
     return OutsideFolder(
         f"{path} is a link that leads outside the given folder. "
         "Set INGEST__FOLLOW_LINKS=true to follow such links."
-    )
-
-
-def _unsupported_error(path: Path) -> DocumentError:
-    kind = path.suffix or "without an ending"
-    return WrongType(
-        f"{path.name} is of a type that cannot be read ({kind}). "
-        f"Supported are {', '.join(supported())}."
     )
 
 

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
 
-from ragstone.core.errors import StorageFull
+from ragstone.core.errors import DocumentError, StorageFull
 from ragstone.core.records import Document
-from ragstone.ingest.files import FoundFile, content_hash
+from ragstone.ingest.files import FoundFile, content_hash, given_folder
+from ragstone.ingest.formats.includes import included_files
 from ragstone.service import Handed
 
 SPOOL = "spool"
@@ -112,13 +113,25 @@ def described(document: Document, handed: Handed) -> Document:
 
 
 def fingerprint(item: FoundFile, document: Document) -> str:
-    """A hash of the content and of what is said about it; raises UnreadableDocument."""
+    """A hash of the content, of the files that it includes, and of what is said about it; raises
+    UnreadableDocument."""
     content = content_hash(item.source)
-    if item.handed is None and not document.metadata:
+    included = [] if item.handed else _included_hashes(item, document)
+    if item.handed is None and not document.metadata and not included:
         return content
-    said = [content, document.title, document.metadata]
+    said = [content, document.title, document.metadata, *included]
     text = json.dumps(said, sort_keys=True, default=str)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _included_hashes(item: FoundFile, document: Document) -> list[str]:
+    folder = given_folder(document.path, item.source)
+    if folder is None:
+        return []
+    try:
+        return [content_hash(one) for one in included_files(item.source, folder)]
+    except DocumentError:
+        return []  # The parser says why it cannot be read.
 
 
 def taken_in(item: FoundFile) -> bool:

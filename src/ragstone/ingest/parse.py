@@ -1,6 +1,6 @@
 """Reading one file: its type, the checks before reading, and its blocks."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
@@ -15,23 +15,41 @@ from ragstone.core.errors import (
     WrongType,
 )
 from ragstone.ingest.document import Block, Parsed
+from ragstone.ingest.formats.recognition import AHEAD, CHOSEN, Recognition
 from ragstone.ingest.formats.types import FORMATS, check_type
 from ragstone.language.unicode import whole, whole_values
 
 _MEGABYTE = 1 << 20
 
 
-class SizeLimits(Protocol):
-    """The settings that limit a file, in megabytes; see IngestSettings."""
+class ReadSettings(Protocol):
+    """The settings for reading a file; see IngestSettings."""
 
     @property
     def max_file_mb(self) -> int: ...
     @property
     def max_memory_mb(self) -> int: ...
+    @property
+    def ocr(self) -> bool: ...
+    @property
+    def ocr_confidence(self) -> float: ...
+    @property
+    def ocr_pages(self) -> int: ...
 
 
-def parse(path: Path, settings: SizeLimits) -> Parsed:
-    """Open a document; its blocks are then read lazily, in bounded memory.
+def parse(
+    path: Path,
+    settings: ReadSettings,
+    folder: Path | None = None,
+    *,
+    sample: bool = False,
+    noticed: Callable[[], None] = lambda: None,
+) -> Parsed:
+    """Open a document; its blocks are then read lazily, in bounded memory. What it includes of
+    other files must be in `folder`; without one it is left out.
+
+    With `sample` only the first blocks are wanted, so that not many pages are read ahead. `noticed`
+    is called before the text of a page or a picture is recognised, which takes seconds.
 
     Raises a DocumentError, and so may iterating over the blocks. What a hostile file makes of it
     is bounded only in a process of its own: see `parse_process`.
@@ -41,14 +59,22 @@ def parse(path: Path, settings: SizeLimits) -> Parsed:
         known = FORMATS.get(_name(path))
     _check_size(path, known.whole, settings)
     check_type(path, known.magic)
+    recognition = Recognition(
+        settings.ocr, settings.ocr_confidence, settings.ocr_pages, 1 if sample else AHEAD, noticed
+    )
+    CHOSEN.set(recognition)
     with _format_errors(path):
-        parsed = known.parse(path, ending, settings.max_memory_mb * _MEGABYTE)
+        max_bytes = settings.max_memory_mb * _MEGABYTE
+        if known.including:
+            parsed = known.including(path, ending, max_bytes, folder)
+        else:
+            parsed = known.parse(path, ending, max_bytes)
         if not isinstance(parsed, Parsed):
             raise TypeError(f"its parser made {type(parsed).__name__} instead of Parsed")
     blocks = _readable_blocks(path, parsed.blocks)
     first = next(blocks, None)
     if first is None:
-        raise EmptyDocument(_why_empty(path, ending))
+        raise EmptyDocument(_why_empty(path, parsed))
     title = parsed.title or _first_title(first) or path.stem
     return replace(
         parsed,
@@ -78,7 +104,7 @@ def _format_errors(path: Path) -> Iterator[None]:
         raise UnreadableDocument(f"{path.name} cannot be read. {error.message}") from error
 
 
-def _check_size(path: Path, whole: bool, settings: SizeLimits) -> None:
+def _check_size(path: Path, whole: bool, settings: ReadSettings) -> None:
     name = "max_memory_mb" if whole else "max_file_mb"
     limit = settings.max_memory_mb if whole else settings.max_file_mb
     try:
@@ -104,12 +130,13 @@ def _readable_blocks(path: Path, blocks: Iterator[Block]) -> Iterator[Block]:
         raise UnreadableDocument(f"{path.name} cannot be read: {error.strerror}.") from error
 
 
-def _why_empty(path: Path, ending: str) -> str:
-    if ending == ".pdf":
-        return (
-            f"{path.name} has no text layer: it seems to be a scan. "
-            "Run a text recognition (OCR) over it and ingest the result."
-        )
+def _why_empty(path: Path, parsed: Parsed) -> str:
+    if parsed.recognised:
+        return f"No text was recognised in {path.name}."
+    if path.suffix.lower() == ".pdf":
+        recognition = CHOSEN.get()
+        hint = "" if recognition.possible else f" {recognition.why_not}"
+        return f"{path.name} has no text layer: it seems to be a scan.{hint}"
     return f"{path.name} holds no text."
 
 

@@ -35,6 +35,7 @@ from ragstone.ingest.parse_messages import (
     ReadFailure,
     ReadRequest,
     Ready,
+    Recognising,
     encoded,
     receive_frame,
     send_frame,
@@ -88,7 +89,7 @@ def answer(request: ReadRequest, send: Send) -> None:
     """Read one file and send what it holds, or why it cannot be read."""
     try:
         if request.beginning:
-            send(Beginning(_beginning(request)))
+            send(Beginning(_beginning(request, send)))
         else:
             _send_document(request, send)
     except DocumentError as error:
@@ -101,9 +102,10 @@ def answer(request: ReadRequest, send: Send) -> None:
         send(ReadFailure("", type(error).__name__, trace))
 
 
-def _beginning(request: ReadRequest) -> str:
+def _beginning(request: ReadRequest, send: Send) -> str:
     text = ""
-    for block in parse(Path(request.path), request).blocks:
+    noticed = _Recognising(request, send)
+    for block in parse(Path(request.path), request, sample=True, noticed=noticed).blocks:
         text += block.text[: request.beginning] + "\n"
         if len(text) >= request.beginning:
             break
@@ -111,8 +113,10 @@ def _beginning(request: ReadRequest) -> str:
 
 
 def _send_document(request: ReadRequest, send: Send) -> None:
-    parsed = parse(Path(request.path), request)
-    send(DocumentHead(parsed.title, parsed.media_type, parsed.pages, parsed.metadata))
+    folder = Path(request.folder) if request.folder else None
+    parsed = parse(Path(request.path), request, folder, noticed=_Recognising(request, send))
+    notes = [whole(note) for note in parsed.notes]
+    send(DocumentHead(parsed.title, parsed.media_type, parsed.pages, parsed.metadata, notes))
     sender = _Batches(send)
     length = len if request.chunk_unit == "characters" else count
     blocks = sender.noticed(short for block in parsed.blocks for short in cut_long(block))
@@ -120,6 +124,21 @@ def _send_document(request: ReadRequest, send: Send) -> None:
         sender.add(piece)
     sender.flush()
     send(Finished())
+
+
+class _Recognising:
+    """Tells that a page is being recognised, and allows the time for it."""
+
+    def __init__(self, request: ReadRequest, send: Send) -> None:
+        self._request = request
+        self._send = send
+        self._pages = 0
+
+    def __call__(self) -> None:
+        self._pages += 1
+        if self._pages <= self._request.ocr_pages:
+            self._send(Recognising())
+            _more_time(int(self._request.ocr_seconds) + 1)
 
 
 class _Batches:
@@ -220,7 +239,20 @@ def _limit_time(seconds: int) -> None:
     import resource
 
     used = resource.getrusage(resource.RUSAGE_SELF)
-    most = int(used.ru_utime + used.ru_stime) + seconds * (os.cpu_count() or 1)
+    _set_time(int(used.ru_utime + used.ru_stime) + seconds * (os.cpu_count() or 1))
+
+
+def _more_time(seconds: int) -> None:
+    if sys.platform == "win32":
+        return
+    import resource
+
+    _set_time(resource.getrlimit(resource.RLIMIT_CPU)[0] + seconds * (os.cpu_count() or 1))
+
+
+def _set_time(most: int) -> None:
+    import resource
+
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CPU, (most, hard))

@@ -21,8 +21,12 @@ _LENGTH = struct.Struct(">I")
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """A file to read, and the settings for it. With `beginning` only so many characters of its text
-    are wanted, else its chunks. `seconds` is the processor time after which the process ends."""
+    """A file to read, and the settings for it.
+
+    With `beginning` only so many characters of its text are wanted, else its chunks. `seconds` is
+    the processor time after which the process ends; each page that is recognised adds
+    `ocr_seconds`. `folder` is the one that it may include files of, empty if there is none.
+    """
 
     path: str
     max_file_mb: int
@@ -32,6 +36,11 @@ class ReadRequest:
     chunk_unit: str
     seconds: int
     beginning: int = 0
+    folder: str = ""
+    ocr: bool = True
+    ocr_confidence: float = 0.6
+    ocr_pages: int = 1000
+    ocr_seconds: float = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +58,15 @@ class DocumentHead:
     media_type: str
     pages: int | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
     kind: Literal["head"] = "head"
+
+
+@dataclass(frozen=True, slots=True)
+class Recognising:
+    """The text of a page that is a picture is being recognised, for which there is more time."""
+
+    kind: Literal["recognising"] = "recognising"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +106,7 @@ class ReadFailure:
 MEMORY = "memory"
 """The code of a failure for want of memory."""
 
-Message = Ready | DocumentHead | Pieces | Beginning | Finished | ReadFailure
+Message = Ready | DocumentHead | Recognising | Pieces | Beginning | Finished | ReadFailure
 
 
 def encoded(message: Message | ReadRequest) -> bytes:

@@ -34,6 +34,7 @@ from ragstone.ingest.parse_messages import (
     ReadFailure,
     ReadRequest,
     Ready,
+    Recognising,
     encoded,
     receive_frame,
     send_frame,
@@ -102,12 +103,16 @@ class ParseProcesses:
 
     @asynccontextmanager
     async def reading(
-        self, path: Path, heavy: Callable[[], None] = lambda: None
+        self,
+        path: Path,
+        heavy: Callable[[], None] = lambda: None,
+        folder: Path | None = None,
     ) -> AsyncIterator["Reading"]:
         """A file that is being read; its chunks are iterated. Raises DocumentError, and so may the
-        iteration. `heavy` is called once if reading takes much memory."""
+        iteration. `heavy` is called once if reading takes much memory. What the file includes must
+        be in `folder`."""
         async with self._process() as process, _watched(process, self._settings, heavy):
-            reading = Reading(process, path, self._settings)
+            reading = Reading(process, path, self._settings, folder)
             await reading.open()
             yield reading
 
@@ -159,7 +164,14 @@ class ParseProcesses:
 class Reading:
     """One file in one process."""
 
-    def __init__(self, process: "ParseProcess", path: Path, settings: IngestSettings) -> None:
+    def __init__(
+        self,
+        process: "ParseProcess",
+        path: Path,
+        settings: IngestSettings,
+        folder: Path | None = None,
+    ) -> None:
+        self._folder = folder
         self.head = DocumentHead("", "")
         self._process = process
         self._path = path
@@ -167,6 +179,7 @@ class Reading:
         size = _size(path)
         self._seconds = settings.parse_seconds + SECONDS_PER_MB * size / MEGABYTE
         self._left = self._seconds
+        self._pages = 0
         self._bytes = min(OUTPUT_BYTES + OUTPUT_RATIO * size, OUTPUT_MOST_BYTES)
 
     async def open(self) -> None:
@@ -199,12 +212,25 @@ class Reading:
             settings.chunk_unit,
             int(self._seconds) + 60,
             beginning,
+            str(self._folder or ""),
+            settings.ocr,
+            settings.ocr_confidence,
+            settings.ocr_pages,
+            settings.ocr_seconds,
         )
         with suppress(OSError):  # Why a process has died is told where its answer is read.
             await self._process.call(self._process.send, request)
 
     async def _next(self) -> Message:
-        """The next message, within the time that is left."""
+        """The next message that says something, within the time that is left."""
+        while isinstance(message := await self._received(), Recognising):
+            self._pages += 1
+            if self._pages <= self._settings.ocr_pages:
+                self._seconds += self._settings.ocr_seconds
+                self._left += self._settings.ocr_seconds
+        return message
+
+    async def _received(self) -> Message:
         began = time.monotonic()
         try:
             message, size = await asyncio.wait_for(

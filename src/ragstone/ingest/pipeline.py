@@ -12,13 +12,27 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from ragstone.core.errors import Conflict, DocumentError, PathTaken, UnknownCollection
+from ragstone.core.errors import (
+    Conflict,
+    DocumentError,
+    EmptyDocument,
+    PathTaken,
+    UnknownCollection,
+)
 from ragstone.core.filters import eq
 from ragstone.core.records import Collection, Document
 from ragstone.ingest import changes, handed
 from ragstone.ingest.being_read import BeingRead
 from ragstone.ingest.embedding import embed_pending
-from ragstone.ingest.files import FoundFile, RefusedFile, SkippedFile, discover
+from ragstone.ingest.files import (
+    WITHOUT_TEXT,
+    FoundFile,
+    RefusedFile,
+    SkippedFile,
+    discover,
+    given_folder,
+)
+from ragstone.ingest.formats.types import is_picture
 from ragstone.ingest.languages import outgrown
 from ragstone.ingest.metadata import FoundMetadata, MetadataFiles
 from ragstone.ingest.progress import Tracker
@@ -131,7 +145,8 @@ class Pipeline:
         async with self._catalog.alone(collection.tenant, collection.id):
             try:
                 with _errors_by_name(collection):
-                    await self._writer.write(collection, document)
+                    folder = given_folder(document.path, Path(document.source))
+                    await self._writer.write(collection, document, folder=folder)
             except DocumentError:
                 return False
         await self.purge()
@@ -145,7 +160,8 @@ class Pipeline:
     def _discover(self, request: IngestRequest, tracker: Tracker) -> list[FoundFile]:
         found = []
         paths = [Path(path) for path in request.paths]
-        for item in discover(paths, self._settings.follow_links):
+        how = self._settings
+        for item in discover(paths, how.follow_links, pictures=how.ocr):
             if isinstance(item, RefusedFile):
                 tracker.failed(_printable_path(item.path), item.error.message)
             elif isinstance(item, SkippedFile):
@@ -283,14 +299,20 @@ class Pipeline:
             if known:
                 await asyncio.to_thread(changes.refuse_if_taken, known, document, request.by)
             with self._being_read.marked(item.source) as heavy:
-                written = await self._writer.write(collection, document, item.source, heavy)
+                folder = None if item.handed else given_folder(document.path, item.source)
+                written = await self._writer.write(collection, document, item.source, heavy, folder)
         except PathTaken as error:
             tracker.failed(item.path, error.message, item.size)
         except DocumentError as error:
+            if _is_textless_picture(item, error) and not await self._catalog.document(document.id):
+                tracker.passed_over(WITHOUT_TEXT, item.size)
+                return
             await self._catalog.fail(document, error.message)
             tracker.failed(item.path, error.message, item.size)
         else:
             tracker.indexed(item.size, written.chunks, written.pages)
+            for note in written.notes:
+                tracker.left_out(f"{item.path}: {note}")
         await asyncio.to_thread(handed.forget, item)
 
     def _ended_before(self, known: Document | None, item: FoundFile, tracker: Tracker) -> None:
@@ -330,6 +352,12 @@ def _errors_by_name(collection: Collection) -> Iterator[None]:
         yield
     except UnknownCollection as error:
         raise UnknownCollection(collection.name) from error
+
+
+def _is_textless_picture(item: FoundFile, error: DocumentError) -> bool:
+    """Whether this is a logo or a drawing in a folder, which nobody asked to read."""
+    alone = item.source == item.root or item.handed is not None
+    return not alone and isinstance(error, EmptyDocument) and is_picture(item.source.name)
 
 
 def _printable_path(path: str | Path) -> str:

@@ -14,6 +14,9 @@ MIN_INTERVAL = 0.1
 TELLING = 64
 """Chunks with vectors from which their rate says something about the rest."""
 
+MOST_LEFT_OUT = 20
+"""Documents of which it is told what they lack."""
+
 MOST_KINDS, OTHER = 30, "other"
 """Kinds of skipped files that are told apart; all further ones are the last."""
 
@@ -40,6 +43,7 @@ class Tracker:
             notes=before.notes,
         )
         self._same = 0
+        self._left_out = 0
         self._skipped = Counter[str]()
         self._started = time.monotonic()
         self._reported = 0.0
@@ -67,11 +71,25 @@ class Tracker:
     def note(self, sentence: str) -> None:
         self._set(notes=(*self._now.notes, sentence))
 
+    def left_out(self, sentence: str) -> None:
+        """A note on what a document lacks; only the first ones are kept."""
+        self._left_out += 1
+        if self._left_out <= MOST_LEFT_OUT:
+            self.note(sentence)
+        elif self._left_out == MOST_LEFT_OUT + 1:
+            self.note("More documents lack files that they include.")
+
     def skipped(self, kind: str) -> None:
         """A file or folder of this kind is passed over."""
         known = kind in self._skipped or len(self._skipped) < MOST_KINDS
         self._skipped[kind if known else OTHER] += 1
         self._set(skipped=tuple(Skipped(*one) for one in self._skipped.most_common()))
+
+    def passed_over(self, kind: str, size: int) -> None:
+        """A file that was counted by `expect` is passed over after all."""
+        self._total_bytes -= size
+        self._set(files=self._now.files + 1)
+        self.skipped(kind)
 
     def indexed(self, size: int, chunks: int, pages: int) -> None:
         now = self._now

@@ -39,6 +39,8 @@ class Written:
 
     chunks: int
     pages: int
+    notes: tuple[str, ...] = ()
+    """Sentences on what was left out of it."""
 
 
 class Writer:
@@ -55,11 +57,13 @@ class Writer:
         document: Document,
         file: Path | None = None,
         heavy: Callable[[], None] = lambda: None,
+        folder: Path | None = None,
     ) -> Written:
         """Index `file`, else the one at `document.source`; raises DocumentError, and then nothing
         changed. A title that the document has already is kept. `heavy` is called if reading takes
-        much memory."""
-        async with self._processes.reading(file or Path(document.source), heavy) as reading:
+        much memory. What the document includes must be in `folder`."""
+        source = file or Path(document.source)
+        async with self._processes.reading(source, heavy, folder) as reading:
             head = reading.head
             document = replace(
                 document,
@@ -92,7 +96,7 @@ class Writer:
             await self._index.upsert(collection, rows)
             chunks += len(rows)
             pages = max([pages, *(piece.page or 0 for piece in batch)])
-        return Written(chunks, reading.head.pages or pages)
+        return Written(chunks, reading.head.pages or pages, tuple(reading.head.notes))
 
     async def sample(self, file: Path, heavy: Callable[[], None] = lambda: None) -> str:
         """The beginning of a file's text; raises DocumentError."""

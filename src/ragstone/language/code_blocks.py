@@ -3,15 +3,13 @@
 import re
 from collections.abc import Iterator
 
-LONGEST_SPAN = 500
-"""Characters of code inside a line; after more, a backtick is one like any other."""
+from ragstone.core.code_spans import CODE_SPAN, LONGEST_SPAN
 
 _FENCE = re.compile(r"^ *(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
 _INDENT = 3
 """Spaces before a fence that begins a block; more make a line of code of it."""
 _LETTER = re.compile(r"\S")
 _RUN = re.compile(r"`+")
-_SPAN = re.compile(r"(?<!`)(`{1,8})(?!`)[^\n]{1,500}?(?<!`)\1(?!`)")
 _PROSE = frozenset({"markdown", "md"})
 """Languages of a fence that some models put around an answer; what is in it is the answer."""
 
@@ -39,9 +37,9 @@ def without_code(text: str) -> str:
         return text
     parts, last = [], 0
     for start, end in fenced_blocks(text):
-        parts += [_SPAN.sub(_letters, text[last:start]), _LETTER.sub("x", text[start:end])]
+        parts += [CODE_SPAN.sub(_letters, text[last:start]), _LETTER.sub("x", text[start:end])]
         last = end
-    return "".join([*parts, _SPAN.sub(_letters, text[last:])])
+    return "".join([*parts, CODE_SPAN.sub(_letters, text[last:])])
 
 
 def _letters(match: re.Match[str]) -> str:

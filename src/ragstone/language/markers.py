@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 
+from ragstone.core.code_spans import CODE_SPAN
 from ragstone.language.code_blocks import without_code
 from ragstone.language.sentences import Span, sentences
 
@@ -104,8 +105,14 @@ def _attach_markers(text: str, spans: Sequence[Span]) -> list[Span]:
 
 
 def neutral(text: str) -> str:
-    """A document's text with brackets around numbers made round, so that none is a marker."""
-    return _MARKER.sub(lambda m: m.group().translate(_ROUND), text)
+    """A document's text with brackets around numbers made round, so that none is a marker; those in
+    code spans are none."""
+    parts, last = list[str](), 0
+    for match in _MARKER.finditer(CODE_SPAN.sub(lambda code: "x" * len(code[0]), text)):
+        marker = text[match.start() : match.end()]
+        parts += [text[last : match.start()], marker.translate(_ROUND)]
+        last = match.end()
+    return "".join([*parts, text[last:]])
 
 
 def _numbers(match: re.Match[str]) -> list[int]:

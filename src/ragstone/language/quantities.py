@@ -1,8 +1,9 @@
 """The numbers and months that a text states, in one form for several languages.
 
-`1,000`, `1.000`, `1 000`, `1000`, `one thousand` and `一千` are the same number; `1.000` is also
-read as one, since nobody can know. A month is told from a number: `May 3`, `3. Mai` and `5月3日`
-state the month 5 and the number 3.
+`1,000`, `1.000`, `1 000`, `1000`, `one thousand` and `一千` are the same number. Whether `1.000` is
+a thousand or one is told by the language of the text; it is read as both where that is unclear. A
+month is told from a number: `May 3`, `3. Mai` and `5月3日` state the month 5 and the number 3. Two
+weeks are 14 days, and 1.5 km are 1,500 m. The number of a heading (`2.2 Parental leave`) is none.
 """
 
 import re
@@ -11,16 +12,36 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from ragstone.language.language import detect
 from ragstone.language.word_lists import word_lists
 
 _TOKEN = re.compile(
     r"(?P<iso>\b\d{4}-\d{2}-\d{2}\b)"
-    r"|(?P<digits>(?<!\d)\d{1,3}(?:[,.'’ ]\d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)?)"
+    r"|(?P<digits>(?<!\d)\d{1,3}(?:[,.'’ ]\d{3})+(?!\d)(?:[.,]\d+)?"
+    r"|(?<!\d)\d{1,2}(?:,\d{2})+,\d{3}(?!\d)(?:\.\d+)?|\d+(?:[.,]\d+)?)"
     r"|(?P<chinese>[零〇一二三四五六七八九十百千万萬亿億两兩]+)"
-    r"|(?P<sign>[%$€£¥₩元円원만억천])"
+    r"|(?P<sign>[%$€£¥₩元円원만억천]|小时|小時|時間|分钟|分鐘|分間|天|日間|週間|周|週"
+    r"|[个個か]月|ヶ月|개월|시간|주일)"
     r"|(?P<word>[^\W\d_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+)"
 )
 _GROUPS = re.compile(r"[,.'’ ](?=\d{3}(?!\d))")
+_LAKH = re.compile(r"\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?")
+_AMBIGUOUS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}[.,]\d{3}(?![\d.,]*\d)")
+"""A number that is read in two ways: as a thousand and more, or with three decimals."""
+
+_HEADING = re.compile(
+    r"^[ \t#*]*(?:§ ?)?\d{1,3}(?:\.\d{1,2})+\.?[ \t]+(?P<first>[^\W\d_]+)[^\n.!?。！？]{0,100}$",
+    re.MULTILINE,
+)
+"""A line that is a numbered heading: it begins with a section's number and does not end as a
+sentence does."""
+
+_COMMA_DECIMAL = (
+    "de fr es it pt nl sv da nb no nn fi pl cs sk sl hr sr ro bg ru uk tr el hu id vi lt lv et"
+)
+COMMA_DECIMAL = frozenset(_COMMA_DECIMAL.split())
+COMMA_GROUPS = frozenset(("en", "zh", "ja", "ko", "th", "hi", "he", "ar", "ur", "bn", "ta", "te"))
+"""Languages that write decimals after a comma, and those that group thousands by it."""
 _NARROW = str.maketrans("\u00a0\u202f\u2009", "’’’")
 """Spaces inside a number, which normalising would make plain ones."""
 
@@ -40,10 +61,35 @@ LARGE, NEAR = 9999, 0.005
 """From where a number is no year, and may be rounded; the share by which it may then differ."""
 
 
+_TIME, _CALENDAR, _LENGTH, _MASS, _DATA = "time", "calendar", "length", "mass", "data"
+MEASURES: dict[str, tuple[str, float]] = {
+    "second": (_TIME, 1),
+    "minute": (_TIME, 60),
+    "hour": (_TIME, 3_600),
+    "day": (_TIME, 86_400),
+    "week": (_TIME, 604_800),
+    "months": (_CALENDAR, 1),
+    "year": (_CALENDAR, 12),
+    "mm": (_LENGTH, 1),
+    "cm": (_LENGTH, 10),
+    "metre": (_LENGTH, 1_000),
+    "km": (_LENGTH, 1_000_000),
+    "gram": (_MASS, 1),
+    "kg": (_MASS, 1_000),
+    "tonne": (_MASS, 1_000_000),
+    "kb": (_DATA, 1),
+    "mb": (_DATA, 1_000),
+    "gb": (_DATA, 1_000_000),
+    "tb": (_DATA, 1_000_000_000),
+}
+"""What a unit measures, and how many of its least unit it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number or month: every value that its spelling may have, and its unit (`%`, a currency,
-    `month`, or nothing). `counted` is a small number in words, as who counts would write it."""
+    """A number or month: every value that its spelling may have, and its unit (`%`, a currency, one
+    of MEASURES, `month` for the name of one, or nothing). `counted` is a small number in words, as
+    who counts would write it."""
 
     values: frozenset[float]
     unit: str = ""
@@ -60,35 +106,67 @@ class Quantity:
 def quantities(text: str) -> list[Quantity]:
     """Every quantity of `text`, in order. A lone "one" in words is none: it is an article too."""
     found: list[Quantity] = []
-    plain = unicodedata.normalize("NFKC", text.translate(_NARROW))
+    plain = _HEADING.sub(_without_number, unicodedata.normalize("NFKC", text.translate(_NARROW)))
     tokens = [
         token for token in _TOKEN.finditer(plain) if not token["word"] or _is_quantity_word(token)
     ]
+    language = detect(plain) if _AMBIGUOUS.search(plain) else ""
     position = 0
     while position < len(tokens) and len(found) < MOST:
-        several, position = _quantities_at(tokens, position)
+        several, position = _quantities_at(tokens, position, language)
         found += several
     return found
 
 
+def _without_number(heading: re.Match[str]) -> str:
+    """A numbered heading without its number; a line that begins with an amount as it is."""
+    word = heading["first"]
+    amount = not word[0].isupper() or word.casefold() in _words()
+    return (
+        heading.group() if amount else heading.group()[heading.start("first") - heading.start() :]
+    )
+
+
 def states(source: Sequence[Quantity], one: Quantity) -> bool:
     """Whether `source` states a quantity, in the same unit or in none."""
-    large = any(value > LARGE for value in one.values)
-    return any(
-        (not one.values.isdisjoint(other.values) or (large and _nearly_equal(one, other)))
-        and _comparable(one.unit, other.unit)
-        for other in source
-    )
+    return any(_comparable(one.unit, other.unit) and _is_same(one, other) for other in source)
+
+
+def replaces(one: Quantity, other: Quantity) -> bool:
+    """Whether both are of the same known unit, and another number of it."""
+    known = bool(one.unit and other.unit) and "month" not in (one.unit, other.unit)
+    return known and _comparable(one.unit, other.unit) and not _is_same(one, other)
+
+
+def _is_same(one: Quantity, other: Quantity) -> bool:
+    mine, theirs = _measured(one, other)
+    large = any(value > LARGE for value in mine)
+    return not mine.isdisjoint(theirs) or (large and _nearly_equal(mine, theirs))
 
 
 def _comparable(unit: str, other: str) -> bool:
     if "month" in (unit, other):
         return unit == other
-    return not (unit and other) or unit == other
+    return not (unit and other) or _measure(unit)[0] == _measure(other)[0]
 
 
-def _nearly_equal(one: Quantity, other: Quantity) -> bool:
-    return any(_is_rounded(a, b) for a in one.values for b in other.values)
+def _measure(unit: str) -> tuple[str, float]:
+    """What a unit measures, and how many of the least of its kind it is."""
+    return MEASURES.get(unit, (unit, 1.0))
+
+
+def _measured(one: Quantity, other: Quantity) -> tuple[frozenset[float], frozenset[float]]:
+    """The values of both in one unit, where both have one."""
+    if not (one.unit and other.unit) or one.unit == other.unit:
+        return one.values, other.values
+    mine, theirs = (
+        frozenset(round(value * _measure(q.unit)[1], 6) for value in q.values) for q in (one, other)
+    )
+    return mine, theirs
+
+
+def _nearly_equal(one: frozenset[float], other: frozenset[float]) -> bool:
+    return any(_is_rounded(a, b) for a in one for b in other)
 
 
 def _is_rounded(claimed: float, stated: float) -> bool:
@@ -102,7 +180,9 @@ def _digits(value: float) -> int:
     return len(f"{value:.12g}".split("e")[0].replace(".", "").strip("0"))
 
 
-def _quantities_at(tokens: list[re.Match[str]], position: int) -> tuple[list[Quantity], int]:
+def _quantities_at(
+    tokens: list[re.Match[str]], position: int, language: str
+) -> tuple[list[Quantity], int]:
     """What the token at `position` states, and where the next one stands."""
     token = tokens[position]
     if token["iso"]:
@@ -113,7 +193,7 @@ def _quantities_at(tokens: list[re.Match[str]], position: int) -> tuple[list[Qua
             Quantity(frozenset((day,))),
         ], position + 1
     if token["digits"]:
-        return _with_scale(tokens, position, _values(token["digits"]))
+        return _with_scale(tokens, position, _values(token["digits"], language))
     if token["chinese"]:
         return _chinese(token, position)
     if token["word"]:
@@ -121,11 +201,17 @@ def _quantities_at(tokens: list[re.Match[str]], position: int) -> tuple[list[Qua
     return [], position + 1
 
 
-def _values(digits: str) -> frozenset[float]:
-    """The readings of `1,000`: a thousand, and one."""
-    plain = _GROUPS.sub("", digits).replace(",", ".")
-    readings = {_number(plain), _number(digits.replace(",", "."))}
-    return frozenset(value for value in readings if value is not None)
+def _values(digits: str, language: str) -> frozenset[float]:
+    """The readings of `1,000`: a thousand, and one, unless the language tells which."""
+    if _LAKH.fullmatch(digits):
+        return frozenset((float(digits.replace(",", "")),))
+    grouped = _number(_GROUPS.sub("", digits).replace(",", "."))
+    decimal = _number(digits.replace(",", "."))
+    if _AMBIGUOUS.fullmatch(digits):
+        groups = "," in digits if language in COMMA_GROUPS else "." in digits
+        if language in COMMA_GROUPS or language in COMMA_DECIMAL:
+            return frozenset(v for v in (grouped if groups else decimal,) if v is not None)
+    return frozenset(value for value in (grouped, decimal) if value is not None)
 
 
 def _number(digits: str) -> float | None:
@@ -143,7 +229,7 @@ def _with_scale(
     text, end = token.string, token.end()
     before = text[max(0, token.start() - 2) : token.start()].strip()[-1:]
     unit = before if before in "$€£¥₩" else ""
-    if _MONTH_SIGN.match(text, end) and not unit:
+    if _MONTH_SIGN.match(text, end) and not unit and text[end : end + 2] != "월간":
         return [Quantity(values, "month")], position + 1
     position += 1
     if position < len(tokens) and tokens[position].start() - end <= 1:
@@ -152,9 +238,32 @@ def _with_scale(
             values = frozenset(value * scale for value in values)
             end = tokens[position].end()
             position += 1
+            values, end, position = _with_rest(tokens, position, values, end, scale)
     if position < len(tokens) and tokens[position].start() - end <= 1:
         unit = _units().get(tokens[position].group().casefold(), unit)
     return [Quantity(values, unit)], position
+
+
+def _with_rest(
+    tokens: list[re.Match[str]],
+    position: int,
+    values: frozenset[float],
+    end: int,
+    scale: float,
+) -> tuple[frozenset[float], int, int]:
+    """The number with what follows at once in a lesser scale: 1億2000万 is 120 million."""
+    while (
+        position + 1 < len(tokens)
+        and tokens[position]["digits"]
+        and tokens[position].start()
+        == end
+        == tokens[position + 1].start() - len(tokens[position].group())
+        and 0 < (less := _SCALES.get(tokens[position + 1].group()[:1], 0.0)) < scale
+    ):
+        rest = _values(tokens[position]["digits"], "zh")
+        values = frozenset(value + less * more for value in values for more in rest)
+        end, scale, position = tokens[position + 1].end(), less, position + 2
+    return values, end, position
 
 
 def _scale(word: str) -> float:

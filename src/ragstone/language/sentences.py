@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ragstone.core.code_spans import CODE_SPAN
 from ragstone.language.code_blocks import fenced_blocks
 
 _SHORT = (
@@ -104,7 +105,8 @@ def sentences(text: str) -> list[Span]:
     """The sentences of `text` in order, without the space around them.
 
     Lines are boundaries, so list items and table rows are sentences of their own; a fenced block of
-    code is one. The spans do not overlap, and cover every character that is not space.
+    code is one, and no sentence ends in a code span. The spans do not overlap, and cover every
+    character that is not space.
     """
     return list(_cached_spans(text)) if len(text) <= REMEMBERED_CHARS else _split(text)
 
@@ -125,8 +127,12 @@ def _split(text: str) -> list[Span]:
 
 
 def _split_prose(spans: list[Span], text: str, start: int, end: int) -> None:
+    code = [one.span() for one in CODE_SPAN.finditer(text, start, end)] if "`" in text else []
     for match in _END.finditer(text, start, end):
-        if _goes_on(text, start, match) or is_wrap(text, match):
+        while code and code[0][1] <= match.start():
+            code.pop(0)
+        in_code = bool(code) and code[0][0] < match.start()
+        if in_code or _goes_on(text, start, match) or is_wrap(text, match):
             continue
         _append(spans, text, start, match.end())
         start = match.end()

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
@@ -45,6 +45,10 @@ _FREQUENT = (
 STOPWORDS = frozenset(_FREQUENT.split())
 
 
+STEM, ENDING = 4, 2
+"""A word of another form begins with the same letters but for its last ones."""
+
+
 def words(text: str) -> list[str]:
     """Every word in order; Chinese, Japanese, Korean and Thai give their pairs of characters."""
     found: list[str] = []
@@ -64,6 +68,19 @@ def content_words(text: str) -> list[str]:
 def content_word_set(text: str) -> frozenset[str]:
     """The same, each once; kept, because several stages look at the same passages."""
     return frozenset(content_words(text))
+
+
+def similar_words(words: Iterable[str], text: str) -> set[str]:
+    """The words that the text, in small letters, has in another form or inside a compound; a pair
+    of Chinese characters or the like that it has apart."""
+    found = set()
+    for word in words:
+        if len(word) >= STEM:
+            if word[: max(STEM, len(word) - ENDING)] in text:
+                found.add(word)
+        elif len(word) == 2 and word[0] > "\u2e7f" and word[0] in text and word[1] in text:
+            found.add(word)
+    return found
 
 
 def stem(word: str) -> str:

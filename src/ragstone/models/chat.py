@@ -85,6 +85,8 @@ class ChatModel:
     ) -> AsyncGenerator[Said, None]:
         """The model's reply as it comes: text, or calls of `ask.tools`."""
         options = self._options(ask, thinks)
+        # A server refuses an answer that is longer than its window with the prompt.
+        options["max_tokens"] = min(options["max_tokens"], self.profile.context_window // 2)
         before, sent = self._fit_window(ask, passages, rules, options["max_tokens"])
         told = messages(ask, before, prompt.system(sent, rules))
         return self._calls.stream(told, options, definitions(ask.tools))
@@ -123,12 +125,13 @@ class ChatModel:
         self, ask: Ask, passages: Sequence[Passage], rules: str, answer: int
     ) -> tuple[list[Message], list[Passage]]:
         """The messages and passages that fit the window together with an answer of so many
-        tokens."""
+        tokens, or of half the window."""
         window = self.profile.context_window
-        before = prompt.history(ask, budget(window, self.profile.tier, answer), self._count)
+        share = budget(window, self.profile.tier, answer)
+        before = prompt.history(ask, share, self._count)
         called = (result.text for step in ask.steps for result in step.results)
         rest = [rules, ask.question, *(message.text for message in before), *called]
-        return before, prompt.fitting(passages, rest, window - answer, self._count)
+        return before, prompt.fitting(passages, rest, window - share.answer, self._count)
 
     def _options(self, ask: Ask, thinks: bool = False) -> ModelSettings:
         """The settings of an answer; `thinks` lets a model that reasons by itself do so at

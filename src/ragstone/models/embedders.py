@@ -8,6 +8,8 @@ from ragstone.core.records import Collection
 from ragstone.models.bridge import Bridge
 from ragstone.models.minilm import MiniLm
 from ragstone.models.multilingual import MultilingualE5
+from ragstone.models.named.embedder import NamedEmbedder
+from ragstone.models.named.places import NamedModels
 from ragstone.ports import Embedder
 from ragstone.registry import Extension, Registry
 from ragstone.settings import EmbeddingSettings
@@ -17,10 +19,10 @@ BUNDLED = ("minilm", "multilingual")
 
 @runtime_checkable
 class Connected(Protocol):
-    """An embedder that something has to be opened for before it is used."""
+    """A model that something has to be opened for before it is used."""
 
     async def connect(self) -> None:
-        """Raises ModelUnavailable."""
+        """Raises ConfigError, ModelUnavailable."""
         ...
 
 
@@ -34,7 +36,8 @@ class Closing(Protocol):
 class ConfiguredEmbedders:
     """`ports.Embedders` by the settings. Models load when they are first used."""
 
-    def __init__(self, settings: EmbeddingSettings) -> None:
+    def __init__(self, settings: EmbeddingSettings, models: NamedModels | None = None) -> None:
+        self._models = models or NamedModels()
         self._english = MiniLm(settings.threads)
         self._chosen = self._make_embedders(settings)
         self._multilingual = self._chosen.get("multilingual")
@@ -46,9 +49,12 @@ class ConfiguredEmbedders:
             return {"server": EMBEDDERS.make("server", settings)}
         names = BUNDLED if settings.model == "auto" else (settings.model,)
         if names[0] not in EMBEDDERS:
+            if self._models.is_name(settings.model):
+                return {settings.model: NamedEmbedder(settings, self._models)}
             raise ConfigError(
                 f"EMBEDDING__MODEL is {settings.model!r}: use one of auto, {', '.join(EMBEDDERS)}, "
-                "or set EMBEDDING__BASE_URL to the server that has this model."
+                "a model's folder, package:NAME or OWNER/NAME, or set EMBEDDING__BASE_URL to the "
+                "server that has this model."
             )
         return {
             name: self._english if name == "minilm" else EMBEDDERS.make(name, settings)
@@ -56,7 +62,7 @@ class ConfiguredEmbedders:
         }
 
     async def connect(self) -> None:
-        """Open what the models need, such as a server; raises ModelUnavailable."""
+        """Open what the models need, such as a server; raises ConfigError, ModelUnavailable."""
         for embedder in self._chosen.values():
             if isinstance(embedder, Connected):
                 await embedder.connect()

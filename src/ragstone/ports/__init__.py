@@ -7,6 +7,7 @@ from ragstone.ports.adapters import Adapters
 from ragstone.ports.answering import (
     Answerability,
     Answerer,
+    AnswerJudge,
     Completer,
     Conversing,
     History,
@@ -39,6 +40,7 @@ from ragstone.ports.vocabulary import Vocabulary
 
 __all__ = [
     "Adapters",
+    "AnswerJudge",
     "Answerability",
     "Answerer",
     "BridgingEmbedder",

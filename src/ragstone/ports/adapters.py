@@ -8,6 +8,7 @@ from ragstone.language.tokens import Count, count
 from ragstone.ports.answering import (
     Answerability,
     Answerer,
+    AnswerJudge,
     Completer,
     Conversing,
     History,
@@ -37,7 +38,8 @@ class Adapters:
 
     What may be absent is what a deployment may not have, and None says so: a chat model (as
     `completer`, which does the work around an answer, and as `chat`, which converses), what tells
-    whether passages hold an answer before it is asked (`answerable`), a retrieval service in place
+    whether passages hold an answer before it is asked (`answerable`), what tells whether an answer
+    is what was asked (`judge`), a retrieval service in place
     of the index (`external_retriever`), and a gateway of tools (`toolbox`). `profile` is the chat
     model's, `count` counts tokens as it does, `ensemble` are the models that vote. `dump` is for
     backups. `searching` lets so many questions search at a time while the others wait in turn, so
@@ -65,6 +67,7 @@ class Adapters:
     completer: Completer | None = None
     chat: Conversing | None = None
     answerable: Answerability | None = None
+    judge: AnswerJudge | None = None
     external_retriever: Retriever | None = None
     toolbox: Toolbox | None = None
     profile: Profile = Profile()

@@ -84,6 +84,16 @@ class Answerability(Protocol):
         ...
 
 
+class AnswerJudge(Protocol):
+    """Tells, without a chat model, whether an answer is what was asked. That is another question
+    than whether the sources support it, which is `Checker`'s."""
+
+    async def answers(self, ask: Ask, said: str, passages: Sequence[Passage]) -> float:
+        """How likely (0..1) `said`, which cites `passages` by their numbers, is what the question
+        of `ask` wants to know."""
+        ...
+
+
 class History(Protocol):
     """The sums of finished turns: per day (UTC), user, room and model."""
 

@@ -14,7 +14,8 @@ Content = Literal["answer", "search"]
 class Kept:
     """What is known of a question: its `hits`, or its `answer` with the passages it was made from.
 
-    `seconds` is what it took, and what a hit saves.
+    `seconds` is what it took, and what a hit saves. `ttl` are the seconds that the entry lives
+    after its last use.
     """
 
     question: str
@@ -23,6 +24,7 @@ class Kept:
     answer: GeneratedAnswer | None = None
     verdicts: tuple[Verdict, ...] = ()
     seconds: float = 0.0
+    ttl: float = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +74,8 @@ class Cache(Protocol):
         ...
 
     async def keep(self, scope: str, vector: Vectors, kept: Kept) -> None:
-        """Keep this; when there are too many entries, the tenth that was not used for longest
-        goes. The same question of the same scope is replaced."""
+        """Keep this; when there are too many entries, the tenth that would end first goes. The
+        same question of the same scope is replaced."""
         ...
 
     async def figures(self) -> CacheFigures: ...
@@ -87,8 +89,8 @@ class Cache(Protocol):
         many there are."""
         ...
 
-    def resize(self, max_entries: int, ttl: float) -> None:
-        """From now on, at most so many entries, each so many seconds from its last use."""
+    def resize(self, max_entries: int) -> None:
+        """From now on, at most so many entries."""
         ...
 
     async def aclose(self) -> None: ...

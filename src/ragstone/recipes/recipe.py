@@ -183,7 +183,8 @@ class Recipes:
 
     def judges(self, level: Level) -> bool:
         """Whether answers of this level are judged unless the request says otherwise."""
-        return self._settings.self_rag.enabled and level in ROUNDS
+        own = self._settings.self_rag
+        return own.enabled and (own.every_level or level in ROUNDS)
 
     def every(self) -> Iterator[Recipe]:
         """All of them."""
@@ -293,6 +294,7 @@ def _answer_stages(settings: Settings, level: Level) -> Iterator[Stage]:
         reasons=level in ROUNDS,
         suggests=rag.suggestions,
         refuse_below=rag.refuse_below,
+        refuse_unlikely=rag.refuse_unlikely,
     )
     yield PreAnswerGate(faq=rag.faq_direct, refuse_below=rag.refuse_before_model, holds=holds)
     yield Reason(
@@ -323,7 +325,7 @@ def _tail_stages(settings: Settings) -> Iterator[Stage]:
     """The stages that store the turn after the answer."""
     yield Persist()
     if settings.cache.enabled:
-        yield Remember()
+        yield Remember(ttl=settings.cache.default_ttl_seconds)
     if settings.statistics.trace_days:
         yield Record(days=settings.statistics.trace_days, questions=settings.statistics.questions)
 
@@ -345,4 +347,5 @@ def _recall(settings: Settings, level: Level) -> Recall:
     added = [one.package for one in STAGES.others.values()]
     said = (level, settings.model_dump_json(exclude=behind), *added)
     recipe = hashlib.blake2b(repr(said).encode(), digest_size=16).hexdigest()
-    return Recall(recipe=recipe, answers=True, mode=settings.cache.threshold_mode)
+    own = settings.cache
+    return Recall(recipe=recipe, answers=True, mode=own.threshold_mode, least=own.least_likeness)

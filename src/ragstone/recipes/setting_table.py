@@ -1,8 +1,8 @@
 """Every setting there is, in one table: what it is, what it may be, and where it may be set.
 
 Settings of the sections below RUNTIME can change while the server runs, for all (`global`), for a
-tenant (`tenant:acme`) or for a collection (`collection:acme/law`), and a request may ask otherwise
-where REQUEST says so. The others are read when the server starts.
+dialect (`dialect:plone`), for a tenant (`tenant:acme`) or for a collection (`collection:acme/law`),
+and a request may ask otherwise where REQUEST says so. The others are read when the server starts.
 """
 
 import difflib
@@ -28,9 +28,9 @@ from ragstone.settings.aliases import ALIASES, BY_NAME, current_key
 from ragstone.settings.dialects import added_dialects
 from ragstone.settings.names import readable, variable
 
-Scope = Literal["global", "tenant", "collection", "request"]
+Scope = Literal["global", "dialect", "tenant", "collection", "request"]
 
-EVERYWHERE: tuple[Scope, ...] = ("global", "tenant", "collection")
+EVERYWHERE: tuple[Scope, ...] = ("global", "dialect", "tenant", "collection")
 GLOBAL: tuple[Scope, ...] = ("global",)
 
 RUNTIME: Mapping[str, tuple[Scope, ...]] = {
@@ -44,8 +44,9 @@ RUNTIME: Mapping[str, tuple[Scope, ...]] = {
     "llm.max_tokens": EVERYWHERE,
     "cache.enabled": EVERYWHERE,
     "cache.threshold_mode": EVERYWHERE,
+    "cache.least_likeness": EVERYWHERE,
+    "cache.default_ttl_seconds": EVERYWHERE,
     "cache.max_entries": GLOBAL,
-    "cache.default_ttl_seconds": GLOBAL,
 }
 """Sections and single settings that can change at run time, and for whom."""
 

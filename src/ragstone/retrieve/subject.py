@@ -6,7 +6,10 @@ for the passages that the one before has left:
 1. A number with its name (Jest 29, Tern 300), or a version alone (29.7): where documents number
    the same thing otherwise, their passages go, unless they say the asked number themselves.
 2. A word that some documents are about, and that the passages of the others hardly ever say:
-   those that do not say it go where the question writes it as a name, else they are lowered.
+   those that do not say it are lowered. Where the question writes the word as a name, those of
+   documents of the same form go (AMAZON_2017_10K, ADOBE_2018_10K), for they say the same of
+   something else. Others stay: a question of several steps names only the first of the documents
+   that it needs.
 3. A year that some documents are of: passages of documents of other years go; those that say the
    year are lowered.
 
@@ -44,6 +47,9 @@ that only some far document has in its title names nothing."""
 
 LEADS = 0.9
 """The same, where the passages of other documents go."""
+
+SAME_FORM = 0.5
+"""The share of common names from which two documents are of the same form."""
 
 GENERAL = 0.1
 """Share of the other documents' passages from which a word that they say names no subject."""
@@ -107,9 +113,11 @@ def weigh(question: str, hits: Sequence[Hit], general: float = GENERAL) -> Weigh
 
 @dataclass(frozen=True, slots=True)
 class _About:
-    """What a document is about. `numbered` is by part: what is nearest to the document first."""
+    """What a document is about. `numbered` is by part: what is nearest to the document first.
+    `forms` are the names in that of its file and in its title, a year and a number as such."""
 
     words: frozenset[str]
+    forms: tuple[frozenset[str], ...]
     numbered: tuple[frozenset[Numbered], ...]
     years: frozenset[str]
 
@@ -161,9 +169,14 @@ def _about(title: str, path: str, subject: str) -> _About:
     parts = [named(part) for part in own]
     return _About(
         frozenset(word for one in parts for word in one.words),
+        tuple(_form(part) for part in parts[:2]),
         tuple(one.numbered for one in parts),
         frozenset(year for one in parts for year in one.years),
     )
+
+
+def _form(part: Named) -> frozenset[str]:
+    return frozenset((*part.words, *["#year"][: len(part.years)], *["#"][: len(part.numbered)]))
 
 
 def _by_number(asked: Named, left: _Left, general: float) -> _Judged:
@@ -217,7 +230,7 @@ def _saying(asked: Numbered) -> re.Pattern[str]:
 
 
 def _by_word(asked: Named, left: _Left, general: float) -> _Judged:
-    names, saying, certain = [], set[int](), set[int]()
+    names, saying, certain = [], set[int](), set[tuple[int, frozenset[str]]]()
     known = {one for candidate in left.values() for one in candidate.about.words}
     best = max((one.score for one in left.values()), default=0.0)
     for word, spelt in _words(asked):
@@ -237,9 +250,21 @@ def _by_word(asked: Named, left: _Left, general: float) -> _Judged:
         names.append(word)
         saying |= inside | says
         if word in asked.written and score >= LEADS * best:
-            certain |= inside | says
-    gone = left.keys() - certain if certain else frozenset[int]()
-    return _Judged(names, gone, left.keys() - saying - gone if names else frozenset())
+            certain |= {
+                (number, form)
+                for place in inside
+                for number, form in enumerate(left[place].about.forms)
+                if form & same
+            }
+    lacking = left.keys() - saying if names else frozenset[int]()
+    gone = {place for place in lacking if _has_form(left[place].about.forms, certain)}
+    return _Judged(names, gone, lacking - gone)
+
+
+def _has_form(forms: Sequence[frozenset[str]], known: Set[tuple[int, frozenset[str]]]) -> bool:
+    """Whether a file or a title is of the same form as one of the known that say the name."""
+    pairs = ((forms[number], form) for number, form in known)
+    return any(len(own & one) >= SAME_FORM * len(own | one) > 0 for own, one in pairs)
 
 
 def _is_common(word: str, says: Set[int], small: Set[int]) -> bool:

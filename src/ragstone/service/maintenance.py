@@ -13,13 +13,14 @@ File = Annotated[str, text(4096, 1)]
 class Upkeep:
     """How far a backup, restore or examination is: `done` of `total` of what is gone through now,
     None where that is not known. The last one has `finished`, and `notes` for the user: of an
-    examination what was found, a sentence each."""
+    examination what was found, a sentence each, and `models` says which ones are in use."""
 
     phase: str
     done: int = 0
     total: int | None = None
     finished: bool = False
     notes: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
 
 
 class MaintenanceService(Protocol):

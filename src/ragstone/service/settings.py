@@ -12,9 +12,10 @@ from ragstone.service.bounds import Count
 class SettingValue:
     """A setting with the value that holds, and where that comes from.
 
-    `source` is default, file, environment, command line or store; `where` names the variable, the
-    line or the scope. `kind` and `bounds` are words for people. `restart` says that it is read only
-    when the server starts. The value of a `secret` is "set" or empty.
+    `source` is default, profile, file, environment, command line or store; `where` names the
+    dialect, the variable, the line or the scope. `kind` and `bounds` are words for people.
+    `restart` says that it is read only when the server starts. The value of a `secret` is "set" or
+    empty.
     """
 
     key: str
@@ -48,11 +49,16 @@ class SettingsService(Protocol):
     Methods raise UnknownSetting, InvalidSetting, StateUnavailable.
     """
 
-    async def listed(self, tenant: str = "", collection: str = "") -> list[SettingValue]:
-        """Every setting as it holds for all, for a tenant, or for a tenant's collection."""
+    async def listed(
+        self, tenant: str = "", collection: str = "", dialect: str = ""
+    ) -> list[SettingValue]:
+        """Every setting as it holds for all, for a tenant, or for a tenant's collection, and for
+        questions that come through a dialect."""
         ...
 
-    async def get(self, name: str, tenant: str = "", collection: str = "") -> SettingValue:
+    async def get(
+        self, name: str, tenant: str = "", collection: str = "", dialect: str = ""
+    ) -> SettingValue:
         """One setting as it holds there."""
         ...
 
@@ -66,7 +72,7 @@ class SettingsService(Protocol):
         ...
 
     async def explain(
-        self, name: str, tenant: str = "", collection: str = ""
+        self, name: str, tenant: str = "", collection: str = "", dialect: str = ""
     ) -> list[SettingLayer]:
         """Every place that has a value for a setting, from the default to the one that counts."""
         ...

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, PlainSerializer, PlainValidator, TypeAdapter, ValidationError
 
 from ragstone.core import filters
-from ragstone.core.answer import GeneratedAnswer, Usage, Verdict
+from ragstone.core.answer import GeneratedAnswer, Statement, Usage, Verdict
 from ragstone.core.conversation import Room, StoredTurn, iso
 from ragstone.core.conversation_turn import dump_turn
 from ragstone.core.errors import InputError, RagstoneError
@@ -168,11 +168,22 @@ def answered(turn: Turn) -> Json:
         "refused": answer.refused,
         "confidence": answer.confidence,
         "confidence_level": answer.confidence_level,
+        **statements(answer),
         "context_sufficiency": asdict(answer.sufficiency) if answer.sufficiency else None,
         "is_grounded": answer.is_grounded,
         "groundedness_score": answer.groundedness_score,
         "verdicts": [verdict(one) for one in turn.verdicts],
     }
+
+
+def statements(answer: GeneratedAnswer) -> Json:
+    """The two statements about an answer: that the sources say it, and that it is what was asked;
+    null where nobody looked."""
+    return {"supported": _statement(answer.supported), "answers": _statement(answer.answers)}
+
+
+def _statement(statement: Statement | None) -> Json | None:
+    return {**asdict(statement), "level": statement.level} if statement else None
 
 
 def room(room: Room) -> Json:

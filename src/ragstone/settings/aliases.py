@@ -31,8 +31,14 @@ FORMER_STAGES = {
 """Stages that had another name in version 0.1: their options are still found by it."""
 
 
+FORMER_KEYS = {"rerank.model_path": "rerank.model"}
+"""Settings that another one has taken over since version 0.1."""
+
+
 def current_key(name: str) -> str:
     """The key of a setting as it is named now."""
+    if name in FORMER_KEYS:
+        return FORMER_KEYS[name]
     first, _, rest = name.partition(".")
     stage, _, option = rest.partition(".")
     return f"stages.{FORMER_STAGES.get(stage, stage)}.{option}" if first == "stages" else name

@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
@@ -37,6 +37,11 @@ class Settings(BaseModel):
     )
     log_level: str = Field(
         "WARNING", pattern="^(DEBUG|INFO|WARNING|ERROR)$", description="DEBUG to ERROR."
+    )
+    profile: Literal["dialect", "ragstone"] = Field(
+        "dialect",
+        description="Whose numbers are the defaults for questions that come through a document's "
+        "dialect: dialect, those that its document prints; ragstone, those of this table.",
     )
     server: ServerSettings = ServerSettings()
     auth: AuthSettings = AuthSettings()

@@ -13,13 +13,29 @@ class EmbeddingSettings(Section):
     model: str = Field(
         "auto",
         description="auto (English or multilingual by the collection's text), minilm, "
-        "multilingual, an embedder of a package, or the model's name at EMBEDDING__BASE_URL.",
+        "multilingual, an embedder of a package, a model's folder, package:NAME or OWNER/NAME of a "
+        "hub (docs/search_models.md), or the model's name at EMBEDDING__BASE_URL.",
     )
     base_url: str = Field("", description="An OpenAI-compatible server, up to and with /v1.")
     api_key: SecretStr = Field(SecretStr(""), description="The key of that server.")
-    dimensions: int = Field(0, ge=0, description="Vector length to ask it for; 0 is its own.")
+    dimensions: int = Field(
+        0,
+        ge=0,
+        description="Vector length to ask it for, or to cut a named model's vectors to; 0 is its "
+        "own.",
+    )
+    pooling: Literal["auto", "mean", "cls", "last_token", "max"] = Field(
+        "auto",
+        description="How a named model's token vectors become one; auto is as its files say.",
+    )
+    query_prompt: str | None = Field(
+        None, description="What a named model gets before a question; as its files say."
+    )
+    passage_prompt: str | None = Field(
+        None, description="What a named model gets before a passage; as its files say."
+    )
     batch_size: int = Field(32, ge=1, le=2048, description="Texts in one call of that server.")
-    threads: int = Field(0, ge=0, description="Threads of the bundled models; 0 is one per core.")
+    threads: int = Field(0, ge=0, description="Threads of a model here; 0 is one per core.")
     timeout: Seconds = Field(60.0, gt=0, description="Seconds that a call of that server may take.")
 
 
@@ -89,15 +105,12 @@ class LlmSettings(Section):
 class RerankSettings(Section):
     """How the best candidates are compared with the question a second time."""
 
-    model_path: str = Field(
-        "", description="A folder with a cross-encoder: model.onnx and tokenizer.json."
-    )
     base_url: str = Field("", description="An HTTP endpoint, up to and with /rerank.")
     model: str = Field(
         "",
-        description="The model's name at that endpoint; llm for the chat model of LLM__*; the "
-        "name of a package's reranker; empty, "
-        "with neither folder nor endpoint, for late interaction.",
+        description="The model's name at that endpoint; else a cross-encoder's folder, "
+        "package:NAME or OWNER/NAME of a hub (docs/search_models.md), llm for the chat model of "
+        "LLM__*, the name of a package's reranker, or empty for late interaction.",
     )
     api_key: SecretStr = Field(SecretStr(""), description="The key of the endpoint.")
     weight: float = Field(

@@ -35,7 +35,6 @@ class PloneSettings(Section):
         ("published",),
         description="Workflow states that everyone may see, where the site does not say who may.",
     )
-    top_k: int = Field(5, ge=1, le=100, description="Passages for an answer (RAG_TOP_K).")
     page_size: int = Field(50, ge=1, le=1000, description="Objects fetched in one request.")
     timeout: float = Field(30.0, gt=0, description="Seconds that the site may be silent.")
     retries: int = Field(3, ge=0, le=10, description="Further tries after a failed request.")

@@ -145,7 +145,18 @@ class RagSettings(Section):
         "is refused without asking the chat model; 0 never does.",
     )
     refuse_below: float = Field(
-        0.5, ge=0, le=1, description="Confidence under which the extractive answerer refuses."
+        0.5,
+        ge=0,
+        le=1,
+        description="Likelihood that the passages are of what is asked, under which the extractive "
+        "answerer refuses.",
+    )
+    refuse_unlikely: float = Field(
+        0.25,
+        ge=0,
+        le=1,
+        description="Likelihood that its answer is what was asked, under which the extractive "
+        "answerer refuses.",
     )
     no_answer: str = Field(
         "The documents do not hold an answer to this question.",
@@ -171,10 +182,13 @@ class RagSettings(Section):
 
 
 class SelfRagSettings(Section):
-    """Judging an answer and trying again, at the levels enhanced and maximum."""
+    """Judging an answer and trying again, at the levels enhanced and maximum or at all."""
 
     enabled: bool = Field(
         True, description="Whether answers are judged and tried again, unless a request says."
+    )
+    every_level: bool = Field(
+        False, description="Whether answers of the levels basic and standard are judged too."
     )
     need: Literal["rules", "llm"] = Field(
         "rules",

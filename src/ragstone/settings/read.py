@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails
 
 from ragstone.core.errors import ConfigError, InputError, UnknownSetting
 from ragstone.language.templates import check
-from ragstone.settings.aliases import BY_NAME
+from ragstone.settings.aliases import BY_NAME, current_key
 from ragstone.settings.all import Settings
 from ragstone.settings.dialects import added_dialects
 from ragstone.settings.environment import from_dotenv, from_environment
@@ -66,7 +66,7 @@ def _of_file(path: Path) -> dict[str, GivenValue]:
 
     values = list(from_file(path))
     for name, _, origin in values:
-        if name.lower() not in BY_NAME and not _settable(name):
+        if name.lower() not in BY_NAME and not _settable(current_key(name)):
             place = origin.where.partition(" (")[0]
             raise ConfigError(f"{place}: there is no setting {name!r}. {_suggestion(name)}")
     return ours(values, _is_known)
@@ -75,7 +75,7 @@ def _of_file(path: Path) -> dict[str, GivenValue]:
 def _check_overrides(overrides: Mapping[str, Any], origin: Origin) -> dict[str, GivenValue]:
     """Settings that a command or a program gives; every name must be one. Raises UnknownSetting."""
     for name in overrides:
-        if not _settable(name) and name.lower() not in BY_NAME:
+        if not _settable(current_key(name)) and name.lower() not in BY_NAME:
             raise UnknownSetting(name[:80], _similar_name(name))
     return ours(((name, value, origin) for name, value in overrides.items()), _is_known)
 

@@ -1,10 +1,21 @@
 """For whom a setting holds that was set at run time."""
 
-from ragstone.core.errors import InvalidSetting
+from typing import NamedTuple
 
-GLOBAL, TENANT, COLLECTION = "global", "tenant:", "collection:"
+from ragstone.core.errors import InvalidSetting
+from ragstone.settings.profiles import PROFILES
+
+GLOBAL, DIALECT, TENANT, COLLECTION = "global", "dialect:", "tenant:", "collection:"
 LONGEST = 512
 """Characters of a scope."""
+
+
+class ScopePlace(NamedTuple):
+    """What a scope names; empty for what it does not. A dialect's holds for every tenant."""
+
+    tenant: str = ""
+    collection: str = ""
+    dialect: str = ""
 
 
 def of_collection(tenant: str, collection: str) -> str:
@@ -13,21 +24,25 @@ def of_collection(tenant: str, collection: str) -> str:
     return f"{COLLECTION}{tenant}/{collection}"
 
 
-def chain(tenant: str, collection: str) -> tuple[str, ...]:
-    """The scopes that hold for a collection, the one that counts most last."""
-    return (GLOBAL, f"{TENANT}{tenant}", of_collection(tenant, collection))
+def chain(tenant: str, collection: str, dialect: str = "") -> tuple[str, ...]:
+    """The scopes that hold for a collection asked in a dialect, the one that counts most last."""
+    asked_in = (f"{DIALECT}{dialect}",) if dialect else ()
+    return (GLOBAL, *asked_in, f"{TENANT}{tenant}", of_collection(tenant, collection))
 
 
-def place(scope: str) -> tuple[str, str]:
-    """The tenant and collection of a scope, empty for none; raises InvalidSetting."""
+def place(scope: str) -> ScopePlace:
+    """What a scope names; raises InvalidSetting."""
     kind, _, rest = scope.partition(":")
     tenant, slash, collection = rest.partition("/")
     if scope == GLOBAL:
-        return "", ""
+        return ScopePlace()
+    if kind == "dialect" and rest in PROFILES:
+        return ScopePlace(dialect=rest)
     if kind == "tenant" and rest and len(rest) <= LONGEST:
-        return rest, ""
+        return ScopePlace(rest)
     if kind == "collection" and tenant and slash and collection and len(rest) <= LONGEST:
-        return tenant, collection
+        return ScopePlace(tenant, collection)
     raise InvalidSetting(
-        f"{scope[:80]!r} is no scope: write global, tenant:<name> or collection:<tenant>/<name>."
+        f"{scope[:80]!r} is no scope: write global, dialect:<name> ({', '.join(PROFILES)}), "
+        "tenant:<name> or collection:<tenant>/<name>."
     )

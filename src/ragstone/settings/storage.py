@@ -68,6 +68,26 @@ class IngestSettings(Section):
         description="Seconds that reading one file may take, and 30 more for each megabyte; also "
         "the longest time in which nothing comes of it.",
     )
+    ocr: bool = Field(
+        True,
+        description="Whether the text of scanned pages and pictures is recognised, where the extra "
+        "`ocr` is installed.",
+    )
+    ocr_confidence: float = Field(
+        0.6,
+        ge=0,
+        le=1,
+        description="How sure the recognition of a line has to be, from 0 to 1; others are left "
+        "out.",
+    )
+    ocr_pages: int = Field(
+        1000, ge=1, description="Scanned pages that a document may have; one with more fails."
+    )
+    ocr_seconds: Seconds = Field(
+        60.0,
+        gt=0,
+        description="Seconds for recognising a page, which are added to the time for its document.",
+    )
     follow_links: bool = Field(
         False, description="Whether a link may lead outside the folder that was given."
     )

@@ -26,6 +26,12 @@ class CacheSettings(Section):
         description="How alike two questions must be: .95 (precision), .85 with a stricter "
         "comparison (recall), or the first and then the second (adaptive).",
     )
+    least_likeness: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="How alike two questions must be at least, whatever threshold_mode says.",
+    )
 
 
 class ConversationSettings(Section):

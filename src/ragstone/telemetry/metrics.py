@@ -43,6 +43,9 @@ class Metrics:
         self._blocked = self._counter("blocked", "Questions about a forbidden topic", "level")
         self._recalled = self._counter("recalled", "What the cache had of a question", "content")
         self._checked = self._counter("claims", "Sentences of answers by verdict", "verdict")
+        self._stated = self._counter(
+            "answers", "Answers by how surely they are supported and answer", "supported", "answers"
+        )
         self._running = Gauge(
             "ragstone_questions_running",
             "Questions and searches under way",
@@ -110,6 +113,9 @@ class Metrics:
             self._blocked.labels(ask.level).inc()
         if turn.recalled:
             self._recalled.labels(turn.recalled.content or "nothing").inc()
+        if turn.answer and (turn.answer.supported or turn.answer.answers):
+            said = (turn.answer.supported, turn.answer.answers)
+            self._stated.labels(*(one.level if one else "unknown" for one in said)).inc()
         for verdict in turn.verdicts:
             self._checked.labels(verdict.label).inc()
 

@@ -189,4 +189,6 @@ def _end_attributes(turn: Turn) -> dict[str, Any]:
     }
     if answer and answer.groundedness_score is not None:
         found["ragstone.groundedness"] = answer.groundedness_score
+    if answer and answer.answers is not None:
+        found["ragstone.answers"] = answer.answers.confidence
     return found

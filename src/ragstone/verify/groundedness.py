@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ragstone.core.answer import Verdict
+from ragstone.core.answer import Statement, Verdict
 
 GROUNDED = 0.8
 """The groundedness from which an answer counts as grounded, unless something in it is
@@ -29,6 +29,18 @@ def groundedness(verdicts: Sequence[Verdict]) -> float:
     if not sure:
         return 0.0 if claims else 1.0
     return sum(_WORTH[one.label] * one.confidence for one in claims) / sure
+
+
+def supported(verdicts: Sequence[Verdict]) -> Statement:
+    """Whether the sources say what is claimed, and how likely they say all of it."""
+    claims = [one for one in verdicts if one.label != "no_claim"]
+    return Statement(grounded(verdicts), round(response_score([_likelihood(c) for c in claims]), 4))
+
+
+def _likelihood(verdict: Verdict) -> float:
+    """How likely the sources say it, where the confidence is that of the label."""
+    sure = verdict.confidence
+    return sure if verdict.label == "supported" else 1 - sure
 
 
 def grounded(verdicts: Sequence[Verdict]) -> bool:

@@ -1,49 +1,29 @@
 """How sure the answer is, and whether the passages were enough for it."""
 
-import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from ragstone.core.answer import GeneratedAnswer, Sufficiency
-from ragstone.core.turn import Passage, Turn
+from ragstone.core.answer import GeneratedAnswer, Statement, Sufficiency
+from ragstone.core.turn import Turn
 from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.language.words import STOPWORDS, content_word_set, words
-from ragstone.ports import Adapters, Claim, EvidenceSource
+from ragstone.ports import Adapters
+from ragstone.verify.sufficiency import ENOUGH, conflicting, coverage
 
-ENOUGH = 0.6
-"""Share of the question's content words from which passages can be sufficient."""
+LIKELY = 0.5
+"""The likelihood from which an answer counts as what was asked."""
 
-MOST_ASPECTS = 5
-
-
-def coverage(question: str, texts: Sequence[str]) -> tuple[float, tuple[str, ...]]:
-    """The share (0..1) of the question's content words that stand in the texts, and the words that
-    do not, as they are asked, neighbours together; 1 for a question without any."""
-    held = frozenset[str]().union(*map(content_word_set, texts))
-    wanted, missing = 0, 0
-    aspects: list[list[str]] = [[]]
-    for piece in question.split():
-        meant = [word for word in words(piece) if word not in STOPWORDS]
-        lacking = [word for word in meant if word not in held]
-        wanted += len(meant)
-        missing += len(lacking)
-        if meant and len(lacking) == len(meant):
-            aspects[-1].append(piece.strip(".,;:!?()\"'“”„«»¿¡？。，"))
-        elif aspects[-1]:
-            aspects.append([])
-    named = tuple(dict.fromkeys(" ".join(one) for one in aspects if one))
-    return (1 - missing / wanted if wanted else 1.0), named[:MOST_ASPECTS]
+UNCITED = 0.3
+"""The most confidence in an answer that cites no source: nobody can look it up."""
 
 
 class Score(Stage):
-    """Confidence is relevance times groundedness, as the query pipeline document has it.
+    """States whether the answer is what was asked, beside whether the sources support it (`check`).
 
-    Relevance is how likely the passages hold the answer, where the answerer knows that, else the
-    best likeness of a cited passage to the question. Passages conflict when one says of a cited
-    sentence the same with another number, name or negation.
+    How likely it is what was asked is said by the answerer where it knows, else by the judge. The
+    confidence is that times the likelihood that the sources support it: relevance times grounding,
+    as the query pipeline document has it.
     """
 
     name: ClassVar[str] = "score"
@@ -58,49 +38,47 @@ class Score(Stage):
         answer = turn.answer or GeneratedAnswer()
         texts = [f"{p.hit.chunk.heading}\n{p.text}" for p in turn.passages]
         covered, missing = coverage(turn.question, texts)
-        conflicts = not answer.refused and await self._conflicts(turn, adapters)
-        enough = not answer.refused and not conflicts and covered >= ENOUGH
+        answer = await _stated(turn, answer, adapters)
+        conflicts = not answer.refused and await conflicting(
+            turn, adapters.checker, self.claims, self.others
+        )
+        answered = answer.answers is None or answer.answers.holds
+        enough = not answer.refused and answered and not conflicts and covered >= ENOUGH
         found = Sufficiency(enough, round(covered, 4), conflicts, missing)
-        answer = replace(answer, confidence=_confidence(turn, answer), sufficiency=found)
         said = f"confidence {answer.confidence_level or 'unknown'}"
+        if answer.answers is not None:
+            said += f", answers the question with {answer.answers.confidence:.2f}"
         lacks = f"nothing speaks of {', '.join(missing)}" if missing else ""
         return Step(
-            replace(turn, answer=answer),
+            replace(turn, answer=replace(answer, sufficiency=found)),
             f"{said}, coverage {covered:.2f}{', conflicts' if conflicts else ''}",
             lacks,
         )
 
-    async def _conflicts(self, turn: Turn, adapters: Adapters) -> bool:
-        """Whether another passage contradicts a sentence that supports the answer."""
-        found = [v.citation for v in turn.verdicts if v.label == "supported" and v.citation]
-        cited = list({one.snippet: one for one in found}.values())[: self.claims]
-        if not cited:
-            return False
-        others = [
-            (passage, [Claim(one.snippet) for one in cited if one.number != passage.number])
-            for passage in turn.passages[: self.others]
-        ]
-        supports = await asyncio.gather(
-            *(
-                adapters.checker.support(claims, [_source(p)], None)
-                for p, claims in others
-                if claims
-            )
-        )
-        return any(one.conflict for some in supports for one in some)
+
+async def _stated(turn: Turn, answer: GeneratedAnswer, adapters: Adapters) -> GeneratedAnswer:
+    """The answer with the statement that it is what was asked, and its confidence. A refusal's is
+    how likely there was an answer after all; a call of the client's tools states nothing."""
+    if answer.refused or answer.calls or not answer.text.strip():
+        return answer
+    likely = await _likelihood(turn, answer, adapters)
+    answers = None if likely is None else Statement(likely >= LIKELY, round(likely, 4))
+    sure = likely if likely is not None else 0.0
+    if answer.supported is not None:
+        sure *= answer.supported.confidence
+    if not answer.citations:
+        sure = min(sure, UNCITED)
+    unknown = likely is None and bool(answer.citations)
+    return replace(answer, answers=answers, confidence=None if unknown else round(sure, 4))
 
 
-def _source(passage: Passage) -> EvidenceSource:
-    return EvidenceSource(passage.text, passage.hit.chunk.heading)
-
-
-def _confidence(turn: Turn, answer: GeneratedAnswer) -> float | None:
-    """None where neither the answerer nor a likeness says anything."""
-    relevance = answer.confidence
-    if relevance is None:
-        numbers = {citation.number for citation in answer.citations}
-        likeness = [p.hit.similarity for p in turn.passages if p.number in numbers]
-        relevance = max((one for one in likeness if one is not None), default=None)
-    if relevance is None or answer.groundedness_score is None:
-        return relevance
-    return relevance * answer.groundedness_score
+async def _likelihood(turn: Turn, answer: GeneratedAnswer, adapters: Adapters) -> float | None:
+    """How likely the answer is what was asked; None where nobody can tell."""
+    if answer.confidence is not None:
+        return answer.confidence
+    if adapters.judge is None or not turn.passages:
+        return None
+    numbers = {citation.number for citation in answer.citations}
+    cited = [passage for passage in turn.passages if passage.number in numbers]
+    ask = replace(turn.ask, question=turn.question)
+    return await adapters.judge.answers(ask, answer.text, cited or turn.passages)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragstone.language.polarity import opposed
-from ragstone.language.quantities import states
+from ragstone.language.quantities import replaces, states
 from ragstone.verify.evidence import Evidence, Floats
 from ragstone.verify.terms import Terms
 
@@ -65,6 +65,9 @@ _CLAUSE = re.compile(
 _NEAR = 0.5
 """What a word must be held to count as there."""
 
+_NEARLY = 0.7
+"""The share of a claim's words that a sentence must hold to say the same with another number."""
+
 _ALIGNED = 0.5
 """The share of a claim that a sentence must hold to be about the same."""
 
@@ -72,11 +75,13 @@ _ALIGNED = 0.5
 @dataclass(frozen=True, slots=True)
 class SupportFeatures:
     """The `values` of FEATURES, the number of the `best` sentence, and how much of the claim it
-    holds (0..1)."""
+    holds (0..1). `exchanged` says that it has another number of the same unit where the claim has
+    one: 30 days, for 14 days."""
 
     values: NDArray[np.float32]
     best: int
     held: float
+    exchanged: bool = False
 
     def __getitem__(self, name: str) -> float:
         return float(self.values[FEATURES.index(name)])
@@ -93,7 +98,8 @@ def support(
     found = _ClaimMatrix(claim, terms, evidence, matrix, weights, preferred)
     numbers = {**found.shares(), **found.gaps(), **found.sequences(), **found.conflicts()}
     values = np.array([numbers[name] for name in FEATURES], np.float32)
-    return SupportFeatures(np.clip(values, 0, 1), found.best, numbers["best"])
+    exchanged = found.exchanged()
+    return SupportFeatures(np.clip(values, 0, 1), found.best, numbers["best"], exchanged)
 
 
 class _ClaimMatrix:
@@ -192,6 +198,15 @@ class _ClaimMatrix:
                 and (bool((gap & self.numbers).any()) or not _repeats(self.terms, source))
             ),
         }
+
+    def exchanged(self) -> bool:
+        """Whether the best sentence has another number of the only unit that the claim has one of,
+        and says nearly all else of it."""
+        source, own = self.evidence.terms[self.best].quantities, self.terms.quantities
+        if len(own) != 1 or self._share(self.row, ~self.numbers) < _NEARLY:
+            return False
+        same = any(states((other,), own[0]) for other in source)
+        return not same and any(replaces(own[0], other) for other in source)
 
     def _share(self, held: Floats, which: NDArray[np.bool_] | None = None) -> float:
         """The share of the claim that is held; of the columns `which`, all if there are none."""

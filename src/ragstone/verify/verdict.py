@@ -152,7 +152,8 @@ def _support_at(evidence: Sentences, row: int, probability: float) -> Support:
 def _conflict(found: features.SupportFeatures, claim: str, source: str) -> str:
     """What the best sentence says otherwise, where it says the rest in the same order."""
     near = found["order"] >= NEAR_QUOTE
-    if found["quantity_replaced"] and (near or found["quantities_missing"]):
+    replaced = found["quantity_replaced"] and (near or found["quantities_missing"])
+    if replaced or found.exchanged:
         return "number"
     if not near or _begins(source, claim):
         return ""

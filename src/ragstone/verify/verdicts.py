@@ -9,7 +9,7 @@ from ragstone.language.markers import numbers
 from ragstone.ports import Support
 from ragstone.verify.citation import citation
 from ragstone.verify.claims import Sentence
-from ragstone.verify.groundedness import SUPPORTED, grounded, groundedness
+from ragstone.verify.groundedness import SUPPORTED, groundedness, supported
 
 UNDECIDED = (0.3, 0.8)
 """Between these probabilities a chat model is asked."""
@@ -59,9 +59,14 @@ def _citation(support: Support, passages: Sequence[Passage]) -> Citation | None:
 
 
 def weighed(answer: GeneratedAnswer, verdicts: Sequence[Verdict]) -> GeneratedAnswer:
-    """The answer with its groundedness by these verdicts."""
-    score = round(groundedness(verdicts), 4)
-    return replace(answer, is_grounded=grounded(verdicts), groundedness_score=score)
+    """The answer with its groundedness by these verdicts; a refusal states nothing."""
+    score, said = round(groundedness(verdicts), 4), supported(verdicts)
+    return replace(
+        answer,
+        is_grounded=said.holds,
+        groundedness_score=score,
+        supported=None if answer.refused else said,
+    )
 
 
 def removed(turn: Turn) -> Turn:
@@ -75,7 +80,13 @@ def removed(turn: Turn) -> Turn:
     rest = [one for one in turn.verdicts if one not in out]
     answer = weighed(answer, rest)
     if all(one.label == "no_claim" for one in rest):
-        said = replace(answer, text=turn.instructions.no_answer, citations=(), finish="refused")
+        said = replace(
+            answer,
+            text=turn.instructions.no_answer,
+            citations=(),
+            finish="refused",
+            supported=None,
+        )
         blank = (replace(one, sentence="", citation=None, start=0, end=0) for one in out)
         return replace(turn, answer=said, verdicts=tuple(blank))
     text, verdicts = _remove_sentences(answer.text, turn.verdicts, out)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ragstone.answer.extractive.extractive import MOST_SENTENCES, Extractive
 from ragstone.answer.extractive.units import LIST_ITEMS, LONGEST, AnswerUnit
+from ragstone.answer.stream import AnswerStream
 from ragstone.core.answer import Instructions
 from ragstone.core.turn import Ask, Passage
 from ragstone.evaluation.answering import MARKER
@@ -241,3 +242,18 @@ async def test_given_a_document_to_sum_up_then_its_sections_are_said_with_their_
         text(pieces) == "Mill [1]\nThe mill is very old. [1]\n- Sails: It has four long sails. [1]"
     )
     assert pieces[-1].confidence == 0.8
+
+
+async def test_given_code_in_a_sentence_then_the_answer_has_it_as_it_stands() -> None:
+    source = "The flag is old. Set `hl[14]  x` or write `<a href`, see [3]. It has four sails."
+    pieces = text(await answer("What is set or written?", a_passage(1, source)))
+    stream = AnswerStream([a_passage(1, source)])
+    shown = "".join([stream.feed(pieces), stream.end()])
+    assert "Set `hl[14]  x` or write `<a href`, see (3). [1]" in shown
+
+
+async def test_given_a_sentence_twice_once_with_marks_of_code_then_it_is_said_once() -> None:
+    one = a_passage(1, "While `unsafe` is near to `pip`, it exposes users to attacks.")
+    two = a_passage(2, "While `unsafe` is near to pip, it exposes users to attacks.")
+    pieces = text(await answer("What does unsafe expose users to?", one, two))
+    assert pieces.count("exposes") == 1

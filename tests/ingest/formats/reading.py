@@ -7,11 +7,12 @@ from ragstone.ingest.parse import parse
 from ragstone.settings import IngestSettings
 
 
-def opened(folder: Path, name: str, source: str) -> Parsed:
+def opened(folder: Path, name: str, source: str, given: Path | None = None) -> Parsed:
+    """`given` is the folder that the file was given with."""
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(source, encoding="utf-8")
-    return parse(path, IngestSettings())
+    return parse(path, IngestSettings(), given)
 
 
 def read(folder: Path, name: str, source: str) -> list[Block]:

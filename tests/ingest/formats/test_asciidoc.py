@@ -38,12 +38,12 @@ def test_given_a_header_when_read_then_it_is_title_and_metadata(tmp_path: Path) 
     ("source", "shown"),
     [
         ("Some _text_ goes\n*on* and __o__n.", "Some text goes on and on."),
-        ("Write `<a href` and `hl[14]` and +a*b*c+.", "Write <a href and hl[14] and a*b*c."),
+        ("Write `<a href` and `hl[14]` and +a*b*c+.", "Write `<a href` and `hl[14]` and a*b*c."),
         ("See https://x.example[the *site*] or link:a.html[that].", "See the site or that."),
         ("See <<part,the part>> and <<other>> at https://x.example.",
          "See the part and other at https://x.example."),
         ("Use --force, `git-add` or linkgit:git-rm[1] -- now.",
-         "Use --force, git-add or git-rm(1) \u2014 now."),
+         "Use --force, `git-add` or git-rm(1) \u2014 now."),
         ("Press kbd:[Ctrl+C] at image:x.png[the door,20].", "Press Ctrl+C at the door."),
         ("A \\*star* and C{plus}{plus} stay; so do 2 * 3 * 4.",
          "A *star* and C++ stay; so do 2 * 3 * 4."),
@@ -169,7 +169,7 @@ A,B
 """
     assert read(tmp_path, "a.adoc", source) == [
         Block("In days", "caption"),
-        Block("Name: Ann; 2018: 30\nName: Bob; 2018: a | b", "table", label="In days"),
+        Block("Name: Ann; 2018: `30`\nName: Bob; 2018: a | b", "table", label="In days"),
         Block("A: 1; B: x, y", "table"),
     ]
 

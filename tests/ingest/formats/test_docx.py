@@ -6,6 +6,7 @@ from typing import Any
 
 import docx
 import pytest
+from docx.enum.style import WD_STYLE_TYPE
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls, qn
 from hypothesis import given
@@ -273,4 +274,23 @@ def test_given_a_note_when_read_then_it_follows_its_paragraph(tmp_path: Path) ->
         "Sales rose.",
         "Footnote 1: See the annex.",
         "Costs fell.",
+    ]
+
+
+def test_given_a_style_for_code_when_read_then_the_code_is_between_backticks(
+    tmp_path: Path,
+) -> None:
+    def make(document: Any) -> None:
+        style = document.styles.add_style("Verbatim Char", WD_STYLE_TYPE.CHARACTER)
+        derived = document.styles.add_style("Keyword", WD_STYLE_TYPE.CHARACTER)
+        derived.base_style = style
+        paragraph = document.add_paragraph("Set ")
+        paragraph.add_run("hl", "Verbatim Char")
+        paragraph.add_run("[14]", "Keyword")
+        paragraph.add_run(" now.")
+        document.add_heading("The ").add_run("run", "Verbatim Char")
+
+    assert read(tmp_path, make) == [
+        Block("Set `hl[14]` now."),
+        Block("The run", "heading", 1),
     ]

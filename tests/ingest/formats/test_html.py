@@ -103,3 +103,19 @@ def test_given_deep_nesting_when_read_then_nothing_crashes(tmp_path: Path) -> No
         parse(write(tmp_path, source), SETTINGS)
     except EmptyDocument:
         return
+
+
+def test_given_code_inside_lines_when_read_then_it_is_between_backticks(tmp_path: Path) -> None:
+    page = """<main><h1>The <code>run</code> command</h1>
+    <p>Write <code>&lt;a href</code> and <tt>hl[14]</tt>, <samp>a<code>`b</code></samp>.</p>
+    <p>Use<code> x </code><code>.y</code> or <code>one<br>two</code> and <kbd>Enter</kbd>.</p>
+    <table><tr><th><code>Name</code></th><th>Days</th></tr>
+    <tr><td><code>--for`ce</code></td><td>30</td></tr></table>
+    <dl><dt><code>-v</code></dt><dd>Says more.</dd></dl></main>"""
+    assert [block.text for block in parse(write(tmp_path, page), SETTINGS).blocks] == [
+        "The run command",
+        "Write `<a href` and `hl[14]`, ``a`b``.",
+        "Use `x .y` or `one`\n`two` and Enter.",
+        "Name: ``--for`ce``; Days: 30",
+        "`-v`: Says more.",
+    ]

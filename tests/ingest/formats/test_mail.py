@@ -190,3 +190,11 @@ def test_given_a_mail_over_the_memory_when_read_then_it_is_too_large(tmp_path: P
     path.write_text("Nothing")
     with pytest.raises(WrongType, match="mailbox"):
         parse(path, IngestSettings())
+
+
+def test_given_empty_lines_before_the_first_mail_of_a_mailbox_when_read_then_it_is_read(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "box.mbox"
+    path.write_bytes(b"\n\r\nFrom ann@example.org Wed Jul  1 13:17:17 1998\nSubject: Lift\n\nHi.\n")
+    assert [block.text for block in parse(path, IngestSettings()).blocks if "Hi" in block.text]

@@ -103,13 +103,15 @@ def test_given_slides_when_read_then_each_is_a_page(tmp_path: Path) -> None:
         <draw:frame>{box.format("Body")}</draw:frame>
         <draw:frame presentation:class="title">{box.format("Second")}</draw:frame>
         <presentation:notes><draw:frame presentation:class="notes">{box.format("Smile")}
-        </draw:frame></presentation:notes></draw:page></office:presentation>""",
+        </draw:frame><draw:frame>{box.format("Slowly")}</draw:frame>
+        </presentation:notes></draw:page></office:presentation>""",
     )
     assert [(one.text, one.level, one.page) for one in parsed.blocks] == [
         ("Hello", 1, 1),
         ("Second", 2, 2),
         ("Body", 0, 2),
         ("Notes: Smile", 0, 2),
+        ("Slowly", 0, 2),
     ]
 
 

@@ -30,12 +30,12 @@ def test_given_sections_when_read_then_the_first_is_the_title_and_levels_follow_
     ("source", "shown"),
     [
         ("Some *text* goes\n**on**.", "Some text goes on."),
-        ("Write ``<a href`` and ``hl[14]``.", "Write <a href and hl[14]."),
+        ("Write ``<a href`` and ``hl[14]``.", "Write `<a href` and `hl[14]`."),
         ("See :ref:`the title <target>` and :doc:`/guide/first-steps`.",
          "See the title and first steps."),
-        ("A :class:`~a.b.C` has :meth:`.run` and :py:func:`a.f`.", "A C has run() and a.f()."),
+        ("A :class:`~a.b.C` has :meth:`.run`, :py:func:`a.f`.", "A `C` has `run()`, `a.f()`."),
         ("Closed by :issue:`12` and :pep:`8`.", "Closed by #12 and PEP 8."),
-        ("Press :kbd:`Ctrl+C` in :file:`a.py` or :any:`x <y>`.", "Press Ctrl+C in a.py or x."),
+        ("Press :kbd:`Ctrl+C` in :file:`a.py` or :any:`x <y>`.", "Press Ctrl+C in `a.py` or x."),
         ("See `the site <https://x.example>`_ and Other_.\n\n.. _Other: https://y.example",
          "See the site and Other."),
         ("A note [1]_ here.\n\n.. [1] The note.", "A note here."),
@@ -159,7 +159,7 @@ a     b
     assert [(b.text, b.kind, b.label) for b in read(tmp_path, "a.rst", source)] == [
         ("Name: Ann; Days 2018: 30; Days 2019: 31", "table", ""),
         ("In days", "caption", ""),
-        ("Bob; 2018: 25", "table", "In days"),
+        ("Bob; 2018: `25`", "table", "In days"),
         ("a | b", "table", ""),
     ]
 
@@ -192,10 +192,10 @@ def test_given_notes_and_versions_when_read_then_they_say_what_they_are(tmp_path
         Block("And more.", "admonition", label="note"),
         Block("Watch out", "admonition", label="warning"),
         Block("Text.", "admonition", label="warning"),
-        Block("x", "admonition", label="seealso"),
+        Block("`x`", "admonition", label="seealso"),
         Block("New in version 2.0."),
         Block("Changed in version 2.1: Now works."),
-        Block("Deprecated since version 3.0: Use f()."),
+        Block("Deprecated since version 3.0: Use `f()`."),
     ]
 
 
@@ -261,7 +261,7 @@ Term : kind
         Block("Runs it."),
         Block("host: where"),
         Block("returns: nothing"),
-        Block("-v, --verbose: Says more."),
+        Block("`-v`, `--verbose`: Says more."),
         Block("Term (kind): The meaning."),
     ]
 

@@ -23,7 +23,11 @@ from ragstone.settings import IngestSettings
 pytestmark = pytest.mark.slow
 
 SETTINGS = IngestSettings()
-UNZIPPED = [e for e in supported() if FORMATS.get(e.removeprefix(".")).magic not in (ZIP, b"%PDF-")]
+UNZIPPED = [
+    ending
+    for ending in supported(pictures=False)
+    if FORMATS.get(ending.removeprefix(".")).magic not in (ZIP, b"%PDF-")
+]
 
 
 def read(tmp_path: Path, name: str, content: str | bytes) -> list[Block]:
@@ -199,6 +203,13 @@ def test_given_a_csv_when_read_then_each_row_names_its_columns(
     source = "\n".join(delimiter.join(row) for row in rows)
     (block,) = read(tmp_path, f"a.{ending}", source)
     assert block == Block("Name: Ann; City: New York; Days: 30\nName: Bob; Days: 25", "table")
+
+
+def test_given_a_csv_with_a_row_of_equal_values_when_read_then_each_is_there(
+    tmp_path: Path,
+) -> None:
+    source = "low,high\nnone,none\nopen,5\n"
+    assert texts(read(tmp_path, "a.csv", source)) == ["low: none; high: none\nlow: open; high: 5"]
 
 
 def test_given_a_csv_without_a_header_when_read_then_cells_stand_side_by_side(

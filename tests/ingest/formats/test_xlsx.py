@@ -1,5 +1,6 @@
 """Workbooks: several tables in a sheet, merged cells, and values as their formats show them."""
 
+import zipfile
 from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
@@ -149,3 +150,20 @@ CELLS = st.lists(st.lists(st.sampled_from(["", "a", "b", "7", "2024"]), max_size
 def test_no_cell_of_a_sheet_is_lost(rows: list[list[str]]) -> None:
     text = " ".join(f"{one.text} {one.label}" for one in sheet_blocks(rows))
     assert all(cell in text for row in rows for cell in row)
+
+
+def test_given_protection_that_openpyxl_does_not_know_when_read_then_the_cells_are(
+    tmp_path: Path,
+) -> None:
+    book = openpyxl.Workbook()
+    book.active.append(["Name", "Days"])
+    book.active.append(["Ann", 30])
+    book.active.protection.sheet = True
+    plain = tmp_path / "plain.xlsx"
+    book.save(plain)
+    with zipfile.ZipFile(plain) as source, zipfile.ZipFile(tmp_path / "a.xlsx", "w") as target:
+        for name in source.namelist():
+            data = source.read(name).replace(b"<sheetProtection ", b'<sheetProtection content="1" ')
+            target.writestr(name, data)
+    blocks = list(parse(tmp_path / "a.xlsx", IngestSettings()).blocks)
+    assert blocks[1].text == "Name: Ann; Days: 30"

@@ -5,15 +5,20 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ragstone.cache.local import LocalCache
 from ragstone.core.errors import InvalidSetting, StateUnavailable, UnknownSetting
-from ragstone.core.turn import Ask, Principal
+from ragstone.core.turn import Ask, Plan, Principal
+from ragstone.ports import Kept
+from ragstone.recipes import setting_table
 from ragstone.service.local.configured import Configured
 from ragstone.service.local.settings import LocalSettings
 from ragstone.service.local.watching import Watch
 from ragstone.settings import RagSettings, Settings
+from ragstone.settings.profiles import PROFILES
+from ragstone.settings.read import load
 from ragstone.store.sql.database import Database, open_database
 from ragstone.store.sql.settings import SqlSettings
 from tests.memory_store import MemoryNames
@@ -68,6 +73,70 @@ async def test_given_scopes_then_the_narrowest_counts(one: Replica) -> None:
     ]
     await one.settings.unset("tenant:acme", ["rag.top_k"], "ann")
     assert one.top_k(Ask("q", ACME)) == 5
+
+
+def plan(replica: Replica, ask: Ask) -> Plan:
+    [route] = [s for s in replica.configured.answering(ask).stages if s.name == "route"]
+    found: Plan = route.plan  # type: ignore[attr-defined]
+    return found
+
+
+async def test_given_a_dialect_then_its_documents_numbers_are_the_defaults(one: Replica) -> None:
+    ours = plan(one, Ask("q"))
+    assert (ours.candidates, ours.top_k, ours.fusion) == (100, 10, "scores")
+    v5 = plan(one, Ask("q", profile="chats"))
+    assert (v5.candidates, v5.top_k, v5.fusion, v5.min_similarity) == (50, 5, "ranks", 0.3)
+    pipeline = plan(one, Ask("q", profile="pipeline"))
+    assert (pipeline.candidates, pipeline.top_k, pipeline.min_similarity) == (15, 10, 0.4)
+    assert one.configured.asked(Ask("q", profile="chat_core")).max_tokens == 10_000
+    assert one.configured.asked(Ask("q", profile="rag_v1")).temperature == 0.7
+    assert one.configured.asked(Ask("q")).max_tokens is None
+
+
+async def test_given_an_operators_number_then_it_counts_more_than_a_profiles(
+    one: Replica, database: Database
+) -> None:
+    await one.settings.put("global", {"rag.top_k": 7}, "ann")
+    assert plan(one, Ask("q", profile="chats")).top_k == 7
+    await one.settings.put("dialect:chats", {"rag.top_k": 8, "rag.candidates": 60}, "ann")
+    assert plan(one, Ask("q", profile="chats")).top_k == 8
+    assert plan(one, Ask("q", profile="plone")).top_k == 7
+    assert plan(one, Ask("q")).candidates == 100
+    await one.settings.put("tenant:acme", {"rag.top_k": 9}, "ann")
+    assert plan(one, Ask("q", ACME, profile="chats")).top_k == 9
+    layers = await one.settings.explain("rag.candidates", "acme", dialect="chats")
+    assert [(layer.source, layer.where, layer.value) for layer in layers] == [
+        ("default", "", 100),
+        ("profile", "chats", 50),
+        ("store", "dialect:chats", 60),
+    ]
+    started = Replica(database, load(**{"rag.top_k": 4}))
+    assert plan(started, Ask("q", profile="chats")).top_k == 4
+
+
+async def test_given_the_profile_ragstone_then_all_dialects_have_our_numbers(
+    database: Database,
+) -> None:
+    ours = Replica(database, Settings(profile="ragstone"))
+    for dialect in PROFILES:
+        assert plan(ours, Ask("q", profile=dialect)) == plan(ours, Ask("q"))
+
+
+def test_given_a_profile_then_its_settings_are_settings_that_differ_from_ours() -> None:
+    for values in PROFILES.values():
+        for key, value in values.items():
+            one = setting_table.table()[key]
+            assert "dialect" in one.scopes
+            assert setting_table.checked(key, value) == value != one.default
+
+
+async def test_given_a_dialect_that_is_none_then_the_error_names_those_that_are(
+    one: Replica,
+) -> None:
+    with pytest.raises(InvalidSetting, match="chat_core, pipeline, rag_v1, plone, chats"):
+        await one.settings.put("dialect:mail", {"rag.top_k": 7}, "ann")
+    with pytest.raises(InvalidSetting, match="dialect:mail"):
+        await one.settings.get("rag.top_k", dialect="mail")
 
 
 async def test_given_a_collection_has_another_name_then_its_settings_go_with_it(
@@ -237,12 +306,13 @@ async def test_given_the_cache_is_off_then_no_stage_looks_into_it(one: Replica) 
 
 
 async def test_given_limits_of_the_cache_then_it_has_them_at_once(database: Database) -> None:
-    cache = LocalCache(None, 1000, 300)
+    cache = LocalCache(None, 1000)
     await cache.open()
     settings = LocalSettings(SqlSettings(database), MemoryNames(), Configured(Settings()), cache)
-    changes = {"cache.max_entries": 20, "cache.default_ttl_seconds": "15m"}
-    await settings.put("global", changes, "ann")
-    assert (cache._max, cache._ttl) == (20, 900)
+    for number in range(30):
+        await cache.keep("s", np.eye(30, dtype=np.float32)[number], Kept(f"Q{number}"))
+    await settings.put("global", {"cache.max_entries": 20}, "ann")
+    assert (await cache.figures()).entries == 20
     await cache.aclose()
 
 

@@ -51,8 +51,8 @@ def defined_term(question: str) -> str:
 def defines(sentence: str, term: str) -> bool:
     """Whether a sentence begins with the term (casefolded) and goes on with what it is."""
     begin = " ".join(sentence[:MOST_CHARS].casefold().split())
-    lead = rf"\W*(?:{_ARTICLE})?[\"“„«'「《*_]*"
-    return re.match(rf"{lead}{re.escape(term)}[\"”“»'」》*_]*{_SAYS}", begin) is not None
+    lead = rf"\W*(?:{_ARTICLE})?[\"“„«'「《*_`]*"
+    return re.match(rf"{lead}{re.escape(term)}[\"”“»'」》*_`]*{_SAYS}", begin) is not None
 
 
 Kind = Literal["", "time", "money", "share", "number", "person", "place", "reason"]

@@ -2,34 +2,30 @@
 
 Every unit of the passages (`units`) gets a score from how near its tokens and words are
 to the question, from its passage's place, and from whether it holds the kind of thing that is asked
-for (`models.unit_ranking`). The best one is said first, each with its source; below `refuse_below`
-nothing is said but that. A document is summed up by its own structure (`summary`).
+for (`unit_ranking`). The best one is said first, each with its source. Where the passages seem to
+be of something else, or the answer not to be what was asked (`answering_likelihood`), nothing is
+said but that. A document is summed up by its own structure (`summary`).
 """
 
 import asyncio
 import math
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from ragstone.answer.extractive.answer_type import kind_of
+from ragstone.answer.extractive.answering_evidence import evidence
+from ragstone.answer.extractive.answering_likelihood import likelihood
+from ragstone.answer.extractive.lists import with_lists
 from ragstone.answer.extractive.meaning_closeness import MeaningCloseness, in_other_languages
 from ragstone.answer.extractive.summary import SummaryLine, summary
-from ragstone.answer.extractive.unit_ranking import RankedUnit, asks_for_several, ranked
+from ragstone.answer.extractive.unit_ranking import RankedUnit, ranked
 from ragstone.answer.extractive.unit_words import leans
-from ragstone.answer.extractive.units import (
-    LIST_CHARS,
-    LIST_ITEMS,
-    AnswerUnit,
-    Excerpt,
-    Form,
-    units,
-)
+from ragstone.answer.extractive.units import AnswerUnit, Excerpt, Form, units
 from ragstone.core.answer import Instructions
+from ragstone.core.code_spans import by_code, without_spans
 from ragstone.core.turn import Ask, Passage
 from ragstone.language.code_blocks import fence_around
-from ragstone.language.markers import neutral
-from ragstone.language.outline import outline
+from ragstone.language.markers import bare, neutral
 from ragstone.ports import Said, Vectors
 
 Closeness = Callable[
@@ -43,14 +39,12 @@ PASSAGE_CHARS = 20_000
 
 MOST_SENTENCES = 3
 
-LEADS = (":", "：")
-
-LEAST_ITEMS = 2
-"""Items that make a list."""
-
 SECOND, THIRD = 0.05, 0.5
 """Another unit is said too if it holds the answer with this probability by the best one's: a second
 one in case the first does not, a third one only if it seems nearly as good."""
+
+SAME_QUESTION = 0.95
+"""How likely the answer of a FAQ that asks the same is what was asked."""
 
 WHOLE: frozenset[Form] = frozenset({"list", "answer", "code"})
 """Forms that are an answer by themselves."""
@@ -58,8 +52,17 @@ WHOLE: frozenset[Form] = frozenset({"list", "answer", "code"})
 ALONE: frozenset[Form] = WHOLE | {"heading", "fragment"}
 """Forms that add nothing to another one."""
 
-_Ranked = tuple[list[Passage], list[list[AnswerUnit]], list[RankedUnit], float]
-"""The passages that are read, their units, the best of them, and the confidence."""
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The passages that are read, their units, the best of them, and how surely (0..1) the passages
+    are of what is asked; `across` says that question and passages differ in language."""
+
+    passages: list[Passage]
+    units: list[list[AnswerUnit]]
+    best: list[RankedUnit]
+    sure: float
+    across: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,65 +76,84 @@ class AnswerLine:
 
 
 class Extractive:
-    """`ports.Answerer` that needs no model, and `ports.Answerability`."""
+    """`ports.Answerer` that needs no model, `ports.Answerability` and `ports.AnswerJudge`."""
 
     name = "extractive"
 
     def __init__(
-        self, closeness: Closeness, refuse_below: float, meaning: MeaningCloseness | None = None
+        self,
+        closeness: Closeness,
+        refuse_below: float,
+        meaning: MeaningCloseness | None = None,
+        refuse_unlikely: float = 0.0,
     ) -> None:
         self._closeness = closeness
         self._refuse_below = refuse_below
+        self._refuse_unlikely = refuse_unlikely
         self._meaning = meaning
 
     async def answer(
         self, ask: Ask, passages: Sequence[Passage], instructions: Instructions
     ) -> AsyncGenerator[Said, None]:
-        if instructions.sums_up and (lines := await asyncio.to_thread(summary, passages)):
-            yield Said(_told(lines))
+        if instructions.sums_up and (summed := await asyncio.to_thread(summary, passages)):
+            yield Said(_summary_text(summed))
             yield Said(finish="stop", confidence=instructions.sums_up)
             return
-        read, found, best, confidence = await self._rank_units(ask, passages)
-        least = instructions.refuse_below
-        if not best or confidence < (self._refuse_below if least is None else least):
-            yield Said(instructions.no_answer, finish="refused", confidence=confidence)
+        ranking = await self.rank(ask, passages)
+        chosen = choose_units(ranking) if ranking.best else []
+        if chosen:
+            chosen = with_lists(ask.question, chosen, ranking.passages, ranking.units)
+        lines = answer_lines(chosen)
+        said = "\n".join(line.text for line in lines)
+        likely = await asyncio.to_thread(_likelihood, ask.question, said, chosen, ranking)
+        if not lines or self._refuses(ranking.sure, likely, instructions):
+            yield Said(
+                instructions.no_answer, finish="refused", confidence=min(ranking.sure, likely)
+            )
             return
         before: AnswerLine | None = None
-        chosen = _choose_units(best, read, found)
-        several = asks_for_several(ask.question)
-        if several or not kind_of(ask.question):
-            chosen = _with_list_behind(chosen, read, found, several)
-        listed = next((one for one in chosen if one.unit.form == "list"), chosen[0])
-        for line in _lines([*chosen, *_list_goes_on(listed, read, found)]):
+        for line in lines:
             joint = "" if before is None else "\n" if before.apart or line.apart else " "
             marked = not line.code or before is None or before.number != line.number
             space = "\n" if line.code else " "
             yield Said(f"{joint}{line.text}{space}[{line.number}]" if marked else joint + line.text)
             before = line
-        yield Said(finish="stop", confidence=confidence)
+        yield Said(finish="stop", confidence=likely)
+
+    def _refuses(self, sure: float, likely: float, told: Instructions) -> bool:
+        below = self._refuse_below if told.refuse_below is None else told.refuse_below
+        unlikely = self._refuse_unlikely if told.refuse_unlikely is None else told.refuse_unlikely
+        return sure < below or likely < unlikely
 
     async def likelihood(self, ask: Ask, passages: Sequence[Passage]) -> float:
         """`ports.Answerability`."""
-        return (await self._rank_units(ask, passages))[3]
+        return (await self.rank(ask, passages)).sure
 
-    async def _rank_units(self, ask: Ask, passages: Sequence[Passage]) -> _Ranked:
+    async def answers(self, ask: Ask, said: str, passages: Sequence[Passage]) -> float:
+        """`ports.AnswerJudge`: by the units of the passages that come nearest to the question."""
+        ranking = await self.rank(ask, passages)
+        chosen = choose_units(ranking) if ranking.best else []
+        text = bare(said)
+        return await asyncio.to_thread(_likelihood, ask.question, text, chosen, ranking)
+
+    async def rank(self, ask: Ask, passages: Sequence[Passage]) -> Ranking:
+        """The units of the passages by how likely each answers."""
         read = [passage for passage in passages[:PASSAGES] if passage.text.strip()]
-        found = await self._rank(ask, read)
-        if found[3] < self._refuse_below and (foreign := in_other_languages(ask.question, read)):
-            # What the passages in the question's language do not say, others may.
-            other = await self._rank(ask, foreign) if len(foreign) < len(read) else found
-            return max(found, other, key=lambda one: one[3])
-        return found
+        ranking = await self._rank_together(ask, read)
+        foreign = in_other_languages(ask.question, read)
+        if ranking.sure >= self._refuse_below or not 0 < len(foreign) < len(read):
+            return ranking
+        # What the passages in the question's language do not say, others may.
+        return max(ranking, await self._rank_together(ask, foreign), key=lambda one: one.sure)
 
-    async def _rank(self, ask: Ask, read: list[Passage]) -> _Ranked:
+    async def _rank_together(self, ask: Ask, read: list[Passage]) -> Ranking:
         found = await asyncio.to_thread(_units, read)
         meant = await self._meaning(ask, read, found) if read and self._meaning else None
-        compared = read and meant is None
-        near = await self._closeness(ask, read, found) if compared else None
+        near = await self._closeness(ask, read, found) if read and meant is None else None
         english = await self._meaning.words(ask) if self._meaning and meant is not None else ""
         asked = f"{ask.question} {english}".strip()
-        best, confidence = await asyncio.to_thread(ranked, asked, read, found, near, meant)
-        return read, found, best, confidence
+        best, sure = await asyncio.to_thread(ranked, asked, read, found, near, meant)
+        return Ranking(read, found, best, sure, meant is not None)
 
     async def ready(self) -> None:
         """There is nothing to wait for: the embedder is asked with the first question."""
@@ -140,7 +162,17 @@ class Extractive:
         """There is nothing to close."""
 
 
-def _told(lines: Sequence[SummaryLine]) -> str:
+def _likelihood(question: str, said: str, chosen: Sequence[RankedUnit], ranking: Ranking) -> float:
+    """How likely what is said, which rests on the chosen units, is what was asked."""
+    if not chosen:
+        return 0.0
+    if chosen[0].asked:
+        return SAME_QUESTION
+    found = evidence(question, said, chosen, ranking.best, ranking.passages, ranking.sure)
+    return likelihood(question, found, ranking.across)
+
+
+def _summary_text(lines: Sequence[SummaryLine]) -> str:
     """A summary as text: its title, its beginning as prose, the sections as a list."""
     said: list[str] = []
     for place, line in enumerate(lines):
@@ -155,15 +187,14 @@ def _units(passages: Sequence[Passage]) -> list[list[AnswerUnit]]:
     return [units(passage.text[:PASSAGE_CHARS], passage.blocks) for passage in passages]
 
 
-def _choose_units(
-    best: Sequence[RankedUnit], passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
-) -> list[RankedUnit]:
+def choose_units(ranking: Ranking) -> list[RankedUnit]:
     """The best unit, the sentence that it depends on, and further likely answers."""
+    best = ranking.best
     first = best[0]
     chosen = [first]
     if first.unit.form in WHOLE and (first.asked or first.unit.form == "list"):
         return chosen
-    before = _preceding_unit(first, passages, found)
+    before = _preceding_unit(first, ranking.passages, ranking.units)
     most = MOST_SENTENCES - (before is not None)
     for candidate in best[1:]:
         least = SECOND if len(chosen) == 1 else THIRD
@@ -174,79 +205,6 @@ def _choose_units(
     if before is not None and not any(_repeats(before, one) for one in chosen):
         chosen.append(before)
     return chosen
-
-
-def _with_list_behind(
-    chosen: Sequence[RankedUnit],
-    passages: Sequence[Passage],
-    found: Sequence[Sequence[AnswerUnit]],
-    several: bool,
-) -> list[RankedUnit]:
-    """The best sentence with the list that its paragraph leads in, instead of what was chosen;
-    what was chosen where there is none. Where the question asks for `several` things, the next best
-    sentences are looked at too, and a paragraph leads in a list without a colon."""
-    if chosen[0].unit.form == "list":
-        return list(chosen)
-    for sentence in chosen if several else chosen[:1]:
-        own = found[[one is sentence.passage for one in passages].index(True)]
-        if listed := _list_behind(sentence, own, several):
-            return [sentence, replace(sentence, unit=listed)]
-    return list(chosen)
-
-
-def _list_behind(
-    sentence: RankedUnit, own: Sequence[AnswerUnit], several: bool
-) -> AnswerUnit | None:
-    """The list that a sentence, or a later one of its paragraph, leads in."""
-    if sentence.unit.form != "sentence" or sentence.unit.said[0].kind == "item":
-        return None
-    block, later = sentence.unit.said[0].block, sentence.place + 1
-    while later < len(own) and own[later].said[0].block is block:
-        if own[later].form == "list":
-            return own[later]
-        later += 1
-    items = _items(sentence.passage, own[later:])
-    if not items or not (several or _text(sentence).endswith(LEADS)):
-        return None
-    torn = not sentence.passage.text[items[-1].end :].strip()
-    if len(items) < LEAST_ITEMS and not torn:
-        return None
-    return AnswerUnit(items[0].start, items[0].end, items, "list")
-
-
-def _items(passage: Passage, own: Sequence[AnswerUnit]) -> tuple[Excerpt, ...]:
-    """The items with which these units begin, as many as are said of a list."""
-    blocks = passage.blocks or outline(passage.text)
-    found: list[Excerpt] = []
-    for unit in own:
-        block = next((one for one in blocks if one.start <= unit.start < one.end), None)
-        if block is None or block.kind != "item" or unit.end - own[0].start > LIST_CHARS:
-            break
-        start = found.pop().start if found and found[-1].block is block else unit.start
-        found.append(Excerpt(start, unit.end, block))
-        if len(found) > LIST_ITEMS:
-            return tuple(found[:-1])
-    return tuple(found)
-
-
-def _list_goes_on(
-    first: RankedUnit, passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
-) -> list[RankedUnit]:
-    """The rest of a list in the passage that follows in its document."""
-    last = first.unit.said[-1]
-    chunk = first.passage.hit.chunk
-    leads = first.unit.form == "sentence" and first.passage.text[: last.end].endswith(LEADS)
-    if (not leads and first.unit.form != "list") or first.passage.text[last.end :].strip():
-        return []
-    for passage, own in zip(passages, found, strict=True):
-        other = passage.hit.chunk
-        if other.revision != chunk.revision or other.chunk_index != chunk.chunk_index + 1:
-            continue
-        new = [unit for unit in own if other.start + unit.start >= chunk.end]
-        if rest := _items(passage, new):
-            unit = AnswerUnit(rest[0].start, rest[0].end, rest, "list")
-            return [RankedUnit(unit, passage, 0, first.score)]
-    return []
 
 
 def _preceding_unit(
@@ -264,7 +222,7 @@ def _preceding_unit(
 
 
 def _repeats(one: RankedUnit, other: RankedUnit) -> bool:
-    mine, theirs = _text(one), _text(other)
+    mine, theirs = without_spans(_text(one)), without_spans(_text(other))
     return mine in theirs or theirs in mine
 
 
@@ -272,7 +230,7 @@ def _text(candidate: RankedUnit) -> str:
     return candidate.passage.text[candidate.unit.start : candidate.unit.end]
 
 
-def _lines(chosen: Sequence[RankedUnit]) -> list[AnswerLine]:
+def answer_lines(chosen: Sequence[RankedUnit]) -> list[AnswerLine]:
     """Everything that is said, in order; a header that several rows share is said once."""
     lines: list[AnswerLine] = []
     for candidate in chosen:
@@ -300,5 +258,6 @@ def _line(candidate: RankedUnit, excerpt: Excerpt) -> AnswerLine:
 
 
 def _clean_line(text: str) -> str:
-    """One line, without markers of its own."""
-    return re.sub(r"\s+", " ", neutral(text)).strip()
+    """One line, without markers of its own; code in it stays as it is."""
+    parts = by_code(neutral(text))
+    return "".join(one if is_code else re.sub(r"\s+", " ", one) for one, is_code in parts).strip()

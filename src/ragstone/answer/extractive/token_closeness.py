@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ragstone.answer.extractive.unit_closeness import OwnedVectors, closeness
 from ragstone.answer.extractive.units import AnswerUnit
@@ -66,8 +67,19 @@ def _vectors_by_unit(
     if not np.array_equal(tokens.ids, placed.ids) or len(tokens.vectors) != len(placed.starts):
         return None
     chunk = passage.hit.chunk
-    starts = placed.starts - (len(chunk.searchable) - len(chunk.text))
-    owners = np.searchsorted([unit.start for unit in units], starts, side="right") - 1
+    marks = np.array(list(chunk.code_marks()), np.int64).reshape(-1, 2)
+    text_length = len(chunk.text) - int((marks[:, 1] - marks[:, 0]).sum())
+    starts = placed.starts - (len(chunk.searchable) - text_length)
+    firsts = _without_marks(np.array([unit.start for unit in units], np.int64), marks)
+    owners = np.searchsorted(firsts, starts, side="right") - 1
     owners = np.where(starts < 0, -1, owners)
-    inside = starts < len(passage.text)
+    inside = starts < _without_marks(np.array([len(passage.text)]), marks)[0]
     return OwnedVectors(tokens.vectors[inside], owners[inside].astype(np.int64), len(units))
+
+
+def _without_marks(positions: NDArray[np.int64], marks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Positions in a text, counted in what is left of it without the marks (n, 2)."""
+    removed = np.concatenate([[0], np.cumsum(marks[:, 1] - marks[:, 0])])
+    before = np.searchsorted(marks[:, 0], positions, side="left")
+    kept: NDArray[np.int64] = positions - removed[before]
+    return kept

@@ -97,6 +97,9 @@ class RankedUnit:
     asked: bool = False
     """Whether the unit is the very question, with its answer."""
 
+    row: Floats | None = None
+    """Its features."""
+
 
 def ranked(
     question: str,
@@ -150,7 +153,7 @@ def ranked(
     best = []
     for i in order:
         passage, place, unit = places[i]
-        best.append(RankedUnit(unit, passage, place, float(scores[i]), same[i]))
+        best.append(RankedUnit(unit, passage, place, float(scores[i]), same[i], rows[i]))
     return best, float(1 / (1 + np.exp(-np.clip(sure, -30, 30))))
 
 

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from ragstone.answer.extractive.units import AnswerUnit
 from ragstone.language.late_interaction import Floats
-from ragstone.language.words import content_words
+from ragstone.language.words import content_words, similar_words
 
 NAMES = (
     "words", "words_alike", "words_before", "words_heading", "words_carried", "pairs", "lead",
@@ -24,9 +24,6 @@ words, whether the unit begins with one of the question's; its length and the nu
 words (logarithms); whether it begins with an anaphor, and whether it is its passage's first."""
 
 LEAD_CHARS = 40
-
-STEM, ENDING = 4, 2
-"""A word of another form begins with the same letters but for its last ones."""
 
 _ANAPHOR = re.compile(
     r"\W*(?:(?:he|she|it|they|his|her|its|their|this|these|those|such|both|the (?:latter|former)"
@@ -75,19 +72,6 @@ def features(
     ]
 
 
-def _similar_words(words: Iterable[str], text: str) -> set[str]:
-    """The words that the text, in small letters, has in another form or inside a compound; a pair
-    of Chinese characters or the like that it has apart."""
-    found = set()
-    for word in words:
-        if len(word) >= STEM:
-            if word[: max(STEM, len(word) - ENDING)] in text:
-                found.add(word)
-        elif len(word) == 2 and word[0] > "\u2e7f" and word[0] in text and word[1] in text:
-            found.add(word)
-    return found
-
-
 def _rows(
     units: Sequence[UnitText],
     heading: frozenset[str],
@@ -103,7 +87,7 @@ def _rows(
         lead = content_words(unit.text[:LEAD_CHARS])
         anaphor = leans(unit.text)
         earlier = sum(rarity[word] for word in rarity.keys() & before)
-        alike = _similar_words(rarity.keys() - held, unit.text.casefold())
+        alike = similar_words(rarity.keys() - held, unit.text.casefold())
         rows[place] = (
             sum(rarity[word] for word in held) / whole,
             sum(rarity[word] for word in alike) / whole,

@@ -226,7 +226,8 @@ def _is_title(text: str, pieces: Sequence[Excerpt], place: int) -> bool:
 def _heads_note(text: str, pieces: Sequence[Excerpt], place: int) -> bool:
     """Whether a line is the title of a note."""
     piece = pieces[place]
-    whole = piece.begins and piece.end == piece.block.end and text[piece.end - 1].isalnum()
+    line = text[piece.start : piece.end].rstrip("`")
+    whole = piece.begins and piece.end == piece.block.end and line[-1:].isalnum()
     following = pieces[place + 1] if place + 1 < len(pieces) else None
     return piece.kind == "admonition" and whole and following is not None and following.begins
 

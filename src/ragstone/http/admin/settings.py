@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Query
 from pydantic import Field
 from starlette.responses import Response
 
+from ragstone.core.caller import Caller
 from ragstone.core.errors import InvalidSetting
 from ragstone.http.admin.reach import name_of, of_scope, of_tenant
 from ragstone.http.bodies import ClosedBody
@@ -14,12 +15,19 @@ from ragstone.http.identity import Who, at_least
 from ragstone.http.responses import Json, well_formed
 from ragstone.service import Service, wire
 from ragstone.service.settings import SettingValue
-from ragstone.settings.scope import place
+from ragstone.settings.scope import GLOBAL, place
 
 Tenant = Annotated[str, Query(max_length=255, description="As it holds for this tenant.")]
 Collection = Annotated[str, Query(max_length=255, description="And for this collection of it.")]
+Dialect = Annotated[
+    str, Query(max_length=40, description="For questions that come through this dialect.")
+]
 Scope = Annotated[
-    str, Query(max_length=600, description="global, tenant:<name> or collection:<tenant>/<name>.")
+    str,
+    Query(
+        max_length=600,
+        description="global, dialect:<name>, tenant:<name> or collection:<tenant>/<name>.",
+    ),
 ]
 
 
@@ -56,10 +64,12 @@ def router(service: Service) -> APIRouter:
 
 def _add_reading(routes: APIRouter, service: Service) -> None:
     @routes.get("", response_model=None)
-    async def listed(who: Who, tenant: Tenant = "", collection: Collection = "") -> Response:
+    async def listed(
+        who: Who, tenant: Tenant = "", collection: Collection = "", dialect: Dialect = ""
+    ) -> Response:
         """Every setting by section: its value, where that comes from, and what it may be."""
         of_tenant(who, tenant, collection)
-        found = await service.settings.listed(tenant, collection)
+        found = await service.settings.listed(tenant, collection, dialect)
         sections = [
             {"name": name, "settings": [wire.dump(one) for one in inside]}
             for name, inside in groupby(found, lambda one: one.key.rpartition(".")[0])
@@ -74,16 +84,22 @@ def _add_reading(routes: APIRouter, service: Service) -> None:
         scope: Annotated[str, Query(max_length=600)] = "",
     ) -> Response:
         """Who changed what, the newest first."""
-        of_scope(who, *(place(scope) if scope else ("", "")))
+        _check_reach(who, scope or GLOBAL)
         found = await service.settings.log(limit, key, scope)
         return Json({"changes": [wire.dump(one) for one in found]})
 
     @routes.get("/{key:path}", response_model=None)
-    async def one(key: str, who: Who, tenant: Tenant = "", collection: Collection = "") -> Response:
+    async def one(
+        key: str,
+        who: Who,
+        tenant: Tenant = "",
+        collection: Collection = "",
+        dialect: Dialect = "",
+    ) -> Response:
         """One setting with every place that has a value for it."""
         of_tenant(who, tenant, collection)
-        value = await service.settings.get(key, tenant, collection)
-        layers = await service.settings.explain(key, tenant, collection)
+        value = await service.settings.get(key, tenant, collection, dialect)
+        layers = await service.settings.explain(key, tenant, collection, dialect)
         return Json({**wire.dump(value), "layers": [wire.dump(layer) for layer in layers]})
 
 
@@ -91,21 +107,21 @@ def _add_changing(routes: APIRouter, service: Service) -> None:
     @routes.put("", response_model=None)
     async def put(body: PutSettings, who: Who) -> Response:
         """Change several settings; all of them or, if one cannot be, none."""
-        of_scope(who, *place(body.scope))
+        _check_reach(who, body.scope)
         changed = await service.settings.put(_check_scope(body.scope), body.values, name_of(who))
         return Json({"settings": _dump_values(changed)})
 
     @routes.post("/unset", response_model=None)
     async def unset(body: Unset, who: Who) -> Response:
         """Take several settings out of a scope."""
-        of_scope(who, *place(body.scope))
+        _check_reach(who, body.scope)
         changed = await service.settings.unset(_check_scope(body.scope), body.keys, name_of(who))
         return Json({"settings": _dump_values(changed)})
 
     @routes.put("/{key:path}", response_model=None)
     async def put_one(key: str, body: PutOne, who: Who) -> Response:
         """Change one setting."""
-        of_scope(who, *place(body.scope))
+        _check_reach(who, body.scope)
         values = {key: body.value}
         [changed] = await service.settings.put(_check_scope(body.scope), values, name_of(who))
         return Json(wire.dump(changed))
@@ -113,13 +129,19 @@ def _add_changing(routes: APIRouter, service: Service) -> None:
     @routes.delete("/{key:path}", response_model=None)
     async def delete(key: str, who: Who, scope: Scope = "global") -> Response:
         """Take a setting out of a scope: what stands below it holds again."""
-        of_scope(who, *place(scope))
+        _check_reach(who, scope)
         [changed] = await service.settings.unset(_check_scope(scope), [key], name_of(who))
         return Json(wire.dump(changed))
 
 
 def _dump_values(changed: list[SettingValue]) -> list[Any]:
     return [wire.dump(one) for one in changed]
+
+
+def _check_reach(who: Caller, scope: str) -> None:
+    """Refuse a scope that is not the caller's to change."""
+    here = place(scope)
+    of_scope(who, here.tenant, here.collection)
 
 
 def _check_scope(scope: str) -> str:

@@ -1,7 +1,6 @@
 """AsciiDoc: titles, paragraphs, lists, delimited blocks, tables, notes and attributes.
 
-No kept parser of it under a free enough licence is on the package index. Includes are not
-followed.
+No kept parser of it under a free enough licence is on the package index.
 """
 
 import csv
@@ -16,6 +15,8 @@ from ragstone.core.document import BlockKind
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.decode import decoded
 from ragstone.ingest.formats.html import defined, page_blocks
+from ragstone.ingest.formats.includes import with_included
+from ragstone.ingest.formats.inline_code import Literals, marked, spanned, unmarked
 from ragstone.ingest.formats.labels import ADMONITIONS, counted
 from ragstone.ingest.formats.metadata import described
 from ragstone.ingest.formats.tables import table_blocks
@@ -82,6 +83,9 @@ _LITERALS = re.compile(
     r"(?<![\w+\\])\+([^+\s]|[^+\s][^+]*?[^+\s])\+(?![\w+])|pass:\w*\[(.*?)\]",
     re.DOTALL,
 )
+_CODE_LITERALS = (2, 3, 4)
+"""The groups of what is shown as code."""
+
 _QUOTED = re.compile(r"``([^`'\n]+?)''")
 _REFERENCE = re.compile(r"(?<!\\)\{([\w-]+)\}")
 _CHARACTERS = {
@@ -91,7 +95,6 @@ _CHARACTERS = {
     "rdquo": "\u201d", "lsquo": "\u2018", "rsquo": "\u2019", "deg": "°", "litdd": "--",
     "nbsp": " ", "sp": " ", "empty": "", "blank": "", "zwsp": "", "wj": "", "brvbar": "¦",
 }  # fmt: skip
-_LITERAL, _LAST_LITERAL = 0x100000, 0x10FFFD
 _VERSION = re.compile(r"v?([\d.]+\w*)?(?:,\s*)?(\d{4}-\d\d-\d\d)?(?::.*)?")
 _FACTS = {"author", "authors", "revdate", "description", "keywords", "lang", "version", "revnumber"}
 _DEPTH = 20
@@ -99,14 +102,20 @@ _DEPTH = 20
 
 
 def parse_asciidoc(path: Path, ending: str, max_bytes: int) -> Parsed:
+    """The blocks of a file by itself."""
+    return parse_asciidoc_in(path, ending, max_bytes, None)
+
+
+def parse_asciidoc_in(path: Path, ending: str, max_bytes: int, folder: Path | None) -> Parsed:
     """The blocks of a file. Its title is the document's, else its first heading."""
-    lines = decoded(path).replace("\x00", "").expandtabs(8).split("\n")
+    included = with_included(decoded(path).replace("\x00", ""), path, folder)
+    lines = included.text.expandtabs(8).split("\n")
     reader = _Reader()
     read = reader.blocks([line.rstrip() for line in lines], _Within())
     blocks = [block for block in read if block.text.strip()]
     title = next((block.text for block in blocks if block.kind == "heading"), "")
     facts = {key: value for key, value in reader.attributes.items() if key in _FACTS and value}
-    return Parsed(title, iter(blocks), metadata=described(facts))
+    return Parsed(title, iter(blocks), metadata=described(facts), notes=included.notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,13 +201,13 @@ class _Reader:
         """A heading and how many lines it takes."""
         line = lines[at]
         if match := _TITLE.fullmatch(line):
-            text = self.inline(match[2].rstrip(" =#") if match[2].endswith(match[1]) else match[2])
+            text = self.plain(match[2].rstrip(" =#") if match[2].endswith(match[1]) else match[2])
             return Block(text, "heading", len(match[1]), label=marks.anchor), 1
         under = lines[at + 1] if at + 1 < len(lines) else ""
         mark = under[:1]
         fits = abs(len(under) - len(line)) <= 2 and len(line) > 1 and line[0].isalnum()
         if mark in _UNDERLINED and under.strip(mark) == "" and fits and len(under) > 1:
-            return Block(self.inline(line), "heading", _UNDERLINED[mark], label=marks.anchor), 2
+            return Block(self.plain(line), "heading", _UNDERLINED[mark], label=marks.anchor), 2
         return None
 
     def _author_lines(self, lines: Sequence[str], at: int, heading: Block) -> int:
@@ -338,12 +347,21 @@ class _Reader:
         yield from table_blocks(shown, header, caption)
 
     def inline(self, text: str) -> str:
-        """The text that a reader sees; literals keep their characters."""
-        literals: list[str] = []
+        """The text that a reader sees, with code between backticks; literals keep their
+        characters."""
+        return spanned(self._read(text))
+
+    def plain(self, text: str) -> str:
+        """The same for a heading."""
+        return unmarked(self._read(text))
+
+    def _read(self, text: str) -> str:
+        literals = Literals()
 
         def kept(match: re.Match[str]) -> str:
-            literals.append(next(part for part in match.groups() if part is not None))
-            return chr(min(_LITERAL + len(literals) - 1, _LAST_LITERAL))
+            literal = next(part for part in match.groups() if part is not None)
+            is_code = match[0][0] == "`" and (match.lastindex or 0) in _CODE_LITERALS
+            return literals.kept(marked(literal) if is_code else literal)
 
         text = _LITERALS.sub(kept, _QUOTED.sub(r'"\1"', text))
         text = _REFERENCE.sub(self._value, text)
@@ -351,10 +369,7 @@ class _Reader:
             text = pattern.sub(shown, text)
         parts = re.split(r" \+\n", text)
         text = "\n".join(" ".join(part.split()) for part in parts)
-        return "".join(
-            literals[ord(char) - _LITERAL] if 0 <= ord(char) - _LITERAL < len(literals) else char
-            for char in text
-        ).strip()
+        return literals.restored(text).strip()
 
     def _value(self, match: re.Match[str]) -> str:
         name = match[1].lower()
@@ -532,4 +547,4 @@ def _columns(options: str) -> int:
     return count
 
 
-ASCIIDOC = Format("text/asciidoc", parse_asciidoc, whole=True)
+ASCIIDOC = Format("text/asciidoc", parse_asciidoc, whole=True, including=parse_asciidoc_in)

@@ -17,6 +17,7 @@ from docx.oxml.parser import parse_xml
 
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.drawing import chart_blocks, diagram_lines
+from ragstone.ingest.formats.inline_code import marked, spanned, unmarked
 from ragstone.ingest.formats.numbering import BULLET, Numbering, W
 from ragstone.ingest.formats.package import office_package
 from ragstone.ingest.formats.properties import core_properties, opened
@@ -45,6 +46,10 @@ _HEADING_NAME = re.compile(r"heading ([1-9])", re.IGNORECASE)
 _CONTENTS_NAME = re.compile(r"(?:toc|table of figures|index)( ?\d| heading)?", re.IGNORECASE)
 _CODE_NAME = re.compile(r"(?:html )?preformatted(?: text)?|(?:source )?code(?: block)?|verbatim|"
                         r"plain ?code|listing", re.IGNORECASE)  # fmt: skip
+_INLINE_CODE_NAMES = {
+    "html code", "html sample", "html typewriter", "verbatim char", "inline code", "code",
+    "code char", "source text", "code in text", "macro text char", "html preformatted char",
+}  # fmt: skip
 _QUOTE_NAMES = {"quote", "intense quote", "block text", "quotations"}
 _MAX_DEPTH = 40
 """How deep tables and boxes may stand in each other; Word itself allows fewer."""
@@ -81,6 +86,7 @@ class _Reader:
         self._path, self._part = path, document.part
         self._body = document.element.body
         self._styles = _styles(document.styles.element)
+        self._code_styles = _code_styles(document.styles.element)
         self._default = next((key for key, one in self._styles.items() if one.name == "normal"), "")
         numbering = self._related(RELATION.NUMBERING)
         self._numbering = Numbering(numbering)
@@ -129,7 +135,10 @@ class _Reader:
         if _CONTENTS_NAME.fullmatch(style.name):
             text = ""
         if text:
-            yield _text_block(text, _level(properties, style), style, label, level)
+            heading = _level(properties, style)
+            is_plain = heading or (not label and _CODE_NAME.fullmatch(style.name))
+            text = unmarked(text) if is_plain else spanned(text)
+            yield _text_block(text, heading, style, label, level)
         yield from found.boxes
         for kind, number in found.notes:
             yield from self._note(kind, number, depth)
@@ -169,7 +178,16 @@ class _Reader:
             elif (text := _own_text(child)) is not None:
                 found.parts.append(text)
             elif tag != f"{W}r" or not _is_hidden(child):
+                before = len(found.parts)
                 self._inline(child, found, depth)
+                text = "".join(found.parts[before:])
+                if tag == f"{W}r" and text.strip() and self._is_code(child):
+                    found.parts[before:] = [marked(text)]
+
+    def _is_code(self, run: Any) -> bool:
+        """Whether a run has a style for code inside a line."""
+        style = run.find(f"{W}rPr/{W}rStyle") if self._code_styles else None
+        return style is not None and style.get(f"{W}val", "") in self._code_styles
 
     def _field(self, kind: str) -> None:
         if kind == "begin":
@@ -324,6 +342,23 @@ def _styles(root: Any) -> dict[str, _Style]:
             int(list_level) if list_level.isdecimal() else None,
         )
     return found
+
+
+def _code_styles(root: Any) -> frozenset[str]:
+    """The ids of the styles for code inside a line, and of those that are based on one."""
+    elements = {one.get(f"{W}styleId", ""): one for one in root.iterchildren(f"{W}style")
+                if one.get(f"{W}type") == "character"}  # fmt: skip
+    found = set[str]()
+    for key in elements:
+        chain = []
+        name = key
+        while name in elements and name not in chain:
+            chain.append(name)
+            name = _attribute(elements[name].find(f"{W}basedOn"))
+        names = {_attribute(elements[one].find(f"{W}name")).lower() for one in chain}
+        if names & _INLINE_CODE_NAMES:
+            found.add(key)
+    return frozenset(found)
 
 
 def _named_level(names: Iterable[str]) -> int:

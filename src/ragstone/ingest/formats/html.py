@@ -14,6 +14,7 @@ from ragstone.core.document import BlockKind
 from ragstone.core.errors import UnreadableDocument
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.decode import decoded
+from ragstone.ingest.formats.inline_code import marked, spanned, unmarked
 from ragstone.ingest.formats.labels import ADMONITIONS, counted
 from ragstone.ingest.formats.metadata import described
 from ragstone.ingest.formats.tables import table_blocks
@@ -43,6 +44,7 @@ _INLINE = {
     "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr", "math",
     "nobr",
 }  # fmt: skip
+_CODE = {"code", "tt", "samp"}
 _BREAK = "\u2028"
 """Stands for a line break of the page while white space is folded."""
 _ENOUGH = 0.25
@@ -76,7 +78,7 @@ def parse_html(path: Path, ending: str, max_bytes: int) -> Parsed:
         tree = _tree(source)
     except (etree.LxmlError, ValueError) as error:
         raise UnreadableDocument(f"{path.name} holds no HTML that can be read.") from error
-    title = _text(next(iter(tree.xpath("//title")), None))
+    title = _plain(next(iter(tree.xpath("//title")), None))
     facts = _facts(tree)
     return Parsed(
         title or facts.pop("og:title", ""),
@@ -238,7 +240,7 @@ def _is_furniture(element: Any, tag: str) -> bool:
 
 def _element(element: Any, tag: str, within: _Within) -> Iterator[Block]:
     if tag in _HEADINGS:
-        if text := _text(element):
+        if text := _plain(element):
             label = element.get("id") or next((a.get("id") for a in element.iter("a")), "") or ""
             yield Block(text, "heading", _HEADINGS[tag], label=label)
     elif tag in ("figcaption", "caption"):
@@ -443,7 +445,7 @@ def _paragraph(loose: list[str], written: list[str], within: _Within) -> Iterato
 
 
 def _folded(text: str) -> str:
-    lines = (" ".join(line.split()) for line in text.split(_BREAK))
+    lines = (" ".join(line.split()) for line in spanned(text).split(_BREAK))
     return "\n".join(line for line in lines if line)
 
 
@@ -460,18 +462,28 @@ def _raw(element: Any, alternatives: bool = True) -> str:
         inside = _raw(child, alternatives)
         parts.append(inside if child.tag in _INLINE else f" {inside} ")
         parts.append(child.tail or "")
-    return "".join(parts)
+    text = "".join(parts)
+    return _BREAK.join(map(marked, text.split(_BREAK))) if element.tag in _CODE else text
 
 
 def _text(element: Any) -> str:
-    """The text of an element in one line."""
+    """The text of an element in one line, with code between backticks."""
+    return " ".join(spanned(_inline(element)).split())
+
+
+def _plain(element: Any) -> str:
+    """The text of a title or heading in one line."""
+    return " ".join(unmarked(_inline(element)).split())
+
+
+def _inline(element: Any) -> str:
     if element is None:
         return ""
     parts = [element.text or ""]
     for child in element:
         inside = _raw(child)
         parts += [inside if child.tag in _INLINE else f" {inside} ", child.tail or ""]
-    return " ".join("".join(parts).replace(_BREAK, " ").split())
+    return "".join(parts).replace(_BREAK, " ")
 
 
 _READERS: Mapping[str, Callable[[Any, _Within], Iterator[Block]]] = {

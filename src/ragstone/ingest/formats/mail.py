@@ -58,6 +58,10 @@ def parse_eml_in(path: Path, ending: str, max_bytes: int, depth: int) -> Parsed:
     return Parsed(mail.subject, mail.blocks(1), metadata=mail.metadata())
 
 
+_LEADING_BYTES = 200
+"""Among so many a mailbox begins; some programs leave empty lines before the first mail."""
+
+
 def parse_mbox(path: Path, ending: str, max_bytes: int) -> Parsed:
     """The mails of a mailbox, one in memory at a time. Raises WrongType."""
     return parse_mbox_in(path, ending, max_bytes, 0)
@@ -66,7 +70,7 @@ def parse_mbox(path: Path, ending: str, max_bytes: int) -> Parsed:
 def parse_mbox_in(path: Path, ending: str, max_bytes: int, depth: int) -> Parsed:
     """The mailbox of a file that stands in `depth` others."""
     with path.open("rb") as file:
-        if not file.read(5).startswith(b"From "):
+        if not file.read(_LEADING_BYTES).lstrip(b"\r\n").startswith(b"From "):
             raise WrongType(f"{path.name} ends in .mbox, but it does not begin as a mailbox does.")
 
     def blocks() -> Iterator[Block]:
@@ -79,14 +83,14 @@ def parse_mbox_in(path: Path, ending: str, max_bytes: int, depth: int) -> Parsed
 def _mails(path: Path, max_bytes: int) -> Iterator[bytes]:
     """The mails of a mailbox: each begins with a line "From " after an empty one."""
     held: list[bytes] = []
-    size, empty = 0, True
+    size, empty, begun = 0, True, False
     with path.open("rb") as file:
         while line := file.readline(1 << 20):
             if empty and line.startswith(b"From "):
                 if held:
                     yield b"".join(held)
-                held, size = [], 0
-            else:
+                held, size, begun = [], 0, True
+            elif begun:
                 held.append(line[1:] if re.match(rb">+From ", line) else line)
                 size += len(line)
                 if size > max_bytes:

@@ -16,14 +16,18 @@ from mdit_py_plugins.container import container_plugin
 from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 
+from ragstone.core.code_spans import without_spans
 from ragstone.core.document import BlockKind
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.decode import decoded
 from ragstone.ingest.formats.front_matter import split_front_matter
 from ragstone.ingest.formats.html import defined, page_blocks
+from ragstone.ingest.formats.includes import with_included
+from ragstone.ingest.formats.inline_code import CODE, Literals, marked, spanned, unmarked
 from ragstone.ingest.formats.labels import ADMONITIONS
 from ragstone.ingest.formats.metadata import described
 from ragstone.ingest.formats.rst import rst_blocks
+from ragstone.ingest.formats.rst_tree import is_code_role
 from ragstone.ingest.formats.tables import table_blocks
 from ragstone.ingest.formats.types import Format
 
@@ -83,19 +87,26 @@ _NESTED_DIRECTIVES = {
     "tab-set", "tab-item", "dropdown", "grid", "grid-item", "grid-item-card", "card", "margin",
     "sidebar", "topic", "versionadded", "versionchanged", "epigraph", "container", "div",
 }  # fmt: skip
-_LITERAL, _LAST_LITERAL = 0x100000, 0x10FFFD
-"""The private characters that stand for literals while the text around them is read."""
+_HTML_CODE = re.compile(r"<(/?)(?:code|tt|samp)\b[^<>]*>", re.IGNORECASE)
 
 
 def parse_markdown(path: Path, ending: str, max_bytes: int) -> Parsed:
+    """The blocks of a Markdown file by itself."""
+    return parse_markdown_in(path, ending, max_bytes, None)
+
+
+def parse_markdown_in(path: Path, ending: str, max_bytes: int, folder: Path | None) -> Parsed:
     """The blocks of a Markdown file. Its title is that of the front matter, else its first heading
     of the first level."""
     front, source = split_front_matter(decoded(path).replace("\x00", ""))
+    included = with_included(source, path, folder)
+    source = included.text
     title = front.pop("title", None)
     blocks = list(markdown_blocks(source, is_mdx=ending == ".mdx"))
     if not isinstance(title, str | int | float):
         title = next((one.text for one in blocks if one.kind == "heading" and one.level == 1), "")
-    return Parsed(str(title), iter(blocks), metadata=described(front))
+    metadata = described(front)
+    return Parsed(without_spans(str(title)), iter(blocks), metadata=metadata, notes=included.notes)
 
 
 def markdown_blocks(source: str, is_mdx: bool = False) -> Iterator[Block]:
@@ -179,7 +190,7 @@ def _heading(node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:
     content = node.children[0].content if node.children else ""
     anchors = (_ANCHOR.search(match[2]) for match in _ATTRIBUTES.finditer(content))
     label = next((anchor[1] for anchor in anchors if anchor), "")
-    if text := _shown(_inline_tokens(node)):
+    if text := unmarked(_text(_inline_tokens(node))):
         yield Block(" ".join(text.split()), "heading", int(node.tag[1]), label=label)
 
 
@@ -361,20 +372,28 @@ def _inline(content: str) -> list[Token]:
 
 
 def _shown(tokens: Sequence[Token]) -> str:
-    """The text that a reader sees of inline marks. Literals stay exactly as they are."""
+    """The text that a reader sees of inline marks, with code between backticks. Literals stay
+    exactly as they are."""
+    return spanned(_text(tokens))
+
+
+def _text(tokens: Sequence[Token]) -> str:
+    """The same, with code between its marks."""
     parts: list[str] = []
-    literals: list[str] = []
+    literals = Literals()
     for token in tokens:
         if token.type == "code_inline":
+            code = marked(token.content)
             if parts and (role := _ROLE.search(parts[-1])):
                 parts[-1] = parts[-1][: role.start()]
                 title = _ROLE_TITLE.fullmatch(token.content)
-                literals.append(title[1] if title and title[1] else token.content)
-            else:
-                literals.append(token.content)
-            parts.append(chr(min(_LITERAL + len(literals) - 1, _LAST_LITERAL)))
+                shown = title[1] if title and title[1] else token.content
+                code = marked(shown) if is_code_role(role[0].strip("{}")) else shown
+            parts.append(literals.kept(code))
         elif token.type == "image":
-            parts.append(_shown(token.children or ()))
+            parts.append(unmarked(_text(token.children or ())))
+        elif token.type == "html_inline" and (tag := _HTML_CODE.fullmatch(token.content)):
+            parts.append(CODE[bool(tag[1])])
         elif token.type == "softbreak":
             parts.append(" ")
         elif token.type == "hardbreak" or (
@@ -388,10 +407,7 @@ def _shown(tokens: Sequence[Token]) -> str:
     text = _without_marks("".join(parts))
     lines = (" ".join(line.split()) for line in text.split("\n"))
     text = _CJK_BREAK.sub("", "\n".join(line for line in lines if line))
-    return "".join(
-        literals[ord(char) - _LITERAL] if 0 <= ord(char) - _LITERAL < len(literals) else char
-        for char in text
-    ).strip()
+    return literals.restored(text).strip()
 
 
 def _is_break(tag: str) -> bool:
@@ -416,4 +432,4 @@ def _attributes_dropped(match: re.Match[str]) -> str:
     return "" if are_all else match[0]
 
 
-MARKDOWN = Format("text/markdown", parse_markdown, whole=True)
+MARKDOWN = Format("text/markdown", parse_markdown, whole=True, including=parse_markdown_in)

@@ -194,8 +194,10 @@ class _Reader:
         notes = [
             block
             for one in page.iterchildren(f"{_PRESENTATION}notes")
-            for frame in one.iterchildren(f"{_DRAW}frame")
-            if frame.get(f"{_PRESENTATION}class") == "notes"
+            for frame in one.iterchildren()
+            if frame.get(f"{_PRESENTATION}class", "") not in _FURNITURE
+            and isinstance(frame.tag, str)
+            and frame.tag not in _DROPPED
             for block in self._children(frame, 1)
         ]
         if title or body or notes:

@@ -1,4 +1,5 @@
-"""PDF through PDFium, page by page: text in reading order, with page numbers from 1."""
+"""PDF through PDFium, page by page: text in reading order, with page numbers from 1. The text of
+scanned pages is recognised."""
 
 import re
 import threading
@@ -7,12 +8,12 @@ from contextlib import suppress
 from datetime import date
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pypdfium2
 import pypdfium2.raw
 
-from ragstone.core.errors import EncryptedDocument, UnreadableDocument
+from ragstone.core.errors import EncryptedDocument, TooLarge, UnreadableDocument
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.pdf_blocks import Prose, across_pages, page_blocks
 from ragstone.ingest.formats.pdf_lines import (
@@ -22,6 +23,15 @@ from ragstone.ingest.formats.pdf_lines import (
     without_edges,
 )
 from ragstone.ingest.formats.pdf_text import frame_of, page_lines
+from ragstone.ingest.formats.recognised import Outlook, page_block, recognised_lines
+from ragstone.ingest.formats.recognition import (
+    CHOSEN,
+    DPI,
+    MOST_SIDE,
+    UNREAD,
+    Recognition,
+    recognised,
+)
 from ragstone.ingest.formats.types import Format
 
 _C: Any = pypdfium2.raw
@@ -35,6 +45,15 @@ _METADATA = {"Author": "author", "Subject": "subject"}
 _DATES = {"CreationDate": "created", "ModDate": "modified"}
 _DATE = re.compile(r"(?:D:)?(\d{4})(\d\d)(\d\d)")
 _LANGUAGE_BYTES = 64
+
+_STAMP_CHARS = 150
+"""A picture over most of a page with no more text than this beside it is a scan with a stamp."""
+
+_COVERED = 0.6
+_MOST_OBJECTS = 200
+"""So many objects of a page are looked at in search of a picture."""
+
+_POINTS = 72
 
 
 def parse_pdf(path: Path, ending: str, max_bytes: int) -> Parsed:
@@ -52,10 +71,20 @@ def parse_pdf(path: Path, ending: str, max_bytes: int) -> Parsed:
             document.close()
     if not pages:
         raise UnreadableDocument(f"{path.name} is damaged: it has no pages.")
-    if without := _pages_without_text(document, pages):
+    without, scans = _scans(document, pages)
+    if without:
         metadata["pages_without_text"] = without
-    blocks = across_pages(_blocks(path, document, pages))
-    return Parsed(clean(facts.get("Title", "")), blocks, pages, metadata)
+    recognition = CHOSEN.get()
+    if scans and not recognition.possible:
+        if recognition.wanted:
+            metadata[UNREAD] = len(scans)
+        scans = frozenset()
+    if scans:
+        _check_number(path, document, len(scans), recognition)
+        metadata["pages_recognised"] = len(scans)
+    blocks = across_pages(_blocks(path, document, pages, _Scans(scans, recognition)))
+    title = clean(facts.get("Title", ""))
+    return Parsed(title, blocks, pages, metadata, recognised=len(scans))
 
 
 def _open(path: Path) -> Any:
@@ -99,18 +128,47 @@ def _language(document: Any) -> str:
     return match[0].lower() if match else ""
 
 
-def _pages_without_text(document: Any, pages: int) -> int:
-    """How many pages hold none: scans, pictures, empty pages. Those that cannot be opened are
-    left to the reading."""
-    count = 0
+def _scans(document: Any, pages: int) -> tuple[int, frozenset[int]]:
+    """How many pages hold no text, and the indexes of those on which some may be recognised. Pages
+    that cannot be opened are left to the reading."""
+    count, scans = 0, set()
     for index in range(pages):
         with _PDFIUM, suppress(pypdfium2.PdfiumError):
             page = document[index]
             text_page = page.get_textpage()
-            count += text_page.count_chars() == 0
+            chars = text_page.count_chars()
+            count += chars == 0
             text_page.close()
+            if chars <= _STAMP_CHARS and _is_scan(page, empty=not chars):
+                scans.add(index)
             page.close()
-    return count
+    return count, frozenset(scans)
+
+
+def _is_scan(page: Any, *, empty: bool) -> bool:
+    """Whether something is drawn on a page without text, or a picture covers most of one with
+    little."""
+    objects = list(islice(page.get_objects(max_depth=3), _MOST_OBJECTS))
+    if empty:
+        return bool(objects)
+    width, height = page.get_size()
+    images = (one for one in objects if one.type == _C.FPDF_PAGEOBJ_IMAGE)
+    covered = (_area(*one.get_bounds()) for one in images)
+    return any(area >= _COVERED * width * height for area in covered)
+
+
+def _area(left: float, bottom: float, right: float, top: float) -> float:
+    return (right - left) * (top - bottom)
+
+
+def _check_number(path: Path, document: Any, scans: int, recognition: Recognition) -> None:
+    if scans > recognition.pages:
+        with _PDFIUM:
+            document.close()
+        raise TooLarge(
+            f"{path.name} has {scans:,} scanned pages; the limit is {recognition.pages:,} "
+            "(INGEST__OCR_PAGES). Split it, or allow more."
+        )
 
 
 def _check_end(path: Path) -> None:
@@ -124,37 +182,84 @@ def _check_end(path: Path) -> None:
             )
 
 
-def _blocks(path: Path, document: Any, pages: int) -> Iterator[Block]:
+class _Scans(NamedTuple):
+    """The indexes of the pages whose text is recognised, and how."""
+
+    pages: frozenset[int]
+    recognition: Recognition
+
+
+class _Read(NamedTuple):
+    """The lines of a page; those of a scan are seen in a view of their own."""
+
+    lines: list[PageLine]
+    view: Outlook | None = None
+
+
+def _blocks(path: Path, document: Any, pages: int, scans: _Scans) -> Iterator[Block]:
     """Windows of pages are read ahead to see what repeats on every page."""
     prose = Prose()
     running: set[str] = set()
-    numbers = iter(range(pages))
     try:
-        while window := list(islice(numbers, _WINDOW)):
-            read = [_lines(path, document, index) for index in window]
-            for lines in read:
-                prose.learn(lines)
-            kept = without_edges(read, running, window[0] + 1)
-            for index, lines in zip(window, kept, strict=True):
-                yield from page_blocks(lines, index + 1, prose)
+        for window in _windows(pages, scans):
+            read = [_page(path, document, index, scans) for index in window]
+            for page in read:
+                prose.learn(page.lines)
+            kept = without_edges([page.lines for page in read], running, window[0] + 1)
+            for index, page, lines in zip(window, read, kept, strict=True):
+                blocks = page_blocks(lines, index + 1, prose)
+                yield from (page_block(one, page.view) if page.view else one for one in blocks)
     finally:
         with _PDFIUM:
             document.close()
 
 
-def _lines(path: Path, document: Any, index: int) -> list[PageLine]:
+def _windows(pages: int, scans: _Scans) -> Iterator[list[int]]:
+    """The pages that are read before their blocks are given: fewer where that takes seconds."""
+    window: list[int] = []
+    slow = 0
+    for index in range(pages):
+        window.append(index)
+        slow += index in scans.pages
+        if len(window) == _WINDOW or slow == scans.recognition.ahead:
+            yield window
+            window, slow = [], 0
+    if window:
+        yield window
+
+
+def _page(path: Path, document: Any, index: int, scans: _Scans) -> _Read:
+    try:
+        if index not in scans.pages:
+            return _Read(_lines(document, index))
+        pixels, points = _picture(document, index)
+    except pypdfium2.PdfiumError as error:
+        raise UnreadableDocument(
+            f"{path.name} is damaged: page {index + 1} cannot be read."
+        ) from error
+    return _Read(*recognised_lines(recognised(pixels, scans.recognition), points))
+
+
+def _lines(document: Any, index: int) -> list[PageLine]:
     with _PDFIUM:
-        try:
-            page = document[index]
-            text_page = page.get_textpage()
-            lines = top_first(page_lines(text_page, frame_of(page)))
-            text_page.close()
-            page.close()
-        except pypdfium2.PdfiumError as error:
-            raise UnreadableDocument(
-                f"{path.name} is damaged: page {index + 1} cannot be read."
-            ) from error
+        page = document[index]
+        text_page = page.get_textpage()
+        lines = top_first(page_lines(text_page, frame_of(page)))
+        text_page.close()
+        page.close()
     return lines
+
+
+def _picture(document: Any, index: int) -> tuple[Any, float]:
+    """A page as pixels, and how many points each is long."""
+    with _PDFIUM:
+        page = document[index]
+        scale = min(DPI / _POINTS, MOST_SIDE / max(*page.get_size(), 1.0))
+        bitmap = page.render(scale=scale, may_draw_forms=False)
+        pixels = bitmap.to_numpy().copy()
+        bitmap.close()
+        page.close()
+    return pixels, 1 / scale
 
 
 PDF = Format("application/pdf", parse_pdf, magic=b"%PDF-")

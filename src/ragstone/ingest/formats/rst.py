@@ -10,10 +10,13 @@ from typing import Any
 
 from docutils import nodes
 
+from ragstone.core.code_spans import code_span
 from ragstone.core.document import BlockKind
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.decode import decoded
 from ragstone.ingest.formats.html import defined, labelled, page_blocks
+from ragstone.ingest.formats.includes import with_included
+from ragstone.ingest.formats.inline_code import marked, spanned, unmarked
 from ragstone.ingest.formats.labels import counted
 from ragstone.ingest.formats.metadata import described
 from ragstone.ingest.formats.rst_tree import REFERENCE, document_tree
@@ -39,8 +42,14 @@ _UNDERLINE = re.compile(r"([^\w\s])\1+")
 
 
 def parse_rst(path: Path, ending: str, max_bytes: int) -> Parsed:
+    """The blocks of a file by itself."""
+    return parse_rst_in(path, ending, max_bytes, None)
+
+
+def parse_rst_in(path: Path, ending: str, max_bytes: int, folder: Path | None) -> Parsed:
     """The blocks of a file. Its title is that of its first section."""
-    source = decoded(path).replace("\x00", "")
+    included = with_included(decoded(path).replace("\x00", ""), path, folder)
+    source = included.text
     try:
         tree = document_tree(source)
         reader = _Reader(tree)
@@ -49,7 +58,8 @@ def parse_rst(path: Path, ending: str, max_bytes: int) -> Parsed:
         log.warning("%s is read as plain text: %s", path.name, error)
         return Parsed("", iter(list(outlined(source))))
     title = next((block.text for block in blocks if block.kind == "heading"), "")
-    return Parsed(title, iter(blocks), metadata=described(reader.fields))
+    metadata = described(reader.fields)
+    return Parsed(title, iter(blocks), metadata=metadata, notes=included.notes)
 
 
 def rst_blocks(source: str) -> list[Block]:
@@ -134,7 +144,7 @@ class _Reader:
         level = within.section + 1
         rest = list(node.children)
         if rest and isinstance(rest[0], nodes.title):
-            text = self._inline(rest.pop(0))
+            text = unmarked(self._joined(rest.pop(0)))
             label = next(iter(node["ids"]), "")
             if text:
                 yield Block(_folded(text), "heading", level, label=label)
@@ -206,11 +216,11 @@ class _Reader:
 
     def _option(self, node: Any, within: _Within) -> Iterator[Block]:
         names, body = node.children[0], node.children[1]
-        shown = ", ".join(one.astext() for one in names.children)
+        shown = ", ".join(code_span(one.astext()) for one in names.children)
         yield from defined(shown, self._all(body, within))
 
     def _code(self, node: Any, within: _Within) -> Iterator[Block]:
-        classes = [name for name in node.get("classes", ()) if name and name != "code"]
+        classes = [name for name in node.get("classes", ()) if name not in ("", "code", "none")]
         label = "pycon" if isinstance(node, nodes.doctest_block) else next(iter(classes), "")
         if text := node.astext().strip("\n").rstrip():
             yield Block(text, "code", label=label)
@@ -301,7 +311,11 @@ class _Reader:
                 yield Block(text, within.kind, label=within.label)
 
     def _inline(self, node: Any) -> str:
-        """The text of a paragraph in one line; literals keep their characters."""
+        """The text of a paragraph in one line, with code between backticks; literals keep their
+        characters."""
+        return spanned(self._joined(node))
+
+    def _joined(self, node: Any) -> str:
         text = ""
         for piece in self._pieces(node):
             text += piece.lstrip(" ") if text.endswith(" ") else piece
@@ -311,7 +325,9 @@ class _Reader:
         for child in node.children:
             if isinstance(child, nodes.Text):
                 yield _folded(child.astext())
-            elif isinstance(child, nodes.literal | nodes.math):
+            elif isinstance(child, nodes.literal):
+                yield marked(child.astext().replace("\n", " "))
+            elif isinstance(child, nodes.math):
                 yield child.astext().replace("\n", " ")
             elif isinstance(child, nodes.image):
                 yield child.get("alt", "")
@@ -388,4 +404,4 @@ def _folded(text: str) -> str:
     return _SPACE.sub(" ", text)
 
 
-RST = Format("text/x-rst", parse_rst, whole=True)
+RST = Format("text/x-rst", parse_rst, whole=True, including=parse_rst_in)

@@ -1,7 +1,7 @@
 """The tree that docutils makes of reStructuredText, with the directives and roles of Sphinx.
 
 Nothing is registered with docutils, so that other users of it in the process see what they know.
-No file is opened and no command is run: what includes something shows nothing.
+No file is opened and no command is run: `includes` has put in what the text includes.
 """
 
 import copy
@@ -40,7 +40,10 @@ _ADDRESSED = {
     "bpo": "bpo-{}",
 }
 _LABELS = {"ref", "doc", "numref", "std:ref", "std:doc", "any", "anyref"}
-_VERBATIM = {"code", "literal", "math", "file", "kbd", "samp", "regexp", "command", "program"}
+_VERBATIM = {"code", "literal", "file", "samp", "regexp", "command"}
+_AS_WRITTEN = {"math", "kbd", "program"}
+"""Roles whose text is no code, but has its backslashes."""
+
 _OBJECTS = {
     "class", "func", "meth", "mod", "attr", "exc", "data", "obj", "const", "type", "var", "macro",
     "member", "enum", "enumerator", "struct", "union", "concept", "expr", "deco", "property",
@@ -108,6 +111,11 @@ def document_tree(source: str) -> nodes.document:
     return document
 
 
+def is_code_role(role: str) -> bool:
+    """Whether text with this role is code."""
+    return role.lower().rpartition(":")[2] in _VERBATIM | _OBJECTS
+
+
 def _interpreted(
     rawsource: str, text: str, role: str | None, lineno: int
 ) -> tuple[list[nodes.Node], list[nodes.system_message]]:
@@ -120,6 +128,8 @@ def _seen(text: str, raw: str, role: str) -> nodes.Node:
     _, _, name = role.rpartition(":")
     if name in _VERBATIM:
         return nodes.literal(raw, re.sub(r"\{([^{}]*)\}", r"\1", raw) if name == "samp" else raw)
+    if name in _AS_WRITTEN:
+        return nodes.inline(raw, raw)
     if name == "abbr":
         return nodes.inline(text, text)
     if titled := _TITLED.fullmatch(text):

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, pairwise
 
+from ragstone.core.code_spans import without_spans
 from ragstone.ingest.document import Block
 
 _NUMBER = re.compile(r"[-+(]?[$€£¥]?\s*[\d.,\s]*\d[\d.,\s]*[)%€$]?")
@@ -35,12 +36,14 @@ def table_blocks(
     header: int | None = None,
     label: str = "",
     page: int | None = None,
+    merged: bool = True,
 ) -> Iterator[Block]:
     """A table whose merged cells repeat their value, as blocks of about 4,000 characters, lazily.
 
     `header` is how many rows name the columns, None to find out. Names of several rows are joined
     ("2018 Q1"); those of empty columns are a last line. Rows above the header with one value only
-    are the table's title, which comes before `label`.
+    are the table's title, which comes before `label`. Without `merged` equal cells of a row are
+    data, never one cell that is merged.
     """
     source = ([_single_line(cell) for cell in row] for row in rows)
     filled = (row for row in source if any(row))
@@ -51,19 +54,21 @@ def table_blocks(
         header = header - 1 if header else header
     count = min(header_rows(ahead) if header is None else header, len(ahead))
     count = 0 if count == len(ahead) else count
-    names = _joined_names(ahead[:count])
+    names = [without_spans(name) for name in _joined_names(ahead[:count])]
     caption = ". ".join(dict.fromkeys(one for one in (*titles, label) if one))
-    lines = _table_lines(names, chain(ahead[count:], filled))
+    lines = _table_lines(names, chain(ahead[count:], filled), merged)
     for text in _grouped(chain(titles if not label else (), lines)):
         yield Block(text, "table", page=page, label=caption)
 
 
-def _table_lines(names: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+def _table_lines(
+    names: Sequence[str], rows: Iterable[Sequence[str]], merged: bool
+) -> Iterator[str]:
     """The rows, and last the names of columns in which no row has anything."""
     unused = {column for column, name in enumerate(names) if name}
     for row in rows:
         unused -= {column for column, cell in enumerate(row) if cell}
-        yield _line(names, row)
+        yield _line(names, row, merged)
     if unused:
         yield " | ".join(names[column] for column in sorted(unused))
 
@@ -82,9 +87,9 @@ def _grouped(lines: Iterable[str]) -> Iterator[str]:
         yield "\n".join(held)
 
 
-def _line(names: Sequence[str], row: Sequence[str]) -> str:
+def _line(names: Sequence[str], row: Sequence[str], merged: bool) -> str:
     """A row as a record under the names; one that is a single merged cell is that alone."""
-    if _is_banner(row) and len([cell for cell in row if cell]) > 1:
+    if merged and _is_banner(row) and len([cell for cell in row if cell]) > 1:
         return row[0]
     if names:
         return _record(names, row)
@@ -131,13 +136,13 @@ def _is_group(row: Sequence[str]) -> bool:
 
 
 def _is_number(cell: str) -> bool:
-    return bool(_NUMBER.fullmatch(cell))
+    return bool(_NUMBER.fullmatch(without_spans(cell)))
 
 
 def _names(row: Sequence[str]) -> bool:
     """Whether the cells can be names of columns: no numbers, but years, or numbers that count on
     (the days of a month)."""
-    cells = [cell for cell in row if cell]
+    cells = [without_spans(cell) for cell in row if cell]
     if not cells or len(set(cells)) < 2 or any(len(cell) > _MAX_NAME for cell in cells):
         return False
     numbers = [cell for cell in dict.fromkeys(cells) if _NUMBER.fullmatch(cell)]

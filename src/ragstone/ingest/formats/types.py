@@ -2,7 +2,7 @@
 
 import logging
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Protocol
 
 from ragstone.core.errors import (
@@ -13,6 +13,7 @@ from ragstone.core.errors import (
     WrongType,
 )
 from ragstone.ingest.document import Parsed
+from ragstone.ingest.formats.recognition import Recognition, is_installed
 from ragstone.registry import Extension, Registry
 
 log = logging.getLogger(__name__)
@@ -36,6 +37,15 @@ class NestedParser(Protocol):
     def __call__(self, path: Path, ending: str, max_bytes: int, depth: int, /) -> Parsed: ...
 
 
+class IncludingParser(Protocol):
+    """A parser of files that include others; `folder` is the one that they must be in, None where
+    the file was given without one."""
+
+    def __call__(
+        self, path: Path, ending: str, max_bytes: int, folder: Path | None, /
+    ) -> Parsed: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """A file format: its media type and its parser.
@@ -44,7 +54,7 @@ class Format:
     than INGEST__MAX_MEMORY_MB, else than INGEST__MAX_FILE_MB. `magic` is what every file of it
     begins with; a format without one is text, and a file that begins like something else is
     refused. `nested` takes the place of `parse` for a file in another one, where the format holds
-    files itself.
+    files itself, and `including` where a file may include others of its folder.
     """
 
     media_type: str
@@ -52,6 +62,7 @@ class Format:
     whole: bool = False
     magic: bytes = b""
     nested: NestedParser | None = None
+    including: IncludingParser | None = None
 
 
 _HERE = "ragstone.ingest.formats"
@@ -64,6 +75,21 @@ _YAML = Extension(f"{_HERE}.config:YAML", "YAML, value by value")
 
 def _code(name: str, language: str) -> Extension:
     return Extension(f"{_HERE}.source:{name}", f"Source code, {language}: by its definitions")
+
+
+PICTURES = {
+    "png": "PNG",
+    "jpg": "JPEG",
+    "jpeg": "JPEG",
+    "tif": "TIFF",
+    "tiff": "TIFF",
+    "webp": "WEBP",
+}
+"""The endings of pictures, whose text is read only where the extra `ocr` is installed."""
+
+
+def _picture(kind: str) -> Extension:
+    return Extension(f"{_HERE}.picture:{kind}", f"The text in {kind} pictures", extra="ocr")
 
 
 FORMATS: Registry[Format] = Registry(
@@ -96,6 +122,7 @@ FORMATS: Registry[Format] = Registry(
         "json": Extension(f"{_HERE}.json:JSON", "JSON, value by value"),
         "jsonl": Extension(f"{_HERE}.json:JSONL", "JSON lines, a record a line"),
         "ndjson": Extension(f"{_HERE}.json:NDJSON", "JSON lines, a record a line"),
+        "ipynb": Extension(f"{_HERE}.notebook:NOTEBOOK", "Jupyter notebooks, cell by cell"),
         "odt": Extension(f"{_HERE}.odf:ODT", "LibreOffice texts"),
         "ods": Extension(f"{_HERE}.odf:ODS", "LibreOffice workbooks, row by row"),
         "odp": Extension(f"{_HERE}.odf:ODP", "LibreOffice presentations, slide by slide"),
@@ -135,15 +162,52 @@ FORMATS: Registry[Format] = Registry(
         "sql": _code("SQL", "SQL"),
         "lua": _code("LUA", "Lua"),
         "r": _code("R", "R"),
+        **{name: _picture(kind) for name, kind in PICTURES.items()},
     },
     is_a=Format,
 )
 """File formats by the endings of file names, without the dot."""
 
 
-def supported() -> tuple[str, ...]:
-    """The file endings that can be read, in lower case, with the dot."""
-    return tuple(f".{name}" for name in FORMATS)
+def supported(*, pictures: bool = True) -> tuple[str, ...]:
+    """The file endings that can be read with what is installed, in lower case, with the dot; those
+    of `pictures` only if they are wanted."""
+    left_out = () if pictures and is_installed() else PICTURES
+    return tuple(f".{name}" for name in FORMATS if name not in left_out)
+
+
+def is_picture(name: str) -> bool:
+    """Whether a file of this name is a picture."""
+    return PurePath(name).suffix.lower().removeprefix(".") in PICTURES
+
+
+def unsupported(name: str, *, pictures: bool = True) -> str:
+    """Why a file of this name cannot be read, and what can, as sentences."""
+    if is_picture(name):
+        return f"{name} is a picture. {Recognition(pictures).why_not}"
+    kind = PurePath(name).suffix or "without an ending"
+    said = f"{name} is of a type that cannot be read ({kind})."
+    if advice := instead(kind):
+        return f"{said} {advice} and ingest that."
+    return f"{said} Use one of {', '.join(supported(pictures=pictures))}."
+
+
+_INSTEAD = {
+    **dict.fromkeys((".doc", ".dot", ".wps", ".wpd"), "Save it as .docx"),
+    **dict.fromkeys((".xls", ".xlsb", ".numbers"), "Save it as .xlsx"),
+    **dict.fromkeys((".ppt", ".pps"), "Save it as .pptx"),
+    **dict.fromkeys((".msg", ".pst"), "Save its mails as .eml or .mbox"),
+    **dict.fromkeys((".mobi", ".azw", ".azw3", ".fb2", ".lit"), "Convert it to .epub"),
+    **dict.fromkeys((".tex", ".ltx", ".ps", ".djvu", ".pages", ".xps"), "Make a .pdf of it"),
+    **dict.fromkeys((".org", ".wiki", ".textile", ".pod"), "Export it as .md or .html"),
+    **dict.fromkeys((".gz", ".tgz", ".tar", ".bz2", ".xz", ".7z", ".rar"), "Unpack it"),
+}
+
+
+def instead(ending: str) -> str:
+    """What to do with a file of a type that cannot be read, as a sentence without its stop; empty
+    where there is nothing to say."""
+    return _INSTEAD.get(ending.lower(), "")
 
 
 def ending_of(media_type: str) -> str:
@@ -165,6 +229,7 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\x89PNG\r\n\x1a\n", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
     (b"GIF8", "a GIF image"),
+    (b"RIFF", "a WebP image, or sound or video"),
     (b"II*\x00", "a TIFF image"),
     (b"MM\x00*", "a TIFF image"),
     (b"\x1f\x8b", "a gzip archive"),

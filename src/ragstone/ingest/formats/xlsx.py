@@ -29,6 +29,7 @@ _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _MERGED = re.compile(rb"<(?:\w+:)?mergeCell\s[^>]*?\bref=[\"']([A-Z]+\d+:[A-Z]+\d+)[\"']")
+_PROTECTION = re.compile(rb"<(?:\w+:)?sheetProtection\b[^<>]*/>")
 _MAX_FILLED = 256
 """Over so many columns at most a merged value is repeated."""
 
@@ -38,7 +39,7 @@ def parse_xlsx(path: Path, ending: str, max_bytes: int) -> Parsed:
 
     Raises UnreadableDocument, WrongType, EncryptedDocument or ArchiveBomb.
     """
-    package = office_package(path, ending, max_bytes, partial(_plain_styles, path))
+    package = office_package(path, ending, max_bytes, partial(_plain_part, path))
     with opened(path):
         book: Any = load_workbook(  # type: ignore[no-untyped-call]
             package, read_only=True, data_only=True, keep_links=False
@@ -66,9 +67,11 @@ def _blocks(path: Path, book: Any, package: BinaryIO, max_bytes: int) -> Iterato
                 yield from found
 
 
-def _plain_styles(path: Path, name: str, data: bytes) -> bytes:
-    """The number formats are all that is read of the styles, and openpyxl is strict about the
-    rest."""
+def _plain_part(path: Path, name: str, data: bytes) -> bytes:
+    """A part without what is not read and openpyxl is strict about: all of the styles but number
+    formats, and how sheets are protected."""
+    if "/worksheets/" in name and b"sheetProtection" in data:
+        return _PROTECTION.sub(b"", data)
     if posixpath.basename(name) != "styles.xml" or not data:
         return data
     root = safe_tree(path, data)

@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 
 from ragstone.core.errors import ConfigError
+from ragstone.models.named.places import NamedModels
 from ragstone.ports import Completer, Embedders, Reranker, Templates
 from ragstone.registry import Extension, Registry
 from ragstone.retrieve.held_tokens import HeldTokens
+from ragstone.retrieve.rerankers.cross_encoder import CrossEncoder
 from ragstone.retrieve.rerankers.late_interaction import LateInteraction
 from ragstone.retrieve.rerankers.listwise import ListwiseReranker
 from ragstone.retrieve.sampled_rarity import SampledRarity
@@ -15,7 +17,7 @@ from ragstone.settings import RerankSettings
 @dataclass(frozen=True, slots=True)
 class RerankerParts:
     """What a reranker may be made of: its settings, the chat model if there is one, the prompts,
-    and the token vectors, embedders and word statistics of the index."""
+    the token vectors, embedders and word statistics of the index, and where named models are."""
 
     settings: RerankSettings
     chat: Completer | None
@@ -23,34 +25,27 @@ class RerankerParts:
     tokens: HeldTokens
     embedders: Embedders
     rarity: SampledRarity
+    models: NamedModels
 
 
 def reranker_of(parts: RerankerParts) -> Reranker:
     """The reranker that the settings name; raises ConfigError."""
     settings = parts.settings
-    if settings.model_path:
-        return RERANKERS.make("cross-encoder", parts)
     if settings.base_url:
         return RERANKERS.make("endpoint", parts)
     name = settings.model or "late-interaction"
-    if name not in RERANKERS:
-        raise ConfigError(
-            f"RERANK__MODEL is {name!r}: set RERANK__BASE_URL to the endpoint that has it, or use "
-            f"one of {', '.join(RERANKERS)}."
-        )
-    return RERANKERS.make(name, parts)
+    if name in RERANKERS:
+        return RERANKERS.make(name, parts)
+    if parts.models.is_name(name):
+        return CrossEncoder(settings, parts.models)
+    raise ConfigError(
+        f"RERANK__MODEL is {name!r}: use one of {', '.join(RERANKERS)}, a model's folder, "
+        "package:NAME or OWNER/NAME, or set RERANK__BASE_URL to the endpoint that has it."
+    )
 
 
 def _late_interaction(parts: RerankerParts) -> Reranker:
     return LateInteraction(parts.tokens, parts.embedders, parts.rarity)
-
-
-def _cross_encoder(parts: RerankerParts) -> Reranker:
-    from ragstone.retrieve.rerankers.cross_encoder import CrossEncoder
-
-    if not parts.settings.model_path:
-        raise ConfigError("RERANK__MODEL is cross-encoder: set RERANK__MODEL_PATH to its folder.")
-    return CrossEncoder(parts.settings)
 
 
 def _endpoint(parts: RerankerParts) -> Reranker:
@@ -72,7 +67,6 @@ RERANKERS: Registry[Reranker] = Registry(
     "reranker",
     {
         "late-interaction": Extension(_late_interaction, "Token by token, with the bundled model"),
-        "cross-encoder": Extension(_cross_encoder, "The ONNX model of RERANK__MODEL_PATH"),
         "endpoint": Extension(_endpoint, "The server of RERANK__BASE_URL"),
         "llm": Extension(_listwise, "The chat model puts the passages in order"),
     },

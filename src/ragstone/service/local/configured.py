@@ -18,6 +18,7 @@ from ragstone.recipes.recipe import Recipes, guard
 from ragstone.recipes.stage_options import PREFIX
 from ragstone.settings import DialectSettings, Settings
 from ragstone.settings.names import nested
+from ragstone.settings.profiles import PROFILES
 from ragstone.settings.scope import chain, place
 
 log = logging.getLogger(__name__)
@@ -30,7 +31,7 @@ Values = Mapping[str, Any]
 
 
 class Merged:
-    """The settings with what is set over them, and what is made of them when it is asked for."""
+    """The settings with what holds over them, and what is made of them when it is asked for."""
 
     def __init__(self, settings: Settings, values: Values) -> None:
         self.values = values
@@ -62,7 +63,7 @@ class _Loaded:
 
     scopes: Mapping[str, Values]
     merged: dict[tuple[str, ...], Merged] = field(default_factory=dict)
-    known: dict[tuple[str, str], Merged] = field(default_factory=dict)
+    known: dict[tuple[str, str, str], Merged] = field(default_factory=dict)
 
 
 class Configured:
@@ -75,6 +76,7 @@ class Configured:
     def __init__(self, base: Settings) -> None:
         setting_table.check_options(base.stages)
         self.base = base
+        self._profiles = {} if base.profile == "ragstone" else dict(PROFILES)
         self._loaded = _Loaded({})
 
     def load(self, stored: Iterable[StoredSetting]) -> None:
@@ -93,55 +95,68 @@ class Configured:
         """What is set in each scope."""
         return self._loaded.scopes
 
-    def of(self, tenant: str = "", collection: str = "") -> Merged:
-        """What holds for a tenant's collection of this id."""
+    def profile(self, dialect: str) -> Values:
+        """The defaults of a dialect's document, without those that the start has set."""
+        values: Values = self._profiles.get(dialect, {})  # type: ignore[call-overload]
+        return {k: v for k, v in values.items() if self.base.origin(k).source == "default"}
+
+    def of(self, tenant: str = "", collection: str = "", dialect: str = "") -> Merged:
+        """What holds for a tenant's collection of this id, asked in this dialect."""
         loaded = self._loaded
-        known = loaded.known.get((tenant, collection))
+        known = loaded.known.get((tenant, collection, dialect))
         if known is None:
-            known = self._merged_for(loaded, tenant, collection)
+            known = self._merged_for(loaded, tenant, collection, dialect)
             if len(loaded.known) >= KNOWN:
                 loaded.known.clear()
-            loaded.known[tenant, collection] = known
+            loaded.known[tenant, collection, dialect] = known
         return known
 
-    def _merged_for(self, loaded: _Loaded, tenant: str, collection: str) -> Merged:
-        holding = tuple(one for one in chain(tenant, collection) if one in loaded.scopes)
-        found = loaded.merged.get(holding)
+    def _merged_for(self, loaded: _Loaded, tenant: str, collection: str, dialect: str) -> Merged:
+        holding = tuple(one for one in chain(tenant, collection, dialect) if one in loaded.scopes)
+        profile = self.profile(dialect)
+        place = (dialect if profile else "", *holding)
+        found = loaded.merged.get(place)
         if found is None:
-            found = self._merge(loaded.scopes, holding)
-            loaded.merged[holding] = found
+            found = self._merge(profile, loaded.scopes, holding)
+            loaded.merged[place] = found
         return found
 
     def answering(self, ask: Ask) -> Recipe:
         """The recipe that answers this question."""
-        return self.of(ask.principal.tenant, ask.collection_id).recipes.answering(ask)
+        return self._of(ask).recipes.answering(ask)
 
     def searching(self, ask: Ask) -> Recipe:
         """The recipe that finds this question's passages."""
-        return self.of(ask.principal.tenant, ask.collection_id).recipes.searching(ask)
+        return self._of(ask).recipes.searching(ask)
 
     def calling(self, ask: Ask) -> Recipe:
         """The recipe that lets the chat model call this question's functions."""
-        return self.of(ask.principal.tenant, ask.collection_id).recipes.calling(ask)
+        return self._of(ask).recipes.calling(ask)
 
     def asked(self, ask: Ask) -> Ask:
         """The question within what its tenant's settings allow."""
-        return self.of(ask.principal.tenant, ask.collection_id).asked(ask)
+        return self._of(ask).asked(ask)
+
+    def _of(self, ask: Ask) -> Merged:
+        return self.of(ask.principal.tenant, ask.collection_id, ask.profile)
 
     def check(self, scopes: Mapping[str, Values]) -> None:
         """Raise InvalidSetting unless these could be what is set in each scope, by values that
         are right by themselves."""
         for name in scopes:
-            tenant, collection = place(name)
-            holding = [one for one in chain(tenant, collection) if one in scopes]
+            holding = [one for one in chain(*place(name)) if one in scopes]
             values = {k: v for one in holding for k, v in scopes[one].items()}
             try:
                 merged(self.base, values)
             except ValidationError as error:
                 raise InvalidSetting(_error_sentence(error)) from error
 
-    def _merge(self, scopes: Mapping[str, Values], holding: Sequence[str]) -> Merged:
-        values = {key: value for name in holding for key, value in scopes[name].items()}
+    def _merge(
+        self, profile: Values, scopes: Mapping[str, Values], holding: Sequence[str]
+    ) -> Merged:
+        values = dict(profile)
+        for name in holding:
+            values.update(scopes[name])
         try:
             made = Merged(self.base, values)
             for level in LEVELS:
@@ -150,7 +165,9 @@ class Configured:
             log.error(
                 "The settings of %s cannot hold together: %s", holding, _error_sentence(error)
             )
-            return self._merge(scopes, holding[:-1]) if holding else Merged(self.base, {})
+            if holding:
+                return self._merge(profile, scopes, holding[:-1])
+            return Merged(self.base, {})
         return made
 
 

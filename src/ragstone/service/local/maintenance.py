@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 
 from ragstone.backup.back_up import back_up
@@ -13,9 +14,12 @@ from ragstone.service.maintenance import Upkeep
 
 
 class LocalMaintenance:
-    """`service.Maintenance` on adapters of this process."""
+    """`service.Maintenance` on adapters of this process; `models` are those in use, in words."""
 
-    def __init__(self, adapters: Adapters, pipeline: Pipeline) -> None:
+    def __init__(
+        self, adapters: Adapters, pipeline: Pipeline, models: tuple[str, ...] = ()
+    ) -> None:
+        self._models = models
         self._adapters = adapters
         self._pipeline = pipeline
 
@@ -55,4 +59,4 @@ class LocalMaintenance:
         )
         async with aclosing(doctor.examine(mend)) as steps:
             async for step in steps:
-                yield step
+                yield replace(step, models=self._models) if step.finished else step

@@ -22,7 +22,7 @@ async def open_cache(settings: CacheSettings, data: Path) -> AsyncIterator[Cache
     cache = (
         _redis_cache(settings)
         if settings.url
-        else LocalCache(data / "cache.sqlite", settings.max_entries, settings.default_ttl_seconds)
+        else LocalCache(data / "cache.sqlite", settings.max_entries)
     )
     if settings.enabled:
         await cache.open()
@@ -58,4 +58,4 @@ def _redis_cache(settings: CacheSettings) -> "RedisCache":
             "CACHE__URL needs the Redis client: pip install 'ragstone[redis]'."
         ) from error
     password = settings.password.get_secret_value()
-    return RedisCache(settings.url, password, settings.max_entries, settings.default_ttl_seconds)
+    return RedisCache(settings.url, password, settings.max_entries)

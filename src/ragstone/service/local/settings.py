@@ -15,7 +15,7 @@ from ragstone.recipes import setting_table
 from ragstone.recipes.setting_table import Setting
 from ragstone.service.local.configured import Configured, value_of
 from ragstone.service.settings import SettingLayer, SettingValue
-from ragstone.settings.scope import GLOBAL, TENANT, chain, of_collection, place
+from ragstone.settings.scope import DIALECT, GLOBAL, TENANT, chain, of_collection, place
 
 MOST = 200
 """Settings that may be changed at once."""
@@ -45,15 +45,19 @@ class LocalSettings:
         """Read anew what is set in the store; raises StateUnavailable."""
         await asyncio.to_thread(self._configured.load, await self._store.stored())
         if self._cache is not None:
-            cache = self._configured.of().settings.cache
-            self._cache.resize(cache.max_entries, cache.default_ttl_seconds)
+            self._cache.resize(self._configured.of().settings.cache.max_entries)
 
-    async def listed(self, tenant: str = "", collection: str = "") -> list[SettingValue]:
-        here = await self._place(tenant, collection)
+    async def listed(
+        self, tenant: str = "", collection: str = "", dialect: str = ""
+    ) -> list[SettingValue]:
+        here = await self._place(tenant, collection, dialect)
         return [self._value(one, here) for one in setting_table.table().values()]
 
-    async def get(self, name: str, tenant: str = "", collection: str = "") -> SettingValue:
-        return self._value(setting_table.setting(name), await self._place(tenant, collection))
+    async def get(
+        self, name: str, tenant: str = "", collection: str = "", dialect: str = ""
+    ) -> SettingValue:
+        one = setting_table.setting(name)
+        return self._value(one, await self._place(tenant, collection, dialect))
 
     async def put(self, scope: str, values: Mapping[str, Any], who: str) -> list[SettingValue]:
         read = [setting_table.read(name, value) for name, value in values.items()]
@@ -75,9 +79,9 @@ class LocalSettings:
         return await self._edit(here, edits, who)
 
     async def explain(
-        self, name: str, tenant: str = "", collection: str = ""
+        self, name: str, tenant: str = "", collection: str = "", dialect: str = ""
     ) -> list[SettingLayer]:
-        one, here = setting_table.setting(name), await self._place(tenant, collection)
+        one, here = setting_table.setting(name), await self._place(tenant, collection, dialect)
         return [
             SettingLayer(layer.source, layer.where, _plain(one, layer.value))
             for layer in self._layers(one, here)
@@ -91,13 +95,17 @@ class LocalSettings:
         told = {one: await self._scope_by_name(one) for one in {change.scope for change in changes}}
         return [replace(one, scope=told[one.scope]) for one in changes]
 
-    async def _place(self, tenant: str, collection: str, *, make: bool = False) -> "_Place":
+    async def _place(
+        self, tenant: str, collection: str, dialect: str = "", *, make: bool = False
+    ) -> "_Place":
+        if dialect:
+            place(f"{DIALECT}{dialect}")
         id = await self._names.identity(tenant, collection, make=make) if collection else ""
-        return _Place(tenant, collection, id)
+        return _Place(tenant, collection, dialect, id)
 
     async def _scope_by_name(self, scope: str) -> str:
         """A scope with the name of its collection; unchanged if the collection is gone."""
-        tenant, id = place(scope)
+        tenant, id, _ = place(scope)
         names = await self._names.names(tenant, [id]) if id else {}
         return of_collection(tenant, names[id]) if id in names else scope
 
@@ -147,9 +155,12 @@ class LocalSettings:
             layers.append(SettingLayer(origin.source, origin.where, known))
         elif known is not None:
             layers = [SettingLayer("default", "", known)]
+        profile = self._configured.profile(here.dialect)
+        if one.key in profile:
+            layers.append(SettingLayer("profile", here.dialect, profile[one.key]))
         scopes = self._configured.scopes()
-        told = chain(here.tenant, here.collection)
-        for scope, name in zip(chain(here.tenant, here.id), told, strict=True):
+        told = chain(here.tenant, here.collection, here.dialect)
+        for scope, name in zip(chain(here.tenant, here.id, here.dialect), told, strict=True):
             if one.key in scopes.get(scope, {}):
                 layers.append(SettingLayer("store", name, scopes[scope][one.key]))
         return layers
@@ -157,10 +168,11 @@ class LocalSettings:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a setting is asked for: a collection by its name and its id, empty for none."""
+    """Where a setting is asked for: a collection by its name and its id; empty for none."""
 
     tenant: str
     collection: str
+    dialect: str
     id: str
 
     @property
@@ -168,7 +180,9 @@ class _Place:
         """The scope in the store. A collection without an id has no settings in it."""
         if self.collection:
             return of_collection(self.tenant, self.id)
-        return f"{TENANT}{self.tenant}" if self.tenant else GLOBAL
+        if self.tenant:
+            return f"{TENANT}{self.tenant}"
+        return f"{DIALECT}{self.dialect}" if self.dialect else GLOBAL
 
 
 def _check_scope(key: str, scope: str) -> None:

@@ -76,12 +76,14 @@ class Conversation(Transcript):
         return []
 
     def _done_event(self, turn: Turn) -> Json:
+        answer = turn.answer or GeneratedAnswer()
         return {
             "type": "done",
             "search_type": self._search_type,
-            "final_response": (turn.answer or GeneratedAnswer()).text,
+            "final_response": answer.text,
             "usage": wire.usage(turn.usage),
             "references": references(turn),
+            **wire.statements(answer),
         }
 
     def failed(self, error: RagstoneError, used: Usage) -> Json:

@@ -53,11 +53,12 @@ class SessionChatRequest(NullableBody):
             where=self._filter(),
             classes=tuple(self.metadata_filter_values or ()),
             wanted=SearchOptions(unit="paragraph" if self.use_paragraph else None),
-            temperature=self.temperature,
+            temperature=self.temperature if "temperature" in self.model_fields_set else None,
             organisation=self.mcp_org or DEFAULT_ORGANISATION,
             cache=not self.is_test,
             keeps=not self.is_test,
             id=id,
+            profile="chat_core",
         )
 
     def _filter(self) -> Filter | None:

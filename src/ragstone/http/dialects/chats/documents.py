@@ -12,7 +12,7 @@ from ragstone.access.uploads import check_type
 from ragstone.core.caller import LOCAL, Caller
 from ragstone.core.errors import RagstoneError, UnknownCollection
 from ragstone.core.records import Document
-from ragstone.ingest.formats.types import supported
+from ragstone.ingest.formats.types import supported, unsupported
 from ragstone.ingest.handed import Spool, plain_name
 from ragstone.service import Handed, IngestRequest, Progress, Service
 
@@ -149,4 +149,4 @@ def _name(path: str) -> str:
 def _unreadable_message(name: str) -> str:
     if not name:
         return "The file has no name. Give it one with an ending that says what it is."
-    return f"{name} is of a type that cannot be read. Use one of {', '.join(supported())}."
+    return unsupported(name)

@@ -57,6 +57,7 @@ class ChatsMessage(StrictBody):
             collection=collection,
             room=f"session_{self.session_id or chat_id}",
             id=f"chat-{uuid.uuid4().hex}",
+            profile="chats",
         )
 
 
@@ -82,6 +83,7 @@ class ChatStream(Transcript):
                         "type": "done",
                         "is_grounded": is_grounded(turn),
                         "groundedness_score": answer.groundedness_score,
+                        **wire.statements(answer),
                         "session_id": self._session,
                     },
                 ]

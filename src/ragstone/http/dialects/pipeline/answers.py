@@ -10,13 +10,14 @@ from ragstone.core.events import Done, Event, Note, Sources, Thinking, Token
 from ragstone.core.source import Source, passage_sources, sources
 from ragstone.core.turn import Turn
 from ragstone.http.streaming import Transcript, token
+from ragstone.service import wire
 
 SNIPPET_CHARS = 200
 
 
 def rag_response(turn: Turn) -> dict[str, Any]:
-    """The structure as the document prints it. What is not known, as the confidence in an answer
-    without documents, is null."""
+    """The structure as the document prints it, and the two statements. What is not known, as the
+    confidence in an answer without documents, is null."""
     answer = turn.answer or GeneratedAnswer()
     return {
         "content": spelt_out(answer.text) if turn.passages else answer.text,
@@ -25,6 +26,7 @@ def rag_response(turn: Turn) -> dict[str, Any]:
         "confidence_level": answer.confidence_level,
         "suggested_questions": list(answer.suggested),
         "context_sufficiency": asdict(answer.sufficiency) if answer.sufficiency else None,
+        **wire.statements(answer),
     }
 
 

@@ -62,6 +62,7 @@ class PipelineRequest(NullableBody):
             votes=self.ensemble_voting,
             pictures=pictures(self.images),
             id=id,
+            profile="pipeline",
         )
 
     def _collection(self) -> str:

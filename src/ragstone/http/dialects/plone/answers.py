@@ -5,6 +5,9 @@ from typing import Any
 
 Object = dict[str, Any]
 
+STATEMENTS = ("supported", "answers")
+"""What is said of an answer; left out where nobody looked."""
+
 
 def answer(result: Mapping[str, Any]) -> Object:
     """An answered question; `result` is a job's (`jobs.questions.result_of`)."""
@@ -13,6 +16,7 @@ def answer(result: Mapping[str, Any]) -> Object:
         "question": str(result.get("question", "")),
         "answer": str(result.get("answer", "")),
         "sources": [_source(one) for one in shown],
+        **{name: result[name] for name in STATEMENTS if result.get(name)},
     }
 
 

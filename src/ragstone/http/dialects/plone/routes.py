@@ -85,9 +85,9 @@ class Questions:
             question=body.question,
             principal=as_plone(caller.principal),
             collection=plone.collection,
-            top_k=plone.top_k,
             where=None if path == "/" else under(path),
             id=f"plone-{uuid.uuid4().hex}",
+            profile="plone",
         )
 
     async def answer(self, ask: Ask) -> Object:

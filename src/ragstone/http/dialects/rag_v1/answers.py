@@ -62,6 +62,7 @@ def metadata(turn: Turn, seconds: float) -> Object:
         "cache_hit": bool(turn.recalled and turn.recalled.content),
         "confidence": answer.confidence,
         "is_grounded": answer.is_grounded,
+        **wire.statements(answer),
     }
 
 

@@ -83,6 +83,7 @@ class RagRequest(_How):
             tools=self._offered_tools(),
             tool_choice=self._choice(),
             id=id,
+            profile="rag_v1",
         )
 
     def _offered_tools(self) -> tuple[Tool, ...]:
@@ -135,13 +136,18 @@ class QueryRequest(StrictBody):
             question=self.query,
             principal=principal,
             collection=collection,
-            mode=self.mode,
-            top_k=self.top_k,
+            mode=self._said("mode"),
+            top_k=self._said("top_k"),
             wanted=SearchOptions(rewrite=MODE_REWRITES.get(self.mode)),
             room=self.conversation_id,
-            temperature=self.temperature,
+            temperature=self._said("temperature"),
             id=id,
+            profile="rag_v1",
         )
+
+    def _said(self, name: str) -> Any:
+        """A field that the request has; the settings' default is that of the profile."""
+        return getattr(self, name) if name in self.model_fields_set else None
 
 
 def _method(name: str) -> Rewriting:

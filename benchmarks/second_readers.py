@@ -1,0 +1,176 @@
+"""Second, simple readers of every format: the words that a file must give.
+
+A text of XML is taken element by element, a mail's or mailbox's by the standard library, markup by
+taking its marks away.
+"""
+
+import csv
+import email
+import email.message
+import email.policy
+import mailbox
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+from lxml import etree
+
+from ragstone.ingest.formats.decode import decoded
+
+_PARSER = etree.XMLParser(resolve_entities=False, no_network=True, recover=True, huge_tree=True)
+
+
+def second(path: Path) -> str:
+    """The text of a file as the second reader has it, empty where there is none for its ending or
+    it cannot read the file."""
+    try:
+        return _READERS.get(path.suffix.lower(), lambda _: "")(path)
+    except (OSError, ValueError, LookupError, zipfile.BadZipFile, etree.LxmlError, csv.Error):
+        return ""
+
+
+class _Text(HTMLParser):
+    """All text of a page but for scripts and styles."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: list[str] = []
+        self._silent = 0
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self._silent += tag in ("script", "style")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._silent -= tag in ("script", "style") and self._silent > 0
+
+    def handle_data(self, data: str) -> None:
+        if not self._silent:
+            self.parts.append(data)
+
+
+def _page_text(source: str) -> str:
+    reader = _Text()
+    reader.feed(source)
+    return " ".join(reader.parts)
+
+
+def _markdown_text(source: str) -> str:
+    source = re.sub(r"\A---\n.*?\n---\n", "", source, flags=re.DOTALL)
+    source = re.sub(r"<!--.*?-->|^(?:import|export) .*$|```[^\n]*", "", source, flags=re.S | re.M)
+    source = re.sub(r"\]\([^()]*(?:\([^()]*\))?[^()]*\)|^\[[^\]]+\]:.*$", "]", source, flags=re.M)
+    return re.sub(r"</?[a-zA-Z][^<>]*>|\{[^{}\n]*\}", " ", source)
+
+
+def _rst_text(source: str) -> str:
+    silent = r"^( *)\.\. (?:toctree|include|literalinclude|auto\w+|raw|index)::.*\n"
+    source = re.sub(rf"{silent}(?:\1 +.*\n|\s*\n)*", "", source, flags=re.M)
+    source = re.sub(r"^ *\.\. (?:_.*|[\w:-]+::)", "", source, flags=re.M)
+    source = re.sub(r"^ *:[\w-]+:.*$|<[^<>\n]+>`|:[\w:+-]+:(?=`)", "", source, flags=re.M)
+    return re.sub(r"(?<=`)[~!][\w.]+\.(?=\w+`)", "", source)
+
+
+def _asciidoc_text(source: str) -> str:
+    source = re.sub(
+        r"^(?::[\w!-]+:|\[[^\]\n]*\]$|//|include::|ifdef|endif|image::).*$", "", source, flags=re.M
+    )
+    return re.sub(r"<<[^<>,\n]+[,>]|(?:link|xref|https?|image):[^\s\[\]]+", "", source)
+
+
+def _book_text(path: Path) -> str:
+    with zipfile.ZipFile(path) as book:
+        names = [name for name in book.namelist() if name.endswith((".html", ".xhtml", ".htm"))]
+        return " ".join(_page_text(book.read(name).decode("utf-8", "replace")) for name in names)
+
+
+def _xml(parts: str, texts: str, without: str = "") -> Callable[[Path], str]:
+    """The texts of elements in the parts of a package, but below those of `without`."""
+
+    def read(path: Path) -> str:
+        found = []
+        with zipfile.ZipFile(path) as package:
+            for name in package.namelist():
+                if not re.fullmatch(parts, name):
+                    continue
+                root = etree.fromstring(package.read(name), _PARSER)
+                for one in root.xpath(without) if without else ():
+                    one.clear(keep_tail=True)
+                found += _texts(root, texts)
+        return "".join(found)
+
+    return read
+
+
+def _texts(root: etree._Element, texts: str) -> Iterator[str]:
+    for one in root.xpath(texts):
+        last = one.getparent() is not None and one.getparent().tag.endswith("}p")
+        yield f"{'' if last else ' '}{''.join(one.itertext())}"
+        if one.tag.endswith(("}p", "}h")):
+            yield "\n"
+
+
+def _mail(path: Path) -> str:
+    return _body(email.message_from_bytes(path.read_bytes(), policy=email.policy.default))
+
+
+def _mails(path: Path) -> str:
+    box = mailbox.mbox(path, create=False)
+    messages = (email.message_from_bytes(box.get_bytes(key), policy=email.policy.default)
+                for key in box.iterkeys())  # fmt: skip
+    return "\n".join(f"{one.get('subject', '')}\n{_body(one)}" for one in messages)
+
+
+def _body(message: email.message.EmailMessage) -> str:
+    body = message.get_body(("plain",))
+    return str(body.get_content()) if body else ""
+
+
+def _table(path: Path) -> str:
+    sample = decoded(path)
+    dialect = csv.Sniffer().sniff(sample[:5000], ",;\t|")
+    rows = csv.reader(sample.splitlines(), dialect)
+    return " ".join(cell for row in rows for cell in row)
+
+
+def _of(simple: Callable[[str], str]) -> Callable[[Path], str]:
+    return lambda path: simple(decoded(path))
+
+
+_ODF_DROPPED = "|".join(
+    f"//*[local-name()='{name}']"
+    for name in ("annotation", "tracked-changes", "table-of-content", "forms", "alphabetical-index")
+)
+_LOCAL = "//*[local-name()='{}']"
+_ODF = _xml(r"content\.xml", "|".join(map(_LOCAL.format, "ph")), _ODF_DROPPED)
+_READERS: dict[str, Callable[[Path], str]] = {
+    ".docx": _xml(
+        r"word/document\d?\.xml",
+        _LOCAL.format("p") + "[not(.//*[local-name()='p'])]",
+        "|".join(
+            f"//*[local-name()='{name}']"
+            for name in ("del", "moveFrom", "Fallback", "instrText", "delText", "rPr", "pPr",
+                         "posOffset", "pctWidth", "pctHeight", "align")
+        ),
+    ),
+    ".pptx": _xml(r"ppt/(?:slides|notesSlides)/[^/]+\.xml",
+                  "//*[local-name()='p'][not(.//*[local-name()='fld'])]"),
+    ".xlsx": _xml(r"xl/sharedStrings\.xml", _LOCAL.format("si"), _LOCAL.format("rPh")),
+    ".odt": _ODF,
+    ".ods": _ODF,
+    ".odp": _ODF,
+    ".eml": _mail,
+    ".mbox": _mails,
+    ".epub": _book_text,
+    ".md": _of(_markdown_text),
+    ".mdx": _of(_markdown_text),
+    ".rst": _of(_rst_text),
+    ".html": _of(_page_text),
+    ".xhtml": _of(_page_text),
+    ".htm": _of(_page_text),
+    ".adoc": _of(_asciidoc_text),
+    ".asciidoc": _of(_asciidoc_text),
+    ".csv": _table,
+    ".tsv": _table,
+    ".txt": decoded,
+}  # fmt: skip

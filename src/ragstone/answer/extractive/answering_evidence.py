@@ -1,0 +1,183 @@
+"""What speaks for an answer being what was asked, as numbers.
+
+That a sentence stands in a document says nothing of whether it answers. What tells is how far the
+ranker's best units are ahead of the others, what of the question they and their document do not
+speak of, and whether they hold the kind of thing that is asked for.
+"""
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from ragstone.answer.extractive.answer_type import kind_of, things
+from ragstone.answer.extractive.unit_ranker import TOKEN_NAMES
+from ragstone.answer.extractive.unit_ranking import EXACT, RankedUnit
+from ragstone.core.turn import Passage
+from ragstone.language.late_interaction import Floats
+from ragstone.language.named import named
+from ragstone.language.quantities import Quantity, quantities, states
+from ragstone.language.words import STOPWORDS, content_words, similar_words, words
+
+NAMES = (
+    "sureness", "share", "margin", "words", "words_about", "words_passage", "words_nowhere",
+    "pairs", "names_missing", "names_unsaid", "numbers_missing", "numbers_unsaid", "holds_kind",
+    "lacks_kind", "lacks_exact_kind", "similarity", "bm25", "place", "gap", "row", "list",
+    "code", "fragment", "heading", "asked", "length",
+)  # fmt: skip
+"""The columns of `evidence`, most of them 0..1: the logit of the ranker's sureness; that of the
+chosen units' share among all, by the ranker's odds; how far their score is ahead of other passages'
+units; of the question's words those that the answer has, those that only the titles and headings it
+stands under have, those that only its passages have, those that nothing has; the neighbouring words
+that it has; names and numbers of the question that its passages lack, and those that only it lacks;
+whether it holds the kind of thing asked for, lacks it, or lacks one whose shape is certain; its
+passage's likeness, word score against the best, and place; how far its passage's score is ahead;
+its form; whether it is the answer to this very question of a FAQ; its length."""
+
+CLOSE_NAMES = ("match", "sharp_match", "worst_match", "with_heading", "passage_match", "topic")
+"""Columns of `unit_closeness` that follow where there are token vectors: the best of the units."""
+
+FARTHEST = 8.0
+"""Scores farther apart than this differ no more."""
+
+MOST = 2
+"""More missing names or numbers than this count no more."""
+
+
+def evidence(
+    question: str,
+    said: str,
+    chosen: Sequence[RankedUnit],
+    best: Sequence[RankedUnit],
+    passages: Sequence[Passage],
+    sure: float,
+) -> Floats:
+    """The numbers (NAMES, then CLOSE_NAMES if there are token vectors) of what is `said`, which
+    rests on the `chosen` ones of the `best` units; `sure` is the ranker's sureness."""
+    from_ = list({id(one.passage): one.passage for one in chosen}.values())
+    first = chosen[0]
+    row = _unit_columns(question, chosen, best, passages, sure)
+    row |= _word_columns(question, said, chosen, from_, passages)
+    row |= _passage_columns(first.passage, passages)
+    values = [row[name] for name in NAMES]
+    if first.row is not None and len(first.row) == len(TOKEN_NAMES):
+        closest = np.max([one.row for one in chosen if one.row is not None], axis=0)
+        values += [float(closest[TOKEN_NAMES.index(name)]) for name in CLOSE_NAMES]
+    return np.array(values, np.float32)
+
+
+def _unit_columns(
+    question: str,
+    chosen: Sequence[RankedUnit],
+    best: Sequence[RankedUnit],
+    passages: Sequence[Passage],
+    sure: float,
+) -> dict[str, float]:
+    taken = {(id(one.passage), one.place) for one in chosen}
+    scores = np.array([one.score for one in best])
+    odds = np.exp(scores - scores.max())
+    mine = np.array([(id(one.passage), one.place) in taken for one in best])
+    share = float(odds[mine].sum() / odds.sum())
+    inside = {id(one.passage) for one in chosen}
+    others = [one.score for one in best if id(one.passage) not in inside]
+    first = max(chosen, key=lambda one: one.score)
+    margin = first.score - max(others) if others else FARTHEST
+    return {
+        "sureness": _logit(sure),
+        "share": _logit(share),
+        "margin": float(np.clip(margin, -FARTHEST, FARTHEST)),
+        **{form: float(first.unit.form == form) for form in ("row", "list", "code")},
+        **{form: float(first.unit.form == form) for form in ("fragment", "heading")},
+        "asked": float(first.asked),
+    }
+
+
+def _word_columns(
+    question: str,
+    said: str,
+    chosen: Sequence[RankedUnit],
+    cited: Sequence[Passage],
+    passages: Sequence[Passage],
+) -> dict[str, float]:
+    order = content_words(question)
+    asked = set(order)
+    about = "\n".join(
+        [f"{p.hit.chunk.heading}\n{p.hit.chunk.path}\n{p.hit.chunk.subject}" for p in cited]
+        + [one.unit.context for one in chosen]
+    )
+    whole = "\n".join(passage.text for passage in cited)
+    everywhere = "\n".join(f"{p.hit.chunk.heading}\n{p.text}" for p in passages)
+    left, held = set(asked), []
+    for text in (said, about, whole, everywhere):
+        found = _spoken(left, text)
+        held.append(len(found) / max(1, len(asked)))
+        left -= found
+    spoken = content_words(said)
+    pairs = set(pairwise(order))
+    both = pairs & set(pairwise(spoken))
+    names = _names(question)
+    unsaid = names - _spoken(names, f"{said}\n{about}")
+    missing = unsaid - _spoken(unsaid, whole)
+    numbered = named(question).numbered
+    there = named(f"{about}\n{said}").numbered
+    known = quantities(f"{said}\n{about}")
+    versions = {one.number for one in numbered if any(one.same(other) for other in there)}
+    figures = [one for one in quantities(question) if not _is_one_of(one, versions)]
+    silent = [one for one in figures if not states(known, one)]
+    more = quantities(whole) if silent else []
+    kind = kind_of(question)
+    holds = bool(kind) and bool(things(kind, said, question))
+    return {
+        "words": held[0],
+        "words_about": held[1],
+        "words_passage": held[2],
+        "words_nowhere": 1 - sum(held) if asked else 0.0,
+        "pairs": len(both) / max(1, len(pairs)),
+        "names_missing": min(MOST, len(missing)) / MOST,
+        "names_unsaid": min(MOST, len(unsaid - missing)) / MOST,
+        "numbers_missing": min(MOST, sum(not states(more, one) for one in silent)) / MOST,
+        "numbers_unsaid": min(MOST, sum(states(more, one) for one in silent)) / MOST,
+        "holds_kind": float(holds),
+        "lacks_kind": float(bool(kind) and not holds),
+        "lacks_exact_kind": float(kind in EXACT and not holds),
+        "length": math.log(1 + len(said)) / 5,
+    }
+
+
+def _passage_columns(first: Passage, passages: Sequence[Passage]) -> dict[str, float]:
+    hits = [one.hit for one in passages]
+    others = [one.score for one in hits if one.chunk.chunk_id != first.hit.chunk.chunk_id]
+    place = next((i for i, one in enumerate(passages) if one.number == first.number), len(hits))
+    return {
+        "similarity": first.hit.similarity or 0.0,
+        "bm25": (first.hit.bm25 or 0.0) / (max((h.bm25 or 0.0 for h in hits), default=0.0) or 1.0),
+        "place": 1 / (1 + place),
+        "gap": first.hit.score - max(others, default=0.0),
+    }
+
+
+def _names(question: str) -> set[str]:
+    """The words with a capital inside the question, as passages are compared; none in a language
+    or a question that writes most words so."""
+    inside = [word for word in question.split()[1:] if word[:1].isalpha()]
+    written = [word for word in inside if any(map(str.isupper, word))]
+    few = 2 * len(written) <= len(inside)
+    own = {word for one in written for word in words(one)}
+    return own - STOPWORDS if few else set()
+
+
+def _is_one_of(quantity: Quantity, numbers: set[str]) -> bool:
+    """Whether a quantity is a number that belongs to a name: Jest 29 is that of Jest 29.7."""
+    return any(states(quantities(number), quantity) for number in numbers)
+
+
+def _spoken(words: set[str], text: str) -> set[str]:
+    """Those of the words that a text has, also in another form or in a compound."""
+    held = words & set(content_words(text))
+    return held | similar_words(words - held, text.casefold())
+
+
+def _logit(share: float) -> float:
+    share = min(max(share, 1e-4), 1 - 1e-4)
+    return math.log(share / (1 - share))

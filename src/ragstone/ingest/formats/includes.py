@@ -1,0 +1,524 @@
+"""Other files in a text: what reStructuredText, AsciiDoc and Markdown's generators include.
+
+The lines that include a file are replaced by its text before the document is read. Only files in
+the folder that was given count, none whose name or folder is hidden, and only so many and so much.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import dedent
+
+from ragstone.core.errors import DocumentError
+from ragstone.ingest.formats.decode import decoded
+from ragstone.ingest.formats.front_matter import split_front_matter
+
+MOST_FILES, MOST_CHARS, MOST_DEPTH = 300, 8_000_000, 10
+"""Inclusions in one document, characters of them all, and how deep they may be in each other."""
+
+_FILE_BYTES = 4 << 20
+_LINE_CHARS = 1000
+"""A longer line includes nothing: it would be costly to look at."""
+
+_SHOWN = 5
+_MENTIONED = re.compile(rb"include|8<|\{\*|\{!|:file:")
+
+_LANGUAGES = {
+    "py": "python", "js": "javascript", "ts": "typescript", "rs": "rust", "rb": "ruby",
+    "sh": "bash", "yml": "yaml", "md": "markdown", "h": "c", "txt": "", "kt": "kotlin",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Included:
+    """A text with what it includes, the files that it is made of beside its own, and what was left
+    out and why."""
+
+    text: str
+    files: tuple[Path, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def with_included(source: str, path: Path, folder: Path | None) -> Included:
+    """The text of the file at `path` with the files that it includes from `folder`; without a
+    folder all of them are left out."""
+    expand = _DIALECTS.get(path.suffix.lower())
+    if expand is None or not _MENTIONED.search(source.encode("utf-8", "replace")):
+        return Included(source)
+    files = _Files(path, folder)
+    text = "\n".join(expand(files, source.split("\n"), _Place(path, (path,))))
+    return Included(text, tuple(files.read_files), files.notes())
+
+
+def included_files(path: Path, folder: Path) -> tuple[Path, ...]:
+    """The files that the one at `path` includes, those inside them too; raises DocumentError."""
+    try:
+        if path.suffix.lower() not in _DIALECTS or path.stat().st_size > _FILE_BYTES:
+            return ()
+    except OSError:
+        return ()
+    return with_included(decoded(path), path, folder).files
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A file whose lines are read, and the files that include it, itself last."""
+
+    path: Path
+    above: tuple[Path, ...]
+
+
+class _Files:
+    """Finds and reads what one document includes."""
+
+    def __init__(self, main: Path, folder: Path | None) -> None:
+        self._main = main
+        self._folder = Path(os.path.realpath(folder)) if folder else None
+        self._left: dict[str, str] = {}
+        self._count = self._chars = 0
+        self.read_files: dict[Path, None] = {}
+        self.attributes: dict[str, str] = {}
+        """Of AsciiDoc: the values that a name in braces stands for."""
+
+    def notes(self) -> tuple[str, ...]:
+        """One sentence on what was left out, none if that is nothing."""
+        if not self._left:
+            return ()
+        shown = [f"{name} ({why})" for name, why in self._left.items()][:_SHOWN]
+        more = len(self._left) - len(shown)
+        rest = f" and {more:,} more" if more else ""
+        return (f"Included files were left out: {', '.join(shown)}{rest}.",)
+
+    def read(self, name: str, place: _Place, anywhere: bool = False) -> tuple[str, _Place] | None:
+        """The text of a file and its place; None if it is left out. `anywhere` looks for it from
+        each folder above the document too."""
+        found = self._find(name, place, anywhere)
+        if isinstance(found, str):
+            self._left.setdefault(" ".join(name.split())[:80], found)
+            return None
+        try:
+            text = decoded(found).replace("\x00", "")
+        except DocumentError:
+            self._left.setdefault(name[:80], "no text")
+            return None
+        self._count += 1
+        self._chars += len(text)
+        self.read_files[found] = None
+        return text, _Place(found, (*place.above, found))
+
+    def leave(self, name: str, why: str) -> None:
+        """Note a file that is left out."""
+        self._left.setdefault(name[:80], why)
+
+    def _find(self, name: str, place: _Place, anywhere: bool) -> Path | str:
+        """The file that a name means, or why it is left out."""
+        if self._folder is None:
+            return "the document was given without its folder"
+        outside = False
+        for base in self._bases(name, place, anywhere):
+            target = Path(os.path.realpath(base / name.lstrip("/")))
+            if not target.is_relative_to(self._folder):
+                outside = True
+                continue
+            hidden = any(part.startswith(".") for part in target.relative_to(self._folder).parts)
+            if hidden or not _is_file(target):
+                continue
+            if target in place.above:
+                return "it includes itself"
+            if len(place.above) > MOST_DEPTH:
+                return f"more than {MOST_DEPTH} files in each other"
+            if (
+                self._count >= MOST_FILES
+                or self._chars >= MOST_CHARS
+                or _size(target) > _FILE_BYTES
+            ):
+                return "too much"
+            return target
+        return "outside the given folder" if outside else "not there"
+
+    def _bases(self, name: str, place: _Place, anywhere: bool) -> Iterator[Path]:
+        """The folders that a name may count from, nearest first."""
+        if not name.startswith("/"):
+            yield place.path.parent
+            yield self._main.parent
+        if name.startswith("/") or anywhere:
+            for folder in self._main.parents:
+                yield folder
+                if folder == self._folder:
+                    return
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def language_of(path: Path) -> str:
+    """The language of a file of code, by its ending."""
+    ending = path.suffix.lower().removeprefix(".")
+    return _LANGUAGES.get(ending, ending)
+
+
+def _picked(lines: Sequence[str], spec: str, range_sign: str = "-") -> list[str]:
+    """The lines of numbers such as "1,3,5-10,20-", counted from 1; negative ends count back."""
+    kept: list[str] = []
+    for part in re.split(r"[,;]", spec.strip("\"' ")):
+        first, sign, last = part.strip().partition(range_sign)
+        if not re.fullmatch(r"-?\d{0,7}", first) or not re.fullmatch(r"-?\d{0,7}", last):
+            continue
+        start = int(first) if first.strip("-") else 1
+        end = (int(last) if last.strip("-") else len(lines)) if sign else start
+        end = len(lines) + 1 + end if end < 0 else end
+        kept += lines[max(start - 1, 0) : max(end, 0)]
+    return kept
+
+
+_RST = re.compile(
+    r"(?P<indent>\s*)\.\.[ \t]+(?P<kind>include|literalinclude)::[ \t]+(?P<name>\S.*)"
+)
+_RST_TABLE = re.compile(r"(?P<indent>\s*)\.\.[ \t]+csv-table::")
+_RST_OPTION = re.compile(r"\s+:(?P<name>[\w-]+):[ \t]*(?P<value>.*)")
+
+
+def _rst(files: _Files, lines: Sequence[str], place: _Place) -> Iterator[str]:
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        at += 1
+        if len(line) > _LINE_CHARS:
+            yield line
+        elif table := _RST_TABLE.match(line):
+            options, end = _rst_options(lines, at)
+            found = files.read(options["file"], place) if "file" in options else None
+            if found:
+                indent = f"{table['indent']}   "
+                yield line
+                yield from (one for one in lines[at:end] if ":file:" not in one)
+                yield ""
+                yield from (indent + one for one in found[0].split("\n"))
+                at = end
+            else:
+                yield line
+        elif match := _RST.fullmatch(line.rstrip()):
+            options, at = _rst_options(lines, at)
+            yield from _rst_included(files, match, options, place)
+        else:
+            yield line
+
+
+def _rst_options(lines: Sequence[str], at: int) -> tuple[dict[str, str], int]:
+    options: dict[str, str] = {}
+    while at < len(lines) and (option := _RST_OPTION.fullmatch(lines[at].rstrip())):
+        options[option["name"]] = option["value"].strip()
+        at += 1
+    return options, at
+
+
+def _rst_included(
+    files: _Files, match: re.Match[str], options: Mapping[str, str], place: _Place
+) -> Iterator[str]:
+    name, indent = match["name"].strip(), match["indent"]
+    if name.startswith("<"):
+        return
+    if "parser" in options:
+        files.leave(name, "of another format")
+        return
+    found = files.read(name, place)
+    if found is None:
+        return
+    text, inside = found
+    lines = text.expandtabs(8).split("\n")
+    yield ""
+    if match["kind"] == "literalinclude" or "literal" in options or "code" in options:
+        default = language_of(inside.path) if match["kind"] == "literalinclude" else ""
+        language = options.get("language") or options.get("code") or default
+        yield f"{indent}.. code-block:: {language}".rstrip()
+        yield ""
+        code = dedent("\n".join(_rst_part(lines, options))).split("\n")
+        yield from (f"{indent}   {one}".rstrip() for one in code)
+    else:
+        part = _rst_part(lines, options)
+        yield from (f"{indent}{one}".rstrip() for one in _rst(files, part, inside))
+    yield ""
+
+
+def _rst_part(lines: Sequence[str], options: Mapping[str, str]) -> list[str]:
+    """The lines that the options leave of an included file."""
+    if "pyobject" in options:
+        lines = _python_object(lines, options["pyobject"])
+    start, end = _number(options.get("start-line")), _number(options.get("end-line"))
+    lines = lines[start:end]
+    if "lines" in options:
+        lines = _picked(lines, options["lines"])
+    text = "\n".join(lines)
+    for name, with_line in (("start-after", False), ("start-at", True)):
+        if name in options and (found := text.find(options[name])) >= 0:
+            text = text[found:] if with_line else text[found + len(options[name]) :]
+            if with_line is False and "end-before" not in options and text[:1] == "\n":
+                text = text[1:]
+    for name, with_line in (("end-before", False), ("end-at", True)):
+        if name in options and (found := text.find(options[name])) >= 0:
+            line_end = text.find("\n", found) if with_line else found
+            text = text[: line_end if line_end >= 0 else len(text)]
+    return text.split("\n")
+
+
+def _number(value: str | None) -> int | None:
+    return int(value) if value and re.fullmatch(r"-?\d{1,7}", value) else None
+
+
+def _python_object(lines: Sequence[str], name: str) -> list[str]:
+    """The lines of a class or function, all of them if it is not there."""
+    first, last = 0, len(lines)
+    begin = 0
+    for part in name.split("."):
+        opening = re.compile(rf"(\s*)(?:async\s+)?(?:def|class)\s+{re.escape(part)}\b")
+        found = next((at for at in range(first, last) if opening.match(lines[at])), None)
+        if found is None:
+            return list(lines)
+        indent = _indent(lines[found])
+        after = range(found + 1, last)
+        last = next((at for at in after if _ends_object(lines[at], indent)), last)
+        begin, first = found, found + 1
+    while begin and lines[begin - 1].strip().startswith("@"):
+        begin -= 1
+    return list(lines[begin:last])
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _ends_object(line: str, indent: int) -> bool:
+    return bool(line.strip()) and _indent(line) <= indent and line.lstrip()[0] not in ")]}"
+
+
+_SNIPPET = re.compile(r"(?P<indent>[ \t]*)-+8<-+[ \t]+(?P<sign>[\"'])(?P<name>.+)(?P=sign)")
+_SNIPPETS = re.compile(r"[ \t]*-+8<-+")
+_STARRED = re.compile(r"(?P<indent>[ \t]*)\{\*[ \t]*(?P<name>[^\s*]+)(?P<options>[^*\n]*)\*\}")
+_BANGED = re.compile(r"(?P<indent>[ \t]*)\{!>?[ \t]*(?P<name>[^!\s]+)[ \t]*!\}(?:\[[^\]]*\])?")
+_BOOK = re.compile(
+    r"(?P<indent>[ \t]*)\{\{#(?:rustdoc_include|include|playground)"
+    r"[ \t]+(?P<name>[^\s{}]+)[^{}]*\}\}"
+)
+_COMMENTED = re.compile(r"(?P<indent>[ \t]*)<!--[ \t]*@include:[ \t]*(?P<name>\S+?)[ \t]*-->")
+_FENCED = re.compile(
+    r"(?P<indent>[ \t]*)(?P<fence>`{3,}|:{3,})\{(?P<kind>include|literalinclude)\}"
+    r"[ \t]+(?P<name>\S.*)"
+)
+_MYST_OPTION = re.compile(r"[ \t]*:(?P<name>[\w-]+):[ \t]*(?P<value>.*)")
+_PICKED = re.compile(r"\bln\[([\d:,]+)\]")
+_SECTION = re.compile(r"-+8<-+[ \t]*\[[ \t]*(start|end)[ \t]*:[ \t]*([\w-]+)[ \t]*\]")
+_ANCHOR = re.compile(r"\bANCHOR(_END)?:[ \t]*([\w-]+)")
+
+
+def _markdown(files: _Files, lines: Sequence[str], place: _Place) -> Iterator[str]:
+    at, listed = 0, False
+    while at < len(lines):
+        line = lines[at].rstrip()
+        at += 1
+        if len(line) > _LINE_CHARS:
+            yield lines[at - 1]
+        elif _SNIPPETS.fullmatch(line):
+            listed = not listed
+        elif listed:
+            name = line.strip().strip("\"'")
+            if name and not name.startswith(";"):
+                yield from _snippet(files, name, "", place)
+        elif (match := _FENCED.fullmatch(line)) is not None:
+            options, at = _myst_options(lines, at, match["fence"])
+            yield from _myst_included(files, match, options, place)
+        elif match := _STARRED.fullmatch(line):
+            yield from _starred(files, match, place) or (line,)
+        elif match := next(
+            (m for one in (_SNIPPET, _BANGED, _BOOK, _COMMENTED) if (m := one.fullmatch(line))),
+            None,
+        ):
+            yield from _snippet(files, match["name"], match["indent"], place) or (line,)
+        else:
+            yield lines[at - 1]
+
+
+def _snippet(files: _Files, name: str, indent: str, place: _Place) -> list[str]:
+    """The lines of a file, of some of its lines (`name:2:10`), or of a part of it that has a name
+    (`name:part`); nothing if it is left out."""
+    plain, _, part = re.sub(r"\{[\d,-]*\}$", "", name).removeprefix("@/").partition(":")
+    if name.startswith(("http://", "https://")):
+        files.leave(name, "on the web")
+        return []
+    found = files.read(plain, place, anywhere=True)
+    if found is None:
+        return []
+    text, inside = found
+    if inside.path.suffix.lower() in (".md", ".markdown", ".mdx"):
+        text = split_front_matter(text)[1]
+    lines = _section(text.split("\n"), part)
+    kept = [
+        one
+        for one in lines
+        if not _SECTION.search(one[:_LINE_CHARS]) and not _ANCHOR.search(one[:_LINE_CHARS])
+    ]
+    return [f"{indent}{one}".rstrip() for one in _markdown(files, kept, inside)]
+
+
+def _section(lines: Sequence[str], part: str) -> list[str]:
+    """The lines that a part means, all of them if it is empty."""
+    if not part:
+        return list(lines)
+    if re.fullmatch(r"\d{0,7}(?::\d{0,7})?", part):
+        first, _, last = part.partition(":")
+        start = int(first) if first else 1
+        one_line = ":" not in part and first
+        end = int(last) if last.isdecimal() else (start if one_line else len(lines))
+        return list(lines[start - 1 : end])
+    kept, inside = list[str](), False
+    for line in lines:
+        section, anchor = _SECTION.search(line[:_LINE_CHARS]), _ANCHOR.search(line[:_LINE_CHARS])
+        if section and section[2] == part:
+            inside = section[1] == "start"
+        elif anchor and anchor[2] == part:
+            inside = not anchor[1]
+        elif inside:
+            kept.append(line)
+    return kept
+
+
+def _starred(files: _Files, match: re.Match[str], place: _Place) -> list[str]:
+    """A file of code as a block of it."""
+    found = files.read(match["name"], place, anywhere=True)
+    if found is None:
+        return []
+    lines = found[0].rstrip("\n").split("\n")
+    if picked := _PICKED.search(match["options"]):
+        lines = _picked(lines, picked[1], ":")
+    return _fenced(lines, language_of(found[1].path), match["indent"])
+
+
+def _fenced(lines: Sequence[str], language: str, indent: str) -> list[str]:
+    longest = max((len(run) for one in lines for run in re.findall(r"`+", one)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [f"{indent}{one}" for one in (f"{fence}{language}", *lines, fence)]
+
+
+def _myst_options(lines: Sequence[str], at: int, fence: str) -> tuple[dict[str, str], int]:
+    """The options of a directive in a fence, and the line after it."""
+    options: dict[str, str] = {}
+    while at < len(lines) and lines[at].strip() != fence:
+        if option := _MYST_OPTION.fullmatch(lines[at].rstrip()):
+            options[option["name"]] = option["value"].strip()
+        at += 1
+    return options, at + 1
+
+
+def _myst_included(
+    files: _Files, match: re.Match[str], options: Mapping[str, str], place: _Place
+) -> Iterator[str]:
+    found = files.read(match["name"].strip(), place)
+    if found is None:
+        return
+    text, inside = found
+    lines = _rst_part(text.split("\n"), options)
+    if match["kind"] == "literalinclude" or "literal" in options or "code" in options:
+        language = options.get("language") or options.get("code") or language_of(inside.path)
+        yield from _fenced(lines, language, match["indent"])
+    elif inside.path.suffix.lower() == ".rst" or options.get("parser", "").endswith("rst"):
+        yield from _fenced(lines, "{eval-rst}", match["indent"])
+    else:
+        body = split_front_matter("\n".join(lines))[1].split("\n")
+        yield from (f"{match['indent']}{one}".rstrip() for one in _markdown(files, body, inside))
+
+
+_ASCIIDOC = re.compile(r"include::(?P<name>[^\[\]\n]+)\[(?P<options>[^\]\n]*)\]")
+_ATTRIBUTE = re.compile(r":([\w-]+):[ \t]+(\S.*)")
+_REFERENCE = re.compile(r"\{([\w-]+)\}")
+_TAG = re.compile(r"\b(tag|end)::([\w.-]+)\[\]")
+_HEADING = re.compile(r"(={1,6}|#{1,6})(?=\s+\S)")
+_OPTION = re.compile(r"([\w-]+)=(?:\"([^\"]*)\"|([^,]*))")
+
+
+def _asciidoc(files: _Files, lines: Sequence[str], place: _Place) -> Iterator[str]:
+    for line in lines:
+        if len(line) > _LINE_CHARS:
+            yield line
+            continue
+        if attribute := _ATTRIBUTE.fullmatch(line.rstrip()):
+            files.attributes[attribute[1].lower()] = _valued(files, attribute[2])
+        if match := _ASCIIDOC.fullmatch(line.rstrip()):
+            yield from _asciidoc_included(files, match, place)
+        else:
+            yield line
+
+
+def _valued(files: _Files, text: str) -> str:
+    return _REFERENCE.sub(lambda m: files.attributes.get(m[1].lower(), m[0]), text)[:1000]
+
+
+def _asciidoc_included(files: _Files, match: re.Match[str], place: _Place) -> Iterator[str]:
+    options = {one[1]: one[2] or one[3] or "" for one in _OPTION.finditer(match["options"])}
+    name = _valued(files, match["name"].strip())
+    family, sign, rest = name.partition("$")
+    if sign and family in ("partial", "example", "page"):
+        modules = next((one for one in place.path.parents if one.parent.name == "modules"), None)
+        name = os.path.relpath((modules or place.path.parent) / f"{family}s" / rest,
+                               place.path.parent)  # fmt: skip
+    found = files.read(name, place)
+    if found is None:
+        return
+    text, inside = found
+    lines = text.split("\n")
+    if wanted := options.get("lines"):
+        lines = _picked(lines, wanted, "..")
+    tags = re.split(r"[,;]", options.get("tags") or options.get("tag") or "")
+    lines = _tagged(lines, {one.strip() for one in tags if one.strip()})
+    if options.get("indent") == "0":
+        lines = dedent("\n".join(lines)).split("\n")
+    offset = options.get("leveloffset", "")
+    shift = int(offset) if re.fullmatch(r"[+-]?\d", offset) else 0
+    if inside.path.suffix.lower() not in (".adoc", ".asciidoc", ".asc"):
+        yield from lines
+        return
+    for line in _asciidoc(files, lines, inside):
+        heading = _HEADING.match(line) if shift else None
+        if heading:
+            depth = min(max(len(heading[1]) + shift, 1), 6)
+            line = heading[1][0] * depth + line[heading.end() :]
+        yield line
+
+
+def _tagged(lines: Sequence[str], wanted: set[str]) -> list[str]:
+    """The lines between the tags that are wanted, without the lines of tags; all without names."""
+    names = {one for one in wanted if not one.startswith("!")}
+    unwanted = {one.removeprefix("!") for one in wanted - names}
+    every = not names or bool(names & {"**"})
+    open_tags: list[str] = []
+    kept: list[str] = []
+    for line in lines:
+        if tag := _TAG.search(line):
+            if tag[1] == "tag":
+                open_tags.append(tag[2])
+            elif tag[2] in open_tags:
+                open_tags.remove(tag[2])
+            continue
+        inside = every or bool(names & set(open_tags)) or ("*" in names and bool(open_tags))
+        if inside and not unwanted & set(open_tags):
+            kept.append(line)
+    return kept
+
+
+_Expand = Callable[[_Files, Sequence[str], _Place], Iterator[str]]
+_DIALECTS: Mapping[str, _Expand] = {
+    ".rst": _rst,
+    **dict.fromkeys((".md", ".markdown", ".mdx"), _markdown),
+    **dict.fromkeys((".adoc", ".asciidoc"), _asciidoc),
+}

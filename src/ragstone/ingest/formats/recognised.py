@@ -1,0 +1,166 @@
+"""The lines of a picture, from the stretches of text that were recognised in it."""
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ragstone.core.document import Box
+from ragstone.ingest.document import Block
+from ragstone.ingest.formats.pdf_lines import HYPHEN, PageLine, TextRun, around, clean, line_of
+from ragstone.ingest.formats.recognition import Corners, Stretch
+
+SIZE = 10.0
+"""The points to which the usual type is scaled while lines are put in order."""
+
+_HEIGHT = 1.3
+"""The height of a recognised box in type sizes."""
+
+_ALIKE = (0.8, 1.25)
+"""Boxes of type of one size differ by as much: "on" is less high than "Plenty"."""
+
+_SAME_ROW = 0.5
+"""Boxes side by side whose heights overlap by this share stand in one row."""
+
+_TOUCH = 0.3
+"""A gap of fewer type sizes is one between words."""
+
+_MOST_SKEW = 20.0
+_HYPHENS = "-‐\u00ad"
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """How a picture is looked at so that its lines are level: turned by `angle` degrees around its
+    corner, moved, and scaled; `points` is how long a pixel is on the page."""
+
+    angle: float = 0.0
+    left: float = 0.0
+    top: float = 0.0
+    scale: float = 1.0
+    points: float = 1.0
+
+    def seen(self, x: float, y: float) -> tuple[float, float]:
+        """Where a pixel is in this view."""
+        x, y = _turned(x, y, -self.angle)
+        return (x - self.left) * self.scale, (y - self.top) * self.scale
+
+    def on_page(self, box: Box) -> Box:
+        """The rectangle on the page in which something of this view is."""
+        corners = [
+            _turned(x / self.scale + self.left, y / self.scale + self.top, self.angle)
+            for x in (box.left, box.right)
+            for y in (box.top, box.bottom)
+        ]
+        xs, ys = zip(*corners, strict=True)
+        edges = (max(0.0, round(edge * self.points, 2)) for edge in _edges(xs, ys))
+        return Box(*edges)
+
+
+def page_block(block: Block, view: Outlook) -> Block:
+    """A block whose places were seen so, with those on the page."""
+    places = tuple(
+        replace(place, box=view.on_page(place.box)) if place.box else place
+        for place in block.places
+    )
+    return replace(block, places=places)
+
+
+def recognised_lines(found: Sequence[Stretch], points: float) -> tuple[list[PageLine], Outlook]:
+    """The lines from the top down as a reader sees them, and how to look for that. A pixel is
+    `points` points long on the page."""
+    if not found:
+        return [], Outlook(points=points)
+    turn, angle = _direction(found)
+    level = [one for one in found if _turn(one) == turn]
+    heights = [math.dist(one.corners[0], one.corners[3]) for one in level for _ in one.text]
+    scale = SIZE * _HEIGHT / max(statistics.median(heights), 1.0)
+    view = Outlook(angle, scale=scale, points=points)
+    corners = [view.seen(*corner) for one in found for corner in one.corners]
+    left, top = (min(axis) / scale for axis in zip(*corners, strict=True))
+    view = replace(view, left=left, top=top)
+    runs = [_run(one, view) for one in found]
+    return [line for line in map(line_of, _rows(runs)) if line], view
+
+
+def _turned(x: float, y: float, degrees: float) -> tuple[float, float]:
+    cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    return cos * x - sin * y, sin * x + cos * y
+
+
+def _edges(xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float, float, float]:
+    return min(xs), min(ys), max(xs), max(ys)
+
+
+def _angle(corners: Corners) -> float:
+    """The direction of reading in degrees, clockwise."""
+    (x1, y1), (x2, y2) = corners[:2]
+    return math.degrees(math.atan2(y2 - y1, x2 - x1))
+
+
+def _turn(one: Stretch) -> int:
+    return round(_angle(one.corners) / 90) % 4 * 90
+
+
+def _direction(found: Sequence[Stretch]) -> tuple[int, float]:
+    """The quarter in which most text runs, and its exact angle, which the long lines tell."""
+    weights = dict.fromkeys((0, 90, 180, 270), 0)
+    for one in found:
+        weights[_turn(one)] += len(one.text)
+    turn = max(weights, key=lambda quarter: weights[quarter])
+    level = sorted((one for one in found if _turn(one) == turn), key=lambda one: -len(one.text))
+    offs = [(_angle(one.corners) - turn + 180) % 360 - 180 for one in level[: len(level) // 2 + 1]]
+    skew = statistics.median(offs)
+    return turn, turn + (skew if abs(skew) <= _MOST_SKEW else 0.0)
+
+
+def _run(one: Stretch, view: Outlook) -> TextRun:
+    xs, ys = zip(*(view.seen(*corner) for corner in one.corners), strict=True)
+    box = Box(*_edges(xs, ys))
+    height = math.dist(one.corners[0], one.corners[3]) * view.scale / _HEIGHT
+    least, most = _ALIKE
+    size = SIZE if least * SIZE <= height <= most * SIZE else round(height * 2) / 2
+    text = clean(one.text)
+    if text[-1:] in _HYPHENS and text[-2:-1].isalpha():
+        text = text[:-1] + HYPHEN
+    return TextRun(text, box, (box.top + box.bottom) / 2 + 0.35 * size, size)
+
+
+def _rows(runs: Sequence[TextRun]) -> list[list[TextRun]]:
+    """Runs that stand side by side, from the left, with one baseline."""
+    rows: list[list[TextRun]] = []
+    for run in sorted(runs, key=lambda one: one.baseline):
+        if rows and _is_beside(rows[-1], run):
+            rows[-1].append(run)
+        else:
+            rows.append([run])
+    return [_joined(sorted(row, key=lambda one: one.box.left)) for row in rows]
+
+
+def _is_beside(row: Sequence[TextRun], run: TextRun) -> bool:
+    return all(_is_free(one.box, run.box) for one in row) and any(
+        _is_level(one.box, run.box) for one in row
+    )
+
+
+def _is_free(one: Box, other: Box) -> bool:
+    return min(one.right, other.right) - max(one.left, other.left) < SIZE / 2
+
+
+def _is_level(one: Box, other: Box) -> bool:
+    shared = min(one.bottom, other.bottom) - max(one.top, other.top)
+    return shared >= _SAME_ROW * min(one.bottom - one.top, other.bottom - other.top)
+
+
+def _joined(row: Sequence[TextRun]) -> list[TextRun]:
+    """The row with its words put together that only a space parts."""
+    baseline = statistics.median(run.baseline for run in row)
+    runs: list[TextRun] = []
+    for run in row:
+        last = runs[-1] if runs else None
+        if last and run.box.left - last.box.right < _TOUCH * SIZE and last.size == run.size:
+            box = around([last.box, run.box])
+            runs[-1] = last._replace(text=f"{last.text} {run.text}", box=box)
+        else:
+            runs.append(run._replace(baseline=baseline))
+    return runs

@@ -1,0 +1,123 @@
+"""An embedder that EMBEDDING__MODEL names: any encoder of ONNX with what its folder says."""
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from ragstone.models.named.layout import ModelLayout, read_layout
+from ragstone.models.named.likeness_scale import LikenessScale, measured
+from ragstone.models.named.places import NamedModels
+from ragstone.models.named.pooling import Pooler, pooler
+from ragstone.models.named.text_model import TextModel, megabytes
+from ragstone.ports import Vectors
+from ragstone.settings import EmbeddingSettings
+
+T = TypeVar("T")
+
+SETTING = "EMBEDDING__MODEL"
+
+
+class NamedEmbedder:
+    """`ports.Embedder`. `connect` finds the model, opens it and tries it."""
+
+    def __init__(self, settings: EmbeddingSettings, models: NamedModels) -> None:
+        self.name = settings.model
+        self.fingerprint = ""
+        self.dimensions = 0
+        self.cosines = (0.0, 1.0)
+        self.multilingual = False
+        self.description = ""
+        self._settings = settings
+        self._models = models
+        self._bulk = ThreadPoolExecutor(1, thread_name_prefix="embedder-passages")
+        self._quick = ThreadPoolExecutor(1, thread_name_prefix="embedder-queries")
+        self._model: TextModel | None = None
+
+    async def connect(self) -> None:
+        """Raises ConfigError for what is no embedding model, ModelUnavailable for a hub that cannot
+        be reached."""
+        await asyncio.get_running_loop().run_in_executor(self._quick, self._open)
+
+    async def aclose(self) -> None:
+        for threads in (self._bulk, self._quick):
+            threads.shutdown(wait=False, cancel_futures=True)
+        self._model = None
+
+    async def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        return await self._call(self._bulk, self._passages, texts)
+
+    async def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        return await self._call(self._quick, self._queries, texts)
+
+    def _passages(self, texts: Sequence[str]) -> Vectors:
+        return self._embed(texts, self._pooler.passage)
+
+    def _queries(self, texts: Sequence[str]) -> Vectors:
+        return self._embed(texts, self._pooler.query)
+
+    async def _call(
+        self, threads: ThreadPoolExecutor, work: Callable[[Sequence[str]], T], texts: Sequence[str]
+    ) -> T:
+        return await asyncio.get_running_loop().run_in_executor(threads, work, texts)
+
+    def _open(self) -> None:
+        place = self._models.find(SETTING, self._settings.model)
+        layout = read_layout(SETTING, place)
+        model = TextModel(layout, self._settings.threads)
+        self._pooler = pooler(layout, self._settings, model.tried)
+        self._model = model
+        made = self._whole(model, [""], "").shape[1]
+        self.dimensions = self._settings.dimensions or made
+        if self.dimensions > made:
+            raise layout.wrong(
+                f"makes vectors of {made}, fewer than EMBEDDING__DIMENSIONS says. Set that to 0."
+            )
+        self.name = place.name
+        self.fingerprint = _fingerprint(layout, self._pooler, self.dimensions)
+        scale = self._scale(self._models.kept)
+        self.cosines, self.multilingual = (scale.unrelated, scale.same), scale.multilingual
+        self.description = self._described(layout, self._pooler)
+
+    def _scale(self, folder: Path) -> LikenessScale:
+        return measured(self.name, self.fingerprint, self._passages, folder)
+
+    def _embed(self, texts: Sequence[str], prompt: str) -> Vectors:
+        if self._model is None:
+            raise RuntimeError("connect was not called")
+        vectors = self._whole(self._model, texts, prompt)[:, : self.dimensions]
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        unit: Vectors = vectors / np.maximum(norms, 1e-12)
+        return unit
+
+    def _whole(self, model: TextModel, texts: Sequence[str], prompt: str) -> Vectors:
+        """The model's vectors, of all its dimensions."""
+        skip = model.count([prompt])[0] + 1 if prompt else 0
+        vectors: Vectors = np.zeros((0, self.dimensions), np.float32)
+        for batch in model.read([prompt + text for text in texts]):
+            found = self._pooler.vectors(model.layout, batch, skip)
+            if len(vectors) < len(texts):
+                vectors = np.zeros((len(texts), found.shape[1]), np.float32)
+            vectors[batch.rows] = found
+        return vectors
+
+    def _described(self, layout: ModelLayout, how: Pooler) -> str:
+        prompts = " and ".join(repr(one) if one else "none" for one in (how.query, how.passage))
+        return (
+            f"{self.name} ({layout.place.origin}: {layout.place.file}, {megabytes(layout.size)}, "
+            f"SHA-256 {layout.digest[:12]}): {self.dimensions} dimensions, "
+            f"pooling {how.pooling or 'in the graph'}, {layout.max_tokens} tokens, "
+            f"prompts {prompts}"
+        )
+
+
+def _fingerprint(layout: ModelLayout, how: Pooler, dimensions: int) -> str:
+    """Not of the folder's name: the same model elsewhere makes the same vectors."""
+    texts = repr((how.output, how.query, how.passage, how.prompt_counts)).encode()
+    prompts = hashlib.sha256(texts).hexdigest()[:8]
+    parts = (layout.digest[:16], how.pooling or "graph", layout.max_tokens, dimensions, prompts)
+    return "onnx/" + "/".join(map(str, parts))

@@ -1,0 +1,168 @@
+"""Models of a hub: fetched once because a setting names them, then never asked for again.
+
+What was fetched is remembered beside it: the commit, and each file's size and SHA-256. A file that
+is not what was fetched is an error, not fetched again behind the user's back.
+"""
+
+import glob
+import hashlib
+import json
+import logging
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ragstone.core.errors import ConfigError, ModelUnavailable
+from ragstone.models.named.onnx_files import belongs, choose
+
+if TYPE_CHECKING:
+    from huggingface_hub import ModelInfo
+
+log = logging.getLogger(__name__)
+
+REMEMBERED = "ragstone-model.json"
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedModel:
+    """What `REMEMBERED` says: the commit that was fetched, and each file's (size, SHA-256)."""
+
+    commit: str
+    files: Mapping[str, tuple[int, str]]
+
+
+class Hub:
+    """Keeps each model of a hub in a folder of its own below `kept`."""
+
+    def __init__(self, kept: Path) -> None:
+        self._kept = kept
+
+    def fetched(self, setting: str, repo: str, revision: str, file: str) -> tuple[Path, str, str]:
+        """The folder, ONNX file and commit of a model, which is fetched if it is not there.
+
+        A revision that was fetched stays at its commit. Raises ConfigError, ModelUnavailable.
+        """
+        wanted = f"{repo}@{revision}" if revision else repo
+        folder = self._kept / wanted.replace("/", "--")
+        known = _remembered(folder)
+        if known is None or (file and file not in known.files):
+            with _explained(setting, wanted):
+                known = _fetch(setting, repo, known.commit if known else revision, file, folder)
+        _check(setting, folder, known)
+        return folder, choose(setting, wanted, known.files, file), known.commit
+
+
+def _remembered(folder: Path) -> FetchedModel | None:
+    """None where nothing was fetched to its end."""
+    try:
+        said = json.loads((folder / REMEMBERED).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    files = {name: (int(size), str(digest)) for name, (size, digest) in said["files"].items()}
+    return FetchedModel(said["commit"], files)
+
+
+def _fetch(setting: str, repo: str, revision: str, file: str, folder: Path) -> FetchedModel:
+    from huggingface_hub import HfApi, snapshot_download
+
+    endpoint = os.environ.get("HF_ENDPOINT")
+    api = HfApi(endpoint=endpoint, library_name="ragstone")
+    info = api.model_info(repo, revision=revision or None, files_metadata=True)
+    names = [one.rfilename for one in info.siblings or ()]
+    file = choose(setting, repo, names, file)
+    wanted = [name for name in names if belongs(name, file)]
+    commit = info.sha or ""
+    log.warning("%s: fetching %s at %s from the hub, once.", setting, repo, commit[:12])
+
+    def download() -> None:
+        patterns = [glob.escape(name) for name in wanted]
+        snapshot_download(
+            repo,
+            revision=commit,
+            local_dir=folder,
+            allow_patterns=patterns,
+            endpoint=endpoint,
+            library_name="ragstone",
+        )
+
+    download()
+    # The client takes a file that is there for what it fetched before.
+    if _damaged(info, folder, wanted):
+        download()
+        if damaged := _damaged(info, folder, wanted):
+            raise ModelUnavailable(
+                f"{setting}: {', '.join(damaged)} came damaged from the hub. Try again."
+            )
+    before = _remembered(folder)
+    files = dict(before.files) if before else {}
+    files |= {name: ((folder / name).stat().st_size, digest(folder / name)) for name in wanted}
+    _remember(folder, repo, FetchedModel(commit, files))
+    return FetchedModel(commit, files)
+
+
+def _damaged(info: "ModelInfo", folder: Path, wanted: Sequence[str]) -> list[str]:
+    """Delete the large files that are not what the hub says they are; their names."""
+    damaged = []
+    for one in info.siblings or ():
+        lfs: Any = one.lfs
+        if lfs and one.rfilename in wanted and digest(folder / one.rfilename) != lfs["sha256"]:
+            (folder / one.rfilename).unlink()
+            damaged.append(one.rfilename)
+    return damaged
+
+
+def _remember(folder: Path, repo: str, fetched: FetchedModel) -> None:
+    """Written last and whole, so that a fetch that was cut off is none."""
+    said = {"repository": repo, "commit": fetched.commit, "files": fetched.files}
+    new = folder / f"{REMEMBERED}.new"
+    new.write_text(json.dumps(said, indent=1), encoding="utf-8")
+    new.replace(folder / REMEMBERED)
+
+
+def _check(setting: str, folder: Path, known: FetchedModel) -> None:
+    for name, (size, _) in known.files.items():
+        path = folder / name
+        if not path.is_file() or path.stat().st_size != size:
+            raise ConfigError(
+                f"{setting}: {path} is not what was fetched. Delete the folder {folder}, and the "
+                "model is fetched again."
+            )
+
+
+def digest(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with path.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+@contextmanager
+def _explained(setting: str, wanted: str) -> Iterator[None]:
+    """What goes wrong with a hub, as one sentence that says what to do."""
+    from httpx2 import HTTPError
+    from huggingface_hub.errors import (
+        GatedRepoError,
+        HFValidationError,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
+
+    try:
+        yield
+    except GatedRepoError as error:
+        raise ConfigError(
+            f"{setting}: {wanted} is given only to who has accepted its terms. Accept them on its "
+            "page, and set HF_TOKEN."
+        ) from error
+    except (RepositoryNotFoundError, RevisionNotFoundError, HFValidationError) as error:
+        raise ConfigError(
+            f"{setting}: there is no folder {wanted!r} here, and no such model at the hub. Check "
+            "the name and the revision; a private model needs HF_TOKEN."
+        ) from error
+    except (HTTPError, OSError) as error:
+        raise ModelUnavailable(
+            f"{setting}: {wanted} is no folder here, and the hub cannot be reached to fetch it "
+            f"({type(error).__name__}). Connect once, or copy the model here and name its folder."
+        ) from error

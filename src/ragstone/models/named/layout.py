@@ -1,0 +1,168 @@
+"""What the files of a model say of it: lengths, padding, labels, how vectors are made.
+
+The layouts are those of Hugging Face (`config.json`, `tokenizer.json`), of sentence-transformers
+(`modules.json`, a folder for each module) and of what optimum and fastembed make of them.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ragstone.core.errors import ConfigError
+from ragstone.models.named.hub import digest
+from ragstone.models.named.places import ModelPlace
+
+Json = Mapping[str, Any]
+
+LONGEST = 2048
+"""Tokens that are read at most: attention takes 200 MB at this length, and four times as much at
+twice."""
+
+USUAL_LENGTH = 512
+
+OFFSET_TYPES = frozenset({"roberta", "xlm-roberta", "camembert", "mpnet", "longformer", "xmod"})
+"""Kinds of models that count positions from behind the padding token's id."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelLayout:
+    """A model's files, and what they say.
+
+    `max_tokens` is the longest input, `pad` the id of the token that fills up shorter ones, `lower`
+    whether text is made lower-case first. `config` is config.json, `sentences` that of
+    sentence-transformers, `modules` its modules' kinds with their configurations. `digest` is the
+    SHA-256 of everything that decides about an output.
+    """
+
+    setting: str
+    place: ModelPlace
+    tokenizer: Path
+    max_tokens: int
+    pad: int
+    lower: bool
+    digest: str
+    size: int
+    config: Json = field(default_factory=dict)
+    sentences: Json = field(default_factory=dict)
+    modules: tuple[tuple[str, Json], ...] = ()
+
+    @property
+    def architecture(self) -> str:
+        """Such as BertForSequenceClassification; empty if config.json does not say."""
+        return str(next(iter(self.config.get("architectures") or ()), ""))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The classes in the order of the model's numbers, in small letters."""
+        named = self.config.get("id2label") or {}
+        try:
+            return tuple(str(named[key]).lower() for key in sorted(named, key=int))
+        except ValueError as error:
+            raise ConfigError(f"{self.setting}: id2label of config.json is no list.") from error
+
+    def wrong(self, why: str) -> ConfigError:
+        return ConfigError(f"{self.setting}: {self.place.folder} {why}")
+
+
+def read_layout(setting: str, place: ModelPlace) -> ModelLayout:
+    """Raises ConfigError where a file is missing or is not what it should be."""
+    folder = place.folder
+    modules = _modules(setting, folder)
+    first = modules[0] if modules else ("", folder, {})
+    inner = first[1] if (first[1] / "tokenizer.json").is_file() else folder
+    tokenizer = inner / "tokenizer.json"
+    if not tokenizer.is_file():
+        raise ConfigError(
+            f"{setting}: {folder} has no tokenizer.json. Save the model's tokenizer there with "
+            "save_pretrained of transformers' AutoTokenizer."
+        )
+    config = _json(setting, inner / "config.json")
+    about = _json(setting, inner / "tokenizer_config.json")
+    special = _json(setting, inner / "special_tokens_map.json")
+    sentence = _json(setting, inner / "sentence_bert_config.json")
+    kinds = tuple((kind, said) for kind, _, said in modules)
+    sentences = _json(setting, folder / "config_sentence_transformers.json")
+    weights = _weights(place)
+    return ModelLayout(
+        setting,
+        place,
+        tokenizer,
+        _max_tokens(config, about, sentence),
+        _pad(tokenizer, config, about, special),
+        bool(sentence.get("do_lower_case")),
+        _digest_of([*weights, tokenizer], [config, sentences, dict(sentence), dict(kinds)]),
+        sum(one.stat().st_size for one in weights),
+        config,
+        sentences,
+        kinds,
+    )
+
+
+def _modules(setting: str, folder: Path) -> list[tuple[str, Path, Json]]:
+    """The modules of sentence-transformers: kind, folder and configuration of each."""
+    listed = _json(setting, folder / "modules.json", list)
+    found = []
+    for one in listed:
+        if not isinstance(one, dict) or not isinstance(one.get("type"), str):
+            raise ConfigError(f"{setting}: {folder / 'modules.json'} is no list of modules.")
+        inner = folder / str(one.get("path", ""))
+        kind = one["type"].rpartition(".")[2]
+        found.append((kind, inner, _json(setting, inner / "config.json")))
+    return found
+
+
+def _json(setting: str, path: Path, kind: type = dict) -> Any:
+    """What a file says, empty if there is none."""
+    try:
+        said = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return kind()
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"{setting}: {path} cannot be read ({type(error).__name__}). Copy it again."
+        ) from error
+    if not isinstance(said, kind):
+        raise ConfigError(f"{setting}: {path} is not what it should be. Copy it again.")
+    return said
+
+
+def _weights(place: ModelPlace) -> list[Path]:
+    """The ONNX file, and those beside it that hold its weights."""
+    path = place.path
+    return [path, *sorted(path.parent.glob(f"{path.name}_data*")), *path.parent.glob("*.onnx.data")]
+
+
+def _max_tokens(config: Json, about: Json, sentence: Json) -> int:
+    """The longest input that the model was made for, at most `LONGEST`."""
+    limits = [sentence.get("max_seq_length"), about.get("model_max_length")]
+    positions = config.get("max_position_embeddings")
+    if isinstance(positions, int) and positions > 0:
+        offset = config.get("model_type") in OFFSET_TYPES
+        limits.append(positions - 2 * offset)
+    numbers = [int(one) for one in limits if isinstance(one, (int, float)) and one > 0]
+    return min([*numbers, LONGEST]) if numbers else USUAL_LENGTH
+
+
+def _pad(tokenizer: Path, config: Json, about: Json, special: Json) -> int:
+    """The id of the padding token; 0 where nothing says, as most vocabularies have it."""
+    if isinstance(config.get("pad_token_id"), int):
+        return int(config["pad_token_id"])
+    for said in (special.get("pad_token"), about.get("pad_token")):
+        token = said.get("content") if isinstance(said, dict) else said
+        if isinstance(token, str):
+            return _id_of(tokenizer, token)
+    return 0
+
+
+def _id_of(tokenizer: Path, token: str) -> int:
+    added = json.loads(tokenizer.read_text(encoding="utf-8")).get("added_tokens") or ()
+    return next((int(one["id"]) for one in added if one.get("content") == token), 0)
+
+
+def _digest_of(files: list[Path], said: list[Json]) -> str:
+    parts = [digest(file) for file in files]
+    whole = json.dumps([parts, said], sort_keys=True, default=str)
+    return hashlib.sha256(whole.encode()).hexdigest()

@@ -1,0 +1,164 @@
+"""Whether the passages were enough for an answer: what of the question they speak of, and whether
+they contradict each other."""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from functools import cache
+from itertools import chain
+
+from ragstone.core.turn import Passage, Turn
+from ragstone.language.named import named
+from ragstone.language.quantities import Quantity, quantities
+from ragstone.language.word_lists import word_lists
+from ragstone.language.words import STOPWORDS, content_word_set, in_pairs, similar_words, words
+from ragstone.ports import Checker, Claim, EvidenceSource
+from ragstone.verify.terms import terms, weight
+
+ENOUGH = 0.6
+"""Share of what the question asks about from which passages can be sufficient."""
+
+TELLING = 0.6
+"""The weight of a word from which it is an aspect by itself: "work" and "people" say little."""
+
+PAIR = 0.7
+"""The weight of a pair of characters."""
+
+SAME = 0.7
+"""The share (Dice) of common words from which two sentences say the same of the same."""
+
+MOST_ASPECTS = 5
+_SIGNS = ".,;:!?()\"'“”„«»¿¡？。，"
+
+
+def coverage(question: str, texts: Sequence[str]) -> tuple[float, tuple[str, ...]]:
+    """The share (0..1) of what the question asks about that the texts speak of, by how much its
+    words tell; and what they do not speak of, as it is asked, neighbours together. 1 for a
+    question that is about nothing.
+
+    A word in another form or in a compound counts as there. What kind of answer is wanted ("how
+    long") is nothing that a text has to say.
+    """
+    held = frozenset[str]().union(*map(content_word_set, texts))
+    whole = "\n".join(texts).casefold()
+    wanted = missing = 0.0
+    aspects: list[list[str]] = [[]]
+    telling = [False]
+    for piece in _about(question).split():
+        meant = [word for word in words(piece) if word not in STOPWORDS]
+        absent = {word for word in meant if word not in held}
+        absent -= similar_words(absent, whole)
+        spelt = piece.strip(_SIGNS)
+        tells = {word: _weight(word, spelt) for word in meant}
+        wanted += sum(tells[word] for word in meant)
+        missing += sum(tells[word] for word in meant if word in absent)
+        if meant and len(absent) == len(set(meant)):
+            aspects[-1].append(spelt)
+            telling[-1] |= any(tells[word] >= TELLING for word in absent)
+        elif aspects[-1]:
+            aspects.append([])
+            telling.append(False)
+    told = (" ".join(one) for one, tells in zip(aspects, telling, strict=True) if tells)
+    found = tuple(dict.fromkeys(told))
+    return (1 - missing / wanted if wanted else 1.0), found[:MOST_ASPECTS]
+
+
+def _about(question: str) -> str:
+    """The question without what says only which kind of answer is wanted."""
+    phrases, signs = _asking()
+    return signs.sub(" ", phrases.sub(" ", question.replace("’", "'")))
+
+
+@cache
+def _asking() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    lists = word_lists("verify", "asking")
+    phrases, signs = (sorted(map(re.escape, lists[n]), key=len, reverse=True) for n in _LISTS)
+    return (
+        re.compile(rf"(?<!\w)(?:{'|'.join(phrases)})(?!\w)", re.IGNORECASE),
+        re.compile("|".join(signs)),
+    )
+
+
+_LISTS = ("phrase", "sign")
+
+
+def _weight(word: str, spelt: str) -> float:
+    """How much a word tells, which is a stem, by itself or as it is spelt; of a script without
+    spaces it is a pair of characters."""
+    return PAIR if in_pairs(word) else min(weight(word), weight(spelt.casefold()))
+
+
+async def conflicting(turn: Turn, checker: Checker, claims: int, others: int) -> bool:
+    """Whether another passage says of the same thing another number, name or the opposite than a
+    sentence that supports the answer. `claims` cited sentences are compared with `others`
+    passages.
+
+    That a sentence is near to another and has another number is no conflict: a forecast, another
+    year, another row and another product have one too. Each has to contradict the other, they
+    have to say the same but for that, and of the same time and document's subject.
+    """
+    found = [v.citation for v in turn.verdicts if v.label == "supported" and v.citation]
+    cited = list({one.snippet: one for one in found}.values())[:claims]
+    passages = {passage.number: passage for passage in turn.passages}
+    compared = []
+    for other in turn.passages[:others]:
+        said = [
+            one.snippet
+            for one in cited
+            if one.number != other.number
+            and (own := passages.get(one.number))
+            and _same_subject(own, other)
+        ]
+        if said:
+            compared.append(_contradicts(other, said, checker))
+    return any(await asyncio.gather(*compared))
+
+
+async def _contradicts(other: Passage, said: Sequence[str], checker: Checker) -> bool:
+    """Whether a passage contradicts one of the sentences, and that sentence the passage's."""
+    source = EvidenceSource(other.text, other.hit.chunk.heading)
+    found = await checker.support([Claim(one) for one in said], [source], None)
+    for sentence, one in zip(said, found, strict=True):
+        there = other.text[one.start : one.end]
+        if one.conflict and _same_matter(sentence, there):
+            (back,) = await checker.support([Claim(there)], [EvidenceSource(sentence)], None)
+            if back.conflict:
+                return True
+    return False
+
+
+def _same_subject(one: Passage, other: Passage) -> bool:
+    """Whether their documents are of the same product, version, year: not one of it and one of
+    another."""
+    mine, theirs = (named(f"{p.hit.chunk.heading}\n{p.hit.chunk.subject}") for p in (one, other))
+    if mine.years and theirs.years and mine.years.isdisjoint(theirs.years):
+        return False
+    return not any(
+        a.alike(b) and not a.same(b) for a in mine.numbered for b in theirs.numbered
+    ) and not (_titled_apart(one.hit.chunk.title, other.hit.chunk.title))
+
+
+def _titled_apart(one: str, other: str) -> bool:
+    """Whether two titles are alike but for a name: the handbooks of two houses."""
+    mine, theirs = content_word_set(one), content_word_set(other)
+    return mine != theirs and 2 * len(mine & theirs) >= max(len(mine), len(theirs)) > 1
+
+
+def _same_matter(one: str, other: str) -> bool:
+    """Whether two sentences are about the same but for one value, and of the same time."""
+    mine, theirs = ({term.stem for term in terms(text).words} for text in (one, other))
+    if 2 * len(mine & theirs) < SAME * (len(mine) + len(theirs)):
+        return False
+    own, there = quantities(one), quantities(other)
+    dated = [q for q in chain(own, there) if _is_time(q)]
+    only_times = len(dated) == len(own) + len(there)
+    return only_times or _times(own) == _times(there)
+
+
+def _times(found: Sequence[Quantity]) -> set[frozenset[float]]:
+    return {one.values for one in found if _is_time(one)}
+
+
+def _is_time(one: Quantity) -> bool:
+    """Whether a quantity is a year or a month."""
+    return one.unit == "month" or (not one.unit and all(1900 <= v <= 2100 for v in one.values))

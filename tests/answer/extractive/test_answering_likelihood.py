@@ -1,0 +1,82 @@
+"""How likely an extractive answer is what was asked: another question than whether it is quoted."""
+
+from contextlib import aclosing
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragstone.answer.extractive.answering_evidence import CLOSE_NAMES, NAMES
+from ragstone.answer.extractive.answering_likelihood import likelihood
+from ragstone.answer.extractive.extractive import Extractive
+from ragstone.core.answer import Instructions, confidence_level
+from ragstone.core.turn import Ask, Passage
+from ragstone.ports import Said
+from tests.answer.extractive.test_extractive import no_tokens
+from tests.engine.samples import a_passage
+
+TOLD = Instructions("Answer from the sources.", "The documents are silent.")
+REPORT = a_passage(
+    1, "Revenue was 48.6 million euros in 2024. Goods were shipped to twelve countries."
+)
+LEAVE = a_passage(2, "Parental leave is paid for 14 weeks. Ask the office for a form.")
+
+
+async def answered(question: str, *passages: Passage, unlikely: float = 0.0) -> Said:
+    model = Extractive(no_tokens, 0.0, refuse_unlikely=unlikely)
+    async with aclosing(model.answer(Ask(question), passages, TOLD)) as stream:
+        return [said async for said in stream][-1]
+
+
+async def sure(question: str, *passages: Passage) -> float:
+    return (await answered(question, *passages)).confidence or 0.0
+
+
+@pytest.mark.parametrize(
+    ("question", "near"),
+    [
+        ("What was the revenue in 2024?", "What was the revenue in 2021?"),
+        ("How long is parental leave paid?", "Who approves parental leave of prisoners?"),
+        ("To how many countries were goods shipped?", "How many ships has the fleet of Norway?"),
+    ],
+)
+async def test_given_a_near_question_without_an_answer_then_the_quotation_is_less_likely(
+    question: str, near: str
+) -> None:
+    known, unknown = await sure(question, REPORT, LEAVE), await sure(near, REPORT, LEAVE)
+    assert unknown < known
+    assert confidence_level(unknown) == "low"
+
+
+async def test_given_a_question_that_nothing_answers_then_a_quotation_is_not_sure() -> None:
+    assert await sure("Who is the chair of the board of Northmoor?", REPORT, LEAVE) < 0.5
+
+
+async def test_given_an_unlikely_answer_then_it_is_refused() -> None:
+    said = await answered("What was the revenue in 2021?", REPORT, LEAVE, unlikely=0.5)
+    assert (said.finish, said.text) == ("refused", TOLD.no_answer)
+
+
+async def test_given_what_another_said_then_it_is_judged_by_the_passages_it_cites() -> None:
+    model = Extractive(no_tokens, 0.0)
+    ask = Ask("How long is parental leave paid?")
+    right = await model.answers(ask, "Parental leave is paid for 14 weeks. [2]", [LEAVE])
+    wrong = await model.answers(ask, "It shipped goods to twelve countries. [1]", [REPORT])
+    assert wrong < right
+    assert await model.answers(ask, "It is paid.", []) == 0.0
+
+
+async def test_given_the_faq_that_was_asked_then_it_is_likely() -> None:
+    faq = a_passage(1, "Q: How do I reset the pump?\nA: Hold the red button for ten seconds.")
+    assert confidence_level(await sure("How do I reset the pump?", faq)) == "high"
+
+
+@given(
+    st.lists(st.floats(-10, 10), min_size=len(NAMES), max_size=len(NAMES) + len(CLOSE_NAMES)),
+    st.booleans(),
+    st.sampled_from(["Who?", "谁是市长？", ""]),
+)
+def test_any_evidence_gives_a_probability(row: list[float], across: bool, question: str) -> None:
+    values = row if len(row) in (len(NAMES), len(NAMES) + len(CLOSE_NAMES)) else row[: len(NAMES)]
+    assert 0 <= likelihood(question, np.array(values, np.float32), across) <= 1

@@ -1,0 +1,334 @@
+"""Makes `answer/extractive/data/answering.json`: `python -m training.answering_weights`.
+
+How likely what the extractive answerer says is what was asked: logistic regressions over
+`answering_evidence`. Trained on squad2_dev, xquad, cmrc2018_zh, jsquad_ja (CC BY-SA 4.0) and
+drcd_zh_hant (CC BY-SA 3.0), read from RAGSTONE_EVAL_DATA, and on `training.near_topic`.
+An answer is right if it holds an accepted one. `--collect FILE` keeps the evidence, `--from FILE`
+uses it; `--halves` trains
+on one half of the documents and prints how well the other is calibrated.
+"""
+
+import asyncio
+import json
+import random
+import sys
+import tempfile
+import zlib
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.common import eval_data
+from ragstone.answer.extractive.answering_evidence import CLOSE_NAMES, NAMES, evidence
+from ragstone.answer.extractive.answering_likelihood import WEIGHTS, Which
+from ragstone.answer.extractive.extractive import (
+    PASSAGES,
+    Extractive,
+    answer_lines,
+    choose_units,
+)
+from ragstone.answer.extractive.meaning_closeness import MeaningCloseness
+from ragstone.answer.extractive.token_closeness import TokenCloseness
+from ragstone.core.answer import LEVELS
+from ragstone.core.turn import Ask, Passage
+from ragstone.engine.engine import Engine
+from ragstone.engine.recipe import Recipe
+from ragstone.evaluation import dataset
+from ragstone.evaluation.answers import auroc, normalised
+from ragstone.evaluation.dataset import CorpusPassage, Question
+from ragstone.evaluation.indexed import NAME, indexed
+from ragstone.language.language import detect
+from ragstone.recipes.recipe import Recipes
+from ragstone.retrieve.held_tokens import HeldTokens
+from ragstone.retrieve.sampled_rarity import SampledRarity
+from ragstone.settings import load
+from training.near_topic import housed, office, swapped
+
+Floats = NDArray[np.float64]
+
+SEED = 7
+OFFICES = 40
+
+HOUSED = 6
+"""Of so many answerable questions one is asked again with the name of the house."""
+
+ANSWERABLE, PROGRAM = 0.8, 0.25
+"""What questions that the documents answer weigh together, and those of `office`."""
+
+REFUSED = 0.4
+"""The likelihood under which the figures count an answer as one to refuse."""
+
+DECAY = 5.0
+
+FOR = frozenset(
+    {"sureness", "share", "margin", "words", "words_about", "pairs", "similarity", "bm25"}
+    | {"place", "gap", "asked", "holds_kind", *CLOSE_NAMES}
+)
+AGAINST = frozenset(
+    {"words_nowhere", "names_missing", "names_unsaid", "numbers_missing", "numbers_unsaid"}
+    | {"lacks_kind", "lacks_exact_kind", "fragment", "heading"}
+)
+"""What can only speak for an answer, and what only against it."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One answer: its evidence, whether it is right, its half, and how the question was made."""
+
+    set: str
+    made: str
+    half: int
+    right: bool
+    across: bool
+    values: list[float]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A set: how many documents and questions are read, and in what the questions are asked."""
+
+    name: str
+    documents: int
+    questions: int
+    asked_in: str = ""
+
+
+PARTS = (
+    Part("squad2_dev", 1204, 2400),
+    Part("xquad/en", 240, 604),
+    Part("xquad/de", 240, 604),
+    Part("xquad/es", 240, 604),
+    Part("cmrc2018_zh", 300, 700),
+    Part("jsquad_ja", 300, 600),
+    Part("drcd_zh_hant", 250, 500),
+    Part("xquad/de", 240, 300, "xquad/en"),
+    Part("xquad/zh", 240, 300, "xquad/de"),
+)
+
+
+async def collected(target: Path) -> None:
+    """Write the evidence of every set."""
+    with target.open("w", encoding="utf-8") as out:
+        papers, asked = office(OFFICES, random.Random(SEED))
+        async for case in cases("office", papers, [(one, _made(one)) for one in asked]):
+            print(json.dumps(asdict(case)), file=out, flush=True)
+        for part in PARTS:
+            papers, questions = of_part(part)
+            async for case in cases(
+                (part.asked_in and f"{part.asked_in}>{part.name}") or part.name, papers, questions
+            ):
+                print(json.dumps(asdict(case)), file=out, flush=True)
+
+
+def _made(one: Question) -> str:
+    return "asked" if one.answerable else "unanswerable"
+
+
+def of_part(part: Part) -> tuple[list[CorpusPassage], list[tuple[Question, str]]]:
+    """The documents, and questions with how they were made."""
+    chance = random.Random(SEED)
+    papers = dataset.corpus(eval_data() / part.name)[: part.documents]
+    held = {one.id for one in papers}
+    own = dataset.questions(eval_data() / (part.asked_in or part.name), "dev")
+    if part.asked_in:
+        own = [
+            replace(one, relevant=frozenset(_in(part.name, id_) for id_ in one.relevant))
+            for one in own
+        ]
+        answers = {
+            one.id.split(":")[-1]: one.answers
+            for one in dataset.questions(eval_data() / part.name, "dev")
+        }
+        own = [replace(one, answers=answers[one.id.split(":")[-1]]) for one in own]
+    own = [one for one in own if one.relevant & held and (one.answers or not one.answerable)]
+    own = list(dataset.spread(own, part.questions))
+    asked = [(one, _made(one)) for one in own]
+    answerable = [one for one in own if one.answerable]
+    asked += [(one, "without") for one in dataset.spread(answerable, part.questions // 4)]
+    others = list(swapped(answerable, chance))
+    asked += [(one, "asked") for one in housed(answerable[:: max(1, HOUSED)], chance)]
+    return papers, asked + [(one, "swapped") for one in dataset.spread(others, part.questions // 6)]
+
+
+def _in(name: str, id_: str) -> str:
+    return f"{name.split('/')[-1]}:{id_.split(':')[-1]}"
+
+
+async def cases(
+    name: str, papers: Sequence[CorpusPassage], asked: Sequence[tuple[Question, str]]
+) -> AsyncIterator[Case]:
+    """The evidence of what is answered to each question."""
+    settings = load()
+    async with indexed(papers, settings) as index:
+        stages = Recipes(settings).of("plain", "standard").stages
+        upto = [stage.name for stage in stages].index("assemble") + 1
+        adapters = index.adapters
+        engine = Engine(adapters, {"standard": Recipe(stages[:upto])})
+        rarity = SampledRarity(adapters.index, adapters.embedders)
+        tokens = HeldTokens(adapters.index)
+        extractive = Extractive(
+            TokenCloseness(adapters.catalog, tokens, adapters.embedders, rarity),
+            0.0,
+            MeaningCloseness(adapters.catalog, adapters.embedders),
+        )
+        for question, made in asked:
+            turn = await engine.answered(Ask(question.text, collection=NAME))
+            passages = [_spoken(one) for one in turn.passages[:PASSAGES]]
+            if made == "without":
+                passages = [p for p in passages if p.hit.chunk.document_id not in question.relevant]
+            if not passages:
+                continue
+            ask = Ask(turn.question, collection=NAME)
+            ranking = await extractive.rank(ask, passages)
+            if not ranking.best:
+                continue
+            chosen = choose_units(ranking)
+            said = "\n".join(line.text for line in answer_lines(chosen))
+            right = _holds(said, question.answers)
+            if made == "without" and right:
+                continue
+            values = evidence(
+                turn.question, said, chosen, ranking.best, ranking.passages, ranking.sure
+            )
+            paper = min(question.relevant, default=question.id).rsplit("-", 1)[0]
+            half = zlib.crc32(paper.split(":")[-1].encode()) % 2
+            right = right and question.answerable
+            yield Case(name, made, half, right, ranking.across, [float(v) for v in values])
+
+
+def _spoken(passage: Passage) -> Passage:
+    """The passage with its language, as an ingest notes it."""
+    chunk = replace(passage.hit.chunk, language=detect(passage.text))
+    return replace(passage, hit=replace(passage.hit, chunk=chunk))
+
+
+def _holds(said: str, answers: Sequence[str]) -> bool:
+    text = f" {normalised(said)} "
+    return any(one and f" {one} " in text for one in map(normalised, answers))
+
+
+def group(case: Case) -> Which:
+    """Which model answers such questions."""
+    if case.across:
+        return "across"
+    if len(case.values) > len(NAMES):
+        return "tokens"
+    return "pairs" if case.set.endswith(("_zh", "_ja", "_hant", "/zh")) else "words"
+
+
+def masses(cases: Sequence[Case]) -> Floats:
+    """What each case weighs: most people ask what is there, and programs ask in few words."""
+    asked = np.array([one.made == "asked" for one in cases])
+    program = np.array([one.set == "office" for one in cases])
+    found = np.zeros(len(cases))
+    for made, part in ((program, PROGRAM), (~program, 1 - PROGRAM)):
+        for own, share in ((made & asked, ANSWERABLE), (made & ~asked, 1 - ANSWERABLE)):
+            found[own] = part * share / max(1, own.sum())
+    return found / found.sum() * len(cases)
+
+
+def fitted(cases: Sequence[Case]) -> tuple[Floats, float]:
+    """Weights and bias of the probability that the answer is right. A number that should speak for
+    it never speaks against it, nor the other way round: its weight is 0 then."""
+    rows = np.array([one.values for one in cases], np.float64)
+    right = np.array([one.right for one in cases], np.float64)
+    mass = masses(cases)
+    names = (*NAMES, *CLOSE_NAMES)[: rows.shape[1]]
+    signs = np.array([(one in FOR) - (one in AGAINST) for one in names])
+    mean, spread = rows.mean(axis=0), rows.std(axis=0)
+    used = spread > 0
+    while True:
+        scaled = (rows[:, used] - mean[used]) / spread[used]
+        found = _newton(np.c_[scaled, np.ones(len(rows))], right, mass)
+        wrong = found[:-1] * signs[used] < 0
+        if not wrong.any():
+            break
+        used[np.flatnonzero(used)[wrong]] = False
+    weights = np.zeros(len(names))
+    weights[used] = found[:-1] / spread[used]
+    return weights, float(found[-1] - weights @ mean)
+
+
+def _newton(rows: Floats, right: Floats, mass: Floats) -> Floats:
+    weights, decay = np.zeros(rows.shape[1]), np.r_[np.full(rows.shape[1] - 1, DECAY), 1e-6]
+    for _ in range(30):
+        share = 1 / (1 + np.exp(-rows @ weights))
+        slope = rows.T @ (mass * (share - right)) + decay * weights
+        bend = (rows * (mass * share * (1 - share))[:, None]).T @ rows + np.diag(decay)
+        weights -= np.linalg.solve(bend, slope)
+    return weights
+
+
+def halves(name: str, cases: Sequence[Case]) -> None:
+    """Print how each half's answers do under the weights of the other half."""
+    likely, half = np.zeros(len(cases)), np.array([one.half for one in cases])
+    rows = np.array([one.values for one in cases])
+    for own in (0, 1):
+        weights, bias = fitted([one for one in cases if one.half == own])
+        likely[half != own] = 1 / (1 + np.exp(-rows[half != own] @ weights - bias))
+    right, mass = np.array([one.right for one in cases]), masses(cases)
+    asked = np.array([one.made == "asked" for one in cases])
+    high, low = likely >= LEVELS[0][1], likely < REFUSED
+    print(
+        f"{name}: {len(cases)} answers, {np.average(right, weights=mass):.3f} right; "
+        f"high {np.average(high, weights=mass):.3f}, "
+        f"of those right {np.average(right[high], weights=mass[high]):.3f}, "
+        f"high and wrong {np.average(high & ~right, weights=mass):.3f}; "
+        f"calibration error {calibration_error(right, likely, mass):.3f}; AUROC "
+        f"{auroc(likely[right].tolist(), likely[~right].tolist()):.3f}, of the ranker's sureness "
+        f"{auroc(rows[right, 0].tolist(), rows[~right, 0].tolist()):.3f}; "
+        f"under {REFUSED} {low[asked].mean():.3f}, of those without one {low[~asked].mean():.3f}"
+    )
+    for made in sorted({(one.set, one.made) for one in cases}):
+        own = np.array([(one.set, one.made) == made for one in cases])
+        print(
+            f"  {' '.join(made):28} {own.sum():5} right {right[own].mean():.3f} likely "
+            f"{likely[own].mean():.3f} high {high[own].mean():.3f} under {low[own].mean():.3f}"
+        )
+
+
+def calibration_error(
+    right: NDArray[np.bool_], likely: Floats, mass: Floats, bins: int = 10
+) -> float:
+    """The mean gap between how likely and how often right, over ten steps of likelihood."""
+    step = np.minimum((likely * bins).astype(int), bins - 1)
+    gaps = [
+        mass[step == one].sum()
+        * abs(np.average((likely - right)[step == one], weights=mass[step == one]))
+        for one in set(step.tolist())
+    ]
+    return float(sum(gaps) / mass.sum())
+
+
+def main(arguments: Sequence[str]) -> None:
+    if "--collect" in arguments:
+        asyncio.run(collected(Path(arguments[1])))
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        kept = Path(arguments[1]) if "--from" in arguments else Path(directory) / "cases.jsonl"
+        if "--from" not in arguments:
+            asyncio.run(collected(kept))
+        lines = kept.read_text(encoding="utf-8").splitlines()
+    groups: dict[Which, list[Case]] = {}
+    for case in (Case(**json.loads(line)) for line in lines):
+        groups.setdefault(group(case), []).append(case)
+    data = {}
+    for name, cases in groups.items():
+        if "--halves" in arguments:
+            halves(name, cases)
+            continue
+        weights, bias = fitted(cases)
+        names = (*NAMES, *CLOSE_NAMES)[: len(weights)]
+        told = {one: round(float(w), 4) for one, w in zip(names, weights, strict=True) if w}
+        data[name] = {"weights": told, "bias": round(bias, 4)}
+    if data:
+        target = files("ragstone.answer.extractive").joinpath(f"data/{WEIGHTS}")
+        Path(str(target)).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
