@@ -47,8 +47,11 @@ class HashingEmbedder:
 class OneEmbedder:
     """`ports.Embedders` with one model for every language."""
 
-    def __init__(self, embedder: HashingEmbedder | None = None) -> None:
+    def __init__(
+        self, embedder: HashingEmbedder | None = None, bridge: Embedder | None = None
+    ) -> None:
         self.embedder = embedder or HashingEmbedder()
+        self.bridge = bridge
 
     def for_text(self, language: str) -> Embedder:
         return self.embedder
@@ -57,3 +60,9 @@ class OneEmbedder:
         if collection.fingerprint != self.embedder.fingerprint:
             raise EmbeddingMismatch(collection.name, collection.model, self.embedder.name)
         return self.embedder
+
+    def comparing(self, collection: Collection) -> Embedder | None:
+        return self.embedder if self.embedder.multilingual else None
+
+    def bridging(self, collection: Collection) -> Embedder | None:
+        return self.bridge

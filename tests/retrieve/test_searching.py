@@ -96,6 +96,10 @@ async def searched(
     return await engine.answered(Ask(question, level=level, **changes))  # type: ignore[arg-type]
 
 
+async def answered(adapters: Adapters, question: str) -> Turn:
+    return await Engine(adapters, Recipes(Settings()).answering).answered(Ask(question))
+
+
 def texts(turn: Turn) -> list[str]:
     return [hit.chunk.text for hit in turn.hits]
 
@@ -127,6 +131,36 @@ async def test_given_hierarchical_then_only_the_best_documents_are_gone_into(
 async def test_given_sequential_then_the_document_is_read_in_order(adapters: Adapters) -> None:
     turn = await searched(adapters, "Tell me about whales", strategy="sequential", top_k=20)
     assert texts(turn) == TEXTS["whales"]
+
+
+async def test_given_a_summary_then_the_document_of_that_name_is_read_in_order(
+    adapters: Adapters,
+) -> None:
+    turn = await answered(adapters, "Summarise the document about ships.")
+    assert texts(turn) == TEXTS["ships"]
+    assert turn.answer is not None
+    assert not turn.answer.refused
+
+
+async def test_given_a_summary_of_what_no_document_is_called_then_it_is_searched(
+    adapters: Adapters,
+) -> None:
+    turn = await answered(adapters, "Summarise the document about volcanoes.")
+    assert turn.plan.strategy == "hybrid"
+
+
+async def test_given_a_summary_then_no_document_is_read_that_the_asker_may_not(
+    adapters: Adapters,
+) -> None:
+    turn = await answered(adapters, "Summarise the secret document.")
+    assert not set(texts(turn)) & set(TEXTS["secret"])
+
+
+async def test_given_another_language_then_the_english_passage_is_first(
+    adapters: Adapters,
+) -> None:
+    turn = await searched(adapters, "Welche Tiere singen Lieder?", top_k=3)
+    assert texts(turn)[0] == TEXTS["whales"][2]
 
 
 async def test_given_iterative_then_what_the_first_round_names_is_asked_next(

@@ -18,6 +18,12 @@ from ragstone.language.words import content_words
 from ragstone.ports import Adapters
 from ragstone.retrieve.diversity import best_at_the_edges
 
+OPENING = 2
+"""Chunks at the beginning of a document that tell what it is about."""
+
+DEEPEST = 9
+"""The level of a chunk in which no section begins."""
+
 
 def compressed(
     question: str, texts: Sequence[str], ratio: float, counted: Count = count
@@ -89,7 +95,11 @@ class Assemble(Stage):
         texts = [hit.chunk.text for hit in hits]
         if self.compression < 1:
             texts = compressed(turn.question, texts, self.compression, adapters.count)
-        chosen, used = _within_tokens(list(zip(texts, hits, strict=True)), most, adapters.count)
+        found = list(zip(texts, hits, strict=True))
+        whole = turn.plan.strategy == "sequential"
+        chosen, used = _within_tokens(_outlined(found) if whole else found, most, adapters.count)
+        if whole:
+            chosen.sort(key=lambda one: one[1].chunk.chunk_index)
         if self.context_chars:
             chosen = _within_chars(chosen, self.context_chars)
         if turn.plan.edges:
@@ -101,6 +111,17 @@ class Assemble(Stage):
             f"{len(passages)} of {len(turn.hits)} passages",
             f"{used} of {most} tokens",
         )
+
+
+def _outlined(found: Sequence[tuple[str, Hit]]) -> list[tuple[str, Hit]]:
+    """The chunks of a document by what they tell of the whole: its beginning, then where its
+    sections begin, the upper ones first, then all others."""
+
+    def rank(place: int) -> tuple[int, int]:
+        levels = [block.level for block in found[place][1].chunk.blocks if block.kind == "heading"]
+        return (0 if place < OPENING else min(levels, default=DEEPEST), place)
+
+    return [found[place] for place in sorted(range(len(found)), key=rank)]
 
 
 def _without_contained(hits: Sequence[Hit]) -> list[Hit]:

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from ragstone.core.answer import Instructions
-from ragstone.core.turn import Mode, Turn
+from ragstone.core.turn import Mode, Plan, Turn
 from ragstone.engine.prompts import own_texts
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.language import detect
@@ -15,6 +15,9 @@ from ragstone.language.no_answer import ENGLISH, no_answer
 from ragstone.language.templates import ROOM, of_language, shipped, told
 from ragstone.ports import Adapters
 from ragstone.understand.intents import hints_of
+
+NAMED, GUESSED = 0.85, 0.6
+"""How surely a document is meant that the question calls by its name, and one that it does not."""
 
 
 class BuildPrompt(Stage):
@@ -68,8 +71,17 @@ class BuildPrompt(Stage):
         rules = f"{text(ROOM).strip()}\n{rules}".strip()
         said = ", ".join((hints.template, mode, language or "any language", *parts))
         least = (self.refuse_below, self.refuse_unlikely)
-        made = Instructions(rules, refusal, *least, notes=_advice(turn))
+        made = Instructions(
+            rules, refusal, *least, notes=_advice(turn), sums_up=_sums_up(turn.plan)
+        )
         return Step(replace(turn, instructions=made), said)
+
+
+def _sums_up(plan: Plan) -> float:
+    """How surely the passages are those of the document that is to be summed up."""
+    if plan.sums_up is None or plan.strategy != "sequential":
+        return 0.0
+    return NAMED if plan.sums_up else GUESSED
 
 
 def _advice(turn: Turn) -> str:

@@ -31,7 +31,8 @@ class Instructions:
     asked, and under which one that its answer is what was asked (None leaves that to it).
 
     `notes` is what was thought of the sources before, or of an earlier answer; `thinks` lets a
-    model that can reason at length by itself do so.
+    model that can reason at length by itself do so. `sums_up` says how surely (0..1) the sources
+    are what is to be summed up, in order; 0 where nothing is.
     """
 
     text: str = ""
@@ -40,6 +41,7 @@ class Instructions:
     refuse_unlikely: float | None = None
     notes: str = ""
     thinks: bool = False
+    sums_up: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,14 +143,19 @@ class Ask:
     profile: str = ""
 
 
+IN_ORDER = 200
+"""Chunks of a document read in order; the budget of tokens keeps fewer."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """How this question will be answered: what the router decided, with defaults from settings.
 
     `candidates` are taken from each search, the best `reranked` of them are compared again, and
     `top_k` go on. `feedback` lets the first passages found refine a topical question. `rewrites`
-    are the queries searched where the question is rewritten, itself included. The fields that
-    `SearchOptions` has too mean the same.
+    are the queries searched where the question is rewritten, itself included. `sums_up` are the
+    words that name the document of which a summary is wanted, empty for whichever there is, None
+    where none is wanted. The fields that `SearchOptions` has too mean the same.
     """
 
     strategy: Strategy = "hybrid"
@@ -168,6 +173,7 @@ class Plan:
     edges: bool = False
     rewrite: Rewriting = "auto"
     rewrites: int = 3
+    sums_up: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
-from ragstone.ports import Catalog, ChunkIndex, Embedder, LateEmbedder, Vectors
+from ragstone.ports import Catalog, ChunkIndex, Embedder, Embedders, LateEmbedder, Vectors
 
 BATCH = 64
 """Chunks in one call of the embedder: enough to sort by length, few enough to show progress."""
@@ -20,7 +20,7 @@ IDLE_SECONDS = 0.05
 async def embed_pending(
     index: ChunkIndex,
     catalog: Catalog,
-    embedder: Embedder,
+    embedders: Embedders,
     collection: Collection,
     more_to_come: Callable[[], bool],
     report: Callable[[int], None],
@@ -30,11 +30,12 @@ async def embed_pending(
 
     `with_tokens` keeps the token vectors of embedders that give them.
     """
+    embedder, bridge = embedders.of(collection), embedders.bridging(collection)
     writer = _Writer(index, collection, report)
     try:
         while True:
             last = not more_to_come()
-            await _embed_waiting(index, embedder, collection, writer, with_tokens)
+            await _embed_waiting(index, embedder, bridge, collection, writer, with_tokens)
             await _mark_ready(index, catalog, collection)
             if last:
                 return
@@ -44,18 +45,26 @@ async def embed_pending(
 
 
 async def embed(
-    embedder: Embedder, chunks: Sequence[Chunk], with_tokens: bool
+    embedder: Embedder, chunks: Sequence[Chunk], with_tokens: bool, bridge: Embedder | None = None
 ) -> tuple[Vectors, list[bytes] | None]:
-    """The chunks' vectors, and their token vectors if they are wanted and the model gives them."""
+    """The chunks' vectors, and their token vectors if they are wanted and the model gives them.
+    Where there is a `bridge`, it gives those in other languages than English theirs."""
     texts = [chunk.searchable for chunk in chunks]
+    tokens: list[bytes] | None = None
     if with_tokens and isinstance(embedder, LateEmbedder):
-        return await embedder.embed_with_tokens(texts)
-    return await embedder.embed_passages(texts), None
+        vectors, tokens = await embedder.embed_with_tokens(texts)
+    else:
+        vectors = await embedder.embed_passages(texts)
+    foreign = [place for place, chunk in enumerate(chunks) if chunk.language not in ("", "en")]
+    if bridge and foreign:
+        vectors[foreign] = await bridge.embed_passages([texts[place] for place in foreign])
+    return vectors, tokens
 
 
 async def _embed_waiting(
     index: ChunkIndex,
     embedder: Embedder,
+    bridge: Embedder | None,
     collection: Collection,
     writer: "_Writer",
     with_tokens: bool,
@@ -64,7 +73,7 @@ async def _embed_waiting(
     batch = await _chunks_without_vectors(index, collection, set())
     while batch:
         async with asyncio.TaskGroup() as group:
-            vectors = group.create_task(embed(embedder, batch, with_tokens))
+            vectors = group.create_task(embed(embedder, batch, with_tokens, bridge))
             await writer.settle()
             following = await _chunks_without_vectors(
                 index, collection, {c.chunk_id for c in batch}

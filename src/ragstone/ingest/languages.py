@@ -11,7 +11,7 @@ SINGLE = 0.75
 
 OTHERS = 0.1
 """Share of passages in other languages from which English ones are mixed too: the English model
-finds nothing by meaning in those."""
+finds less by meaning in those."""
 
 REAL = 0.03
 """Share of passages from which a language counts: names and code are taken for others."""
@@ -43,6 +43,6 @@ def outgrown(collection: Collection, counts: Mapping[str, int], embedders: Embed
     ]
     return (
         f"Collection {collection.name!r} has passages in {', '.join(others)} by now, and "
-        f"{collection.model} finds them by their words only. "
+        f"{collection.model} finds them less well. "
         f"'ragstone rebuild --collection {collection.name}' embeds all with {fitting.name}."
     )

@@ -130,7 +130,7 @@ class Pipeline:
             await embed_pending(
                 self._index,
                 self._catalog,
-                self._embedders.of(collection),
+                self._embedders,
                 collection,
                 lambda: False,
                 lambda _: None,
@@ -247,14 +247,13 @@ class Pipeline:
         tracker: Tracker,
     ) -> None:
         """Text and vectors at once: the vectors follow behind the text."""
-        embedder = self._embedders.of(collection)
         async with asyncio.TaskGroup() as group:
             reading = group.create_task(self._read(collection, request, found, tracker))
             group.create_task(
                 embed_pending(
                     self._index,
                     self._catalog,
-                    embedder,
+                    self._embedders,
                     collection,
                     lambda: not reading.done(),
                     tracker.embedded,

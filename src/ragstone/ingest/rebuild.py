@@ -38,8 +38,8 @@ async def rebuild(
     # A rebuild that was cut off has some vectors already.
     tracker.embedded(copied - await index.count_without_vectors(new))
     tracker.phase("embedding")
-    embedder = embedders.of(new)
-    await embed_pending(index, catalog, embedder, new, lambda: False, tracker.embedded, with_tokens)
+    report_vectors = tracker.embedded
+    await embed_pending(index, catalog, embedders, new, lambda: False, report_vectors, with_tokens)
     await index.optimize(new)
     await catalog.put_collection(new)
     await catalog.drained()

@@ -5,6 +5,7 @@ from typing import Protocol, runtime_checkable
 
 from ragstone.core.errors import ConfigError, EmbeddingMismatch
 from ragstone.core.records import Collection
+from ragstone.models.bridge import Bridge
 from ragstone.models.minilm import MiniLm
 from ragstone.models.multilingual import MultilingualE5
 from ragstone.models.named.embedder import NamedEmbedder
@@ -39,6 +40,8 @@ class ConfiguredEmbedders:
         self._models = models or NamedModels()
         self._english = MiniLm(settings.threads)
         self._chosen = self._make_embedders(settings)
+        self._multilingual = self._chosen.get("multilingual")
+        self._bridge = Bridge(self._multilingual) if self._multilingual else None
 
     def _make_embedders(self, settings: EmbeddingSettings) -> Mapping[str, Embedder]:
         """The embedders of the settings by their names at the extension point."""
@@ -76,6 +79,13 @@ class ConfiguredEmbedders:
                 return embedder
         current = self.for_text(collection.language)
         raise EmbeddingMismatch(collection.name, collection.model, current.name)
+
+    def comparing(self, collection: Collection) -> Embedder | None:
+        own = self.of(collection)
+        return own if own.multilingual else self._multilingual
+
+    def bridging(self, collection: Collection) -> Bridge | None:
+        return self._bridge if self.of(collection) is self._english else None
 
     def usable(self) -> list[Embedder]:
         """Every embedder that the settings allow."""

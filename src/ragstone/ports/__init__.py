@@ -26,7 +26,7 @@ from ragstone.ports.catalog import (
 from ragstone.ports.checking import Checker, Claim, EvidenceSource, Support
 from ragstone.ports.conversations import ConversationStore, Lease
 from ragstone.ports.dump import Row, Rows, StateDump
-from ragstone.ports.embedding import Embedder, Embedders, LateEmbedder, Vectors
+from ragstone.ports.embedding import BridgingEmbedder, Embedder, Embedders, LateEmbedder, Vectors
 from ragstone.ports.guarding import Topics, TopicStore
 from ragstone.ports.index import ChunkIndex, Retriever, Search
 from ragstone.ports.intents import IntentExamples, Likeness
@@ -43,6 +43,7 @@ __all__ = [
     "AnswerJudge",
     "Answerability",
     "Answerer",
+    "BridgingEmbedder",
     "Cache",
     "CacheFigures",
     "Catalog",

@@ -72,6 +72,15 @@ class LateEmbedder(Embedder, Protocol):
         ...
 
 
+@runtime_checkable
+class BridgingEmbedder(Embedder, Protocol):
+    """An embedder that puts texts of many languages among those of an English one."""
+
+    async def in_english(self, question: str) -> str:
+        """English words for those of the question, as far as any are known."""
+        ...
+
+
 class Embedders(Protocol):
     """The embedders at hand, by the name or fingerprint that a collection carries."""
 
@@ -84,4 +93,14 @@ class Embedders(Protocol):
 
         Raises EmbeddingMismatch when the settings name another one.
         """
+        ...
+
+    def comparing(self, collection: Collection) -> Embedder | None:
+        """One that compares texts of several languages: the collection's own if it does; None
+        where the settings allow none."""
+        ...
+
+    def bridging(self, collection: Collection) -> BridgingEmbedder | None:
+        """One for texts in other languages than English, whose vectors lie among those of a
+        collection that was indexed in English; None where there is no need or none is allowed."""
         ...

@@ -13,8 +13,9 @@ from ragstone.ports.embedding import Vectors
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """`scores` (n,) in 0..1, one a candidate; `weight` (0..1) is the share of the final score that
-    they deserve, 0 when the reranker cannot judge; `reason` says why, `usage` what it took."""
+    """`scores` (n,) in 0..1, one a candidate, NaN for one that cannot be judged; `weight`
+    (0..1) is the share of the final score that they deserve, 0 when the reranker cannot judge;
+    `reason` says why, `usage` what it took."""
 
     scores: Vectors
     weight: float

@@ -104,7 +104,9 @@ SEARCHED: Mapping[str, Mapping[str, Any]] = {
     "classify": {"answers": False, "asks_model": False},
     "retrieval_gate": {"answers": False, "asks_model": False},
     "recall": {"answers": False},
+    "route": {"sums_up": False},
     "deduplicate": {"near_duplicate": 1},
+    "expand": {"continues": False},
 }
 """What is typed into a search box is searched, not answered: a forbidden search is an error, as
 guidance is no passage, and equal passages of two documents are two finds."""

@@ -12,6 +12,7 @@ from ragstone.core.turn import Hit, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.ports import Adapters, Vectors
 from ragstone.retrieve.diversity import distinct, diverse
+from ragstone.retrieve.searching import bridge
 from ragstone.retrieve.strategies import SPARE
 
 WORDS_COUNT = 0.5
@@ -24,7 +25,7 @@ class Deduplicate(Stage):
     keeps the plan's number: the best, or different ones where the plan asks for those."""
 
     name: ClassVar[str] = "deduplicate"
-    needs: ClassVar[frozenset[str]] = frozenset({"hits", "plan"})
+    needs: ClassVar[frozenset[str]] = frozenset({"hits", "plan", "queries"})
     gives: ClassVar[frozenset[str]] = frozenset({"hits"})
     fails: ClassVar[Literal["open", "closed"]] = "open"
     searches: ClassVar[bool] = True
@@ -42,7 +43,8 @@ class Deduplicate(Stage):
         compared = bool(plan.diversity) or self.near_duplicate < 1
         wanted = [hit.chunk.chunk_id for hit in hits if compared or hit.dense is None]
         held = await adapters.index.vectors(turn.collection, wanted) if wanted else {}
-        low, high = adapters.embedders.of(turn.collection).cosines
+        asked = bridge(turn.queries[0], turn.collection, adapters)
+        low, high = (asked or adapters.embedders.of(turn.collection)).cosines
         measured = [self._with_similarity(h, turn.encoded.vector, held, low, high) for h in hits]
         near = _similar_hits(measured, plan.min_similarity)
         kept = distinct(near, held, self.near_duplicate)

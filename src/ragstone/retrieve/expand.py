@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, Literal
 
+from pydantic import Field
+
 from ragstone.core.chunk import Chunk, merged
 from ragstone.core.document import cut_blocks, encode_blocks, page_at
 from ragstone.core.filters import And, Filter, Or, Range, eq
@@ -85,6 +87,9 @@ def narrowed(chunk: Chunk, span: Span) -> Chunk:
     )
 
 
+CONTINUED = 5
+"""The best hits whose lists are followed into the next chunk."""
+
 SECTION_CHUNKS = 8
 """Chunks on either side that a section may bring along."""
 
@@ -98,6 +103,10 @@ class Expand(Stage):
     fails: ClassVar[Literal["open", "closed"]] = "open"
     searches: ClassVar[bool] = True
 
+    continues: bool = Field(
+        True, description="Whether what follows a chunk that ends in a list comes along."
+    )
+
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         plan = turn.plan
         if plan.unit == "paragraph":
@@ -105,19 +114,44 @@ class Expand(Stage):
             hits = tuple(replace(hit, chunk=_paragraph(hit.chunk, asked)) for hit in turn.hits)
             return Step(replace(turn, hits=hits), "paragraphs")
         reach = SECTION_CHUNKS if plan.unit == "section" else plan.neighbours
-        if not reach or not turn.hits or turn.collection is None:
+        if not turn.hits or turn.collection is None or plan.strategy == "sequential":
             return Step(turn, "skipped", "the plan asks for chunks as they are")
-        around = await _neighbours(turn, turn.collection, adapters, reach)
+        if not reach:
+            return await self._continue(turn, turn.collection, adapters)
+        around = await _neighbours(turn, turn.collection, adapters, turn.hits, reach)
         hits = tuple(_widen(turn.hits, around, plan.unit == "section", reach))
         return Step(replace(turn, hits=hits), f"{plan.unit}, {reach} chunks on either side")
 
+    async def _continue(self, turn: Turn, collection: Collection, adapters: Adapters) -> Step:
+        """The hits, each that ends in a list with the chunk behind it."""
+        listed = [hit for hit in turn.hits[:CONTINUED] if _ends_in_list(hit.chunk)]
+        if not self.continues or not listed:
+            return Step(turn, "skipped", "the plan asks for chunks as they are")
+        around = await _neighbours(turn, collection, adapters, listed, 1)
+        known = {hit.chunk.chunk_id for hit in turn.hits}
+        hits: list[Hit] = []
+        for hit in turn.hits:
+            hits.append(hit)
+            for chunk in around.get(hit.chunk.revision, ()) if hit in listed else ():
+                if chunk.chunk_index == hit.chunk.chunk_index + 1 and chunk.chunk_id not in known:
+                    known.add(chunk.chunk_id)
+                    hits.append(Hit(chunk, hit.score))
+        added = len(hits) - len(turn.hits)
+        return Step(replace(turn, hits=tuple(hits)), f"{added} chunks go on with a list")
+
+
+def _ends_in_list(chunk: Chunk) -> bool:
+    """Whether a list, or the sentence that leads in one, stands at the end of a chunk."""
+    last = chunk.blocks[-1] if chunk.blocks else None
+    return last is not None and (last.kind == "item" or chunk.text.rstrip().endswith((":", "：")))
+
 
 async def _neighbours(
-    turn: Turn, collection: Collection, adapters: Adapters, reach: int
+    turn: Turn, collection: Collection, adapters: Adapters, hits: Sequence[Hit], reach: int
 ) -> Mapping[str, list[Chunk]]:
     """The chunks near the hits, by revision; nothing that the caller may not read."""
     near: list[Filter] = []
-    for hit in turn.hits:
+    for hit in hits:
         index = hit.chunk.chunk_index
         near.append(
             And(

@@ -13,11 +13,15 @@ from ragstone.language.language import detect
 from ragstone.language.words import content_word_set
 from ragstone.ports import Adapters
 from ragstone.retrieve.fusion import fuse
-from ragstone.retrieve.searching import FOREIGN_DENSE_WEIGHT, across_languages
+from ragstone.retrieve.searching import across_languages, foreign_weight
 from ragstone.retrieve.searching import weights as base
 
 PENALTIES: Mapping[str, float] = {"glossary": 0.3, "toc": 0.5, "credits": 0.4}
 """Kinds that rarely answer a question, and the share of the score that they lose."""
+
+FEW = 0.1
+"""The share of passages in other languages up to which those in the question's keep their scores:
+there they are no translations of each other."""
 
 FOREIGN = 0.9
 """Share of the score that a passage in another language than the question keeps: of two that
@@ -47,13 +51,12 @@ class Fuse(Stage):
         scores = fuse(turn.lists, weights)
         reason = f"by {plan.fusion}, meaning {plan.dense_weight:g}, words {1 - plan.dense_weight:g}"
         foreign = _foreign(turn, adapters)
-        if foreign:
-            scores = _across(
-                scores,
-                fuse(turn.lists, replace(weights, dense=max(weights.dense, FOREIGN_DENSE_WEIGHT))),
-                foreign,
-            )
-            reason += f"; {len(foreign)} in another language, meaning {FOREIGN_DENSE_WEIGHT:g}"
+        if foreign and turn.collection:
+            share = foreign_weight(turn.queries[0], turn.collection, adapters)
+            by_meaning = replace(weights, dense=max(weights.dense, share))
+            some = len(foreign) > FEW * len(turn.chunks)
+            scores = _across(scores, fuse(turn.lists, by_meaning), foreign, some)
+            reason += f"; {len(foreign)} in another language, meaning {share:g}"
         hits = sorted(self._hits(turn, scores), key=lambda hit: (-hit.score, hit.chunk.chunk_id))
         return Step(
             replace(turn, hits=tuple(hits)),
@@ -88,12 +91,16 @@ def _foreign(turn: Turn, adapters: Adapters) -> frozenset[str]:
 
 
 def _across(
-    scores: Mapping[str, float], meant: Mapping[str, float], foreign: frozenset[str]
+    scores: Mapping[str, float],
+    meant: Mapping[str, float],
+    foreign: frozenset[str],
+    translated: bool,
 ) -> dict[str, float]:
-    """The scores by words and meaning, those across languages by meaning almost only. A passage in
-    the question's language gets the better of both, so that it is not behind its translation."""
+    """The scores by words and meaning, those across languages by meaning almost only. If a passage
+    in the question's language may have a translation, it gets the better of both, so that it is not
+    behind that."""
     return {
-        one: FOREIGN * meant[one] if one in foreign else max(score, meant[one])
+        one: FOREIGN * meant[one] if one in foreign else max(score, meant[one] * translated)
         for one, score in scores.items()
     }
 

@@ -42,11 +42,13 @@ class Rerank(Stage):
 
 
 def _blend_scores(hits: tuple[Hit, ...], judged: Judgement) -> list[Hit]:
-    scores = (1 - judged.weight) * np.array([hit.score for hit in hits])
-    scores += judged.weight * judged.scores
+    fused = np.array([hit.score for hit in hits])
+    known = ~np.isnan(judged.scores)
+    said = np.where(known, judged.scores, fused)
+    scores = (1 - judged.weight) * fused + judged.weight * said
     blended = [
-        replace(hit, score=float(score), rerank=float(said))
-        for hit, score, said in zip(hits, scores, judged.scores, strict=True)
+        replace(hit, score=float(score), rerank=float(own) if sure else None)
+        for hit, score, own, sure in zip(hits, scores, said, known, strict=True)
     ]
     return sorted(blended, key=lambda hit: (-hit.score, hit.chunk.chunk_id))
 

@@ -9,18 +9,21 @@ from typing import ClassVar
 from ragstone.core.errors import IndexUnavailable, UnknownCollection
 from ragstone.core.events import Note
 from ragstone.core.records import Collection
-from ragstone.core.turn import Hit, RankedList, Scored, Turn
+from ragstone.core.turn import IN_ORDER, Hit, RankedList, Scored, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.language import detect
 from ragstone.language.late_interaction import EncodedQuestion
 from ragstone.ports import Adapters, collection_of
 from ragstone.retrieve.searching import (
-    FOREIGN_DENSE_WEIGHT,
+    CollectionCandidates,
     Searching,
     across_languages,
+    bridge,
+    foreign_weight,
     visible,
 )
 from ragstone.retrieve.strategies import STRATEGIES
+from ragstone.retrieve.whole_document import whole_document
 
 MIXED_DENSE_WEIGHT = 0.65
 """Share of meaning by which candidates are chosen where the passages have several languages."""
@@ -59,9 +62,10 @@ class Retrieve(Stage):
                 turn.imagined,
                 turn.parts,
                 _cached_encoding(turn),
+                bridge(turn.queries[0], collection, adapters),
             )
             found, unready = await asyncio.gather(
-                STRATEGIES[plan.strategy](search, turn.queries),
+                _candidates(search, turn.queries),
                 _unready(turn, collection, adapters),
             )
         if unready and unready not in turn.notes:
@@ -71,9 +75,15 @@ class Retrieve(Stage):
         for ranked in found.lists:
             counts[ranked.source] += len(ranked.found)
         refined = f", refined by {found.feedback:.0%}" if found.feedback else ""
+        if found.whole:
+            plan = replace(
+                plan, strategy="sequential", rerank=False, feedback=False, top_k=IN_ORDER
+            )
+            refined = f", one document as a whole{refined}"
         return Step(
             replace(
                 turn,
+                plan=plan,
                 collection=collection,
                 lists=found.lists,
                 chunks={
@@ -87,6 +97,13 @@ class Retrieve(Stage):
             f"{collection.name!r}, embedded with {collection.model}{refined}"
             f"{f'; {unready}' if unready else ''}",
         )
+
+
+async def _candidates(search: Searching, queries: Sequence[str]) -> CollectionCandidates:
+    found = await STRATEGIES[search.plan.strategy](search, queries)
+    if search.plan.sums_up is None:
+        return found
+    return await whole_document(search, queries[0], search.plan.sums_up, found) or found
 
 
 async def _unready(turn: Turn, collection: Collection, adapters: Adapters) -> str:
@@ -117,7 +134,7 @@ def _least_dense_weight(turn: Turn, collection: Collection, adapters: Adapters) 
     if collection.language in ("", "mul"):
         return MIXED_DENSE_WEIGHT
     other = detect(turn.queries[0]) not in ("", collection.language)
-    return FOREIGN_DENSE_WEIGHT if other else 0.0
+    return foreign_weight(turn.queries[0], collection, adapters) if other else 0.0
 
 
 def _external_step(turn: Turn, hits: Sequence[Hit]) -> Step:

@@ -10,8 +10,9 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.filters import And, AnyOf, Filter, Not, readable
 from ragstone.core.records import Collection
 from ragstone.core.turn import Ask, Plan, RankedList
+from ragstone.language.language import detect
 from ragstone.language.late_interaction import EncodedQuestion
-from ragstone.ports import Adapters, LateEmbedder, Search, Vectors
+from ragstone.ports import Adapters, BridgingEmbedder, LateEmbedder, Search, Vectors
 from ragstone.retrieve.fusion import FusionWeights, fuse
 
 FEEDBACK_CHUNKS = 5
@@ -22,18 +23,23 @@ FOREIGN_DENSE_WEIGHT = 0.9
 """Share of meaning for a passage in another language than the question: their words agree only in
 names and numbers, or by accident."""
 
+BRIDGED_DENSE_WEIGHT = 0.6
+"""The same where the question's words are looked up in English."""
+
 LEAST_FEEDBACK = 0.2
 """A smaller share changes nothing that is worth a second search."""
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionCandidates:
-    """Ranked lists, the chunks worth reading, the question's vectors, and the feedback's share."""
+    """Ranked lists, the chunks worth reading, the question's vectors, the feedback's share, and
+    whether the chunks are a whole document, or a section of one, in order."""
 
     lists: tuple[RankedList, ...]
     chunks: dict[str, Chunk]
     encoded: EncodedQuestion | None = None
     feedback: float = 0.0
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,9 @@ class Searching:
     parts: bool = False
     known: tuple[str, EncodedQuestion] | None = None
     """A question that has been encoded already."""
+    bridge: BridgingEmbedder | None = None
+    """What encodes the question, where it is in another language than the collection's embedder
+    knows."""
 
     def weights(self, feedback: float = 0.0) -> FusionWeights:
         """How the lists of this search are fused."""
@@ -55,6 +64,9 @@ class Searching:
 
     async def encode(self, queries: Sequence[str]) -> tuple[Vectors, EncodedQuestion]:
         """The vectors of `queries`, and the first one for late interaction."""
+        if self.bridge is not None:
+            vectors = await self.bridge.embed_queries(queries)
+            return vectors, EncodedQuestion(vectors[0])
         embedder = self.adapters.embedders.of(self.collection)
         if self.known and list(queries) == [self.known[0]]:
             return self.known[1].vector[None], self.known[1]
@@ -75,10 +87,17 @@ class Searching:
         """By meaning for queries with their vectors, by words for others; one call of the index,
         which searches for all of them at once."""
         searches = [Search(query, vector) for query, vector in meant]
-        searches += [Search(query) for query in worded]
-        return await self.adapters.index.search(
+        asked = [one.text for one in searches] + list(worded)
+        searches += [Search(await self._in_words(query)) for query in worded]
+        found = await self.adapters.index.search(
             self.collection, searches, self.where, self.plan.candidates
         )
+        return [replace(one, query=query) for one, query in zip(found, asked, strict=True)]
+
+    async def _in_words(self, query: str) -> str:
+        """The query as it is searched by words: with English ones where it is in another language
+        than the collection."""
+        return f"{query} {await self.bridge.in_english(query)}" if self.bridge else query
 
     async def refined(
         self, question: EncodedQuestion, query: str, lists: Sequence[RankedList]
@@ -122,7 +141,22 @@ def weights(plan: Plan, feedback: float = 0.0, parts: bool = False) -> FusionWei
 
 def across_languages(ask: Ask, collection: Collection, adapters: Adapters) -> bool:
     """Whether a question may be compared with passages in other languages by meaning."""
-    return ask.wanted.dense_weight is None and adapters.embedders.of(collection).multilingual
+    multilingual = adapters.embedders.of(collection).multilingual
+    bridged = adapters.embedders.bridging(collection) is not None
+    return ask.wanted.dense_weight is None and (multilingual or bridged)
+
+
+def foreign_weight(question: str, collection: Collection, adapters: Adapters) -> float:
+    """The share of meaning for passages in another language than the question."""
+    bridged = bridge(question, collection, adapters)
+    return FOREIGN_DENSE_WEIGHT if bridged is None else BRIDGED_DENSE_WEIGHT
+
+
+def bridge(question: str, collection: Collection, adapters: Adapters) -> BridgingEmbedder | None:
+    """What encodes a question that is in another language than the collection's embedder knows."""
+    if detect(question) in ("", "en"):
+        return None
+    return adapters.embedders.bridging(collection)
 
 
 def visible(ask: Ask, hidden: frozenset[str]) -> Filter:

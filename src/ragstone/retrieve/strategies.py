@@ -71,16 +71,27 @@ async def sequential(search: Searching, queries: Sequence[str]) -> CollectionCan
     ids = best_documents(search, first)[:1]
     if not ids:
         return first
+    return in_order(queries[0], first, await read_documents(search, ids))
+
+
+async def read_documents(search: Searching, ids: Sequence[str]) -> list[Chunk]:
+    """The chunks of documents, those of each in order."""
     chunks: list[Chunk] = []
     inside = search.within(ids)
     async for batch in search.adapters.index.scan(search.collection, inside.where):
         chunks += batch
         if len(chunks) >= MOST_IN_ORDER:
             break
-    chunks.sort(key=lambda chunk: chunk.chunk_index)
+    return sorted(chunks, key=lambda chunk: (chunk.document_id, chunk.chunk_index))
+
+
+def in_order(
+    query: str, found: CollectionCandidates, chunks: Sequence[Chunk]
+) -> CollectionCandidates:
+    """These chunks instead of what was found, ranked as they stand."""
     places = tuple(Scored(c.chunk_id, 1 - i / len(chunks)) for i, c in enumerate(chunks))
-    order = RankedList("order", queries[0], places)
-    return replace(first, lists=(order,), chunks={c.chunk_id: c for c in chunks}, feedback=0.0)
+    order = RankedList("order", query, places)
+    return replace(found, lists=(order,), chunks={c.chunk_id: c for c in chunks}, feedback=0.0)
 
 
 async def iterative(search: Searching, queries: Sequence[str]) -> CollectionCandidates:

@@ -7,11 +7,12 @@ from pydantic import Field
 
 from ragstone.core.errors import InputError
 from ragstone.core.intent import Analysis, Intent, IntentName
-from ragstone.core.turn import Ask, Mode, Plan, SearchOptions, Strategy, Turn
+from ragstone.core.turn import IN_ORDER, Ask, Mode, Plan, SearchOptions, Strategy, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.ports import Adapters
 from ragstone.understand.complexity import analysed
 from ragstone.understand.intents import hints_of
+from ragstone.understand.summaries import wanted_document
 
 SIMPLE = 3
 """Complexity up to which a question is a plain fact; 6 and 7 are the VoiceHelper document's bounds
@@ -23,9 +24,6 @@ PARTS = 7
 FAST_TOP_K = 5
 WIDE = 3
 """How many times more candidates a two-stage search takes and compares."""
-
-IN_ORDER = 200
-"""Chunks of a document read in order; the budget of tokens keeps fewer."""
 
 LIMITS = (
     ("dense_weight", 0, 1),
@@ -61,6 +59,10 @@ class Route(Stage):
     max_top_k: int = Field(1000, ge=1, description="Most passages that a request may ask for.")
     mode: Mode = Field("simple", description="How it is answered unless the question asks.")
 
+    sums_up: bool = Field(
+        True, description="Whether a question for a summary is answered from a whole document."
+    )
+
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         ask = turn.ask
         analysis, usage = await analysed(turn, adapters, self.analyzer == "llm")
@@ -73,6 +75,8 @@ class Route(Stage):
             plan = replace(plan, dense_weight=PRECISE_DENSE)
         plan = replace(plan, **_requested_options(ask.wanted))
         _check(plan)
+        if self.sums_up and not ask.strategy and plan.strategy != "dense":
+            plan = replace(plan, sums_up=wanted_document(turn.question, turn.intent))
         turn = replace(turn, plan=plan, analysis=analysis, usage=turn.usage + usage)
         return Step(
             replace(turn, queries=_queries(turn)),
@@ -89,8 +93,6 @@ def _base_plan(level: Plan, ask: Ask, analysis: Analysis, intent: Intent | None)
         return level, f"level {ask.level}"
     if ask.prefer == "speed":
         return _fast_plan(level, analysis)
-    if _has_intent(intent, "summary") and analysis.whole_document:
-        return with_strategy("sequential", level), "one whole document"
     if ask.prefer == "accuracy":
         return _accurate_plan(level, analysis, intent)
     return level, f"level {ask.level}"

@@ -210,6 +210,40 @@ async def test_any_input_gives_an_answer_or_a_refusal(question: str, passage: st
     assert 0 <= (pieces[-1].confidence or 0) <= 1
 
 
+STEPS = "Patches are reviewed. They need some details. The following must be there:"
+
+
+async def test_given_several_things_asked_then_the_list_behind_the_paragraph_is_said() -> None:
+    listed = a_passage(1, f"{STEPS}\n\n- the problem\n- the effect\n- the test")
+    said = text(await answer("Which details do patches need?", listed))
+    assert all(f"- {item} [1]" in said for item in ("the problem", "the effect", "the test"))
+
+
+async def test_given_a_list_over_two_chunks_then_its_rest_is_said_too() -> None:
+    first = f"{STEPS}\n\n- the problem\n- the effect"
+    rest = "- the test\n- the risk\n\nNothing else is read."
+    parts = [
+        a_passage(1, first, start=0, chunk_index=0),
+        a_passage(2, rest, start=len(first) + 1, chunk_index=1),
+    ]
+    said = text(await answer("Which details do patches need?", *parts))
+    assert "- the effect [1]" in said
+    assert "- the test [2]\n- the risk [2]" in said
+    assert "Nothing" not in said
+
+
+async def test_given_a_document_to_sum_up_then_its_sections_are_said_with_their_sources() -> None:
+    model = Extractive(no_tokens, 0.0)
+    told = Instructions("Answer.", NO_ANSWER, sums_up=0.8)
+    whole = a_passage(1, "# Mill\n\nThe mill is very old.\n\n## Sails\n\nIt has four long sails.")
+    async with aclosing(model.answer(Ask("What is this about?"), [whole], told)) as stream:
+        pieces = [said async for said in stream]
+    assert (
+        text(pieces) == "Mill [1]\nThe mill is very old. [1]\n- Sails: It has four long sails. [1]"
+    )
+    assert pieces[-1].confidence == 0.8
+
+
 async def test_given_code_in_a_sentence_then_the_answer_has_it_as_it_stands() -> None:
     source = "The flag is old. Set `hl[14]  x` or write `<a href`, see [3]. It has four sails."
     pieces = text(await answer("What is set or written?", a_passage(1, source)))

@@ -4,7 +4,7 @@ Every unit of the passages (`units`) gets a score from how near its tokens and w
 to the question, from its passage's place, and from whether it holds the kind of thing that is asked
 for (`unit_ranking`). The best one is said first, each with its source. Where the passages seem to
 be of something else, or the answer not to be what was asked (`answering_likelihood`), nothing is
-said but that.
+said but that. A document is summed up by its own structure (`summary`).
 """
 
 import asyncio
@@ -15,6 +15,9 @@ from dataclasses import dataclass
 
 from ragstone.answer.extractive.answering_evidence import evidence
 from ragstone.answer.extractive.answering_likelihood import likelihood
+from ragstone.answer.extractive.lists import with_lists
+from ragstone.answer.extractive.meaning_closeness import MeaningCloseness, in_other_languages
+from ragstone.answer.extractive.summary import SummaryLine, summary
 from ragstone.answer.extractive.unit_ranking import RankedUnit, ranked
 from ragstone.answer.extractive.unit_words import leans
 from ragstone.answer.extractive.units import AnswerUnit, Excerpt, Form, units
@@ -28,8 +31,7 @@ from ragstone.ports import Said, Vectors
 Closeness = Callable[
     [Ask, Sequence[Passage], Sequence[Sequence[AnswerUnit]]], Awaitable[list[Vectors] | None]
 ]
-"""Per passage the features (units, `unit_closeness.NAMES`), None without token vectors; or, of
-`meaning_closeness`, the likeness (units,) to a question in another language."""
+"""Per passage the features (units, `unit_closeness.NAMES`), None without token vectors."""
 
 PASSAGES = 10
 PASSAGE_CHARS = 20_000
@@ -82,7 +84,7 @@ class Extractive:
         self,
         closeness: Closeness,
         refuse_below: float,
-        meaning: Closeness | None = None,
+        meaning: MeaningCloseness | None = None,
         refuse_unlikely: float = 0.0,
     ) -> None:
         self._closeness = closeness
@@ -93,8 +95,14 @@ class Extractive:
     async def answer(
         self, ask: Ask, passages: Sequence[Passage], instructions: Instructions
     ) -> AsyncGenerator[Said, None]:
+        if instructions.sums_up and (summed := await asyncio.to_thread(summary, passages)):
+            yield Said(_summary_text(summed))
+            yield Said(finish="stop", confidence=instructions.sums_up)
+            return
         ranking = await self.rank(ask, passages)
         chosen = choose_units(ranking) if ranking.best else []
+        if chosen:
+            chosen = with_lists(ask.question, chosen, ranking.passages, ranking.units)
         lines = answer_lines(chosen)
         said = "\n".join(line.text for line in lines)
         likely = await asyncio.to_thread(_likelihood, ask.question, said, chosen, ranking)
@@ -131,10 +139,20 @@ class Extractive:
     async def rank(self, ask: Ask, passages: Sequence[Passage]) -> Ranking:
         """The units of the passages by how likely each answers."""
         read = [passage for passage in passages[:PASSAGES] if passage.text.strip()]
+        ranking = await self._rank_together(ask, read)
+        foreign = in_other_languages(ask.question, read)
+        if ranking.sure >= self._refuse_below or not 0 < len(foreign) < len(read):
+            return ranking
+        # What the passages in the question's language do not say, others may.
+        return max(ranking, await self._rank_together(ask, foreign), key=lambda one: one.sure)
+
+    async def _rank_together(self, ask: Ask, read: list[Passage]) -> Ranking:
         found = await asyncio.to_thread(_units, read)
-        near = await self._closeness(ask, read, found) if read else None
         meant = await self._meaning(ask, read, found) if read and self._meaning else None
-        best, sure = await asyncio.to_thread(ranked, ask.question, read, found, near, meant)
+        near = await self._closeness(ask, read, found) if read and meant is None else None
+        english = await self._meaning.words(ask) if self._meaning and meant is not None else ""
+        asked = f"{ask.question} {english}".strip()
+        best, sure = await asyncio.to_thread(ranked, asked, read, found, near, meant)
         return Ranking(read, found, best, sure, meant is not None)
 
     async def ready(self) -> None:
@@ -152,6 +170,17 @@ def _likelihood(question: str, said: str, chosen: Sequence[RankedUnit], ranking:
         return SAME_QUESTION
     found = evidence(question, said, chosen, ranking.best, ranking.passages, ranking.sure)
     return likelihood(question, found, ranking.across)
+
+
+def _summary_text(lines: Sequence[SummaryLine]) -> str:
+    """A summary as text: its title, its beginning as prose, the sections as a list."""
+    said: list[str] = []
+    for place, line in enumerate(lines):
+        text = _clean_line(": ".join(filter(None, (line.heading, line.text))))
+        joint = " " if not line.heading and place and not lines[place - 1].heading else "\n"
+        bullet = "- " if line.heading and place else ""
+        said += [joint if place else "", f"{bullet}{text} [{line.number}]"]
+    return "".join(said)
 
 
 def _units(passages: Sequence[Passage]) -> list[list[AnswerUnit]]:

@@ -36,8 +36,8 @@ class MeaningCloseness:
         collection = await collection_of(self._catalog, ask)
         if collection is None:
             return None
-        embedder = self._embedders.of(collection)
-        if not embedder.multilingual or not _is_foreign(ask.question, passages[:COMPARED]):
+        embedder = self._embedders.comparing(collection)
+        if embedder is None or not _is_foreign(ask.question, passages[:COMPARED]):
             return None
         places = [(p, u) for p in range(min(COMPARED, len(units))) for u in range(len(units[p]))]
         places = places[:MOST_UNITS]
@@ -50,9 +50,23 @@ class MeaningCloseness:
             found[p][u] = min(1.0, max(0.0, (float(cosine) - low) / (high - low)))
         return found
 
+    async def words(self, ask: Ask) -> str:
+        """English words for those of a question in another language than a collection that was
+        indexed in English; empty where there is no need."""
+        collection = await collection_of(self._catalog, ask)
+        if collection is None or detect(ask.question) in ("", "en"):
+            return ""
+        bridge = self._embedders.bridging(collection)
+        return await bridge.in_english(ask.question) if bridge else ""
+
+
+def in_other_languages(question: str, passages: Sequence[Passage]) -> list[Passage]:
+    """The passages in another language than the question."""
+    asked = detect(question)
+    return [p for p in passages if asked and p.hit.chunk.language not in ("", asked)]
+
 
 def _is_foreign(question: str, passages: Sequence[Passage]) -> bool:
     """Whether half of the passages or more are in another language than the question."""
-    asked = detect(question)
-    known = [own for p in passages if (own := p.hit.chunk.language)]
-    return bool(known and asked) and 2 * sum(own != asked for own in known) >= len(known)
+    known = sum(bool(passage.hit.chunk.language) for passage in passages)
+    return known > 0 and 2 * len(in_other_languages(question, passages)) >= known

@@ -19,9 +19,11 @@ from ragstone.answer.extractive.unit_ranker import (
 from ragstone.answer.extractive.unit_words import UnitText, read
 from ragstone.answer.extractive.units import AnswerUnit
 from ragstone.core.turn import Passage
+from ragstone.language.language import detect
 from ragstone.language.late_interaction import Floats
 from ragstone.language.words import content_words, in_pairs
 from ragstone.ports import Vectors
+from ragstone.understand.question_kinds import by_rules
 
 KINDS = slice(
     len(unit_words.NAMES) + len(PASSAGE_NAMES),
@@ -55,6 +57,9 @@ SECTION = 1.0
 
 DEFINITION = 1.5
 """Added to the score of a definition, where the question asks for one."""
+
+LISTED = 1.5
+"""Added to the score of a list, where the question asks for several things."""
 
 QUESTION, SAME_QUESTION = -1.0, 4.0
 """Added to the score of a question: few questions in a document answer another, but in a list of
@@ -123,6 +128,8 @@ def ranked(
     scores += [CODE * (kind != "" and unit.form == "code") for _, _, unit in places]
     scores += [_form_score(unit, one) for (_, _, unit), one in zip(places, same, strict=True)]
     scores += [SECTION * named for own in _below_named(asked, passages, found) for named in own]
+    if asks_for_several(question):
+        scores += [LISTED * (unit.form == "list") for _, _, unit in places]
     if kind in CELL_KINDS:
         scores += [
             cell_score(question, text.text) if unit.form == "row" else 0.0
@@ -148,6 +155,12 @@ def ranked(
         passage, place, unit = places[i]
         best.append(RankedUnit(unit, passage, place, float(scores[i]), same[i], rows[i]))
     return best, float(1 / (1 + np.exp(-np.clip(sure, -30, 30))))
+
+
+def asks_for_several(question: str) -> bool:
+    """Whether a question asks for a list or for steps."""
+    intent = by_rules(question, detect(question))
+    return intent is not None and intent.name in ("list", "procedural")
 
 
 def _below_named(

@@ -10,6 +10,7 @@ import numpy as np
 
 from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
+from ragstone.language.language import detect
 from ragstone.language.late_interaction import (
     EncodedQuestion,
     Floats,
@@ -30,7 +31,8 @@ sum to 1. Flat around these values on every set that was tried (`benchmarks/resu
 class LateInteraction:
     """`ports.Reranker` for collections whose embedder gives token vectors.
 
-    They are read from the index, and computed for the chunks that have none there.
+    They are read from the index, and computed for the chunks that have none there. Chunks in other
+    languages are left as they are: the tokens say nothing of them.
     """
 
     name = "late interaction"
@@ -64,6 +66,8 @@ class LateInteraction:
         said = maxsim(asked, embedder.token_weights(ids, idf), passages)
         both = MAXSIM * _spread(said) + PHRASES * phrases(asked, idf, passages)
         scores = (both / (MAXSIM + PHRASES)).astype(np.float32)
+        language = detect(question)
+        scores[[language not in ("", c.language) and c.language != "" for c in chunks]] = np.nan
         weight = (MAXSIM + PHRASES) * specific / (1 + PHRASES * specific)
         return Judgement(scores, weight, f"the question is {specific:.0%} specific")
 

@@ -1,0 +1,106 @@
+"""Gives lists whole: those that a chosen sentence leads in, and what of one the next chunk has."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ragstone.answer.extractive.answer_type import kind_of
+from ragstone.answer.extractive.unit_ranking import RankedUnit, asks_for_several
+from ragstone.answer.extractive.units import LIST_CHARS, LIST_ITEMS, AnswerUnit, Excerpt
+from ragstone.core.turn import Passage
+from ragstone.language.outline import outline
+
+LEADS = (":", "：")
+
+LEAST_ITEMS = 2
+"""Items that make a list."""
+
+
+def with_lists(
+    question: str,
+    chosen: Sequence[RankedUnit],
+    passages: Sequence[Passage],
+    found: Sequence[Sequence[AnswerUnit]],
+) -> list[RankedUnit]:
+    """What was chosen, or the sentence of it that leads in a list with the whole list."""
+    several = asks_for_several(question)
+    if several or not kind_of(question):
+        chosen = with_list_behind(chosen, passages, found, several)
+    listed = next((one for one in chosen if one.unit.form == "list"), chosen[0])
+    return [*chosen, *list_goes_on(listed, passages, found)]
+
+
+def with_list_behind(
+    chosen: Sequence[RankedUnit],
+    passages: Sequence[Passage],
+    found: Sequence[Sequence[AnswerUnit]],
+    several: bool,
+) -> list[RankedUnit]:
+    """The best sentence with the list that its paragraph leads in, instead of what was chosen;
+    what was chosen where there is none. Where the question asks for `several` things, the next best
+    sentences are looked at too, and a paragraph leads in a list without a colon."""
+    if chosen[0].unit.form == "list":
+        return list(chosen)
+    for sentence in chosen if several else chosen[:1]:
+        own = found[[one is sentence.passage for one in passages].index(True)]
+        if listed := _list_behind(sentence, own, several):
+            return [sentence, replace(sentence, unit=listed)]
+    return list(chosen)
+
+
+def _list_behind(
+    sentence: RankedUnit, own: Sequence[AnswerUnit], several: bool
+) -> AnswerUnit | None:
+    """The list that a sentence, or a later one of its paragraph, leads in."""
+    if sentence.unit.form != "sentence" or sentence.unit.said[0].kind == "item":
+        return None
+    block, later = sentence.unit.said[0].block, sentence.place + 1
+    while later < len(own) and own[later].said[0].block is block:
+        if own[later].form == "list":
+            return own[later]
+        later += 1
+    items = _items(sentence.passage, own[later:])
+    if not items or not (several or text_of(sentence).endswith(LEADS)):
+        return None
+    torn = not sentence.passage.text[items[-1].end :].strip()
+    if len(items) < LEAST_ITEMS and not torn:
+        return None
+    return AnswerUnit(items[0].start, items[0].end, items, "list")
+
+
+def _items(passage: Passage, own: Sequence[AnswerUnit]) -> tuple[Excerpt, ...]:
+    """The items with which these units begin, as many as are said of a list."""
+    blocks = passage.blocks or outline(passage.text)
+    found: list[Excerpt] = []
+    for unit in own:
+        block = next((one for one in blocks if one.start <= unit.start < one.end), None)
+        if block is None or block.kind != "item" or unit.end - own[0].start > LIST_CHARS:
+            break
+        start = found.pop().start if found and found[-1].block is block else unit.start
+        found.append(Excerpt(start, unit.end, block))
+        if len(found) > LIST_ITEMS:
+            return tuple(found[:-1])
+    return tuple(found)
+
+
+def list_goes_on(
+    first: RankedUnit, passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
+) -> list[RankedUnit]:
+    """The rest of a list in the passage that follows in its document."""
+    last = first.unit.said[-1]
+    chunk = first.passage.hit.chunk
+    leads = first.unit.form == "sentence" and first.passage.text[: last.end].endswith(LEADS)
+    if (not leads and first.unit.form != "list") or first.passage.text[last.end :].strip():
+        return []
+    for passage, own in zip(passages, found, strict=True):
+        other = passage.hit.chunk
+        if other.revision != chunk.revision or other.chunk_index != chunk.chunk_index + 1:
+            continue
+        new = [unit for unit in own if other.start + unit.start >= chunk.end]
+        if rest := _items(passage, new):
+            unit = AnswerUnit(rest[0].start, rest[0].end, rest, "list")
+            return [RankedUnit(unit, passage, 0, first.score)]
+    return []
+
+
+def text_of(candidate: RankedUnit) -> str:
+    return candidate.passage.text[candidate.unit.start : candidate.unit.end]

@@ -1,0 +1,153 @@
+"""Sums a document up by its own structure: how it begins, and how each of its sections does."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ragstone.core.document import BlockSpan
+from ragstone.core.turn import Passage
+from ragstone.language.outline import outline
+from ragstone.language.sentences import sentences
+
+LEAD_SENTENCES, LEAD_CHARS = 3, 600
+"""How much is said of the beginning."""
+
+SECTIONS = 8
+"""Sections that are named."""
+
+SENTENCE_CHARS = 320
+"""A longer sentence of a section is left out."""
+
+LEAST_WORDS = 4
+"""Words of a sentence that says something; in scripts without spaces, as many characters twice."""
+
+_INTRODUCES = re.compile(
+    r"^[\d.\s]*(?:abstract|(?:executive )?summary|introduction|intro|overview|about\b.{0,40}|"
+    r"at a glance|zusammenfassung|einleitung|einführung|überblick|résumé|présentation|aperçu|"
+    r"resumen|introducción|riassunto|introduzione|panoramica|resumo|introdução|samenvatting|"
+    r"inleiding|введение|обзор|摘要|概述|简介|简述|介绍|引言|前言|要約|概要|はじめに|紹介|요약|개요|소개)"
+    r"[\s:：.]*$",
+    re.IGNORECASE,
+)
+"""Headings of sections that say what a document is about."""
+
+_PROSE = frozenset({"paragraph", "item", "quote", "admonition"})
+_LETTERS = re.compile(r"[^\W\d_]")
+_WORDS = re.compile(r"[^\W\d_]{2,}")
+_UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
+_ENDS = re.compile(r"[.!?。！？…:：][\"'”’»」』)\]*_]*$")
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryLine:
+    """A line of a summary from one source: a section's heading, if any, and what it says."""
+
+    text: str
+    number: int
+    heading: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What stands below a heading, up to the next one: sentences with their sources."""
+
+    heading: str
+    level: int
+    number: int
+    said: tuple[SummaryLine, ...]
+
+
+def summary(passages: Sequence[Passage]) -> list[SummaryLine]:
+    """The lines of a summary of passages of one document in order; empty where none has prose."""
+    parts = list(_parts(passages))
+    lead = _lead(parts)
+    if lead is None:
+        return []
+    lines = _within(parts[lead].said)
+    sections = list(_sections(parts, lead))
+    told = [line for line in sections if line.text]
+    return [*_title(parts), *lines, *(told or sections)]
+
+
+def _title(parts: Sequence[_Part]) -> Iterator[SummaryLine]:
+    """The heading with which the document begins, as a line of its own."""
+    if parts[0].heading:
+        yield SummaryLine("", parts[0].number, parts[0].heading)
+
+
+def _parts(passages: Sequence[Passage]) -> Iterator[_Part]:
+    heading, level, number, said = "", 0, 0, list[SummaryLine]()
+    for passage in passages:
+        for block in passage.blocks or outline(passage.text):
+            text = passage.text[block.start : block.end]
+            if block.kind == "heading":
+                if heading or said:
+                    yield _Part(heading, level, number, tuple(said))
+                heading, level, number, said = (
+                    _line(text.lstrip("#")),
+                    block.level,
+                    passage.number,
+                    [],
+                )
+            elif block.kind in _PROSE and len(said) <= LEAD_SENTENCES:
+                said += _sentences(text, block, passage.number)
+    if heading or said:
+        yield _Part(heading, level, number, tuple(said))
+
+
+def _sentences(text: str, block: BlockSpan, number: int) -> Iterator[SummaryLine]:
+    if block.kind == "item" and not any(map(str.isalnum, block.label)):
+        text = text.strip().removeprefix(block.label).lstrip()
+    for span in sentences(text):
+        line = _line(text[span.start : span.end])
+        if _says_something(line) and (_ENDS.search(line) or block.kind == "item"):
+            yield SummaryLine(line, number)
+
+
+def _says_something(line: str) -> bool:
+    """Whether a line is a sentence, and no date, address or row of capitals."""
+    letters = _LETTERS.findall(line)
+    words = len(_WORDS.findall(line)) + len(_UNSPACED.findall(line)) // 2
+    large = sum(letter.isupper() for letter in letters)
+    prose = 2 * len(letters) > len(line) and 3 * large < len(letters)
+    return words >= LEAST_WORDS and prose and line[0] != "(" and "___" not in line
+
+
+def _lead(parts: Sequence[_Part]) -> int | None:
+    """The part that says what the document is about: an introduction, else the first with prose."""
+    telling = [place for place, part in enumerate(parts) if part.said]
+    introducing = [place for place in telling if _INTRODUCES.match(parts[place].heading)]
+    first = next(iter(telling), None)
+    if first is not None and introducing and not (first == 0 and parts[0].heading):
+        return introducing[0]
+    return first
+
+
+def _within(said: Sequence[SummaryLine]) -> list[SummaryLine]:
+    """The first sentences, as many as there is room for."""
+    lines: list[SummaryLine] = []
+    room = LEAD_CHARS
+    for line in said[:LEAD_SENTENCES]:
+        if lines and len(line.text) > room:
+            break
+        lines.append(line)
+        room -= len(line.text)
+    return lines
+
+
+def _sections(parts: Sequence[_Part], lead: int) -> Iterator[SummaryLine]:
+    """How the sections begin that are highest, but of which there are several."""
+    others = [part for part in parts[lead + 1 :] if part.heading]
+    levels = sorted({part.level for part in others})
+    at = next((one for one in levels if sum(part.level == one for part in others) > 1), None)
+    chosen = [part for part in others if part.level == at] if at is not None else others
+    for part in chosen[:SECTIONS]:
+        first = part.said[0] if part.said else None
+        if first is None or len(first.text) > SENTENCE_CHARS:
+            yield SummaryLine("", part.number, part.heading)
+        else:
+            yield SummaryLine(first.text, first.number, part.heading)
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,169 @@
+"""Finds the document, or the section of one, that a question wants summed up.
+
+What the question calls it is compared with the path, the title and the beginning of documents that
+a search proposes, then with the headings of their sections. Nothing is summed up on a guess: where
+neither is called so, the question is answered like any other.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import PurePosixPath
+
+from ragstone.core.chunk import Chunk
+from ragstone.core.filters import And, eq
+from ragstone.language.quantities import quantities
+from ragstone.language.words import STOPWORDS, words
+from ragstone.retrieve.fusion import fuse
+from ragstone.retrieve.searching import CollectionCandidates, Searching
+from ragstone.retrieve.strategies import hybrid, in_order, read_documents
+
+PROPOSED = 12
+"""Documents whose names and beginnings are looked at."""
+
+MOST_OPENINGS = 1000
+"""Documents among which one is looked for that introduces the others."""
+
+OPENING_CHARS = 600
+"""Of a document's beginning: about a title page or the head of a mail."""
+
+OPENING = 0.8
+"""What a word is worth that stands in a document's beginning only."""
+
+CLEARLY = 0.1
+"""Added for a name that has nothing else in it; a section's has to have little else."""
+
+NAMED, NAMED_SECTION = 0.6, 0.75
+"""The share of what the question calls it by which a document, or a section, is meant."""
+
+ROOTS = frozenset({"readme", "index", "about", "overview", "introduction", "home", "start", "main"})
+"""Names of files that say what all the others are about."""
+
+_PIECE = re.compile(r"\d+|[^\W\d_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """A document or section, and how surely it is meant."""
+
+    document_id: str
+    section: tuple[str, ...]
+    worth: float
+
+
+async def whole_document(
+    search: Searching, question: str, name: str, found: CollectionCandidates
+) -> CollectionCandidates | None:
+    """The chunks of what `name` means, in order; None where no document is called so. An empty name
+    means the first document that `found` proposes, or the one that introduces the others."""
+    proposed = _scores(search, found)
+    known = dict(found.chunks)
+    if name:
+        more = await hybrid(replace(search, parts=True), (name,))
+        for one, score in _scores(search, more).items():
+            proposed[one] = max(score, proposed.get(one, 0.0))
+        known |= more.chunks
+    documents = sorted(proposed, key=lambda one: (-proposed[one], one))[:PROPOSED]
+    if not documents:
+        return None
+    openings = await _openings(search.within(documents) if name else search)
+    meant = _meant(_pieces(name), openings, known.values(), proposed)
+    if meant is None:
+        return None
+    chunks = await read_documents(search, [meant.document_id])
+    depth = len(meant.section)
+    inside = [one for one in chunks if one.section[:depth] == meant.section] if depth else chunks
+    return replace(in_order(question, found, inside), whole=True) if inside else None
+
+
+def _scores(search: Searching, found: CollectionCandidates) -> dict[str, float]:
+    """The best score of each document."""
+    best: dict[str, float] = {}
+    for chunk_id, score in fuse(found.lists, search.weights(found.feedback)).items():
+        if chunk := found.chunks.get(chunk_id):
+            best[chunk.document_id] = max(score, best.get(chunk.document_id, 0.0))
+    return best
+
+
+async def _openings(search: Searching) -> dict[str, Chunk]:
+    """The first chunks of the documents that are searched, of so many as are looked at."""
+    found: dict[str, Chunk] = {}
+    where = And((search.where, eq("chunk_index", 0)))
+    async for batch in search.adapters.index.scan(search.collection, where):
+        found |= {chunk.document_id: chunk for chunk in batch}
+        if len(found) >= MOST_OPENINGS:
+            break
+    return found
+
+
+def _meant(
+    asked: frozenset[str],
+    openings: Mapping[str, Chunk],
+    known: Iterable[Chunk],
+    proposed: Mapping[str, float],
+) -> _Whole | None:
+    """What is called so most clearly."""
+    if not asked:
+        return _introducing(openings, proposed)
+    found = [_document(asked, opening) for opening in openings.values()]
+    sections = {
+        (chunk.document_id, chunk.section[: depth + 1])
+        for chunk in known
+        for depth in range(len(chunk.section))
+    }
+    found += [_section(asked, document, section) for document, section in sections]
+    found = [one for one in found if one.worth >= (NAMED_SECTION if one.section else NAMED)]
+    return max(
+        found,
+        key=lambda one: (one.worth, proposed.get(one.document_id, 0.0), one.document_id),
+        default=None,
+    )
+
+
+def _introducing(openings: Mapping[str, Chunk], proposed: Mapping[str, float]) -> _Whole | None:
+    """The file nearest to the top that tells what the others are about, else the first proposed."""
+    roots = [one for one in openings.values() if _stem(one).casefold() in ROOTS]
+    if roots:
+        first = min(roots, key=lambda one: (len(one.folders), one.path))
+        return _Whole(first.document_id, (), 0.0)
+    known = [one for one in openings if one in proposed]
+    best = max(known, key=lambda one: (proposed[one], one), default=None)
+    return _Whole(best, (), 0.0) if best else None
+
+
+def _document(asked: frozenset[str], opening: Chunk) -> _Whole:
+    own = _pieces(f"{_stem(opening)} {opening.title} {opening.subject}")
+    name = own | _pieces(" ".join(opening.folders[-1:]))
+    begin = _pieces(f"{' '.join(opening.section)} {opening.text[:OPENING_CHARS]}")
+    held = [1.0 if one in name else OPENING * (one in begin) for one in asked]
+    return _Whole(opening.document_id, (), sum(held) / len(asked) + _clearly(asked, own))
+
+
+def _section(asked: frozenset[str], document: str, section: tuple[str, ...]) -> _Whole:
+    own = _pieces(section[-1])
+    return _Whole(document, section, len(asked & own) / len(asked) + _clearly(asked, own) - CLEARLY)
+
+
+def _clearly(asked: frozenset[str], own: frozenset[str]) -> float:
+    """What is added for a name that has little else in it."""
+    return CLEARLY * len(asked & own) / len(own) if own else 0.0
+
+
+def _stem(chunk: Chunk) -> str:
+    return PurePosixPath(chunk.path).stem
+
+
+@lru_cache(2048)
+def _pieces(text: str) -> frozenset[str]:
+    """The words and numbers of a name, months as numbers: those of "12 March 2025" stand in
+    `minutes-2025-03-12` too."""
+    months = (one for one in quantities(text) if one.unit == "month")
+    found = {f"{value:g}" for month in months for value in month.values}
+    for match in _PIECE.finditer(text):
+        piece = match.group()
+        if piece.isdecimal():
+            found.add(piece.lstrip("0") or "0")
+        else:
+            found |= {word for word in words(piece) if word not in STOPWORDS}
+    return frozenset(found)

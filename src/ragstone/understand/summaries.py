@@ -1,0 +1,64 @@
+"""Questions that want a document summed up, and what they call it.
+
+The patterns and the words round the name are `data/summaries.json`, in several languages.
+"""
+
+import json
+import re
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from ragstone.core.intent import Intent
+from ragstone.language.words import STOPWORDS
+from ragstone.understand.question_kinds import folded
+
+_WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
+_CLITIC = re.compile(r"^(?:[dl]|qu|s)['’]", re.IGNORECASE)
+
+
+def wanted_document(question: str, intent: Intent | None) -> str | None:
+    """The words by which the question names what it wants summed up; empty if it says no more than
+    "this document"; None if it wants nothing summed up."""
+    plain = folded(question)
+    summary = intent is not None and intent.name == "summary"
+    asks = any(pattern.search(plain) for pattern in _asks())
+    if not asks and (not summary or _others().search(plain)):
+        return None
+    rest = _joined().sub(" ", question)
+    found = (_CLITIC.sub("", match.group()) for match in _WORD.finditer(rest))
+    return " ".join(
+        word
+        for word in found
+        if word.casefold() not in _frame() and word.casefold() not in STOPWORDS
+    )
+
+
+@cache
+def _data() -> dict[str, Any]:
+    path = files("ragstone.understand").joinpath("data/summaries.json")
+    data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return data
+
+
+@cache
+def _asks() -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile("|".join(parts)) for parts in _data()["asks"].values())
+
+
+@cache
+def _others() -> re.Pattern[str]:
+    """How questions begin that only speak of summaries: "How do I write a summary?"."""
+    return re.compile("|".join(_data()["others"]))
+
+
+@cache
+def _frame() -> frozenset[str]:
+    return frozenset(word for words in _data()["frame"].values() for word in words.split())
+
+
+@cache
+def _joined() -> re.Pattern[str]:
+    """Words of scripts that part none."""
+    words = sorted(_data()["joined"], key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, words)))

@@ -1,0 +1,52 @@
+"""Other languages in the space of the English model."""
+
+import numpy as np
+import pytest
+
+from ragstone.models.bridge import Bridge, mapped
+from ragstone.models.minilm import MiniLm
+from ragstone.models.multilingual import MultilingualE5
+
+pytestmark = pytest.mark.slow
+
+PASSAGES = [
+    "The firewall rejects every packet that no rule allows.",
+    "Bake the bread for forty minutes until the crust is brown.",
+    "Whales are mammals that live in the sea.",
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "place"),
+    [
+        ("Was macht die Firewall mit Paketen?", 0),
+        ("¿Cuánto tiempo se hornea el pan?", 1),
+        ("鲸鱼生活在哪里？", 2),
+    ],
+)
+async def test_a_question_is_nearest_to_the_passage_that_answers_it(
+    question: str, place: int
+) -> None:
+    asked = await Bridge(MultilingualE5()).embed_queries([question])
+    passages = await MiniLm().embed_passages(PASSAGES)
+    assert int((passages @ asked[0]).argmax()) == place
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("Welcher Befehl aktualisiert die Pakete?", {"updated", "packages"}),
+        ("如何配置防火墙规则？", {"firewall", "rules"}),
+        ("Quels fichiers du serveur ?", {"files", "server"}),
+        ("123 ?", set()),
+    ],
+)
+async def test_words_are_found_in_english(question: str, words: set[str]) -> None:
+    said = await Bridge(MultilingualE5()).in_english(question)
+    assert words <= set(said.split())
+    assert bool(said) == bool(words)
+
+
+def test_vectors_have_unit_length() -> None:
+    found = mapped(np.random.default_rng(0).normal(size=(4, 384)).astype(np.float32))
+    assert np.allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5)
