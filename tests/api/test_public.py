@@ -36,6 +36,7 @@ NAMES = [
     "Sources",
     "StageEnded",
     "StageStarted",
+    "Statement",
     "StoredTurn",
     "Thinking",
     "Token",

@@ -3,7 +3,9 @@
 import asyncio
 import os
 import shutil
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ import pytest
 from ragstone.core.errors import InputError, RagstoneError, StateUnavailable
 from ragstone.service.local.repair import find_damage, lost_state, make_way
 from ragstone.settings import Settings
-from ragstone.store.sql import tables
+from ragstone.store.sql import salvage, tables
 from tests.backup.damages import DAMAGES, empty, kinds, remove, truncate
 from tests.backup.house import opened
 from tests.documents import copied
@@ -224,3 +226,20 @@ async def test_given_rows_that_cannot_be_read_then_the_others_are_kept(
     async with opened(data) as house:
         assert await house.rows(tables.documents) == kept.rows
         assert await _texts(house) == kept.texts
+
+
+def test_given_a_state_whose_column_has_another_name_then_it_is_found_and_its_rows_are_saved(
+    kept: Kept, tmp_path: Path
+) -> None:
+    file = tmp_path / "state.sqlite"
+    shutil.copyfile(kept.data / "state.sqlite", file)
+    with closing(sqlite3.connect(file)) as connection:
+        before = connection.execute("SELECT id, allowed FROM documents ORDER BY id").fetchall()
+    raw = file.read_bytes()
+    at = raw.index(b"\tallowed", raw.index(b"CREATE TABLE documents"))
+    file.write_bytes(raw[: at + 1] + b"allnwed" + raw[at + 8 :])
+    assert salvage.lost_columns(file) == ["documents.allowed"]
+    assert salvage.save_rows(file, tmp_path / "saved.sqlite")
+    with closing(sqlite3.connect(tmp_path / "saved.sqlite")) as connection:
+        after = connection.execute("SELECT id, allowed FROM documents ORDER BY id").fetchall()
+    assert after == before

@@ -103,7 +103,8 @@ def test_given_a_command_is_stopped_in_a_file_then_no_process_stays_and_no_trace
     found: list[psutil.Process] = []
 
     def reading() -> list[psutil.Process]:
-        found[:] = psutil.Process(command.pid).children()
+        every = psutil.Process(command.pid).children()
+        found[:] = [one for one in every if "ragstone.ingest.parse_child" in one.cmdline()]
         return found
 
     assert wait_for(reading)

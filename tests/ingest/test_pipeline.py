@@ -370,11 +370,11 @@ async def test_given_a_file_by_folder_and_alone_then_it_is_one_document(house: H
 async def test_given_files_that_are_no_documents_then_they_are_counted_by_type(
     house: House,
 ) -> None:
-    for name in ("a.txt", "a.txt.meta.yaml", "x.png", "y.PNG", "LICENSE", ".git/config"):
+    for name in ("a.txt", "a.txt.meta.yaml", "x.mp3", "y.MP3", "LICENSE", ".git/config"):
         house.write(name, "year: 1")
     last = await house.ingest()
     assert set(last.skipped) == {
-        Skipped(".png", 2),
+        Skipped(".mp3", 2),
         Skipped("no ending", 1),
         Skipped("hidden", 1),
     }

@@ -252,7 +252,7 @@ async def test_given_only_thoughts_then_the_spare_model_answers(
 ) -> None:
     first.way = "thoughts only"
     events, turn, _ = await heard(WithFallback(chat(first.url), chat(spare.url)))
-    assert [event.text for event in events if isinstance(event, Thinking)] == ["Hm. "]
+    assert [event.text for event in events if isinstance(event, Thinking)] == ["Hm."]
     assert text(events) == SPARE
     assert turn is not None
     assert turn.usage.calls == 2

@@ -32,8 +32,9 @@ def test_given_an_open_data_directory_then_it_and_what_it_holds_is_closed(tmp_pa
 
 def test_given_files_of_others_beside_then_those_are_left_alone(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
-    (tmp_path / "notes.txt").touch(0o644)
-    (tmp_path / "state.sqlite").touch(0o644)
+    for name in ("notes.txt", "state.sqlite"):
+        (tmp_path / name).touch()
+        (tmp_path / name).chmod(0o644)
     with locked(tmp_path):
         assert mode(tmp_path) == 0o755
         assert mode(tmp_path / "notes.txt") == 0o644
@@ -46,7 +47,8 @@ def test_given_rights_that_cannot_be_changed_then_a_warning_says_so(
     def refuse(path: Path, mode: int) -> None:
         raise PermissionError(1, "Operation not permitted")
 
-    (tmp_path / "data").mkdir(mode=0o755)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data").chmod(0o755)
     monkeypatch.setattr(Path, "chmod", refuse)
     with caplog.at_level(logging.WARNING), locked(tmp_path / "data"):
         assert "belong to the user that runs Ragstone" in caplog.text

@@ -42,9 +42,9 @@ def _turn(entry: StoredTurn) -> list[str]:
 def _source(source: Source) -> str:
     page = f", page {source.page}" if source.page else ""
     section = f", {' > '.join(source.section)}" if source.section else ""
-    place = f"[{source.number}] {source.title or source.path} ({source.path}{page}"
+    place = f"{source.title or source.path} ({source.path}{page}"
     span = f", characters {source.start}–{source.end})"
-    return f"- {_line(place + section + span)}: “{_line(source.snippet)}”"
+    return f"- [{source.number}] {_line(place + section + span)}: “{_line(source.snippet)}”"
 
 
 def _line(text: str) -> str:

@@ -135,12 +135,22 @@ def _state(data: Path) -> Iterator[Damage]:
     schema = salvage.schema_of(file)
     if schema is not None and schema not in REVISIONS:
         yield Damage(f"The state was written by a newer Ragstone ({schema}).", "Update Ragstone.")
-    elif flaws := salvage.flaws(file) or ([] if schema else ["its schema cannot be read"]):
+    elif flaws := salvage.flaws(file) or _schema_flaws(file, schema):
         yield Damage(
             f"The state is damaged ({flaws[0]}).",
             f"The rows that can be read are kept, and it is set aside. {whole}",
             lambda: _saved_state(data),
         )
+
+
+def _schema_flaws(file: Path, schema: str | None) -> list[str]:
+    if schema is None:
+        return ["its schema cannot be read"]
+    return (
+        [f"it has no {one}" for one in salvage.lost_columns(file)]
+        if schema == REVISIONS[-1]
+        else []
+    )
 
 
 def _saved_state(data: Path) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from sqlalchemy import create_engine
 
 from ragstone.store.sql.migrations import REVISIONS, upgrade
+from ragstone.store.sql.tables import metadata
 
 MAGIC = b"SQLite format 3\0"
 MOST_FLAWS = 3
@@ -48,6 +49,18 @@ def schema_of(path: Path) -> str | None:
     except ERRORS:
         return None
     return str(row[0]) if row else None
+
+
+def lost_columns(path: Path) -> list[str]:
+    """The columns of the newest schema that a state's file of that schema lacks: a name in its
+    definition may be damaged, and SQLite then reads the name itself where the values should be."""
+    lost = []
+    with closing(_opened(path)) as connection:
+        for table in metadata.sorted_tables:
+            rows = connection.execute(f'PRAGMA table_info("{table.name}")').fetchall()
+            known = {row[1] for row in rows}
+            lost += [f"{table.name}.{one.name}" for one in table.columns if one.name not in known]
+    return lost
 
 
 def collections_of(path: Path) -> list[tuple[str, str, int, int, str]]:
@@ -104,7 +117,7 @@ def _copied(source: sqlite3.Connection, new: sqlite3.Connection) -> int:
         marks = ", ".join("?" * len(columns))
         new.execute(f'DELETE FROM "{table}"')  # noqa: S608 - names of our own schema
         put = f'INSERT OR IGNORE INTO "{table}" ({names}) VALUES ({marks})'  # noqa: S608
-        for row in _readable(source, table, names):
+        for row in _readable(source, table, _names_there(source, table, columns)):
             with suppress(sqlite3.IntegrityError, UnicodeEncodeError):
                 count += new.execute(put, row).rowcount
     while orphans := new.execute("PRAGMA foreign_key_check").fetchall():
@@ -113,6 +126,16 @@ def _copied(source: sqlite3.Connection, new: sqlite3.Connection) -> int:
         count -= len(orphans)
     new.commit()
     return count
+
+
+def _names_there(source: sqlite3.Connection, table: str, columns: list[str]) -> str:
+    """What the columns are called in the damaged file: where a name is damaged, the place tells."""
+    try:
+        there = [row[1] for row in source.execute(f'PRAGMA table_info("{table}")')]
+    except ERRORS:
+        there = []
+    # In brackets a name that is none is an error; in quotation marks it would be a text.
+    return ", ".join(f"[{one}]" for one in (there if len(there) == len(columns) else columns))
 
 
 def _readable(source: sqlite3.Connection, table: str, names: str) -> Iterator[tuple[object, ...]]:
