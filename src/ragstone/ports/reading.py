@@ -36,7 +36,7 @@ class PairReading:
     readable: bool = True
 
 
-class Reader(Protocol):
+class PairReader(Protocol):
     """Says of pairs what a person would who reads the two together."""
 
     async def read(self, pairs: Sequence[Pair]) -> list[PairReading]:

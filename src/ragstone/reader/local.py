@@ -1,4 +1,4 @@
-"""The bundled reader: `ports.Reader` on the network in the package.
+"""The bundled reader: `ports.PairReader` on the network in the package.
 
 A long passage is read in windows of some sentences: it answers or supports as much as its best
 window does. A long claim is read in pieces, and is supported no better than its worst piece.
@@ -39,7 +39,7 @@ class _Rows:
 
 
 class LocalReader:
-    """`ports.Reader`. Loads on first use; about 150 MB of memory, most of it the vocabulary."""
+    """`ports.PairReader`. Loads on first use; about 150 MB of memory, most of it the vocabulary."""
 
     def __init__(self, folder: Path | None = None, threads: int = 0) -> None:
         self._folder = folder
