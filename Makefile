@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 PEERS := .venv-peers
 REAL := .venv-real
 FUZZ := .venv-fuzz
+TRAIN := .venv-train
 EVAL_DATA := $(wildcard ../shared/data)
 export RAGSTONE_EVAL_DATA ?= $(if $(EVAL_DATA),$(abspath $(EVAL_DATA)))
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
@@ -13,7 +14,7 @@ export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: demo serve browser tracer test test-random test-fast test-real test-permissions \
   test-requests attack test-kills test-damage test-measure \
-  lint format bench bench-peers fuzz docs api clean size
+  lint format bench bench-peers fuzz docs api clean size reader
 
 demo: $(VENV)/.ragstone
 	@$(BIN)/python examples/demo.py
@@ -109,11 +110,20 @@ api: $(VENV)/.ragstone-dev
 	$(BIN)/ruff check -q --fix --select I src/ragstone/api
 	$(BIN)/ruff format -q src/ragstone/api
 
+# The reader's model, anew: two processors work for MINUTES. torch is only in an environment apart.
+MINUTES ?= 480
+READER := reader-training
+reader: $(VENV)/.ragstone-dev $(TRAIN)/.installed
+	$(BIN)/python -m training.reader.build $(READER)
+	$(BIN)/python -m training.reader.start $(READER)
+	OMP_NUM_THREADS=1 $(TRAIN)/bin/python training/reader/train.py $(READER) $(MINUTES)
+	$(BIN)/python -m training.reader.export $(READER)/reader.npz $(READER)
+
 size:
 	$(PYTHON) benchmarks/installed_size.py
 
 clean:
-	rm -rf $(VENV) $(PEERS) $(FUZZ) $(REAL) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) $(FUZZ) $(REAL) $(TRAIN) .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -153,4 +163,9 @@ $(PEERS)/.installed: benchmarks/peers/requirements.txt
 $(FUZZ)/.installed:
 	$(PYTHON) -m venv $(FUZZ)
 	$(FUZZ)/bin/pip install -q --no-compile "schemathesis>=4.32,<5"
+	@touch $@
+
+$(TRAIN)/.installed:
+	$(PYTHON) -m venv $(TRAIN)
+	$(TRAIN)/bin/pip install -q --no-compile "torch>=2.9" numpy
 	@touch $@

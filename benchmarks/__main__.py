@@ -31,6 +31,7 @@ NAMES = (
     "guard",
     "spelling",
     "grounding",
+    "reader",
     "ingest",
     "parsing",
     "pdf",

@@ -77,13 +77,14 @@ def initializers(weights: E5Weights, channels: Channels) -> Arrays:
             matrix = np.concatenate([weights.matrix(f"{name}.w") for name in names])
             bias = np.concatenate([weights.vector(f"{name}.b") for name in names])
             name = f"l{layer}.{part}"
-            found |= _linear(name, matrix, bias, channels[name])
+            found |= in_integers(name, matrix, bias, channels[name])
         found |= _normal(weights, f"l{layer}.aln") | _normal(weights, f"l{layer}.oln")
     return found
 
 
-def _linear(name: str, matrix: Floats, bias: Floats, channels: list[int]) -> Arrays:
-    """`matrix` (out, in) in integers but for `channels` of its inputs."""
+def in_integers(name: str, matrix: Floats, bias: Floats, channels: list[int]) -> Arrays:
+    """What a product with `matrix` (out, in) takes, by name: all in integers but for `channels` of
+    its inputs. Changes `matrix`."""
     small = np.ones(matrix.shape[1], np.float32)
     small[channels] = 0
     rows = np.ascontiguousarray(matrix[:, channels].T)

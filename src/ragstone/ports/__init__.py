@@ -31,6 +31,7 @@ from ragstone.ports.guarding import Topics, TopicStore
 from ragstone.ports.index import ChunkIndex, Retriever, Search
 from ragstone.ports.intents import IntentExamples, Likeness
 from ragstone.ports.keys import KeyStore, StoredKey
+from ragstone.ports.reading import Pair, PairReader, PairReading
 from ragstone.ports.reranking import Judgement, Reranker, TermStatistics
 from ragstone.ports.settings import Marks, SettingsStore
 from ragstone.ports.templates import Templates
@@ -68,6 +69,9 @@ __all__ = [
     "Likeness",
     "Marks",
     "Near",
+    "Pair",
+    "PairReader",
+    "PairReading",
     "Profile",
     "Reranker",
     "Retriever",

@@ -1,0 +1,259 @@
+"""What the reader tells apart, beside the rules over words: verdicts, refusals, the right sentence.
+
+Everything is of documents that the reader did not learn from (`training.reader.example.held_out`);
+of QAGS and FaithBench it learned nothing.
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from benchmarks.common import eval_data
+from benchmarks.row import Row
+from ragstone.answer.extractive.unit_ranking import ranked
+from ragstone.answer.extractive.units import units
+from ragstone.build import checker
+from ragstone.core.chunk import Chunk
+from ragstone.core.turn import Hit, Passage
+from ragstone.evaluation import measures
+from ragstone.evaluation.answers import normalised
+from ragstone.evaluation.dataset import read_rows, spread
+from ragstone.evaluation.grounding import GroundingRow, rows, score
+from ragstone.language.sentences import sentences
+from ragstone.ports import Pair, PairReading
+from ragstone.reader.local import LocalReader
+from ragstone.reader.network import FILE, bundled
+from training.reader.example import held_out
+from training.reader.real import Maker, labelled
+from training.reader.suite import suite
+
+SUPPORTED = 0.5
+ASKED = 600
+"""Questions of a set that are asked."""
+
+LABELLED = ("fever_symmetric", "jnli_ja", "klue_nli_ko")
+TIMES = 20
+"""How often ten pairs are read."""
+
+MOST_RESPONSES = 150
+"""Responses of a set that are read: of FaithBench each has several sentences."""
+
+REJECTED = 0.05
+"""The share of true statements that may be rejected where swaps are counted."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """Scores of the rules and of the reader, and what is true."""
+
+    rules: list[float]
+    reader: list[float]
+    right: list[bool]
+
+
+def run() -> Iterator[Row]:
+    yield from asyncio.run(_run(eval_data()))
+
+
+async def _run(data: Path) -> list[Row]:
+    reader = LocalReader()
+    found = await _swaps(data, reader)
+    found += await _verdicts(data, reader)
+    for name, own in (("squad2_dev", 0.7), ("cmrc2018_zh", None)):
+        found += await _questions(data, reader, name, own)
+    found += await _times(data, reader)
+    size = (bundled() / FILE).stat().st_size / 1e6
+    return [*found, Row("Size of the reader's model", size, "MB", most=40)]
+
+
+async def _swaps(data: Path, reader: LocalReader) -> list[Row]:
+    every = suite(data)
+    found = []
+    given = [GroundingRow("", one.passage, one.text, one.true) for one in every]
+    told = await _told(given, reader)
+    for language in ("", *dict.fromkeys(one.language for one in every)):
+        chosen = [i for i, one in enumerate(every) if language in ("", one.language)]
+        here = f" ({language})" if language else ""
+        swaps = sum(not every[i].true for i in chosen)
+        for who, scores in (("reader", told.reader), ("rules", told.rules)):
+            part = [scores[i] for i in chosen]
+            true = [every[i].true for i in chosen]
+            caught, rejected = _caught(part, true, SUPPORTED)
+            at_most, _ = _caught(part, true, _threshold(part, true))
+            note = f"{swaps} swaps, {rejected:.2f} of true statements rejected"
+            bound = 0.75 if who == "reader" and not language else None
+            found.append(
+                Row(
+                    f"Swaps caught, {who}{here}",
+                    caught,
+                    note=note,
+                    least=bound,
+                    detail=bool(language),
+                )
+            )
+            found.append(
+                Row(
+                    f"Swaps caught where .05 of true statements are rejected, {who}{here}",
+                    at_most,
+                    detail=True,
+                )
+            )
+    return found
+
+
+def _caught(scores: Sequence[float], true: Sequence[bool], least: float) -> tuple[float, float]:
+    """The shares of false and of true statements under `least`."""
+    false = [one < least for one, right in zip(scores, true, strict=True) if not right]
+    rejected = [one < least for one, right in zip(scores, true, strict=True) if right]
+    return sum(false) / len(false), sum(rejected) / len(rejected)
+
+
+def _threshold(scores: Sequence[float], true: Sequence[bool]) -> float:
+    ordered = sorted(one for one, right in zip(scores, true, strict=True) if right)
+    return ordered[int(REJECTED * len(ordered))]
+
+
+async def _told(given: Sequence[GroundingRow], reader: LocalReader) -> Told:
+    local = checker()
+    by_rules = [await score(local, row) for row in given]
+    read = await reader.read([Pair(row.response, row.source) for row in given])
+    return Told(by_rules, [one.supported for one in read], [row.supported for row in given])
+
+
+async def _verdicts(data: Path, reader: LocalReader) -> list[Row]:
+    found = []
+    for name, accuracy, area in (
+        ("fever_symmetric", 0.75, None),
+        ("jnli_ja", None, 0.78),
+        ("klue_nli_ko", None, 0.8),
+        ("wice", None, None),
+        ("qags_cnndm", 0.65, None),
+        ("qags_xsum", None, None),
+        ("faithbench", None, None),
+    ):
+        kept = _apart(data, name)
+        told = await _told(kept, reader)
+        for who, scores in (("reader", told.reader), ("rules", told.rules)):
+            bounds = (accuracy, area) if who == "reader" else (None, None)
+            said = [one >= SUPPORTED for one in scores]
+            found.append(
+                Row(
+                    f"{name}, balanced accuracy, {who}",
+                    measures.balanced_accuracy(said, told.right) or 0,
+                    least=bounds[0],
+                    note=f"{len(kept)} claims",
+                    detail=bounds[0] is None,
+                )
+            )
+            found.append(
+                Row(
+                    f"{name}, AUROC, {who}",
+                    measures.auroc(scores, told.right) or 0,
+                    least=bounds[1],
+                    detail=bounds[1] is None,
+                )
+            )
+    return found
+
+
+def _apart(data: Path, name: str) -> list[GroundingRow]:
+    """The rows of a set that the reader did not learn from."""
+    every = rows(data / name / "dev" / "examples.jsonl.gz")
+    if name in LABELLED:
+        known = {row["id"] for row in labelled(data, name, held=True)}
+        return [row for row in every if row.id in known]
+    if name == "wice":
+        return [row for row in every if held_out("wice " + row.id.split("#")[0])]
+    return spread(every, MOST_RESPONSES)
+
+
+async def _questions(data: Path, reader: LocalReader, name: str, own: float | None) -> list[Row]:
+    """Questions beside their own passage: the sentence of the answer, and whether there is one.
+    The rules are those of the extractive answers without the vectors of tokens."""
+    passages = Maker(data, held=True, seed=0).passages(name)
+    chosen = random.Random(4).sample(passages.questions, min(ASKED, len(passages.questions)))
+    texts = [passages.by_id[one["relevant"][0]]["text"] for one in chosen]
+    pairs = [
+        Pair(one["query"], text, question=True) for one, text in zip(chosen, texts, strict=True)
+    ]
+    read = await reader.read(pairs)
+    sure: dict[str, list[float]] = {"reader": [], "rules": []}
+    held: dict[str, list[bool]] = {"reader": [], "rules": []}
+    answerable = [bool(one["answers"]) for one in chosen]
+    for one, text, reading in zip(chosen, texts, read, strict=True):
+        best, likely = ranked(one["query"], [_passage(text)], [units(text)], None)
+        sure["rules"].append(likely)
+        sure["reader"].append(reading.answers)
+        if one["answers"]:
+            unit = best[0].unit if best else None
+            by_rules = text[unit.start : unit.end] if unit else ""
+            held["rules"].append(_holds(by_rules, one["answers"]))
+            held["reader"].append(_holds(_sentence(text, reading), one["answers"]))
+    found = []
+    for who in ("reader", "rules"):
+        mine = who == "reader"
+        found.append(
+            Row(
+                f"{name}, an accepted answer in the chosen sentence of its passage, {who}",
+                sum(held[who]) / len(held[who]),
+                note=f"{len(held[who])} questions",
+                detail=True,
+            )
+        )
+        if own is not None:
+            found.append(
+                Row(
+                    f"{name}, its own unanswerable questions told, AUROC, {who}",
+                    measures.auroc(sure[who], answerable) or 0,
+                    least=own if mine else None,
+                    detail=not mine,
+                )
+            )
+    return found
+
+
+def _sentence(text: str, reading: PairReading) -> str:
+    if reading.span is None:
+        return ""
+    start, end = reading.span
+    return " ".join(
+        text[s.start : s.end] for s in sentences(text) if s.start < end and start < s.end
+    )
+
+
+def _holds(said: str, answers: Sequence[str]) -> bool:
+    padded = f" {normalised(said)} "
+    return any(f" {normalised(one)} " in padded for one in answers if normalised(one))
+
+
+def _passage(text: str) -> Passage:
+    chunk = Chunk("c", "d", 1, 0, text, "", "", "", "", 0, len(text))
+    return Passage(1, text, Hit(chunk, 1.0))
+
+
+async def _times(data: Path, reader: LocalReader) -> list[Row]:
+    """Ten claims beside a sentence each, and a question beside ten passages."""
+    corpus = [row["text"] for row in read_rows(data / "squad2_dev" / "corpus.jsonl.gz")]
+    texts = corpus[: 10 * TIMES]
+    claims = [text[s.start : s.end] for text in texts for s in sentences(text)[:1]]
+    asked = "Who led the army in that year?"
+    verdicts = await _taken(reader, [Pair(f"As is known, {one}", one) for one in claims])
+    answers = await _taken(reader, [Pair(asked, one, question=True) for one in texts])
+    return [
+        Row("Verdicts on ten sentences beside one each", 1000 * verdicts, "ms", most=250),
+        Row("Reading ten passages for a question", 1000 * answers, "ms", most=400),
+    ]
+
+
+async def _taken(reader: LocalReader, pairs: Sequence[Pair]) -> float:
+    """Seconds (median) for ten pairs."""
+    taken = []
+    for start in range(0, len(pairs), 10):
+        started = time.perf_counter()
+        await reader.read(pairs[start : start + 10])
+        taken.append(time.perf_counter() - started)
+    return median(taken)

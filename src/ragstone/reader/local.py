@@ -1,0 +1,171 @@
+"""The bundled reader: `ports.PairReader` on the network in the package.
+
+A long passage is read in windows of some sentences: it answers or supports as much as its best
+window does. A long claim is read in pieces, and is supported no better than its worst piece.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ragstone.language.late_interaction import Floats
+from ragstone.ports import Pair, PairReading
+from ragstone.reader import windows
+from ragstone.reader.network import Network, Outputs
+from ragstone.reader.pairs import PASSAGE, PairTokens, Placed, TokenRow
+
+UNKNOWN = 3
+"""The id of a character that the vocabulary lacks."""
+
+MOST_UNKNOWN = 0.3
+"""The share of unknown tokens from which a text is in a script that the reader does not know."""
+
+LONGEST_SPAN = 40
+"""Tokens of an answer at most."""
+
+UNREADABLE = PairReading(not_said=1.0, readable=False)
+NOTHING_SAID = PairReading(not_said=1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows of a pair: of each piece of its text, those beside each window."""
+
+    pieces: tuple[tuple[TokenRow, ...], ...]
+
+
+class LocalReader:
+    """`ports.PairReader`. Loads on first use; about 150 MB of memory, most of it the vocabulary."""
+
+    def __init__(self, folder: Path | None = None, threads: int = 0) -> None:
+        self._folder = folder
+        self._threads = threads
+        self._work = ThreadPoolExecutor(1, thread_name_prefix="reader")
+        self._loading = asyncio.Lock()
+        self._network: Network | None = None
+
+    async def aclose(self) -> None:
+        """Free the model's memory and its thread at once."""
+        self._work.shutdown(wait=False, cancel_futures=True)
+        self._network = None
+
+    async def read(self, pairs: Sequence[Pair]) -> list[PairReading]:
+        if not pairs:
+            return []
+        loop = asyncio.get_running_loop()
+        async with self._loading:
+            if self._network is None:
+                self._network = await loop.run_in_executor(
+                    self._work, Network.load, self._folder, self._threads
+                )
+        return await loop.run_in_executor(self._work, read, self._network, pairs)
+
+
+def read(network: Network, pairs: Sequence[Pair]) -> list[PairReading]:
+    """The readings of `pairs`, computed in this thread."""
+    tokens = PairTokens(network.weights.tokenizer)
+    cut: dict[str, Placed] = {}
+
+    def placed(text: str) -> Placed:
+        if text not in cut:
+            cut[text] = tokens.cut(text)
+        return cut[text]
+
+    planned = [
+        _planned(
+            pair,
+            tokens,
+            placed(pair.text),
+            placed(pair.title),
+            placed(pair.passage[: windows.MOST_CHARACTERS]),
+        )
+        for pair in pairs
+    ]
+    every = [
+        row for one in planned if isinstance(one, _Rows) for piece in one.pieces for row in piece
+    ]
+    outputs = iter(network.run(every))
+    found = []
+    for pair, one in zip(pairs, planned, strict=True):
+        if isinstance(one, PairReading):
+            found.append(one)
+            continue
+        read_pieces = [[(row, next(outputs)) for row in piece] for piece in one.pieces]
+        found.append(_asked(read_pieces[0]) if pair.question else _claimed(read_pieces))
+    return found
+
+
+def _planned(
+    pair: Pair, tokens: PairTokens, text: Placed, title: Placed, passage: Placed
+) -> _Rows | PairReading:
+    if not text or not passage:
+        return PairReading() if pair.question else NOTHING_SAID
+    if _unknown(text) or _unknown(passage):
+        return PairReading(readable=False) if pair.question else UNREADABLE
+    if pair.question:
+        cut = [text[-windows.QUESTION :]]
+        beside = windows.BESIDE_QUESTION
+    else:
+        cut = windows.pieces(pair.text, text, windows.CLAIM)
+        beside = windows.BESIDE_CLAIM
+    if len(cut) > windows.MOST_PIECES:
+        return UNREADABLE
+    shown = windows.pieces(pair.passage, passage, beside, overlap=True)
+    return _Rows(
+        tuple(
+            tuple(
+                tokens.row(piece, pair.question, title, window)
+                for window in windows.nearest(shown, piece)
+            )
+            for piece in cut
+        )
+    )
+
+
+def _unknown(text: Placed) -> bool:
+    return sum(piece == UNKNOWN for piece, _, _ in text) > MOST_UNKNOWN * len(text)
+
+
+def _asked(rows: Sequence[tuple[TokenRow, Outputs]]) -> PairReading:
+    """The window that answers best."""
+    row, best = max(rows, key=lambda one: float(one[1].pair[0]))
+    return PairReading(answers=float(1 / (1 + np.exp(-best.pair[0]))), span=_span(row, best.tokens))
+
+
+def _span(row: TokenRow, tokens: Floats) -> tuple[int, int] | None:
+    """The likeliest place that begins no later than it ends."""
+    at = [i for i, part in enumerate(row.parts) if part == PASSAGE]
+    both = tokens[at, 0][:, None] + tokens[at, 1][None, :]
+    size = len(at)
+    allowed = np.triu(np.ones((size, size), bool)) & ~np.triu(
+        np.ones((size, size), bool), LONGEST_SPAN
+    )
+    both = np.where(allowed, both, -np.inf)
+    start, end = divmod(int(both.argmax()), size)
+    return row.places[at[start]][0], row.places[at[end]][1]
+
+
+def _claimed(pieces: Sequence[Sequence[tuple[TokenRow, Outputs]]]) -> PairReading:
+    """Supported as the worst piece is by its best window, contradicted as any piece is."""
+    each = []
+    for rows in pieces:
+        likely = np.stack([_softmax(one.pair[1:]) for _, one in rows])
+        supported = float(likely[:, 0].max())
+        each.append((supported, min(float(likely[:, 1].max()), 1 - supported)))
+    supported = min(one for one, _ in each)
+    contradicted = min(max(one for _, one in each), 1 - supported)
+    return PairReading(
+        supported=supported,
+        contradicted=contradicted,
+        not_said=max(0.0, 1 - supported - contradicted),
+    )
+
+
+def _softmax(logits: Floats) -> Floats:
+    raised = np.exp(logits - logits.max())
+    likely: Floats = raised / raised.sum()
+    return likely

@@ -1,0 +1,58 @@
+"""Long texts are cut into pieces at the ends of sentences."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragstone.reader import windows
+from ragstone.reader.pairs import Placed
+
+
+def placed(text: str) -> Placed:
+    """A token for each word."""
+    found, at = [], 0
+    for word in text.split():
+        start = text.index(word, at)
+        at = start + len(word)
+        found.append((len(word), start, at))
+    return found
+
+
+TEXTS = st.lists(st.sampled_from(["One.", "word", "two", "End!", "three。"]), max_size=60).map(
+    " ".join
+)
+
+
+@given(TEXTS, st.integers(1, 9))
+def test_pieces_hold_every_token_once_in_order_and_are_no_longer_than_asked(
+    text: str, size: int
+) -> None:
+    tokens = placed(text)
+    found = windows.pieces(text, tokens, size)
+    assert [one for piece in found for one in piece] == list(tokens)
+    assert all(0 < len(piece) <= size for piece in found)
+
+
+@given(TEXTS, st.integers(1, 9))
+def test_overlapping_pieces_hold_every_token_and_are_no_longer(text: str, size: int) -> None:
+    tokens = placed(text)
+    found = windows.pieces(text, tokens, size, overlap=True)
+    assert {one for piece in found for one in piece} == set(tokens)
+    assert all(0 < len(piece) <= size for piece in found)
+    assert all(list(piece) == sorted(piece, key=lambda one: one[1]) for piece in found)
+
+
+def test_given_overlap_then_two_sentences_in_a_row_are_read_together() -> None:
+    text = "First one here. Second two there. Third three where."
+    found = windows.pieces(text, placed(text), 6, overlap=True)
+    assert [text[piece[0][1] : piece[-1][2]] for piece in found] == [
+        "First one here. Second two there.",
+        "Second two there. Third three where.",
+    ]
+
+
+def test_given_many_windows_then_those_with_the_rarest_of_the_wanted_tokens_are_read() -> None:
+    many = [[(1, 0, 1)] for _ in range(windows.MOST_WINDOWS * 3)]
+    many[20] = [(7, 0, 1)]
+    found = windows.nearest(many, [(1, 0, 1), (7, 2, 3)])
+    assert len(found) == windows.MOST_WINDOWS
+    assert [(7, 0, 1)] in found

@@ -1,0 +1,83 @@
+"""What the reader learns from is true where it says so, and false at the places that are marked."""
+
+import random
+
+import pytest
+
+from training.reader.example import Verdict
+from training.reader.invented import Inventor
+from training.reader.statements import statement
+from training.reader.swaps import Swapper
+
+SENTENCE = "In May 1904 Anna Keller sold the old mill to Paul Brandt for 3,200 marks."
+NEAR = (
+    "Anna Keller and Paul Brandt had met Ruth Vogel in 1899. The mill stood in March for 12 days."
+)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_changed_statement_differs_only_at_its_marked_places(seed: int) -> None:
+    changed = Swapper(random.Random(seed)).changed(SENTENCE, NEAR)
+    assert changed is not None
+    assert changed.text != SENTENCE
+    rest, at = "", 0
+    for start, end in changed.places:
+        rest += changed.text[at:start] + "\0"
+        at = end
+    parts = (rest + changed.text[at:]).split("\0")
+    assert SENTENCE.startswith(parts[0])
+    assert SENTENCE.endswith(parts[-1])
+    assert all(part in SENTENCE for part in parts)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "wanted"),
+    [
+        ("roles", "Anna Keller hired Paul Brandt.", "Paul Brandt hired Anna Keller."),
+        ("negation", "The mill was sold.", "The mill was not sold."),
+        ("negation", "The mill was not sold.", "The mill was sold."),
+        ("negation", "Das Haus ist alt.", "Das Haus ist nicht alt."),
+        ("negation", "橋は1950年に建設された。", "橋は1950年に建設されなかった。"),
+    ],
+)
+def test_a_kind_of_change_can_be_asked_for(kind: str, text: str, wanted: str) -> None:
+    changed = Swapper(random.Random(1)).changed(text, "", kind=kind)
+    assert changed is not None
+    assert changed.text == wanted
+
+
+def test_given_names_that_are_merely_listed_then_they_are_not_exchanged() -> None:
+    text = "They met Anna Keller and Paul Brandt."
+    assert Swapper(random.Random(1)).changed(text, "", kind="roles") is None
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "wanted"),
+    [
+        ("Who designed the bridge?", "Ruth Vogel", "Ruth Vogel designed the bridge."),
+        ("What is the capital of Norway?", "Oslo", "The capital of Norway is Oslo."),
+        ("When was the bridge built?", "1932", "The bridge was built in 1932."),
+        ("How many people live there?", "300", "300 people live there."),
+        ("水桥是谁设计的？", "王伟", "水桥是王伟设计的。"),
+        ("橋はいつ建設されましたか？", "1950年", "橋は1950年建設されました。"),
+        ("Wer entwarf die Brücke?", "Ruth Vogel", "Wer entwarf die Brücke? Ruth Vogel"),
+    ],
+)
+def test_a_question_and_its_answer_become_a_statement(
+    question: str, answer: str, wanted: str
+) -> None:
+    assert statement(question, answer) == wanted
+
+
+def test_what_is_invented_is_stated_of_the_thing_that_has_it() -> None:
+    found = list(Inventor(random.Random(3)).examples(300))
+    for one in found:
+        if one.span:
+            assert one.passage[slice(*one.span)].strip()
+        if one.verdict is Verdict.SUPPORTED:
+            assert one.wrong == ()
+    assert {one.verdict for one in found} >= {
+        Verdict.SUPPORTED,
+        Verdict.CONTRADICTED,
+        Verdict.NOT_SAID,
+    }

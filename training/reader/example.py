@@ -1,0 +1,42 @@
+"""What the reader learns from: a question or a claim beside a passage, and what is true of them."""
+
+import hashlib
+from dataclasses import dataclass
+from enum import IntEnum
+
+Place = tuple[int, int]
+"""First character, and the one after the last."""
+
+
+class Verdict(IntEnum):
+    """What a passage says of a claim. `NOT` is contradicted or not said, whichever."""
+
+    UNKNOWN = -1
+    SUPPORTED = 0
+    CONTRADICTED = 1
+    NOT_SAID = 2
+    NOT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """`text` is a question where `question` is set, else a claim. `answers` is None for a claim.
+
+    `wrong` are the places of a claim that the passage does not bear out: none in a supported claim,
+    and None where nobody marked them.
+    """
+
+    kind: str
+    text: str
+    passage: str
+    question: bool = False
+    title: str = ""
+    answers: bool | None = None
+    span: Place | None = None
+    verdict: Verdict = Verdict.UNKNOWN
+    wrong: tuple[Place, ...] | None = None
+
+
+def held_out(group: str) -> bool:
+    """Whether a document belongs to the half that the reader is measured on: by a hash."""
+    return hashlib.blake2b(group.encode(), digest_size=2).digest()[0] % 2 == 1
