@@ -99,6 +99,8 @@ def test_given_a_command_is_stopped_in_a_file_then_no_process_stays_and_no_trace
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        # A suite that runs in the background was told to ignore it, and so would the command be.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     found: list[psutil.Process] = []
 
