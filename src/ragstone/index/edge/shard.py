@@ -167,9 +167,11 @@ def optimize_shard(path: Path, dimensions: int) -> None:
 
 
 def optimized_points(path: Path) -> int:
-    """How many points the shard at `path` had when it was optimized, 0 if it never was."""
+    """How many points the shard at `path` had when it was optimized, 0 if it never was or the file
+    that says so is damaged: then it is optimized again."""
     file = path / OPTIMIZED
-    return int(file.read_text()) if file.is_file() else 0
+    said = file.read_bytes() if file.is_file() else b""
+    return int(said) if said.isdigit() else 0
 
 
 def points(chunks: Sequence[Chunk], vectors: Vectors | None, bm25: edge.Bm25) -> list[edge.Point]:
