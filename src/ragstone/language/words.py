@@ -93,6 +93,12 @@ def in_pairs(word: str) -> bool:
     return _UNSPACED.search(word) is not None
 
 
+def mostly_in_pairs(text: str) -> bool:
+    """Whether most letters of a text are of such a script."""
+    letters = sum(character.isalpha() for character in text)
+    return 2 * sum(map(in_pairs, text)) > letters
+
+
 def _split(word: str) -> Sequence[str]:
     if word.isascii():
         return _stem(word) if len(word) < LONG else (word,)

@@ -125,13 +125,12 @@ class ChatModel:
         self, ask: Ask, passages: Sequence[Passage], rules: str, answer: int
     ) -> tuple[list[Message], list[Passage]]:
         """The messages and passages that fit the window together with an answer of so many
-        tokens, or of half the window."""
+        tokens."""
         window = self.profile.context_window
-        share = budget(window, self.profile.tier, answer)
-        before = prompt.history(ask, share, self._count)
+        before = prompt.history(ask, budget(window, self.profile.tier, answer), self._count)
         called = (result.text for step in ask.steps for result in step.results)
         rest = [rules, ask.question, *(message.text for message in before), *called]
-        return before, prompt.fitting(passages, rest, window - share.answer, self._count)
+        return before, prompt.fitting(passages, rest, window - answer, self._count)
 
     def _options(self, ask: Ask, thinks: bool = False) -> ModelSettings:
         """The settings of an answer; `thinks` lets a model that reasons by itself do so at

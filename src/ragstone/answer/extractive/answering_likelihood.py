@@ -15,7 +15,7 @@ import numpy as np
 
 from ragstone.answer.extractive.answering_evidence import CLOSE_NAMES, NAMES
 from ragstone.language.late_interaction import Floats
-from ragstone.language.words import in_pairs
+from ragstone.language.words import mostly_in_pairs
 
 Which = Literal["tokens", "words", "pairs", "across"]
 """With token vectors; without; without, where words are compared by pairs of characters; and where
@@ -42,8 +42,7 @@ def _which(question: str, evidence: Floats, across: bool) -> Which:
         return "across"
     if len(evidence) > len(NAMES):
         return "tokens"
-    letters = sum(character.isalpha() for character in question)
-    return "pairs" if 2 * sum(map(in_pairs, question)) > letters else "words"
+    return "pairs" if mostly_in_pairs(question) else "words"
 
 
 @cache

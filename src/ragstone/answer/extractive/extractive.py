@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from ragstone.answer.extractive.answering_evidence import evidence
 from ragstone.answer.extractive.answering_likelihood import likelihood
-from ragstone.answer.extractive.lists import with_lists
+from ragstone.answer.extractive.lists import text_of, with_lists
 from ragstone.answer.extractive.meaning_closeness import MeaningCloseness, in_other_languages
 from ragstone.answer.extractive.summary import SummaryLine, summary
 from ragstone.answer.extractive.unit_ranking import RankedUnit, ranked
@@ -212,7 +212,7 @@ def _preceding_unit(
 ) -> RankedUnit | None:
     """The sentence before, where the candidate begins with something that stands for it."""
     unit, passage = candidate.unit, candidate.passage
-    if unit.form != "sentence" or not candidate.place or not leans(_text(candidate)):
+    if unit.form != "sentence" or not candidate.place or not leans(text_of(candidate)):
         return None
     earlier = found[[one is passage for one in passages].index(True)][candidate.place - 1]
     between = passage.text[earlier.end : unit.start]
@@ -222,12 +222,8 @@ def _preceding_unit(
 
 
 def _repeats(one: RankedUnit, other: RankedUnit) -> bool:
-    mine, theirs = without_spans(_text(one)), without_spans(_text(other))
+    mine, theirs = without_spans(text_of(one)), without_spans(text_of(other))
     return mine in theirs or theirs in mine
-
-
-def _text(candidate: RankedUnit) -> str:
-    return candidate.passage.text[candidate.unit.start : candidate.unit.end]
 
 
 def answer_lines(chosen: Sequence[RankedUnit]) -> list[AnswerLine]:
