@@ -32,6 +32,7 @@ NAMES = (
     "spelling",
     "grounding",
     "reader",
+    "compression",
     "ingest",
     "parsing",
     "pdf",
@@ -43,6 +44,7 @@ NAMES = (
     "conversations",
     "chat",
     "streaming",
+    "slow_model",
     "kill9",
     "jobs",
     "installed_size",
@@ -50,9 +52,14 @@ NAMES = (
     "markers",
 )
 APART = {
+    "listings": "python -m benchmarks listings",
+    "files": "python -m benchmarks files",
     "million": "python -m benchmarks million",
     "peers": "make bench-peers",
     "fuzz": "make fuzz",
+    "hostile": "python -m benchmarks hostile",
+    "slow": "python -m benchmarks slow",
+    "tables": "RAGSTONE_TABLE_FILES=FOLDER python -m benchmarks tables",
     "formats": "RAGSTONE_FORMAT_FILES=FOLDER python -m benchmarks formats",
 }
 """Benchmarks that run only when they are named (an hour each), and the command that does it."""

@@ -17,7 +17,16 @@ def eval_data() -> Path:
 
 def resident_mb(pid: int | str = "self") -> float:
     """Resident memory of a process, in megabytes."""
+    return _status_mb(pid, "VmRSS")
+
+
+def own_mb(pid: int | str = "self") -> float:
+    """Of that, what is no part of a file: the system cannot take it back when it needs memory."""
+    return _status_mb(pid, "RssAnon")
+
+
+def _status_mb(pid: int | str, name: str) -> float:
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
+        if line.startswith(f"{name}:"):
             return int(line.split()[1]) / 1024
-    raise ValueError(f"process {pid} has no VmRSS")
+    raise ValueError(f"process {pid} has no {name}")

@@ -47,7 +47,11 @@ def run() -> list[Row]:
             (root / name).mkdir()
             for number, text in enumerate(some):
                 (root / name / f"{number}.txt").write_text(text, encoding="utf-8")
-        environment = {**os.environ, "RAGSTONE_DATA": str(root / "data")}
+        environment = {
+            **os.environ,
+            "RAGSTONE_DATA": str(root / "data"),
+            "AUTH__GUESTS": "everything",
+        }
         subprocess.run([RAGSTONE, "ingest", str(root / "first")], env=environment, check=True)
         server = subprocess.Popen([RAGSTONE, "serve", "--port", "18007"], env=environment)
         try:

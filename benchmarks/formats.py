@@ -1,9 +1,9 @@
 """How real files of each format are read: failures, words, what is left of marks, speed.
 
-`RAGSTONE_FORMAT_FILES` is a folder with files below it that others wrote, such as the test data of
-Apache POI, Apache Tika, pandoc and odfpy. The words that a second, simple reader finds in a file
-are looked for in the blocks. `python -m benchmarks formats FOLDER...` prints it as a table, with
-examples.
+`RAGSTONE_FORMAT_FILES` is a folder with files below it that others wrote, as `python -m
+benchmarks.format_files FOLDER` gathers them. The words that a second, simple reader finds in a file
+are looked for in the blocks; those of a web page also as a second reader of main parts finds them.
+`python -m benchmarks formats FOLDER...` prints it as a table, with examples.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 
 from benchmarks.row import Row
-from benchmarks.second_readers import second
+from benchmarks.second_readers import main_text, second
 from ragstone.core.code_spans import without_spans
 from ragstone.core.errors import DocumentError, EmptyDocument
 from ragstone.ingest.chunk import chunk
@@ -27,7 +27,9 @@ from ragstone.language.tokens import count
 from ragstone.models.minilm import MiniLm
 from ragstone.settings import IngestSettings
 
-SETTINGS = IngestSettings()
+SETTINGS = IngestSettings(ocr=False)
+"""The text in pictures has a benchmark of its own (`ocr`)."""
+
 EMBEDDED = 192
 """Passages of the files, evenly taken, with which the embedder alone is measured."""
 
@@ -54,6 +56,8 @@ class _Tally:
     empty: int = 0
     words: int = 0
     kept: int = 0
+    main_words: int = 0
+    main_kept: int = 0
     blocks: int = 0
     passages: int = 0
     seconds: float = 0
@@ -75,6 +79,9 @@ def run() -> Iterator[Row]:
         if tally.words:
             least = None if ending in MAIN_PART else 0.95
             yield Row(f"{name}: words kept", tally.kept / tally.words, least=least, detail=True)
+        if tally.main_words:
+            share = tally.main_kept / tally.main_words
+            yield Row(f"{name}: words of the main text kept", share, least=0.95, detail=True)
         speed = tally.passages / max(tally.seconds, 1e-9)
         yield Row(f"{name}: reading", speed, "passages/s", detail=True)
         yield Row(f"{name}: reading, by the embedder alone", speed / embedder, "x", detail=True)
@@ -83,14 +90,16 @@ def run() -> Iterator[Row]:
 def main(folders: Sequence[str]) -> int:
     """Read all files below the folders and print the table. Crashes are the status."""
     tallies, _ = _tallies(folders)
-    print("| format | files | failures | empty | words kept | marks left | blocks | passages/s |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    print("| format | files | failures | empty | words kept | of the main text | marks left "
+          "| blocks | passages/s |")  # fmt: skip
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for ending, tally in sorted(tallies.items()):
         share = f"{tally.kept / tally.words:.1%}" if tally.words else "-"
+        main = f"{tally.main_kept / tally.main_words:.1%}" if tally.main_words else "-"
         speed = tally.passages / tally.seconds if tally.seconds else 0
         print(
             f"| {ending} | {tally.files} | {len(tally.failures)} | {tally.empty} | {share} "
-            f"| {len(tally.left)} | {tally.blocks} | {speed:.0f} |"
+            f"| {main} | {len(tally.left)} | {tally.blocks} | {speed:.0f} |"
         )
     for ending, tally in sorted(tallies.items()):
         fewest = [f"{share:.0%} {path}" for share, path in sorted(tally.shares)[:_SHOWN]]
@@ -156,10 +165,14 @@ def _read(path: Path, tally: _Tally) -> list[str]:
             around = text[max(match.start() - 30, 0) : match.end() + 30]
             tally.left.append(f"{path.name} ({block.kind}): {around!r}")
     source = Counter(_WORD.findall(second(path).lower()))
+    is_page = path.suffix.lower() in MAIN_PART
+    main = Counter(_WORD.findall(main_text(path).lower() if is_page else ""))
     found = Counter(
         _WORD.findall(" ".join(f"{block.text} {block.label}" for block in blocks).lower())
     )
     words, kept = source.total(), (source & found).total()
+    tally.main_words += main.total()
+    tally.main_kept += (main & found).total()
     tally.words += words
     tally.kept += kept
     if words > 20:

@@ -1,4 +1,5 @@
-"""What the reader tells apart, beside the rules over words: verdicts, refusals, the right sentence.
+"""What the reader tells apart, beside the rules over words and together with them: verdicts,
+refusals, the right sentence.
 
 Everything is of documents that the reader did not learn from (`training.reader.example.held_out`);
 of QAGS and FaithBench it learned nothing.
@@ -16,7 +17,6 @@ from benchmarks.common import eval_data
 from benchmarks.row import Row
 from ragstone.answer.extractive.unit_ranking import ranked
 from ragstone.answer.extractive.units import units
-from ragstone.build import checker
 from ragstone.core.chunk import Chunk
 from ragstone.core.turn import Hit, Passage
 from ragstone.evaluation import measures
@@ -27,11 +27,13 @@ from ragstone.language.sentences import sentences
 from ragstone.ports import Pair, PairReading
 from ragstone.reader.local import LocalReader
 from ragstone.reader.network import FILE, bundled
+from ragstone.verify.groundedness import SUPPORTED
+from ragstone.verify.reading import ReadingChecker
+from ragstone.verify.verdict import LocalChecker
 from training.reader.example import held_out
 from training.reader.real import Maker, labelled
 from training.reader.suite import suite
 
-SUPPORTED = 0.5
 ASKED = 600
 """Questions of a set that are asked."""
 
@@ -48,11 +50,16 @@ REJECTED = 0.05
 
 @dataclass(frozen=True)
 class Told:
-    """Scores of the rules and of the reader, and what is true."""
+    """Scores of the rules, of the reader beside the whole source, and of both as verdicts are
+    made, and what is true."""
 
     rules: list[float]
     reader: list[float]
+    both: list[float]
     right: list[bool]
+
+    def each(self) -> dict[str, list[float]]:
+        return {"both": self.both, "reader": self.reader, "rules": self.rules}
 
 
 def run() -> Iterator[Row]:
@@ -79,13 +86,13 @@ async def _swaps(data: Path, reader: LocalReader) -> list[Row]:
         chosen = [i for i, one in enumerate(every) if language in ("", one.language)]
         here = f" ({language})" if language else ""
         swaps = sum(not every[i].true for i in chosen)
-        for who, scores in (("reader", told.reader), ("rules", told.rules)):
+        for who, scores in told.each().items():
             part = [scores[i] for i in chosen]
             true = [every[i].true for i in chosen]
             caught, rejected = _caught(part, true, SUPPORTED)
             at_most, _ = _caught(part, true, _threshold(part, true))
             note = f"{swaps} swaps, {rejected:.2f} of true statements rejected"
-            bound = 0.75 if who == "reader" and not language else None
+            bound = 0.75 if who == "both" and not language else None
             found.append(
                 Row(
                     f"Swaps caught, {who}{here}",
@@ -118,10 +125,15 @@ def _threshold(scores: Sequence[float], true: Sequence[bool]) -> float:
 
 
 async def _told(given: Sequence[GroundingRow], reader: LocalReader) -> Told:
-    local = checker()
-    by_rules = [await score(local, row) for row in given]
+    local = LocalChecker()
+    both = ReadingChecker(local, reader)
     read = await reader.read([Pair(row.response, row.source) for row in given])
-    return Told(by_rules, [one.supported for one in read], [row.supported for row in given])
+    return Told(
+        [await score(local, row) for row in given],
+        [one.supported for one in read],
+        [await score(both, row) for row in given],
+        [row.supported for row in given],
+    )
 
 
 async def _verdicts(data: Path, reader: LocalReader) -> list[Row]:
@@ -137,8 +149,8 @@ async def _verdicts(data: Path, reader: LocalReader) -> list[Row]:
     ):
         kept = _apart(data, name)
         told = await _told(kept, reader)
-        for who, scores in (("reader", told.reader), ("rules", told.rules)):
-            bounds = (accuracy, area) if who == "reader" else (None, None)
+        for who, scores in told.each().items():
+            bounds = (accuracy, area) if who == "both" else (None, None)
             said = [one >= SUPPORTED for one in scores]
             found.append(
                 Row(

@@ -1,7 +1,8 @@
 """Second, simple readers of every format: the words that a file must give.
 
 A text of XML is taken element by element, a mail's or mailbox's by the standard library, markup by
-taking its marks away.
+taking its marks away. `main_text` is what jusText, which knows no marks of main parts but weighs
+words and links, takes for the text of a page.
 """
 
 import csv
@@ -12,9 +13,11 @@ import mailbox
 import re
 import zipfile
 from collections.abc import Callable, Iterator
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 
+import justext
 from lxml import etree
 
 from ragstone.ingest.formats.decode import decoded
@@ -56,6 +59,23 @@ def _page_text(source: str) -> str:
     return " ".join(reader.parts)
 
 
+@cache
+def _common_words() -> frozenset[str]:
+    languages = ("English", "German", "French", "Spanish", "Italian", "Portuguese", "Polish")
+    return frozenset[str]().union(*map(justext.get_stoplist, languages))
+
+
+def main_text(path: Path) -> str:
+    """The text of a page without its menus, empty where there is none."""
+    try:
+        paragraphs = justext.justext(
+            decoded(path).encode("utf-8", "replace"), _common_words(), encoding="utf-8"
+        )
+    except (OSError, ValueError, etree.LxmlError):
+        return ""
+    return "\n".join(one.text for one in paragraphs if not one.is_boilerplate)
+
+
 def _markdown_text(source: str) -> str:
     source = re.sub(r"\A---\n.*?\n---\n", "", source, flags=re.DOTALL)
     source = re.sub(r"<!--.*?-->|^(?:import|export) .*$|```[^\n]*", "", source, flags=re.S | re.M)
@@ -72,16 +92,24 @@ def _rst_text(source: str) -> str:
 
 
 def _asciidoc_text(source: str) -> str:
+    source = re.sub(r"^/{4,}$.*?^/{4,}$", "", source, flags=re.M | re.S)
     source = re.sub(
         r"^(?::[\w!-]+:|\[[^\]\n]*\]$|//|include::|ifdef|endif|image::).*$", "", source, flags=re.M
     )
-    return re.sub(r"<<[^<>,\n]+[,>]|(?:link|xref|https?|image):[^\s\[\]]+", "", source)
+    source = re.sub(r"<<[^<>,\n]+[,>]|(?:link|xref|https?|image):[^\s\[\]]+", "", source)
+    return re.sub(
+        r"\[\[[^\[\]]*\]\]|\b(?:kbd|icon|pass:?\w*):?(?=\[)|,? *window=_blank", "", source
+    )
+
+
+_NAVIGATION = re.compile(r"<nav\b.*?</nav>", re.S)
 
 
 def _book_text(path: Path) -> str:
     with zipfile.ZipFile(path) as book:
         names = [name for name in book.namelist() if name.endswith((".html", ".xhtml", ".htm"))]
-        return " ".join(_page_text(book.read(name).decode("utf-8", "replace")) for name in names)
+        pages = (book.read(name).decode("utf-8", "replace") for name in names)
+        return " ".join(_page_text(_NAVIGATION.sub("", page)) for page in pages)
 
 
 def _xml(parts: str, texts: str, without: str = "") -> Callable[[Path], str]:
@@ -139,7 +167,14 @@ def _of(simple: Callable[[str], str]) -> Callable[[Path], str]:
 
 _ODF_DROPPED = "|".join(
     f"//*[local-name()='{name}']"
-    for name in ("annotation", "tracked-changes", "table-of-content", "forms", "alphabetical-index")
+    for name in (
+        "annotation",
+        "tracked-changes",
+        "table-of-content",
+        "forms",
+        "alphabetical-index",
+        "content-validations",
+    )
 )
 _LOCAL = "//*[local-name()='{}']"
 _ODF = _xml(r"content\.xml", "|".join(map(_LOCAL.format, "ph")), _ODF_DROPPED)

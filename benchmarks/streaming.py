@@ -35,6 +35,9 @@ STREAMS = int(os.environ.get("BENCH_STREAMS", "500"))
 WORDS, PAUSE = 100, 0.02
 LEAVING = 64
 ROUNDS = 300
+START_TRIES = 1_200
+"""Tenths of a second until the server has read the documents, on a machine that is busy."""
+
 DOCUMENTS = Path(__file__).parents[1] / "examples" / "documents"
 QUESTION = "How many days of leave are there?"
 
@@ -129,6 +132,14 @@ async def _leave(port: int) -> int:
     return round(begun - max(before, await _running(port)))
 
 
+async def _listens(port: int) -> bool:
+    try:
+        await _running(port)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
 async def _running(port: int) -> float:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(b"GET /metrics HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n")
@@ -171,12 +182,12 @@ async def _server(data: Path, pause: float) -> AsyncIterator[tuple[int, int]]:
     command = [sys.executable, "-m", "benchmarks.streaming", str(data), str(port), str(pause)]
     process = await asyncio.create_subprocess_exec(*command)
     try:
-        for _ in range(200):
-            try:
-                await _running(port)
+        for _ in range(START_TRIES):
+            if await _listens(port):
                 break
-            except (OSError, ValueError):
-                await asyncio.sleep(0.1)
+            await asyncio.sleep(0.1)
+        else:
+            raise TimeoutError("The server did not begin to listen.")
         yield port, process.pid
     finally:
         process.send_signal(signal.SIGTERM)

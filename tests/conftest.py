@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
@@ -17,6 +18,9 @@ from ragstone.models import onnx
 from tests.conformance.postgres_server import postgres
 from tests.databases import all_postgres_databases, open_state, postgres_databases, state
 from tests.documents import indexed_documents
+
+if TYPE_CHECKING:
+    from tests.plone.site import PloneSite
 
 __all__ = [
     "all_postgres_databases",
@@ -47,6 +51,15 @@ if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).
 
 LONG = ("e2e", "conformance", "backup", "examples")
 """Folders whose files take minutes with few tests."""
+
+
+@pytest.fixture(scope="session")
+def plone(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[PloneSite]":
+    """The real Plone site of tests marked `real`: one for all, as it takes half a minute."""
+    from tests.plone.site import plone_site
+
+    with plone_site(tmp_path_factory.mktemp("plone")) as site:
+        yield site
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

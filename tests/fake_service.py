@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from ragstone.access.interceptor import Interceptor
 from ragstone.access.setup import interceptor
-from ragstone.core.answer import Citation, GeneratedAnswer, Statement, Usage
+from ragstone.core.answer import Citation, CitedSpan, GeneratedAnswer, Statement, Usage
 from ragstone.core.chunk import Chunk
 from ragstone.core.conversation import ConversationKey
 from ragstone.core.errors import (
@@ -112,8 +112,9 @@ HITS = (Hit(chunk(1), 0.9, 0.8, 12.5), Hit(chunk(2, EVIL), 0.5))
 PASSAGES = tuple(Passage(n, hit.chunk.text, hit) for n, hit in enumerate(HITS, 1))
 STATED = {"supported": Statement(True, 0.95), "answers": Statement(True, 0.92)}
 CITATION = Citation(
-    1, "d1", "c1", "Guide", "/docs/1.md", 1, ("Part", "Chapter"), 12, 20, "the answer is 42", 0.9
-)
+    1, "d1", "c1", "Guide", "/docs/1.md", 1, ("Part", "Chapter"), 12, 20, "the answer is 42", 0.9,
+    spans=(CitedSpan(12, 20, 1, "the answer is 42"),),
+)  # fmt: skip
 TRACE = (
     StageTrace("retrieve", 0.012, "done", "hybrid", "the default"),
     StageTrace("fuse", 0.001, "done"),
@@ -234,7 +235,7 @@ class FakeService:
         call = ToolCall("c1", ask.tools[0].name, '{"city":"Ost"}')
         return replace(turn, answer=GeneratedAnswer(model="fake", calls=(call,)))
 
-    def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
+    def ask(self, ask: Ask, key: str = "", after: int = 0) -> AsyncGenerator[Event, None]:
         return self.interceptor.question(ask, self._asked(ask))
 
     async def _asked(self, ask: Ask) -> AsyncGenerator[Event, None]:
@@ -328,8 +329,21 @@ class FakeService:
         known = [CollectionSummary(collection, 2, 20, 0, 0)]
         return [*known, CollectionSummary(plone, 150, 1250, 0, 0)] if self.has_site else known
 
+    async def collection(self, principal: Principal, collection: str) -> CollectionSummary:
+        for one in await self.collections(principal):
+            if one.name == collection:
+                return one
+        raise UnknownCollection(collection)
+
     async def documents(
-        self, principal: Principal, collection: str, *, limit: int = 1000, offset: int = 0
+        self,
+        principal: Principal,
+        collection: str,
+        *,
+        limit: int = 1000,
+        offset: int = 0,
+        after: str = "",
+        named: Sequence[str] | None = None,
     ) -> list[Document]:
         if collection not in COLLECTIONS:
             raise UnknownCollection(collection)
@@ -337,6 +351,9 @@ class FakeService:
             Document(f"d{n}", principal.tenant, collection, f"/docs/{n}.md", EVIL, chunks=10)
             for n in (1, 2)
         ]
+        if named is not None:
+            found = [one for one in found if {one.id, one.path} & set(named)]
+        found = [one for one in found if one.path > after]
         return found[offset : offset + limit]
 
     async def rename_collection(self, principal: Principal, old: str, new: str) -> Collection:
@@ -399,6 +416,9 @@ class FakeService:
 
     async def rebuild_cache(self) -> int:
         return 1
+
+    async def models(self) -> dict[str, str]:
+        return {MODEL: "embedding"}
 
     async def overview(self) -> Overview:
         jobs = (Progress("j0", files=1),)

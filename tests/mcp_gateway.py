@@ -1,6 +1,7 @@
 """A real MCP server over HTTP, as a tool gateway is one."""
 
 import asyncio
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -61,6 +62,31 @@ class Gateway:
             if self.broken:
                 raise ValueError("the knowledge base is down")
             return self.found
+
+        @server.tool()
+        async def search_text(query: str, collection_name: str) -> str:
+            """Searches, and says what it found in words."""
+            return f"{FOUND[0]['context']} That is all about {query}."
+
+        @server.tool()
+        async def search_json(query: str, collection_name: str) -> str:
+            """Searches, and returns its rows as a text of JSON."""
+            return json.dumps(self.found)
+
+        @server.tool(structured_output=False)
+        async def search_rows(query: str, collection_name: str) -> list[dict[str, Any]]:
+            """Searches, and returns a text for each row, as earlier servers did."""
+            return self.found
+
+        @server.tool()
+        async def search_other_rows(query: str, collection_name: str) -> list[dict[str, Any]]:
+            """Searches, and returns rows of its own kind."""
+            return [{"title": "Ost", "body": FOUND[0]["context"]}]
+
+        @server.tool()
+        async def search_object(query: str, collection_name: str) -> dict[str, Any]:
+            """Searches, and returns one object."""
+            return {"result": {"answer": FOUND[0]["context"]}}
 
         @server.tool()
         async def add(a: int, b: int) -> str:

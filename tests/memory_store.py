@@ -4,7 +4,13 @@ import time
 from collections.abc import Collection as Several
 from collections.abc import Mapping, Sequence
 
-from ragstone.core.records import SettingChange, SettingEdit, StoredSetting, TemplateVersion
+from ragstone.core.records import (
+    Document,
+    SettingChange,
+    SettingEdit,
+    StoredSetting,
+    TemplateVersion,
+)
 from ragstone.language.templates import described
 
 
@@ -21,6 +27,9 @@ class MemoryNames:
 
     async def names(self, tenant: str, ids: Several[str]) -> Mapping[str, str]:
         return {id: name for (of, name), id in self.ids.items() if of == tenant and id in ids}
+
+    async def known(self, document_ids: Sequence[str]) -> Mapping[str, Document]:
+        return {}
 
 
 class MemorySettings:

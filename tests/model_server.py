@@ -29,12 +29,15 @@ class ModelServer:
     """Does what `way` says with each call; `ways` are for the first calls, one each. The way
     `call NAME JSON` calls a tool that was offered.
 
+    `replies` are said to a prompt that holds their key, `says` to any other.
+
     `calls` keeps the bodies, `ended` counts the streams that were read to their end or left.
     """
 
     way: str = "good"
     ways: list[str] = field(default_factory=list)
     says: tuple[str, ...] = GOOD
+    replies: dict[str, str] = field(default_factory=dict)
     pause: float = 0.0
     model: str = "some-model"
     url: str = ""
@@ -55,10 +58,11 @@ class ModelServer:
             return PlainTextResponse('{"choices": [', media_type="application/json")
         if way == "wrong schema":
             return JSONResponse({"answer": "yes", "choices": "none"})
+        said = self._said(body)
         if body.get("stream"):
-            lines = self._stream(way)
+            lines = self._stream(way, said)
             return StreamingResponse(lines, media_type="text/event-stream")
-        return JSONResponse(self._whole(way))
+        return JSONResponse(self._whole(way, said))
 
     async def models(self, request: Request) -> Response:
         return JSONResponse({"object": "list", "data": []})
@@ -71,22 +75,30 @@ class ModelServer:
             ]
         )
 
-    async def _stream(self, way: str) -> AsyncIterator[str]:
+    def _said(self, body: dict[str, Any]) -> tuple[str, ...]:
+        told = json.dumps(body["messages"], ensure_ascii=False)
+        found = (reply for key, reply in self.replies.items() if key in told)
+        reply = next(found, None)
+        return self.says if reply is None else (reply,)
+
+    async def _stream(self, way: str, said: tuple[str, ...]) -> AsyncIterator[str]:
         try:
-            for delta in self._deltas(way):
+            for delta in self._deltas(way, said):
                 yield self._chunk(delta)
                 await asyncio.sleep(1.0 if way == "slow drip" else self.pause)
             if way == "cut":
                 raise ConnectionResetError
             if way != "cut cleanly":
                 yield self._chunk({}, "tool_calls" if "call" in way else "stop")
+            if way not in ("cut cleanly", "uncounted"):
                 usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
                 yield self._line({"choices": [], "usage": usage})
+            if way != "cut cleanly":
                 yield "data: [DONE]\n\n"
         finally:
             self.ended += 1
 
-    def _deltas(self, way: str) -> Iterator[dict[str, Any]]:
+    def _deltas(self, way: str, said: tuple[str, ...]) -> Iterator[dict[str, Any]]:
         if way.startswith("call "):
             _, name, arguments = way.split(" ", 2)
             function = {"name": name, "arguments": arguments}
@@ -104,12 +116,12 @@ class ModelServer:
         elif way == "slow drip":
             yield from ({"content": "drip "} for _ in range(60))
         elif way.startswith("cut"):
-            yield {"content": self.says[0]}
+            yield {"content": said[0]}
         elif way != "empty":
-            yield from ({"content": piece} for piece in self.says)
+            yield from ({"content": piece} for piece in said)
 
-    def _whole(self, way: str) -> dict[str, Any]:
-        message: dict[str, Any] = {"role": "assistant", "content": "".join(self.says)}
+    def _whole(self, way: str, said: tuple[str, ...]) -> dict[str, Any]:
+        message: dict[str, Any] = {"role": "assistant", "content": "".join(said)}
         if way == "tool call":
             message = {"role": "assistant", "content": None, "tool_calls": [TOOL_CALL]}
         if way == "empty":
@@ -117,7 +129,8 @@ class ModelServer:
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
         made = {"id": "x", "object": "chat.completion", "created": 1, "model": self.model}
-        return {**made, "choices": [choice], "usage": usage}
+        counted = {} if way == "uncounted" else {"usage": usage}
+        return {**made, "choices": [choice], **counted}
 
     def _chunk(self, delta: dict[str, Any], finish: str | None = None) -> str:
         return self._line({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})

@@ -1,14 +1,36 @@
 """A server of MongoDB's protocol (nx-27017), as a process of its own that can be killed."""
 
+import asyncio
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
+
+from pymongo import pool_shared
 
 from tests.patience import PATIENCE
+
+_connect = pool_shared._async_create_connection
+
+
+async def connect_to_the_end(*address_and_options: Any) -> socket.socket:
+    """pymongo's connecting, which drops its socket unclosed if it is cancelled meanwhile. Closing a
+    client cancels whoever looks after its servers, and one that is gone is tried every 0.5 s."""
+    connecting = asyncio.ensure_future(_connect(*address_and_options))
+    try:
+        return await asyncio.shield(connecting)
+    except asyncio.CancelledError:
+        with suppress(OSError):
+            (await connecting).close()
+        raise
+
+
+# For good: clients are closed after the servers that they spoke to.
+pool_shared._async_create_connection = connect_to_the_end
 
 
 class MongoServer:

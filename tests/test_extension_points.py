@@ -125,6 +125,9 @@ class Elsewhere:
         self.url = settings.url
     async def search(self, ask, plan):
         return []
+    async def ready(self):
+        return None
+
     async def aclose(self):
         pass
 

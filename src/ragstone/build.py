@@ -26,9 +26,11 @@ from ragstone.guard.topic_index import TopicCollection
 from ragstone.index.connect import connect, external_retriever, names_retriever
 from ragstone.ingest.handed import Spool
 from ragstone.ingest.pipeline import Pipeline
+from ragstone.ingest.questions import QuestionMaker
 from ragstone.ingest.vocabulary import VocabularyReader
 from ragstone.jobs.runner import Runner, Work
-from ragstone.models.configured_chat import chat_model, ensemble, with_standby
+from ragstone.knowledge.tables.sandbox import TableSandbox, is_installed
+from ragstone.models.configured_chat import chat_model, ensemble, evaluator, with_standby
 from ragstone.models.embedders import ConfiguredEmbedders, Connected
 from ragstone.models.in_use import models_in_use
 from ragstone.models.named.places import NamedModels
@@ -38,14 +40,18 @@ from ragstone.ports import (
     Catalog,
     Checker,
     ChunkIndex,
+    PairReader,
     Profile,
 )
+from ragstone.reader.configured import reader_of
 from ragstone.retrieve.held_tokens import HeldTokens
 from ragstone.retrieve.rerankers import RerankerParts, reranker_of
+from ragstone.retrieve.rerankers.reading import ReadingReranker
 from ragstone.retrieve.sampled_rarity import SampledRarity
 from ragstone.service.local import Ragstone
 from ragstone.service.local.collections import identified
 from ragstone.service.local.configured import Configured
+from ragstone.service.local.evaluation import QUESTION_SET, ask_all
 from ragstone.service.local.jobs import LocalJobs
 from ragstone.service.local.maintenance import LocalMaintenance
 from ragstone.service.local.opening import open_cache, open_templates
@@ -60,6 +66,8 @@ from ragstone.store.lock import locked
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.dump import SqlDump
+from ragstone.store.sql.evaluation import SqlEvaluations
+from ragstone.store.sql.feedback import SqlFeedback
 from ragstone.store.sql.jobs import SqlJobs
 from ragstone.store.sql.keys import SqlKeys
 from ragstone.store.sql.move import move
@@ -69,6 +77,7 @@ from ragstone.store.sql.traces import SqlTraces
 from ragstone.store.sql.vocabulary import SqlVocabulary
 from ragstone.store.sql.workers import SqlWorkers
 from ragstone.understand.intent_examples import IntentClassifier
+from ragstone.verify.reading import ReadingChecker
 from ragstone.verify.verdict import LocalChecker
 
 if TYPE_CHECKING:
@@ -108,9 +117,9 @@ async def open_adapters(
         tokens = HeldTokens(index)
         closeness = TokenCloseness(catalog, tokens, embedders, rarity)
         meaning = MeaningCloseness(catalog, embedders)
-        extractive = Extractive(
-            closeness, settings.rag.refuse_below, meaning, settings.rag.refuse_unlikely
-        )
+        reader = await stack.enter_async_context(open_reader(settings))
+        rag = settings.rag
+        extractive = Extractive(closeness, rag.refuse_below, meaning, rag.refuse_unlikely, reader)
         answerer = with_standby(settings, chat, extractive)
         stack.push_async_callback(answerer.aclose)
         templates = await stack.enter_async_context(
@@ -119,6 +128,9 @@ async def open_adapters(
         members = ensemble(settings) if chat else ()
         for member in members:
             stack.push_async_callback(member.aclose)
+        judge = evaluator(settings, chat)
+        if judge:
+            stack.push_async_callback(judge.aclose)
         models = NamedModels(data)
         parts = RerankerParts(settings.rerank, chat, templates, tokens, embedders, rarity, models)
         reranker = reranker_of(parts)
@@ -148,17 +160,22 @@ async def open_adapters(
             cache=await stack.enter_async_context(open_cache(settings.cache, data)),
             templates=templates,
             settings=SqlSettings(database),
-            checker=checker(),
+            checker=checker(reader),
             dump=SqlDump(database, catalog),
             traces=SqlTraces(database),
             conversations=conversations,
             keys=SqlKeys(database),
+            feedback=SqlFeedback(database),
+            evaluations=SqlEvaluations(database),
             completer=chat,
+            evaluator=judge,
+            reading_reranker=_reading_reranker(settings, reader),
             chat=chat,
             answerable=extractive if chat else None,
             judge=extractive,
             external_retriever=retriever,
             toolbox=toolbox(settings.mcp),
+            tables=TableSandbox() if is_installed() else None,
             profile=profile,
             count=token_counter(profile.tokenizer),
             ensemble=members,
@@ -169,9 +186,29 @@ async def open_adapters(
         yield adapters, embedders, database
 
 
-def checker() -> Checker:
+def checker(reader: PairReader | None) -> Checker:
     """What compares claims with sources, on this machine."""
-    return LocalChecker()
+    return ReadingChecker(LocalChecker(), reader) if reader else LocalChecker()
+
+
+def _reading_reranker(settings: Settings, reader: PairReader | None) -> ReadingReranker | None:
+    """The reader as a reranker; None without one, and where the operator has named another."""
+    named = settings.rerank.model or settings.rerank.base_url
+    return None if named or reader is None else ReadingReranker(reader, settings.rerank.weight)
+
+
+@asynccontextmanager
+async def open_reader(settings: Settings) -> AsyncIterator[PairReader | None]:
+    """The model that reads pairs of texts, None without one; raises ConfigError, ModelUnavailable
+    for one that a setting names and that cannot be opened."""
+    reader = await asyncio.to_thread(
+        reader_of, settings.reader, NamedModels(settings.ragstone_data)
+    )
+    try:
+        yield reader
+    finally:
+        if reader:
+            await reader.aclose()
 
 
 @asynccontextmanager
@@ -234,7 +271,13 @@ async def open(
         reader = await _reader(settings, adapters)
         data = settings.ragstone_data.expanduser().absolute()
         pipeline = Pipeline(
-            adapters.index, adapters.catalog, adapters.embedders, settings.ingest, reader, data
+            adapters.index,
+            adapters.catalog,
+            adapters.embedders,
+            settings.ingest,
+            reader,
+            data,
+            _question_maker(settings, adapters),
         )
         await asyncio.to_thread(Spool(data).sweep)
         most = settings.rag.parallel or (os.cpu_count() or 1) + 1
@@ -253,10 +296,11 @@ async def open(
         engine = partial(Engine, adapters, asked=asked)
         answers = engine(configured.answering, rooms=rooms, around=answering)
         removal, store = Removal(adapters, pipeline), SqlJobs(database)
+        asking = {QUESTION_SET: ask_all(answers, adapters.evaluations, adapters.catalog)}
         runner = Runner(
             store,
             SqlWorkers(database),
-            {**works(adapters.catalog, pipeline, answers, removal), **work},
+            {**works(adapters.catalog, pipeline, answers, removal), **asking, **work},
             settings.jobs,
             queue_url(settings) or f"sqlite:///{data / 'jobs.sqlite'}",
             shared=bool(queue_url(settings)),
@@ -294,6 +338,14 @@ async def open(
 def queue_url(settings: Settings) -> str:
     """The database in which several processes share their jobs, empty for this process alone."""
     return settings.jobs.url or address(settings.state)
+
+
+def _question_maker(settings: Settings, adapters: Adapters) -> QuestionMaker | None:
+    """What has questions about chunks thought of, where that is wanted and can be done."""
+    most, model = settings.ingest.questions, adapters.completer
+    if not most or model is None:
+        return None
+    return QuestionMaker(adapters.index, adapters.catalog, model, adapters.templates, most)
 
 
 async def _reader(settings: Settings, adapters: Adapters) -> VocabularyReader | None:

@@ -1,6 +1,7 @@
 """Which credential of a request counts, and what is asked of one without."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,12 +10,12 @@ from starlette.datastructures import Headers
 
 from ragstone.access import setup
 from ragstone.access.gate import Gate
-from ragstone.core.caller import LOCAL, OPERATOR, Caller
+from ragstone.core.caller import ANONYMOUS, LOCAL, OPERATOR, Caller
 from ragstone.core.errors import StateUnavailable, Unauthorized
 from ragstone.service.local.keys import LocalKeys
 from ragstone.settings import AuthSettings
 from tests.access.issuer import AUDIENCE, ISSUER, Issuer, issuing, token
-from tests.credentials import MemoryKeys, a_key
+from tests.credentials import MemoryKeys, a_key, bearer
 from tests.fake_service import FakeService
 from tests.memory_store import MemoryNames
 
@@ -105,6 +106,21 @@ async def test_given_credentials_are_not_required_then_a_wrong_one_is_still_refu
     assert (await asks(gate, {"x-api-key": secret})).key.startswith("key:")
     with pytest.raises(Unauthorized):
         await asks(gate, {"x-api-key": secret + "x"})
+
+
+async def test_given_visitors_of_a_plone_site_then_they_need_no_credential_there(
+    service: FakeService,
+) -> None:
+    await a_key(service)
+    gate = a_gate(service)
+    visitor = await gate.caller(Headers({}), "10.0.0.7", "acme")
+    assert visitor == replace(ANONYMOUS, principal=visitor.principal, key="anonymous:10.0.0.7")
+    assert (visitor.principal.tenant, visitor.principal.names) == ("acme", ("*",))
+    for headers in (bearer("wrong"), {"x-api-key": "wrong"}):
+        with pytest.raises(Unauthorized):
+            await gate.caller(Headers(headers), "10.0.0.7", "acme")
+    with pytest.raises(Unauthorized):
+        await asks(gate)
 
 
 async def test_given_credentials_are_required_then_only_the_operator_gets_in(

@@ -35,6 +35,7 @@ async def test_given_an_answer_then_all_its_events_pass() -> None:
     assert len([event for event in events if type(event).__name__ == "Token"]) == len(WORDS)
 
 
+@pytest.mark.conforms("RAG engine v1", "Limits", "A query has at most so many seconds: 504")
 async def test_given_an_answer_that_takes_too_long_then_it_fails_and_is_cancelled() -> None:
     service = limited(FakeService(), seconds=0.1)
     failed = (await drained(service.ask(Ask("silent"))))[-1]

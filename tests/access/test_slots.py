@@ -14,6 +14,7 @@ async def hold(slots: Slots, key: str, until: asyncio.Event) -> None:
         await until.wait()
 
 
+@pytest.mark.conforms("RAG engine v1", "Environment", "MAX_CONCURRENT_QUERIES")
 async def test_given_no_free_place_then_some_wait_and_the_next_is_sent_away() -> None:
     slots, until = Slots(2, 1, 5, 0), asyncio.Event()
     running = [asyncio.create_task(hold(slots, "", until)) for _ in range(3)]

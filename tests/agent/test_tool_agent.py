@@ -120,6 +120,8 @@ async def test_given_an_own_prompt_then_the_agent_is_told_it() -> None:
     assert [rules for _, rules in chat.asked] == ["Gather."]
 
 
+@pytest.mark.conforms("chat-core", "7.3", "Parameters of a search are injected into MCP tools")
+@pytest.mark.conforms("chat-core", "15.1", "Automatic injection of search parameters")
 async def test_given_a_gateways_search_then_the_request_decides_all_but_the_query() -> None:
     box = Box()
     given = {"query": "Ost", "collection_name": "secret", "top_k": 9999, "match_values": ["x"]}
@@ -185,6 +187,7 @@ async def test_given_a_gateways_search_that_fails_then_it_is_searched_here(failu
 
 
 @pytest.mark.parametrize("box", [None, Box(error=ToolsUnavailable("The gateway is down."))])
+@pytest.mark.conforms("chat-core", "7.3", "Without MCP: local_search")
 async def test_given_no_gateway_then_the_built_in_search_is_the_tool(box: Box | None) -> None:
     chat = ScriptedChat([calling(("local_search", {"query": "Ost"})), ["DONE"]])
     step = await acted(chat, box, a_turn())
@@ -257,12 +260,20 @@ async def test_given_arguments_that_are_none_then_the_model_is_told(arguments: s
 
 @pytest.mark.parametrize(
     "data",
-    [None, 3, "text", [], [1], [{}], [{"p_id": "p"}], [{**ROW, "score": "high"}], {"a": [ROW]}],
+    [None, 3, "text", [1], [{}], [{"p_id": "p"}], [{**ROW, "score": "high"}], {"a": [ROW]}],
 )
-async def test_given_any_data_of_a_search_then_it_is_searched_here_if_that_is_none(
-    data: Any,
-) -> None:
+async def test_given_a_search_that_returns_no_rows_then_its_text_is_a_source(data: Any) -> None:
     box = Box(returns={"neural_search": Returned("x", data)})
+    chat = ScriptedChat([calling(("neural_search", {"query": "Ost"})), ["DONE"]])
+    step = await acted(chat, box, a_turn())
+    assert names(step) == ["neural_search:1"]
+
+
+@pytest.mark.parametrize("returned", [Returned("[]", []), Returned("", None), Returned(" ", {})])
+async def test_given_a_search_that_returns_nothing_then_it_is_searched_here(
+    returned: Returned,
+) -> None:
+    box = Box(returns={"neural_search": returned})
     chat = ScriptedChat([calling(("neural_search", {"query": "Ost"})), ["DONE"]])
     step = await acted(chat, box, a_turn())
     assert names(step) == ["When was Ost built?"]

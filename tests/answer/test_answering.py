@@ -37,6 +37,11 @@ async def test_given_a_question_then_its_white_space_is_put_in_order() -> None:
     assert step.turn.question == "Why so?"
 
 
+@pytest.mark.conforms(
+    "Query pipeline",
+    "Step 7",
+    "Glossary -30 %, contents -50 %, credits -40 %; hypothetical questions filtered",
+)
 async def test_given_lists_then_one_ranking_with_penalties() -> None:
     chunks = {
         "a": a_chunk("answer", chunk_id="a"),
@@ -61,6 +66,7 @@ async def test_given_hits_then_they_are_numbered_while_they_fit() -> None:
     assert events == [Sources(step.turn.passages)]
 
 
+@pytest.mark.conforms("RAG engine v1", "Context builder", "The first passage is cut, not dropped")
 async def test_given_a_first_passage_that_is_too_long_then_it_is_cut_not_dropped() -> None:
     hit = a_hit("word " * 500)
     step, _ = await ran(Assemble(context_tokens=20), Turn(Ask("q"), hits=(hit,)))
@@ -77,6 +83,7 @@ async def test_given_a_passage_inside_another_then_it_is_said_once() -> None:
 
 
 @given(st.lists(st.text(alphabet="ab 文。\n", max_size=200), max_size=6), st.integers(1, 60))
+@pytest.mark.conforms("RAG engine v1", "Context builder", "Passages fit 3,000 tokens")
 async def test_passages_never_exceed_the_budget(texts: list[str], budget: int) -> None:
     hits = tuple(a_hit(text, document_id=str(i)) for i, text in enumerate(texts))
     step, _ = await ran(Assemble(context_tokens=budget), Turn(Ask("q"), hits=hits))

@@ -30,6 +30,7 @@ def line(name: str) -> str:
     return (shipped(name) or "").strip()
 
 
+@pytest.mark.conforms("Query pipeline", "Step 9", "FACTUAL: direct answer first, each source cited")
 async def test_given_a_plain_question_then_a_direct_answer_in_its_language() -> None:
     told = await instructed("Wann wurde der alte Leuchtturm auf der Insel gebaut?")
     assert line("form.direct") in told.text
@@ -39,6 +40,9 @@ async def test_given_a_plain_question_then_a_direct_answer_in_its_language() -> 
     assert told.no_answer in told.text
 
 
+@pytest.mark.conforms(
+    "Query pipeline", "Step 9", "COMPARISON: structured comparison with citations"
+)
 async def test_given_a_comparison_in_precise_mode_then_both_and_the_reasoning() -> None:
     told = await instructed("How do they differ?", intent=Intent("comparison"), mode="precise")
     assert line("form.comparison") in told.text
@@ -47,6 +51,26 @@ async def test_given_a_comparison_in_precise_mode_then_both_and_the_reasoning() 
     assert line("mode.simple") not in told.text
 
 
+@pytest.mark.conforms("Query pipeline", "Step 9", "SUMMARY: 2-3 sentences, then key points")
+@pytest.mark.conforms("Query pipeline", "Step 9", "LIST: all items, each cited")
+@pytest.mark.conforms("Query pipeline", "Step 9", "ANALYTICAL: evidence, analysis, conclusion")
+@pytest.mark.parametrize(
+    ("intent", "form", "says"),
+    [
+        ("summary", "form.summary", "two or three sentences, then list the key points"),
+        ("list", "form.list", "List ALL items"),
+        ("analytical", "form.analysis", "First the evidence"),
+    ],
+)
+async def test_given_an_intent_then_the_form_of_its_answer(
+    intent: Any, form: str, says: str
+) -> None:
+    told = await instructed("Tell me about the leave.", intent=Intent(intent))
+    assert says in line(form)
+    assert line(form) in told.text
+
+
+@pytest.mark.conforms("Query pipeline", "Step 9", "Tiny models quote first")
 async def test_given_a_tiny_model_then_it_quotes_first() -> None:
     tiny = await instructed("How high is it?", profile=Profile(tier="tiny"))
     large = await instructed("How high is it?", profile=Profile(tier="large"))

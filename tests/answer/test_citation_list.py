@@ -31,6 +31,9 @@ CITED = [
         ("plain", "[1] report.pdf (Page 5)\n[2] Hours"),
     ],
 )
+@pytest.mark.conforms(
+    "RAG engine v1", "Citation generator", "Markdown, HTML and plain lists as printed"
+)
 def test_given_sources_then_one_line_for_every_source(form: ListFormat, lines: str) -> None:
     assert citation_list(CITED, form) == lines
 

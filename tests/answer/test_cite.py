@@ -44,6 +44,9 @@ async def test_given_a_source_that_is_only_said_to_be_used_then_it_is_cited_for_
     assert second.snippet == "The museum is free on Sundays."
 
 
+@pytest.mark.conforms(
+    "RAG engine v1", "Citation tracker", "Confidence: .4 score, .4 similarity, .2 frequency"
+)
 async def test_given_a_quotation_cited_three_times_then_the_citation_is_as_sure_as_its_source() -> (
     None
 ):
@@ -58,3 +61,20 @@ async def test_given_a_claim_that_the_source_does_not_hold_then_the_citation_is_
     (wrong,) = await cited("Penguins inhabit Antarctica. [1]")
     assert wrong.similarity == 0
     assert wrong.confidence < right.confidence
+
+
+async def test_given_a_source_cited_by_two_sentences_then_each_has_its_span() -> None:
+    (one,) = await cited("It closes at five [1]. The shop opens at nine [1].")
+    assert [span.snippet for span in one.spans] == ["The shop opens at nine.", "It closes at five."]
+    assert all(PASSAGES[0].text[span.start : span.end] == span.snippet for span in one.spans)
+    assert one.snippet in {span.snippet for span in one.spans}
+
+
+async def test_given_two_sentences_for_one_place_then_it_is_one_span() -> None:
+    (one,) = await cited("The shop opens at nine [1]. At nine the shop opens [1].")
+    assert [span.snippet for span in one.spans] == ["The shop opens at nine."]
+
+
+async def test_given_a_sentence_that_the_source_does_not_hold_then_it_adds_no_span() -> None:
+    (one,) = await cited("The shop opens at nine [1]. Bicycles are rented out downstairs [1].")
+    assert [span.snippet for span in one.spans] == ["The shop opens at nine."]

@@ -1,5 +1,6 @@
 """Passages shortened to what matters for a question."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +13,7 @@ PASSAGE = (
 )
 
 
+@pytest.mark.conforms("V5", "Future 1", "Context is compressed to a target ratio")
 def test_given_a_question_then_the_sentences_that_speak_of_it_stay_in_order() -> None:
     [short] = compressed("Who built the lighthouse, and how high is it?", [PASSAGE], 0.6)
     assert short == (

@@ -35,6 +35,7 @@ async def reasoned(
     return step, events, model
 
 
+@pytest.mark.conforms("Query pipeline", "Levels", "Chain of thought")
 async def test_given_a_model_that_does_not_reason_by_itself_then_it_is_asked_first() -> None:
     step, events, model = await reasoned(reasons=True)
     assert events == [Thinking("1. Asked: when.\n2. [1] says nine.")]

@@ -107,6 +107,11 @@ async def test_given_nothing_new_to_search_then_it_ends() -> None:
     assert len(step.turn.trace) == 1
 
 
+@pytest.mark.conforms(
+    "RAG engine v1",
+    "Self-RAG",
+    "Answers are judged by relevance, accuracy, completeness, clarity",
+)
 async def test_given_a_model_then_it_judges_and_names_the_next_query() -> None:
     judge = Judge([verdict(40, "tower metres"), verdict(95)])
     step, _ = await rounds(completer=judge)
@@ -115,6 +120,9 @@ async def test_given_a_model_then_it_judges_and_names_the_next_query() -> None:
     assert step.turn.usage == Usage(220, 50, 4)
 
 
+@pytest.mark.conforms(
+    "RAG engine v1", "Self-RAG", "Advice of the judgement goes into the next prompt"
+)
 async def test_given_advice_alone_then_the_next_round_has_it_and_searches_nothing_new() -> None:
     advised: list[str] = []
 
@@ -131,6 +139,7 @@ async def test_given_advice_alone_then_the_next_round_has_it_and_searches_nothin
     assert step.decision == "2 rounds, score 0.90"
 
 
+@pytest.mark.conforms("RAG engine v1", "Self-RAG", "At most 3 iterations")
 async def test_given_advice_for_ever_then_no_more_rounds_than_allowed() -> None:
     step, _ = await rounds(completer=Judge([verdict(40, "", "Cite.")] * 3))
     assert step.decision == "3 rounds, score 0.40"

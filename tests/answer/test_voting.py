@@ -46,6 +46,7 @@ def text(step: Step) -> str:
     return step.turn.answer.text
 
 
+@pytest.mark.conforms("Query pipeline", "Levels", "Ensemble voting chooses the answer")
 async def test_given_models_that_differ_then_a_grounded_answer_that_others_agree_with() -> None:
     step, events = await vote(member("a", WRONG), member("b", RIGHT), member("c", ALSO_RIGHT))
     assert text(step) in (RIGHT, ALSO_RIGHT)

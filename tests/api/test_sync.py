@@ -132,6 +132,7 @@ def test_a_client_that_nobody_holds_closes_itself(data: Path) -> None:
     with pytest.raises(errors.DataDirectoryInUse):
         rag.status()
     del documents
+    gc.collect()  # What the error above was raised through may hold the first client in a ring.
     assert rag.status().documents == 5
     del rag
     gc.collect()

@@ -1,6 +1,6 @@
 """A whole Ragstone's stores in a folder, without models: what backups and examinations work on."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +36,7 @@ class House:
     pipeline: Pipeline
     dump: SqlDump
     documents: Path
+    data: Path
 
     def write(self, name: str, text: str) -> None:
         self.documents.mkdir(exist_ok=True)
@@ -62,10 +63,16 @@ class House:
             return [dict(row) for row in (await connection.execute(select(table))).mappings()]
 
     async def back_up(self, file: Path) -> Upkeep:
-        return [s async for s in back_up(file, self.index, self.catalog, self.dump)][-1]
+        return [s async for s in self.steps(back_up, file)][-1]
 
     async def restore(self, file: Path) -> Upkeep:
-        return [s async for s in restore(file, self.index, self.catalog, self.dump)][-1]
+        return [s async for s in self.steps(restore, file)][-1]
+
+    def steps(
+        self, work: Callable[..., AsyncGenerator[Upkeep, None]], file: Path
+    ) -> AsyncGenerator[Upkeep, None]:
+        """A backup or a restore, step by step."""
+        return work(file, self.index, self.catalog, self.dump, self.pipeline.originals)
 
     async def examine(self, mend: bool = True, forget: bool = False) -> tuple[str, ...]:
         pipeline = self.pipeline
@@ -102,6 +109,6 @@ async def opened(
         dump = SqlDump(database, catalog)
         for collection in await catalog.collections():
             await index.create(collection)
-        yield House(database, index, catalog, pipeline, dump, folder.parent / "documents")
+        yield House(database, index, catalog, pipeline, dump, folder.parent / "documents", folder)
         pipeline.close()
         await index.aclose()

@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import shutil
 import zipfile
 from collections.abc import AsyncIterator
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +14,13 @@ from sqlalchemy import create_engine
 
 from ragstone.backup.archive import ArchiveReader
 from ragstone.backup.back_up import back_up
-from ragstone.core.errors import ConfigError, InputError
+from ragstone.core.errors import ConfigError, InputError, StorageFull
+from ragstone.core.filters import eq
+from ragstone.ingest.handed import RESTORED, Spool
 from ragstone.ports.jobs import NewJob
+from ragstone.service import Handed, IngestRequest
+from ragstone.service.local.repair import find_damage
+from ragstone.settings import Settings
 from ragstone.store.sql.jobs import SqlJobs
 from ragstone.store.sql.migrations import upgrade
 from ragstone.store.sql.tables import documents, jobs, statistics
@@ -50,6 +57,147 @@ async def test_given_a_backup_when_restored_elsewhere_then_everything_is_there(
         after = await other.index.vectors(await other.collection(), [one])
         assert np.allclose(before[one], after[one])
         assert await other.examine() == ()
+
+
+async def upload(house: House, path: str, content: bytes) -> None:
+    kept = Spool(house.data).add(BytesIO(content), path[1:])
+    request = IngestRequest(handed=(Handed(kept, path, f"upload:{path}"),))
+    await house.pipeline.ingest("job", request, lambda _: None)
+
+
+async def uploads(house: House) -> dict[str, bytes]:
+    """What is kept of them, by path."""
+    paths = {row["id"]: str(row["path"]) for row in await house.rows(documents)}
+    return {paths.get(id, id): file.read_bytes() for id, file in house.pipeline.originals.all()}
+
+
+async def test_given_uploads_then_a_restore_brings_them_back_and_the_doctor_reads_them_again(
+    house: House, tmp_path: Path
+) -> None:
+    file, tower = tmp_path / "backup.zip", b"The tower opens at ten."
+    await upload(house, "/tower.txt", tower)
+    await upload(house, "/large.txt", (large := b"The hall is closed. " * 150_000))
+    done = await house.back_up(file)
+    assert "2 uploads" in done.notes[0]
+    assert file.stat().st_mode & 0o777 == 0o600
+    (tmp_path / "other").mkdir()
+    async with opened(tmp_path / "other") as other:
+        await other.restore(file)
+        assert await uploads(other) == {"/tower.txt": tower, "/large.txt": large}
+        for _, kept in other.pipeline.originals.all():
+            assert kept.stat().st_mode & 0o777 == 0o600
+            assert kept.parent.stat().st_mode & 0o777 == 0o700
+        lost = [one for one in (await other.chunks()).values() if one.path == "/tower.txt"]
+        await other.index.delete(await other.collection(), eq("document_id", lost[0].document_id))
+        assert await other.examine() != ()
+        assert tower.decode() in {one.text for one in (await other.chunks()).values()}
+        assert await other.examine() == ()
+
+
+async def test_given_uploads_since_then_a_restore_takes_them_back(
+    house: House, tmp_path: Path
+) -> None:
+    file = tmp_path / "backup.zip"
+    await upload(house, "/tower.txt", b"The tower opens at ten.")
+    await house.back_up(file)
+    await upload(house, "/tower.txt", b"The tower is closed.")
+    await upload(house, "/new.txt", b"A bridge.")
+    await house.restore(file)
+    assert await uploads(house) == {"/tower.txt": b"The tower opens at ten."}
+    assert not (house.data / RESTORED).exists()
+
+
+async def test_given_a_backup_without_uploads_then_those_of_its_documents_stay(
+    house: House, tmp_path: Path
+) -> None:
+    file, earlier = tmp_path / "backup.zip", tmp_path / "earlier.zip"
+    await upload(house, "/tower.txt", b"The tower opens at ten.")
+    await house.back_up(file)
+
+    def changed(name: str, data: bytes) -> bytes | None:
+        if name.startswith("originals"):
+            return None
+        if name != "manifest.json":
+            return data
+        known = json.loads(data)
+        del known["originals"]
+        return json.dumps(known).encode()
+
+    _copy(file, earlier, changed)
+    await house.restore(earlier)
+    assert await uploads(house) == {"/tower.txt": b"The tower opens at ten."}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"size": 22},
+        {"size": 24},
+        {"size": -1},
+        {"size": 10**15},
+        {"size": "23"},
+        {"sha256": "0" * 64},
+        {"sha256": ""},
+        {"name": "../tower.txt"},
+        {"name": "/etc/passwd"},
+        {"name": ".."},
+        {"name": ""},
+        {"name": None},
+        {"document": "../../x"},
+        {"document": ".."},
+        {"document": "0" * 36},
+        {"more": 1},
+        None,
+    ],
+)
+async def test_given_an_upload_that_is_not_what_its_line_says_then_nothing_changes(
+    house: House, tmp_path: Path, change: dict[str, object] | None
+) -> None:
+    file, other = tmp_path / "backup.zip", tmp_path / "other.zip"
+    await upload(house, "/tower.txt", b"The tower opens at ten.")
+    await house.back_up(file)
+
+    def changed(name: str, data: bytes) -> bytes | None:
+        if change is None:
+            return None if name == "originals/000000" else data
+        return json.dumps({**json.loads(data), **change}).encode() if "ls.jsonl" in name else data
+
+    _copy(file, other, changed)
+    await upload(house, "/new.txt", b"A bridge.")
+    before = await uploads(house)
+    with pytest.raises(InputError, match="damaged"):
+        await house.restore(other)
+    assert await uploads(house) == before
+    assert not (house.data / RESTORED).exists()
+
+
+def test_given_a_restore_that_was_ended_then_the_doctor_clears_its_uploads_away(
+    tmp_path: Path,
+) -> None:
+    left = tmp_path / RESTORED / ("0" * 36)
+    left.mkdir(parents=True)
+    (left / "tower.txt").write_text("The tower.")
+    [found] = find_damage(Settings(ragstone_data=tmp_path))
+    assert "interrupted" in found.what
+    assert found.mend
+    found.mend()
+    assert find_damage(Settings(ragstone_data=tmp_path)) == []
+
+
+async def test_given_no_room_for_the_uploads_then_nothing_changes(
+    house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "backup.zip"
+    await upload(house, "/tower.txt", b"The tower opens at ten.")
+    await house.back_up(file)
+    house.write("new.txt", "A new exhibition.")
+    await house.ingest()
+    before = await house.rows(documents)
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=10))
+    with pytest.raises(StorageFull, match="Free some space"):
+        await house.restore(file)
+    assert await house.rows(documents) == before
 
 
 async def test_given_a_backup_then_it_can_be_restored_to_either_database(
@@ -101,7 +249,7 @@ async def test_given_a_document_changed_while_a_backup_is_written_then_it_is_who
     house: House, tmp_path: Path
 ) -> None:
     file = tmp_path / "backup.zip"
-    steps = back_up(file, house.index, house.catalog, house.dump)
+    steps = house.steps(back_up, file)
     await anext(steps)  # The state is written, the index is not.
     house.write("hours.txt", "Changed.")
     ingest = asyncio.create_task(house.ingest())
@@ -248,7 +396,7 @@ async def test_given_a_restore_that_was_interrupted_then_the_next_one_is_whole(
     before = await house.chunks()
     from ragstone.backup.restore import restore
 
-    steps = restore(file, house.index, house.catalog, house.dump)
+    steps = house.steps(restore, file)
     await anext(steps)
     await steps.aclose()
     assert await house.chunks() == before

@@ -97,7 +97,7 @@ async def test_given_scans_that_were_not_read_then_they_are_once_they_can_be(
     with monkeypatch.context() as without:
         without.setattr(doctor, "is_installed", lambda: False)
         [found] = await house.examine()
-    assert "1 document has scanned pages that were not read" in found
+    assert "1 document has scans or pictures that were not read" in found
     assert "pip install 'ragstone[ocr]'" in found
     [found] = await house.examine()
     assert "mended" in found

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 
 TOP = ("state.sqlite", "jobs.sqlite", "cache.sqlite")
 EVERY_FILE = os.environ.get("RAGSTONE_DAMAGE") == "all"
-"""Each kind of file in each way, also of an index with search structures, which takes an hour; else
+"""Each kind of file in each way, also of an index with search structures, which takes hours; else
 each kind of file in one way."""
 
 
@@ -134,6 +134,7 @@ async def test_given_any_damaged_file_then_doctor_or_restore_bring_everything_ba
 
 if EVERY_FILE:
 
+    @pytest.mark.timeout(4 * 3600)
     @pytest.mark.parametrize("way", DAMAGES)
     async def test_given_an_index_with_search_structures_then_the_same_holds(
         large: Kept, tmp_path: Path, way: str

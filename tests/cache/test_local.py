@@ -22,6 +22,7 @@ async def known(cache: LocalCache) -> list[str]:
     return [near.question for near in await cache.near("s", vector(1), 0.9, 5)]
 
 
+@pytest.mark.conforms("Query pipeline", "Step 2", "Entries end with their lifetime")
 async def test_given_its_time_is_over_then_an_entry_is_gone(tmp_path: Path) -> None:
     clock = Clock()
     cache = await a_cache(tmp_path / "c", clock)
@@ -34,6 +35,7 @@ async def test_given_its_time_is_over_then_an_entry_is_gone(tmp_path: Path) -> N
     await cache.aclose()
 
 
+@pytest.mark.conforms("RAG engine v1", "Semantic cache", "A hit renews the lifetime")
 async def test_given_a_hit_then_its_time_begins_anew_also_after_a_restart(tmp_path: Path) -> None:
     clock = Clock()
     cache = await a_cache(tmp_path / "c", clock)
@@ -51,6 +53,21 @@ async def test_given_a_hit_then_its_time_begins_anew_also_after_a_restart(tmp_pa
     late = await a_cache(tmp_path / "c", clock)
     assert await known(late) == []
     await late.aclose()
+
+
+async def test_given_an_entry_that_does_not_renew_then_hits_do_not_prolong_it(
+    tmp_path: Path,
+) -> None:
+    clock = Clock()
+    cache = await a_cache(tmp_path / "c", clock)
+    await cache.keep("s", vector(1), replace(an_answer("Q"), ttl=100, renews=False))
+    for _ in range(3):
+        clock.now += 30
+        [near] = await cache.near("s", vector(1), 0.9, 5)
+        assert await cache.take("s", near) is not None
+    clock.now += 11
+    assert await known(cache) == []
+    await cache.aclose()
 
 
 @pytest.mark.parametrize("content", [b"", b"no database at all", b"SQLite format 3\0" + b"x" * 500])

@@ -69,6 +69,7 @@ def content(turn: Turn) -> str:
     return turn.recalled.content if turn.recalled else ""
 
 
+@pytest.mark.conforms("Query pipeline", "Step 2", "A hit returns the stored answer")
 async def test_given_an_equal_question_then_its_answer_comes_exactly_as_it_was(
     ragstone: Ragstone,
 ) -> None:
@@ -92,6 +93,7 @@ async def test_given_an_equal_question_then_its_answer_comes_exactly_as_it_was(
     assert figures.saved_seconds > 0
 
 
+@pytest.mark.conforms("Query pipeline", "Step 2", "A miss goes on")
 async def test_given_another_question_then_it_is_answered_itself(ragstone: Ragstone) -> None:
     await asked(ragstone, QUESTION)
     turn, _ = await asked(ragstone, OTHER)
@@ -218,6 +220,9 @@ async def test_given_a_new_document_then_it_may_be_the_better_answer(
     assert content(turn) == ""
 
 
+@pytest.mark.conforms(
+    "Plone", "Question-answering", "Equal questions of equal permissions share an answer"
+)
 async def test_given_users_who_can_read_the_same_then_they_share_answers(
     ragstone: Ragstone, tmp_path: Path
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.cache.redis import RedisCache
+from ragstone.cache.redis import PREFIX, RedisCache
 from ragstone.core.errors import ConfigError
 from tests.conformance.test_cache import an_answer, vector
 from tests.redis_server import RedisServer, redis_server
@@ -25,6 +25,7 @@ def a_cache(server: RedisServer, rest: float = 0.0) -> RedisCache:
     return RedisCache(server.url, "", 100, rest)
 
 
+@pytest.mark.conforms("RAG engine v1", "Semantic cache", "Entries in Redis")
 async def test_given_two_servers_then_what_one_keeps_the_other_finds(redis: RedisServer) -> None:
     one, other = a_cache(redis), a_cache(redis)
     assert await other.near("s", vector(1), 0.9, 5) == []
@@ -50,6 +51,20 @@ async def test_given_its_time_is_over_then_an_entry_is_gone(redis: RedisServer) 
     assert await cache.take("s", near) is None
     assert await cache.near("s", vector(1), 0.9, 5) == []
     assert (await cache.figures()).entries == 0
+    await cache.aclose()
+
+
+@pytest.mark.parametrize("renews", [True, False])
+async def test_given_a_hit_then_the_entrys_time_begins_anew_if_it_renews(
+    redis: RedisServer, renews: bool
+) -> None:
+    cache = a_cache(redis)
+    await cache.keep("s", vector(1), replace(an_answer("Q"), ttl=1000, renews=renews))
+    [near] = await cache.near("s", vector(1), 0.9, 5)
+    name = f"{PREFIX}e:{near.id}"
+    await cache._redis.pexpire(name, 500_000)
+    assert await cache.take("s", near) is not None
+    assert (await cache._redis.pttl(name) > 500_000) == renews
     await cache.aclose()
 
 

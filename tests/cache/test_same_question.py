@@ -54,6 +54,9 @@ def test_given_the_same_question_in_other_words_then_it_is_the_same(pair: Pair) 
     assert compare(pair.second, pair.first).same
 
 
+@pytest.mark.conforms(
+    "Query pipeline", "Step 2", "Two thresholds: .95 for precision, then .85 for recall"
+)
 def test_given_a_likeness_below_the_mode_then_nothing_is_the_same() -> None:
     question = "How do I reset my password?"
     assert not compare(question, question, PRECISION - 0.01, "precision").same

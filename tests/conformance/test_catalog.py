@@ -11,7 +11,7 @@ import pytest
 
 from ragstone.core.errors import Conflict, UnknownCollection
 from ragstone.core.records import Collection, Document, SettingEdit
-from ragstone.ports import Catalog, Edition, StatusCount, ValueCount
+from ragstone.ports import Catalog, Edition, Look, StatusCount, ValueCount
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.settings import SqlSettings
 from tests.databases import DatabaseOpener
@@ -531,11 +531,124 @@ async def test_statuses_count_what_answers_for_whom_and_follow_each_change(
     await catalog.fail(replace(DOC, id="d3", path="/c"), "It is a scan.")
     waiting = {StatusCount("text", ("*",), 1), StatusCount("text", ("user:eva",), 1)}
     assert set(await catalog.statuses("acme", "c1")) == waiting
+    failed = StatusCount("failed", ("*",), 1, answers=False)
+    assert set(await catalog.counts("acme", "c1")) == {*waiting, failed}
     await catalog.embedded(["d2"])
     ready = {StatusCount("text", ("*",), 1), StatusCount("ready", ("user:eva",), 1)}
     assert set(await catalog.statuses("acme", "c1")) == ready
+    await publish(catalog, replace(DOC, chunks=7))
+    answering = [one for one in await catalog.counts("acme", "c1") if one.answers]
+    assert sum(one.chunks for one in answering) == 7
+    await catalog.fail(replace(DOC, id="d4", path="/d", allowed=("user:max",)), "It is empty.")
+    told = await catalog.counts("acme", "c1")
+    assert {one.allowed for one in told if one.status == "failed"} == {("*",), ("user:max",)}
     await catalog.retire(["d1", "d2"])
     assert await catalog.statuses("acme", "c1") == ()
+
+
+async def test_several_documents_begin_and_are_published_as_one_by_one(catalog: Catalog) -> None:
+    await publish(catalog, DOC)
+    await publish(catalog, replace(DOC, id="d2", path="/b"))
+    await catalog.retire(["d2"])
+    assert await purge(catalog) == ["d2@1"]
+    left = await catalog.begin(replace(DOC, id="d3", path="/c"))
+    several = [replace(DOC, id=f"d{n}", path=f"/{n}", chunks=n) for n in range(1, 6)]
+    begun = await catalog.begin_all(several)
+    assert [(one.version, one.resumed) for one in begun] == [
+        (2, False),
+        (2, False),
+        (left, True),
+        (1, False),
+        (1, False),
+    ]
+    assert await hidden(catalog) == {"d1@2", "d2@2", "d3@1", "d4@1", "d5@1"}
+    assert await catalog.document("d1") is not None
+    ready = [replace(one, version=now.version) for one, now in zip(several, begun, strict=True)]
+    await catalog.retire(["d4"])
+    await catalog.publish_all(ready)
+    assert await hidden(catalog) == {"d1@1", "d4@1"}
+    assert sorted(await purge(catalog)) == ["d1@1", "d4@1"]
+    found = {one.id: one for one in await catalog.documents("acme", "c1")}
+    assert found.keys() == {"d1", "d2", "d3", "d5"}
+    assert {one.status for one in found.values()} == {"text"}
+    assert [found[id].version for id in sorted(found)] == [2, 2, 1, 1]
+    assert sorted(await catalog.in_text("acme", "c1")) == sorted(found)
+    await catalog.drop_collection("acme", "c1")
+    with pytest.raises(UnknownCollection):
+        await catalog.begin_all(several)
+    with pytest.raises(UnknownCollection):
+        await catalog.publish_all(ready[:1])
+
+
+async def test_looks_are_kept_as_long_as_their_documents(catalog: Catalog) -> None:
+    await publish(catalog, DOC)
+    look = Look(10, 1.7e9 + 0.25, "said", (("/home/b.txt", 5, 1.5),))
+    await catalog.put_looks({"d1": look, "gone": look})
+    assert await catalog.looks(["d1", "gone", "d9"]) == {"d1": look}
+    await catalog.put_looks({"d1": replace(look, size=11, included=())})
+    assert (await catalog.looks(["d1"]))["d1"] == replace(look, size=11, included=())
+    await publish(catalog, replace(DOC, content_hash="h2"))
+    assert (await catalog.looks(["d1"])).keys() == {"d1"}
+    await catalog.embedded(["d1"])
+    same = await catalog.of_content("acme", "c1", {"h2", "h9"})
+    assert {key: one.id for key, one in same.items()} == {"h2": "d1"}
+    assert await catalog.of_content("bolt", "c1", {"h2"}) == {}
+    await catalog.retire(["d1"])
+    assert await catalog.looks(["d1"]) == {}
+
+
+async def paths(catalog: Catalog, **which: Any) -> list[str]:
+    return [one.path for one in await catalog.documents("acme", "c1", **which)]
+
+
+async def test_pages_of_documents_go_on_behind_a_path(catalog: Catalog) -> None:
+    names = ["/B", "/a", "/a b", "/a/b", "/ä", "/z"]
+    for number, name in enumerate(names):
+        await publish(catalog, replace(DOC, id=f"d{number}", path=name))
+    found: list[str] = []
+    while page := await paths(catalog, after=found[-1] if found else "", limit=2):
+        found += page
+    assert found == sorted(names) == await paths(catalog)
+    assert await paths(catalog, offset=4) == found[4:]
+    assert await paths(catalog, after=found[1], offset=2, limit=1) == [found[4]]
+
+
+async def test_documents_are_listed_for_those_who_may_read_them(catalog: Catalog) -> None:
+    strange = ('user:"eva"', "group:häuser", "user:\\x", "user:\u2028")
+    await publish(catalog, DOC)
+    for number, name in enumerate(strange):
+        one = replace(DOC, id=f"r{number}", path=f"/r{number}", allowed=("group:no", name))
+        await publish(catalog, one)
+    for number, name in enumerate(strange):
+        assert await paths(catalog, readers=[name, "user:other"]) == [f"/r{number}"]
+    assert await paths(catalog, readers=["*"]) == [DOC.path]
+    assert await paths(catalog, readers=["group:n", "user:", "%", "_"]) == []
+    assert await paths(catalog, readers=[]) == []
+    assert await catalog.ids("acme", "c1", ["*", "group:no"]) == [
+        DOC.id,
+        *(f"r{number}" for number in range(len(strange))),
+    ]
+
+
+async def test_a_place_names_a_document_or_a_folder_and_nothing_beside_it(catalog: Catalog) -> None:
+    names = ["/a", "/a/b", "/a/c/d", "/a-b", "/a.txt", "/a0", "/b/a/x"]
+    for number, name in enumerate(names):
+        await publish(catalog, replace(DOC, id=f"d{number}", path=name))
+
+    async def ids(place: str) -> list[str]:
+        return sorted(await catalog.ids("acme", "c1", ["*"], place))
+
+    assert await ids("/a") == await ids("a/") == ["d0", "d1", "d2"]
+    assert await ids("/a/c") == ["d2"]
+    assert await ids("/b") == ["d6"]
+    assert await ids("d4") == await ids("/a.txt") == ["d4"]
+    assert await ids("/a/c/d/") == ["d2"]
+    assert await ids("/%") == []
+    assert await ids("") == await ids("/") == await ids("//") == []
+    assert await paths(catalog, named=["d4", "a-b", "/nowhere"]) == ["/a-b", "/a.txt"]
+    assert await paths(catalog, named=[]) == []
+    known = await catalog.known(["d1", "d9"])
+    assert {id: one.path for id, one in known.items()} == {"d1": "/a/b"}
 
 
 async def test_values_of_metadata_are_counted_by_reader_and_follow_each_change(

@@ -163,6 +163,8 @@ async def test_given_turns_then_the_last_ones_are_history_in_order(store: Store)
     assert await heard(store, at("nowhere")) == []
 
 
+@pytest.mark.conforms("chat-core", "8.1", "History: no errors, same type, user and filter values")
+@pytest.mark.conforms("chat-core", "14.2", "History of the user and the room alone")
 async def test_history_leaves_out_errors_other_types_users_and_classes(store: Store) -> None:
     await say(
         store,
@@ -214,6 +216,7 @@ def working(turn: Turn) -> StoredTurn:
     return replace(kept, block=replace(block, is_error=False))
 
 
+@pytest.mark.conforms("chat-core", "8.2", "Tool messages are removed, the answer stays")
 async def test_given_a_turn_with_tools_when_it_is_over_then_only_the_answer_stays(
     store: Store,
 ) -> None:
@@ -289,6 +292,7 @@ async def test_entries_come_by_pages(store: Store) -> None:
     ]
 
 
+@pytest.mark.conforms("chat-core", "9.1", "Tokens add up by room and type")
 async def test_tokens_are_those_of_the_room_and_search_type(store: Store) -> None:
     await say(
         store,
@@ -365,6 +369,7 @@ async def test_of_many_who_take_a_lease_at_once_one_gets_it(store: Store) -> Non
     assert len({lease.holder for lease in found}) == 1
 
 
+@pytest.mark.conforms("chat-core", "9.2", "Statistics by day, user, room and model")
 async def test_statistics_add_up_by_day_and_strategy_of_one_tenant(store: Store) -> None:
     found = (RankedList("bm25", "Why?", ()),)
     searched = replace(a_turn(), plan=Plan(strategy="bm25"), lists=found)
@@ -386,6 +391,7 @@ async def test_statistics_add_up_by_day_and_strategy_of_one_tenant(store: Store)
     assert await store.history.report("nobody", 30) == Report((), ())
 
 
+@pytest.mark.conforms("chat-core", "5.2", "conversationBlock version v3, every field")
 async def test_blocks_have_the_fields_of_the_document(store: Store) -> None:
     await say(store, a_turn())
     [found] = await store.conversations.entries(at(), 1)
@@ -423,6 +429,7 @@ async def test_two_servers_on_one_store_let_one_turn_of_a_room_at_a_time(store: 
     assert most == 1
 
 
+@pytest.mark.conforms("chat-core", "9.2", "MongoDB: the collection and the shape printed")
 async def test_documents_in_mongodb_have_the_shapes_of_the_document(mongo: MongoServer) -> None:
     kept = ConversationSettings(url=SecretStr(mongo.url), database="shapes")
     settings = Settings(conversation=kept, statistic_db="shapes_statistics")
@@ -459,6 +466,7 @@ async def test_an_address_of_no_mongodb_is_refused(url: str) -> None:
             pass
 
 
+@pytest.mark.conforms("chat-core", "10.1", "DB__HOST and DB__PORT")
 def test_the_names_of_the_document_choose_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
     assert mongo_url(load()) == ""
     monkeypatch.setenv("DB__HOST", "10.30.1.196")
@@ -513,3 +521,10 @@ async def test_only_rooms_of_these_origins_alone_are_listed(store: Store) -> Non
     assert await listed([LAW.text, PAY.text]) == ({"law", "pay", "both"}, 3)
     assert await listed(["", PAY.text]) == ({"pay", "old"}, 2)
     assert await listed([]) == (set(), 0)
+
+
+@pytest.mark.conforms("Query pipeline", "Step 8", "One session across modes")
+async def test_given_no_search_type_then_history_is_that_of_all(store: Store) -> None:
+    await say(store, a_turn("documents"), a_turn("general", search_type="gpt"))
+    found = await store.conversations.history(at(), None, (), 10)
+    assert [one.text for one in found if one.role == "user"] == ["documents", "general"]

@@ -59,6 +59,7 @@ def sentences(count: int, words: int, seed: int) -> list[str]:
 
 
 @pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.conforms("Plone", "Elasticsearch index", "kNN by cosine over dense vectors")
 async def test_given_the_same_chunks_when_searched_by_meaning_then_found_as_by_the_oracle(
     index: ElasticsearchIndex, tmp_path: Path, exact: bool
 ) -> None:
@@ -79,6 +80,7 @@ async def test_given_the_same_chunks_when_searched_by_meaning_then_found_as_by_t
     await oracle.aclose()
 
 
+@pytest.mark.conforms("Plone", "Elasticsearch index", "BM25 over chunks")
 async def test_given_chunks_of_usual_length_when_searched_by_words_then_ranked_as_by_the_oracle(
     index: ElasticsearchIndex, tmp_path: Path
 ) -> None:

@@ -64,6 +64,7 @@ async def remembered(
         ("large", 0, 15),
     ],
 )
+@pytest.mark.conforms("Query pipeline", "Step 8", "3, 6, 10 and 15 turns by the model's size")
 async def test_given_a_model_then_its_size_says_how_many_turns(
     tier: Any, most: int, turns: int
 ) -> None:
@@ -73,6 +74,7 @@ async def test_given_a_model_then_its_size_says_how_many_turns(
     assert step.turn.ask.history[-1].text.startswith("98 ")
 
 
+@pytest.mark.conforms("Query pipeline", "Step 8", "History has its share of the window")
 async def test_given_long_turns_then_those_stay_that_fit_the_share() -> None:
     step, _, _ = await remembered(
         Memory(), profile=Profile(context_window=2000, tier="large"), turns=10, words=50

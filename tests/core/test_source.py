@@ -4,8 +4,15 @@ from dataclasses import fields, replace
 
 import pytest
 
-from ragstone.core.answer import Citation, GeneratedAnswer
-from ragstone.core.source import Source, cited_sources, hit_sources, passage_sources, sources
+from ragstone.core.answer import Citation, CitedSpan, GeneratedAnswer
+from ragstone.core.source import (
+    Source,
+    cited_sources,
+    described,
+    hit_sources,
+    passage_sources,
+    sources,
+)
 from ragstone.core.turn import Ask, Passage, Turn
 from tests.engine.samples import a_hit, a_passage
 
@@ -100,3 +107,14 @@ def test_the_address_is_one_of_the_web_or_none(path: str, given: object, url: st
 @pytest.mark.parametrize(("path", "name"), [("/a/b.txt", "b.txt"), ("/a/", "a"), ("", "")])
 def test_the_name_of_the_file_is_the_last_part_of_the_path(path: str, name: str) -> None:
     assert a_source(path).filename == name
+
+
+def test_given_several_spans_of_a_source_then_all_are_described() -> None:
+    spans = (CitedSpan(0, 21, 4, "Ost was built in 1871."), CitedSpan(23, 45, 4, CITED.snippet))
+    for passages in ([], [a_passage(2, TEXT)]):
+        (one,) = cited_sources([replace(CITED, spans=spans)], passages)
+        assert described(one)["spans"] == [
+            {"start": 0, "end": 21, "page": 4, "snippet": "Ost was built in 1871."},
+            {"start": 23, "end": 45, "page": 4, "snippet": CITED.snippet},
+        ]
+    assert described(hit_sources([a_hit(TEXT)])[0])["spans"] == []

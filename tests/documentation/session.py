@@ -25,6 +25,7 @@ import httpx2
 import pytest
 
 from ragstone.cli import main
+from ragstone.service.local_token import kept_token
 from tests.documentation.pages import ROOT
 from tests.e2e.processes import environment, serving
 
@@ -89,7 +90,8 @@ class Session:
         command.write_text(STAND_IN.format(python=sys.executable, place=str(link)))
         command.chmod(0o755)
         path = os.pathsep.join((str(self._bin), "/usr/local/bin", "/usr/bin", "/bin"))
-        self._environment = {**environment(self.data), "HOME": str(self._home), "PATH": path}
+        here = {"HOME": str(self._home), "PATH": path, "AUTH__GUESTS": "ask"}
+        self._environment = environment(self.data, **here)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -131,14 +133,16 @@ class Session:
         return Done(self._there(said.getvalue()), 0)
 
     def request(self, text: str) -> httpx2.Response:
-        """Send a request that is written as HTTP does: a line, headers, an empty line, a body."""
+        """Send a request that is written as HTTP does: a line, headers, an empty line, a body.
+        The token of the data directory goes with it."""
         head, _, body = text.partition("\n\n")
         first, *lines = head.splitlines()
         method, target = first.split()[:2]
+        url = f"{self._served()}{target}"
         headers = dict(line.split(": ", 1) for line in lines)
+        headers.setdefault("authorization", f"Bearer {kept_token(self.data)}")
         if body.strip():
             headers.setdefault("content-type", "application/json")
-        url = f"{self._served()}{target}"
         return httpx2.request(method, url, headers=headers, content=body.strip(), timeout=60)
 
     def _answer_until_ended(self, process: "subprocess.Popen[bytes]") -> None:

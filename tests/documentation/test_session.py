@@ -49,7 +49,8 @@ def test_given_python_then_names_stay_and_it_may_await(reader: Session) -> None:
 def test_given_requests_then_a_server_answers_them_at_the_usual_address(reader: Session) -> None:
     health = reader.request("GET /health\n")
     assert health.status_code == 200
-    made = reader.shell("curl -sf http://127.0.0.1:8006/v1/models")
+    header = '-H "Authorization: Bearer $(ragstone token)"'
+    made = reader.shell(f"curl -sf {header} http://127.0.0.1:8006/v1/models")
     assert made.status == 0, made.output
     assert "ragstone" in made.output
     assert "http://127.0.0.1:8006" in reader.shell("ragstone status").output

@@ -17,6 +17,7 @@ from ragstone.core.events import Failed
 from ragstone.core.turn import Ask, Principal
 from ragstone.guard.topic_file import topic
 from ragstone.service import Service
+from ragstone.service.local.jobs import WITHDRAWN
 
 LOCAL = Principal()
 MOST = 10_000
@@ -214,7 +215,8 @@ class Jobs:
         await asyncio.sleep(0.1)
 
     async def check(self, service: Service, everything: bool) -> None:
-        """Each that was taken on is answered, and its question kept and counted once."""
+        """Each that was taken on is answered, and its question kept and counted once. An answer is
+        withdrawn where what it was made from is deleted meanwhile."""
         counts = await counted(service)
         for room in self._jobs if everything else self._unchecked:
             id = self._jobs[room]
@@ -224,7 +226,8 @@ class Jobs:
                 continue
             job = await service.jobs.get(LOCAL, id)
             assert job is not None, "an acknowledged job is lost"
-            assert job.result, f"a job is {job.state}: {job.error}"
+            kept = job.result or job.error == WITHDRAWN
+            assert kept, f"a job is {job.state}: {job.error}"
             assert turns == 1, f"the question of a job is {turns} times in its room"
             assert counts.get(room, 0) == 1, f"a job was counted {counts.get(room, 0)} times"
         self._unchecked.clear()

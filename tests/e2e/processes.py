@@ -26,7 +26,8 @@ def environment(data: Path, **variables: str) -> dict[str, str]:
     names = "LLM LLM_FALLBACK EMBEDDING INDEX STATE RERANK RAG CACHE INGEST SERVER JOBS AUTH LIMITS"
     prefixes = tuple(f"{section}__" for section in names.split())
     kept = {k: v for k, v in os.environ.items() if not k.startswith(prefixes)}
-    return {**kept, "RAGSTONE_DATA": str(data), **variables}
+    # Clients of tests send no credential; tests of the token switch it on.
+    return {**kept, "RAGSTONE_DATA": str(data), "AUTH__GUESTS": "everything", **variables}
 
 
 def run(data: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:

@@ -80,7 +80,7 @@ def test_given_models_and_embeddings_then_the_client_understands_them(
         ("x" * 100_000, {}, openai.BadRequestError),
         (QUESTION, {"collection": "nowhere"}, openai.NotFoundError),
         (QUESTION, {"level": "genius"}, openai.BadRequestError),
-        (QUESTION, {"top_k": -1}, openai.BadRequestError),
+        (QUESTION, {"passages": -1}, openai.BadRequestError),
     ],
 )
 @pytest.mark.parametrize("stream", [False, True])

@@ -35,6 +35,7 @@ def judged(text: str) -> Asked:
         ("There is a new executive. What is his name?", "inquiry"),
     ],
 )
+@pytest.mark.conforms("chat-core", "7.2", "Block: the word alone, or with a word of inquiry")
 def test_given_an_inquiry_then_it_is_blocked(text: str, rule: str) -> None:
     assert judged(text) == Asked("block", rule)
 
@@ -54,6 +55,7 @@ def test_given_an_inquiry_then_it_is_blocked(text: str, rule: str) -> None:
         ("What is the weather?", "no term"),
     ],
 )
+@pytest.mark.conforms("chat-core", "7.2", "Allow: procedure or method, false positives")
 def test_given_a_method_or_another_sense_then_it_is_allowed(text: str, rule: str) -> None:
     assert judged(text) == Asked("allow", rule)
 

@@ -153,16 +153,6 @@ class TestWithoutAModel:
         assert (step.decision, step.reason) == ("blocked", POLICY)
         assert (await house.asks("How to apply for salary")).reason == ""
 
-    async def test_given_a_harmless_rewriting_then_what_was_asked_is_checked_too(
-        self, house: House
-    ) -> None:
-        turn = a_turn("How much is the salary?", question="What is the amount?")
-        step, _ = await ran(Guard(), turn, topics=house.topics)
-        assert step.leaves
-        turn = a_turn("And his?", question="And his?", queries=("And his?", "his salary"))
-        step, _ = await ran(Guard(), turn, topics=house.topics)
-        assert step.leaves
-
     async def test_it_is_kept_for_review_without_a_line_in_the_log(
         self, house: House, caplog: pytest.LogCaptureFixture
     ) -> None:
@@ -181,32 +171,12 @@ class TestWithoutAModel:
         with pytest.raises(QuestionBlocked, match="Ask HR"):
             await house.asks("executive", guard=Guard(guidance="Ask HR.", answers=False))
 
-    async def test_by_likeness_alone_also_a_method_is_blocked(self, house: House) -> None:
-        guard = Guard(mode="qdrant")
-        assert (await house.asks("How to apply for salary", guard=guard)).leaves
-        assert (await house.asks("how much does my cat earn", guard=guard)).leaves
-        assert not (await house.asks("how is the weather", guard=guard)).leaves
-
-    async def test_a_high_threshold_looks_at_less(self, house: House) -> None:
-        strict = Guard(threshold=0.95)
-        assert not (await house.asks("How much is the wage?", guard=strict)).leaves
-        assert (await house.asks("How much is the salary?", guard=strict)).leaves
-
     async def test_given_a_block_by_words_then_nothing_is_embedded(self, house: House) -> None:
         await house.asks("Who is the executive?")
         assert house.embedder.calls == 0
 
 
 class TestErrors:
-    async def test_given_an_embedder_that_is_away_then_nothing_is_answered(
-        self, house: House, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        house.embedder.away = True
-        with pytest.raises(GuardUnavailable, match="the question was not answered"):
-            await house.asks("Where is the secret garden?")
-        assert "garden" not in caplog.text
-        assert (await house.asks("Who is the executive?")).leaves
-
     async def test_given_a_review_that_cannot_be_kept_then_it_is_blocked_all_the_same(
         self, house: House, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -218,16 +188,6 @@ class TestErrors:
 
 
 class TestWithAModel:
-    async def test_its_word_counts_and_its_tokens_too(self, house: House) -> None:
-        model = Model(ALLOW)
-        step = await house.asks("Who wrote the executive summary?", completer=model)
-        assert not step.leaves
-        assert step.turn.usage == Usage(10, 2, 1)
-        model.reply = BLOCK
-        assert (await house.asks("How to apply for salary", completer=model)).leaves
-        [kept] = await house.topics.blocked("default", 1)
-        assert kept.decided_by == "small"
-
     async def test_the_question_is_data(self, house: House) -> None:
         model = Model()
         await house.asks('Who is the "executive"?', completer=model)
@@ -282,3 +242,52 @@ def test_replies_are_read_tolerantly(said: str, blocked: bool | None) -> None:
 @given(st.text(st.characters(codec=None), max_size=300))
 def test_any_reply_is_read(said: str) -> None:
     assert verdict(said) in (True, False, None)
+
+
+@pytest.mark.conforms("chat-core", "11.1", "Forbidden check error: a notice, and no search")
+async def test_given_an_embedder_that_is_away_then_nothing_is_answered(
+    house: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    house.embedder.away = True
+    with pytest.raises(GuardUnavailable, match="the question was not answered"):
+        await house.asks("Where is the secret garden?")
+    assert "garden" not in caplog.text
+    assert (await house.asks("Who is the executive?")).leaves
+
+
+@pytest.mark.conforms("chat-core", "10.1", "FORBIDDEN_CHECK_MODE: qdrant or llm")
+async def test_by_likeness_alone_also_a_method_is_blocked(house: House) -> None:
+    guard = Guard(mode="qdrant")
+    assert (await house.asks("How to apply for salary", guard=guard)).leaves
+    assert (await house.asks("how much does my cat earn", guard=guard)).leaves
+    assert not (await house.asks("how is the weather", guard=guard)).leaves
+
+
+@pytest.mark.conforms("chat-core", "4.3", "Detection above the threshold")
+async def test_a_high_threshold_looks_at_less(house: House) -> None:
+    strict = Guard(threshold=0.95)
+    assert not (await house.asks("How much is the wage?", guard=strict)).leaves
+    assert (await house.asks("How much is the salary?", guard=strict)).leaves
+
+
+@pytest.mark.conforms("chat-core", "4.3", "The chat model verifies")
+@pytest.mark.conforms("chat-core", "9.1", "Tokens of the forbidden check count")
+async def test_its_word_counts_and_its_tokens_too(house: House) -> None:
+    model = Model(ALLOW)
+    step = await house.asks("Who wrote the executive summary?", completer=model)
+    assert not step.leaves
+    assert step.turn.usage == Usage(10, 2, 1)
+    model.reply = BLOCK
+    assert (await house.asks("How to apply for salary", completer=model)).leaves
+    [kept] = await house.topics.blocked("default", 1)
+    assert kept.decided_by == "small"
+
+
+@pytest.mark.conforms("chat-core", "7.2", "Single and several queries are checked")
+async def test_given_a_harmless_rewriting_then_what_was_asked_is_checked_too(house: House) -> None:
+    turn = a_turn("How much is the salary?", question="What is the amount?")
+    step, _ = await ran(Guard(), turn, topics=house.topics)
+    assert step.leaves
+    turn = a_turn("And his?", question="And his?", queries=("And his?", "his salary"))
+    step, _ = await ran(Guard(), turn, topics=house.topics)
+    assert step.leaves

@@ -41,6 +41,7 @@ def blocked(phrases: Phrases, question: str) -> bool:
         ("executive", True),
     ],
 )
+@pytest.mark.conforms("chat-core", "4.3", "Block and allow criteria by example")
 def test_the_examples_of_the_design(phrases: Phrases, question: str, forbidden: bool) -> None:
     assert blocked(phrases, question) is forbidden
 

@@ -50,6 +50,7 @@ async def opened(database: Database, embedder: CountingEmbedder) -> TopicCollect
 SALARY = topic("default", "salary", ("wage",), ("how much does my manager earn",))
 
 
+@pytest.mark.conforms("chat-core", "4.3", "Matches are exact, synonym or contextual")
 async def test_words_and_meaning(database: Database, embedder: CountingEmbedder) -> None:
     topics = await opened(database, embedder)
     await topics.put("default", [SALARY])

@@ -46,6 +46,7 @@ async def test_given_no_model_then_general_and_vision_say_so_and_agent_answers(
     }
 
 
+@pytest.mark.conforms("Query pipeline", "Step 1", "general asks the model without retrieval")
 async def test_given_a_model_then_general_answers_without_documents(with_model: Server) -> None:
     http = await with_model.start()
     found = await answered(http, "general")
@@ -56,6 +57,7 @@ async def test_given_a_model_then_general_answers_without_documents(with_model: 
     assert "LLM__VISION" in response.text
 
 
+@pytest.mark.conforms("chat-core", "15.2", "A model that sees is shown the image")
 async def test_given_a_model_that_sees_then_it_is_shown_the_image(with_model: Server) -> None:
     http = await with_model.start(vision=True)
     await answered(http, "vision", images=[PNG])
@@ -63,6 +65,7 @@ async def test_given_a_model_that_sees_then_it_is_shown_the_image(with_model: Se
     assert "image_url" in str(with_model.model.calls[-1]["messages"][-1])
 
 
+@pytest.mark.conforms("Query pipeline", "Step 1", "agent works in several steps")
 async def test_given_a_model_that_searches_then_its_finds_are_the_sources(
     with_model: Server,
 ) -> None:
@@ -78,6 +81,7 @@ async def test_given_a_model_that_searches_then_its_finds_are_the_sources(
     assert any(m["role"] == "tool" for m in with_model.model.calls[1]["messages"])
 
 
+@pytest.mark.conforms("chat-core", "12.3", "/v2/pa/query calls tools of its organisation")
 async def test_given_a_gateway_then_its_passages_are_the_sources(with_model: Server) -> None:
     assert with_model.model is not None
     with gateway() as tools:
@@ -106,6 +110,7 @@ async def test_given_a_gateway_then_its_passages_are_the_sources(with_model: Ser
     assert "1 and 2 make 3" in answering
 
 
+@pytest.mark.conforms("chat-core", "11.1", "MCP failure: local search")
 async def test_given_a_gateway_that_is_gone_then_the_documents_answer(with_model: Server) -> None:
     assert with_model.model is not None
     http = await with_model.start(mcp=McpSettings(gateway=closed_port(), mcp_enabled=True))

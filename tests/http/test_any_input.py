@@ -93,6 +93,8 @@ def client() -> Iterator[TestClient]:
         "/chat/known/documents",
         "/Plone/@rag-ask",
         "/plone/webhook",
+        "/plone/visitor",
+        "/plone/settings",
     ],
 )
 @with_settings(

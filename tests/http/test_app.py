@@ -114,6 +114,32 @@ async def test_docs_need_no_network(http: httpx2.AsyncClient) -> None:
     assert {"/v1/chat/completions", "/v1/models", "/health"} <= set(schema["paths"])
 
 
+async def test_clients_can_be_generated(http: httpx2.AsyncClient) -> None:
+    schema = (await http.get("/openapi.json")).json()
+    operations = [one for methods in schema["paths"].values() for one in methods.values()]
+    for operation in operations:
+        for response in operation["responses"].values():
+            for content in response.get("content", {}).values():
+                assert content["schema"], operation["operationId"]
+    names = [one["operationId"] for one in operations]
+    assert len(set(names)) == len(names)
+    assert "openai_compatible_chat_completions" in names
+    assert not [name for name in schema["components"]["schemas"] if name.startswith("Body_")]
+    assert schema["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
+    assert schema["servers"] == [{"url": "/"}]
+    assert schema["components"]["schemas"]["ChatRequest"]["example"]["model"] == "ragstone"
+
+
+async def test_what_is_described_can_be_tried(http: httpx2.AsyncClient) -> None:
+    page = await http.get("/docs")
+    assert 'data-path="/v1/chat/completions"' in page.text
+    assert "How long does a full battery charge last?" in page.text
+    policy = page.headers["content-security-policy"]
+    assert "script-src 'self'" in policy
+    assert "unsafe" not in policy
+    assert (await http.get("/web/docs.js")).status_code == 200
+
+
 async def test_what_may_be_asked_to_stream_says_that_it_may(http: httpx2.AsyncClient) -> None:
     schema = (await http.get("/openapi.json")).json()
     models = schema["components"]["schemas"]

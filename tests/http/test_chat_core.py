@@ -62,6 +62,8 @@ def without_ids(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{k: v for k, v in event.items() if k != "id"} for event in events]
 
 
+@pytest.mark.conforms("chat-core", "12.1", "POST /v2/rag/query: the events of the printed request")
+@pytest.mark.conforms("chat-core", "4.5", "Results as p_id, context, score, metadatas")
 def test_given_the_documents_request_then_the_events_are_the_documents(
     url: str, service: FakeService
 ) -> None:
@@ -72,6 +74,7 @@ def test_given_the_documents_request_then_the_events_are_the_documents(
         {"type": "debug", "content": "retrieve: hybrid; the default"},
         {"type": "debug", "content": f'Query rewriting complete: "standalone {EXAMPLE["query"]}"'},
         {"type": "step", "content": "A note."},
+        {"type": "step", "content": "Generating an answer..."},
         {"type": "token", "content": "The "},
         {"type": "token", "content": "answer "},
         {"type": "token", "content": "is "},
@@ -103,6 +106,7 @@ def test_given_the_documents_request_then_the_events_are_the_documents(
     )
 
 
+@pytest.mark.conforms("chat-core", "5.1", "Every field of SessionChatRequest counts")
 def test_given_the_documents_request_then_the_question_is_what_it_says(
     url: str, service: FakeService
 ) -> None:
@@ -117,6 +121,7 @@ def test_given_the_documents_request_then_the_question_is_what_it_says(
     assert re.fullmatch(UUID, asked.id)
 
 
+@pytest.mark.conforms("chat-core", "5.1", "Defaults: top_k 100, temperature .2, GO_RAG")
 def test_given_only_a_query_then_the_defaults_are_the_documents(
     url: str, service: FakeService
 ) -> None:
@@ -131,6 +136,7 @@ def test_given_only_a_query_then_the_defaults_are_the_documents(
 
 
 @pytest.mark.parametrize("search_type", ["rag", "gpt", "pa"])
+@pytest.mark.conforms("chat-core", "12.2", "rag, gpt and pa take the same request")
 def test_given_an_address_then_it_decides_what_answers(
     url: str, service: FakeService, search_type: str
 ) -> None:
@@ -138,6 +144,7 @@ def test_given_an_address_then_it_decides_what_answers(
     assert service.asked[0].search_type == done["search_type"] == search_type
 
 
+@pytest.mark.conforms("chat-core", "5.1", "is_test and use_paragraph")
 def test_given_a_test_then_nothing_is_kept(url: str, service: FakeService) -> None:
     heard(f"{url}/rag/query", ask(is_test=True, use_paragraph=True))
     [asked] = service.asked
@@ -150,6 +157,7 @@ def test_given_a_forbidden_question_then_the_guidance_is_the_answer(url: str) ->
     assert (done["final_response"], done["references"]) == ("Ask HR.", [])
 
 
+@pytest.mark.conforms("chat-core", "6.1", "think: what the model thinks")
 def test_given_thoughts_then_they_are_events_of_one_id(url: str) -> None:
     events = heard(f"{url}/rag/query", ask("think"))
     [thought] = [event for event in events if event["type"] == "think"]
@@ -157,6 +165,7 @@ def test_given_thoughts_then_they_are_events_of_one_id(url: str) -> None:
     assert re.fullmatch(UUID, thought["id"])
 
 
+@pytest.mark.conforms("chat-core", "6.1", "error: content and detail")
 def test_given_a_failure_in_the_stream_then_what_was_said_is_in_the_error(url: str) -> None:
     assert heard(f"{url}/rag/query", ask("breaks later"))[-1] == {
         "type": "error",
@@ -186,6 +195,9 @@ def test_given_a_failure_in_the_stream_then_what_was_said_is_in_the_error(url: s
         (ask("root"), 500, "error"),
     ],
 )
+@pytest.mark.conforms(
+    "chat-core", "11.2", "Error before streaming; detail is a code, a traceback only in the log"
+)
 def test_given_an_error_before_the_stream_then_its_status_and_the_documents_shape(
     url: str, body: Any, status: int, detail: str
 ) -> None:
@@ -214,6 +226,7 @@ def test_given_bytes_that_are_no_request_then_no_5xx(url: str, body: bytes) -> N
         assert response.status_code < 500
 
 
+@pytest.mark.conforms("chat-core", "13.3", "Events leave one by one")
 def test_given_a_slow_answer_then_the_steps_do_not_wait_for_it(url: str) -> None:
     [step] = heard(f"{url}/rag/query", ask("silent"), most=1)
     assert step["type"] == "step"
@@ -224,6 +237,7 @@ def test_given_a_client_that_leaves_then_the_answer_ends(url: str, service: Fake
     assert wait_for(lambda: service.closed == ["endless"])
 
 
+@pytest.mark.conforms("chat-core", "12.4", 'GET /v2/{search_type}/query: {"tokens": n}')
 def test_given_a_room_then_its_tokens(url: str) -> None:
     found = httpx.get(f"{url}/rag/query", params={"room_id": "room_123", "user_id": "u"})
     assert (found.status_code, found.json()) == (200, {"tokens": 8})
@@ -231,6 +245,7 @@ def test_given_a_room_then_its_tokens(url: str) -> None:
     assert httpx.get(f"{url}/rag/query").status_code == 422
 
 
+@pytest.mark.conforms("chat-core", "15.2", "Questions about images, at an address of their own")
 def test_given_images_as_data_urls_then_they_are_looked_at(url: str, service: FakeService) -> None:
     bare = base64.b64encode(PNG).decode()
     heard(f"{url}/vision/query", ask(images=[DATA_URL, bare]))

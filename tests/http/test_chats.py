@@ -34,6 +34,7 @@ def url() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("file", transcripts("chats"), ids=lambda file: file.stem)
+@pytest.mark.conforms("V5", "API Endpoints", "Chat stream: token, sources, done with is_grounded")
 def test_transcript(url: str, file: Path) -> None:
     replayed(url, file)
 
@@ -65,6 +66,8 @@ async def told(http: httpx.AsyncClient, chat: str, message: str) -> list[Any]:
         return [event.json() async for event in EventSource(source.response).aiter_sse()]
 
 
+@pytest.mark.conforms("V5", "API Endpoints", "Upload: uploaded with id, name, chunk_count; failed")
+@pytest.mark.conforms("V5", "Collection Naming", "chat_{chat_id} holds the documents of one chat")
 async def test_given_files_then_the_chat_answers_from_them_and_no_other_does(
     http: httpx.AsyncClient, tmp_path: Path
 ) -> None:
@@ -260,6 +263,8 @@ async def test_given_a_client_that_leaves_then_the_answer_ends() -> None:
     assert service.closed == ["endless"]
 
 
+@pytest.mark.conforms("V5", "Collection Naming", "session_{session_id} holds the memory")
+@pytest.mark.conforms("V5", "Flow 8", "The conversation is kept by session")
 def test_given_a_message_then_the_session_is_the_room() -> None:
     ask = ChatsMessage(message="q", session_id="user-abc-123").ask("c1", LOCAL)
     assert (ask.collection, ask.room) == ("chat_c1", "session_user-abc-123")

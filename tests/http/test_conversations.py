@@ -19,6 +19,8 @@ from ragstone.service.local.conversations import LocalConversations
 from ragstone.settings import Settings
 from ragstone.store.sql.conversations import SqlConversations
 from ragstone.store.sql.database import Database, open_database
+from ragstone.store.sql.evaluation import SqlEvaluations
+from ragstone.store.sql.feedback import SqlFeedback
 from ragstone.store.sql.history import SqlHistory
 from ragstone.store.sql.tables import turns
 from ragstone.store.sql.traces import SqlTraces
@@ -48,6 +50,8 @@ async def http(database: Database) -> AsyncIterator[Any]:
         conversations=conversations,
         history=SqlHistory(database),
         traces=SqlTraces(database),
+        feedback=SqlFeedback(database),
+        evaluations=SqlEvaluations(database),
         cache=LocalCache(None, 10),
     )
 

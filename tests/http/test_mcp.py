@@ -70,7 +70,22 @@ async def test_given_a_question_then_the_answer_has_its_sources(client: Connect)
     async with client() as connected:
         found = await called(connected, "ask", **QUESTION)
     assert found["answer"] == "The answer is 42 [1]."
+    assert found["sources"] == [
+        {
+            "number": 1,
+            "title": "Guide",
+            "path": "/docs/1.md",
+            "page": 1,
+            "snippet": "the answer is 42",
+        }
+    ]
+
+
+async def test_given_details_then_also_what_was_not_cited(client: Connect) -> None:
+    async with client() as connected:
+        found = await called(connected, "ask", **QUESTION, details=True)
     assert [one["cited"] for one in found["sources"]] == [True, False]
+    assert "verdicts" in found
 
 
 async def test_given_a_query_then_passages(client: Connect, service: FakeService) -> None:

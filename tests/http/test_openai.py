@@ -61,7 +61,12 @@ def chat(*messages: Any, **fields: Any) -> dict[str, Any]:
     return {"model": "ragstone", "messages": list(messages) or USER, **fields}
 
 
-async def test_whole_answer(client: AsyncOpenAI) -> None:
+def schema_of(schema: Any) -> dict[str, Any]:
+    named = {"name": "answer", "schema": schema}
+    return chat(response_format={"type": "json_schema", "json_schema": named})
+
+
+async def test_whole_answer(client: AsyncOpenAI, url: str) -> None:
     answer = await client.chat.completions.create(
         model="ragstone", messages=USER, extra_body={"trace": True}
     )
@@ -88,11 +93,50 @@ async def test_whole_answer(client: AsyncOpenAI) -> None:
         "score": 0.9,
         "similarity": None,
         "confidence": 0.0,
+        "spans": [{"start": 12, "end": 20, "page": 1, "snippet": "the answer is 42"}],
         "cited": True,
         "metadata": {"author": "Ünïcode"},
+        "url": f"{url}/#/documents/default/d1/12-20/page=1",
     }
     assert ours["sources"][1]["cited"] is False
+    assert ours["sources"][1]["number"] is ours["sources"][1]["url"] is None
     assert ours["sources"][1]["title"] == EVIL
+
+
+async def test_a_citation_has_the_place_and_what_it_says(client: AsyncOpenAI, url: str) -> None:
+    answer = await client.chat.completions.create(model="ragstone", messages=USER)
+    message = answer.choices[0].message
+    (cited,) = message.annotations
+    place = cited.url_citation
+    assert message.content[place.start_index : place.end_index] == "[1]"
+    assert place.url == f"{url}/#/documents/default/d1/12-20/page=1"
+    assert place.model_extra == {"content": "the answer is 42"}
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("by", ["request", "setting"])
+async def test_a_list_of_sources_for_clients_that_show_no_annotations(
+    service: FakeService, stream: bool, by: str
+) -> None:
+    server = {"public_url": "https://docs.example.com/rag/", "list_sources": by == "setting"}
+    settings = Settings.model_validate({"server": server})
+    body = chat(stream=stream, **({"list_sources": True} if by == "request" else {}))
+    transport = httpx2.ASGITransport(create_app(service, settings, "token"))
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+        response = await http.post("/v1/chat/completions", json=body)
+        without = await http.post("/v1/chat/completions", json=chat(list_sources=False))
+        listed = "\n\n- \\[1\\] [Guide, p. 1](https://docs.example.com/rag/#/documents/default/d1/12-20/page=1)"
+        if stream:
+            lines = [json.loads(line[6:]) for line in response.text.split("\n\n")[:-2]]
+            said = "".join(one["choices"][0]["delta"].get("content", "") for one in lines)
+        else:
+            said = response.json()["choices"][0]["message"]["content"]
+        assert said == "".join(WORDS) + listed
+        assert without.json()["choices"][0]["message"]["content"] == "".join(WORDS)
+        # The client sends it back; nobody reads it again.
+        before = [*USER, {"role": "assistant", "content": said}, *USER]
+        await http.post("/v1/chat/completions", json=chat(*before))
+        assert service.asked[-1].history[1].text == "".join(WORDS)
 
 
 async def test_no_trace_unless_asked(client: AsyncOpenAI) -> None:
@@ -164,15 +208,19 @@ async def test_what_the_service_is_asked(client: AsyncOpenAI, service: FakeServi
         stop="END",
         user="somebody",
         presence_penalty=0.1,
-        extra_body={"top_k": 3, "cache": False, "collection": "default", "unknown": {"a": [1]}},
+        extra_body={
+            "passages": 3,
+            "top_k": 40,
+            "cache": False,
+            "collection": "default",
+            "unknown": [1],
+        },
     )
     ask = service.asked[0]
     assert ask.question == "Two?\nOr 3?"
-    assert [(m.role, m.text) for m in ask.history] == [
-        ("system", "Be brief."),
-        ("user", "One?"),
-        ("assistant", "1"),
-    ]
+    assert [(m.role, m.text) for m in ask.history] == [("user", "One?"), ("assistant", "1")]
+    assert ask.guidance == "Be brief."
+    assert (ask.sampling.presence_penalty, ask.sampling.top_k) == (0.1, 40)
     assert (ask.level, ask.temperature, ask.max_tokens) == ("maximum", 0.5, 9)
     assert (ask.stop, ask.top_k, ask.cache) == (("END",), 3, False)
     assert ask.principal.user == "local"
@@ -184,8 +232,8 @@ async def test_level_overrides_the_model(http: httpx2.AsyncClient, service: Fake
 
 
 async def test_models(client: AsyncOpenAI) -> None:
-    models = [model.id async for model in client.models.list()]
-    assert models == [*CHAT_MODELS, MODEL]
+    models = {model.id: model.type async for model in client.models.list()}
+    assert models == {**dict.fromkeys(CHAT_MODELS, "chat"), MODEL: "embedding"}
     assert (await client.models.retrieve("ragstone-basic")).owned_by == "ragstone"
     with pytest.raises(openai.NotFoundError) as caught:
         await client.models.retrieve("no/such")
@@ -252,7 +300,8 @@ async def test_failure_in_the_middle_ends_the_stream(client: AsyncOpenAI) -> Non
         (chat(temperature=3), 400, "invalid_request", "temperature"),
         (chat(max_tokens=0), 400, "invalid_request", "max_tokens"),
         (chat(level="huge"), 400, "invalid_request", "level"),
-        (chat(top_k=101), 400, "invalid_request", "top_k"),
+        (chat(passages=101), 400, "invalid_request", "passages"),
+        (chat(top_k=-2), 400, "invalid_request", "top_k"),
         (chat(collection="x" * 300), 400, "invalid_request", "collection"),
         (chat({"role": "king", "content": "a"}), 400, "invalid_request", "role"),
         (chat({"role": "user", "content": 7}), 400, "invalid_request", "content"),
@@ -262,6 +311,19 @@ async def test_failure_in_the_middle_ends_the_stream(client: AsyncOpenAI) -> Non
             "invalid_request",
             "image_url",
         ),
+        (chat(logprobs=True), 400, "invalid_request", "logprobs"),
+        (chat(top_logprobs=3), 400, "invalid_request", "top_logprobs"),
+        (chat(logit_bias={"50256": -100}), 400, "invalid_request", "logit_bias"),
+        (chat(modalities=["text", "audio"]), 400, "invalid_request", "modalities"),
+        (chat(store=True), 400, "invalid_request", "store"),
+        (chat(functions=[{"name": "a"}]), 400, "invalid_request", "tools"),
+        (chat(web_search_options={}), 400, "invalid_request", "web_search_options"),
+        (chat(seed=2**63), 400, "invalid_request", "seed"),
+        (chat(top_p=1.5), 400, "invalid_request", "top_p"),
+        (chat(response_format={"type": "yaml"}), 400, "invalid_request", "response_format"),
+        (chat(response_format={"type": "json_schema"}), 400, "invalid_request", "json_schema"),
+        (schema_of({"type": "nothing"}), 400, "invalid_request", "no JSON schema"),
+        (schema_of({"patternProperties": {}}), 400, "invalid_request", "patternProperties"),
         ([], 400, "invalid_request", "JSON object"),
         ("text", 400, "invalid_request", "JSON object"),
         (None, 400, "invalid_request", "JSON object"),
@@ -289,8 +351,8 @@ async def test_bad_questions(
         ({**EMBED, "input": ""}, 400, "empty"),
         ({**EMBED, "input": []}, 400, "list of texts"),
         ({**EMBED, "input": ["a", ""]}, 400, "empty"),
-        ({**EMBED, "input": [1, 2]}, 400, "token numbers"),
-        ({**EMBED, "input": [[1], [2]]}, 400, "token numbers"),
+        ({**EMBED, "input": [1, "a"]}, 400, "must be a string"),
+        ({**EMBED, "input": [[1], ["a"]]}, 400, "whole numbers"),
         ({**EMBED, "input": {"a": 1}}, 400, "list of texts"),
         ({**EMBED, "input": ["a"] * 2049}, 400, "2,048"),
         ({**EMBED, "input": "a", "encoding_format": "int8"}, 400, "encoding_format"),

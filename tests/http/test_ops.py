@@ -23,9 +23,10 @@ async def http(service: FakeService) -> AsyncIterator[httpx2.AsyncClient]:
         yield client
 
 
+@pytest.mark.conforms("RAG engine v1", "API layer", "GET /health")
 async def test_health(http: httpx2.AsyncClient) -> None:
     response = await http.get("/health")
-    assert response.json() == {"status": "ok"}
+    assert response.json() == {"status": "ok", "service": "ragstone"}
     assert response.headers[INSTANCE_HEADER] == instance("token")
     assert "token" not in response.headers[INSTANCE_HEADER]
 
@@ -46,6 +47,7 @@ async def ask(http: httpx2.AsyncClient, question: str) -> None:
     await http.post("/v1/chat/completions", json=body)
 
 
+@pytest.mark.conforms("RAG engine v1", "API layer", "GET /metrics")
 async def test_metrics(http: httpx2.AsyncClient) -> None:
     for question in ("What?", "refuse", "broken", "bug", ""):
         await ask(http, question)

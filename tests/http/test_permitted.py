@@ -234,15 +234,17 @@ async def test_the_source_of_a_document_is_not_told(
     assert [one["source"] for one in found] == [""]
 
 
-async def test_the_local_user_only_reads(http: httpx2.AsyncClient, recorded: Recorder) -> None:
+async def test_where_everyone_is_the_local_user_each_is_an_admin_and_not_the_operator(
+    http: httpx2.AsyncClient, recorded: Recorder
+) -> None:
     for operation in operations().values():
-        may = operation.allowed is not None and operation.allowed.role == "reader"
+        may = operation.allowed is not None
         response = await call(http, operation, harmless(operation) if may else {})
         assert response.status_code == (200 if may else 401), operation.name
         if may and "principal" in operation.types and operation.name != "jobs.list":
             assert recorded.calls[-1][1]["principal"] == Principal()
     files = {"file": ("lamp.md", io.BytesIO(b"# Lamp"))}
-    assert (await http.post("/local/upload", files=files)).status_code == 401
+    assert (await http.post("/local/upload", files=files)).status_code == 200
 
 
 SERVER_FILES = [
@@ -288,6 +290,20 @@ async def test_an_upload_is_ingested_by_its_owner_alone(
     assert Path(one.file).read_bytes() == b"# Lamp\n"
     assert Path(one.file).is_relative_to(tmp_path / "spool")
     assert (one.path, one.source) == ("/a/lamp.md", "upload:/a/lamp.md")
+
+
+async def test_what_the_operator_has_sent_is_ingested_by_its_name(
+    http: httpx2.AsyncClient, recorded: Recorder, tmp_path: Path
+) -> None:
+    handle = (await upload(http, "operators-token")).json()["file"]
+    paths = (handle, "/srv/lamp.md")
+    request = IngestRequest((), OPEN, handed=tuple(Handed(one, "a.md", "b") for one in paths))
+    taken = await call(http, operations()["ingest"], {"request": request}, "operators-token")
+    assert taken.status_code == 200
+    sent, named = recorded.calls[-1][1]["request"].handed
+    assert Path(sent.file).read_bytes() == b"# Lamp\n"
+    assert Path(sent.file).is_relative_to(tmp_path / "spool")
+    assert named.file == "/srv/lamp.md"
 
 
 async def test_uploads_that_are_refused(http: httpx2.AsyncClient, recorded: Recorder) -> None:
@@ -356,6 +372,8 @@ async def test_a_key_of_one_collection_learns_nothing_of_another_by_any_operatio
         "admin": True,
         "search_type": "rag",
         "age": 0.0,
+        "key": "",
+        "after": 0,
     }
     order = sorted(ALLOWED, key=lambda one: one.name in ("jobs.clean", "conversations.forget"))
     leaked = set()

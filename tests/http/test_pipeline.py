@@ -55,6 +55,12 @@ def chat(message: str = "What is the answer?", **fields: Any) -> dict[str, Any]:
     return {"message": message, **fields}
 
 
+@pytest.mark.conforms(
+    "Query pipeline",
+    "Step 10",
+    "RAGResponse: fields as printed, snippets of 200 characters",
+)
+@pytest.mark.conforms("Query pipeline", "Step 10", "RAGResponse has confidence and groundedness")
 def test_given_a_message_then_the_documents_structure(url: str) -> None:
     found = httpx.post(url, json=chat()).json()
     assert list(found) == [
@@ -64,22 +70,27 @@ def test_given_a_message_then_the_documents_structure(url: str) -> None:
         "confidence_level",
         "suggested_questions",
         "context_sufficiency",
+        "is_grounded",
+        "groundedness_score",
         "supported",
         "answers",
     ]
     assert found["content"] == "The answer is 42 [Source 1]."
     assert list(found["sources"][0].items()) == list(SOURCE.items())
     assert (found["confidence_score"], found["confidence_level"]) == (0.88, "high")
+    assert (found["is_grounded"], found["groundedness_score"]) == (None, None)
     assert found["supported"] == {"holds": True, "confidence": 0.95, "level": "high"}
     assert found["answers"] == {"holds": True, "confidence": 0.92, "level": "high"}
     assert found["suggested_questions"] == []
 
 
+@pytest.mark.conforms("Query pipeline", "Step 1", "POST /api/chat/completions answers")
 def test_given_the_documents_route_then_it_is_the_same(url: str) -> None:
     other = url.replace("/api/v1/", "/api/")
     assert httpx.post(other, json=chat()).json() == httpx.post(url, json=chat()).json()
 
 
+@pytest.mark.conforms("Query pipeline", "Step 1", "Every field of ChatRequest counts")
 def test_given_every_field_then_the_question_is_what_it_says(
     url: str, service: FakeService
 ) -> None:
@@ -97,6 +108,7 @@ def test_given_every_field_then_the_question_is_what_it_says(
     assert httpx.post(url, json=body).status_code == 200
     [asked] = service.asked
     assert (asked.room, asked.collection, asked.level) == ("s1", "default", "maximum")
+    assert asked.one_session
     assert (asked.where, asked.temperature, asked.search_type) == (under("/hr"), 0.9, "rag")
     assert (asked.reasons, asked.verifies, asked.votes) == (True, False, True)
 
@@ -112,6 +124,7 @@ def test_given_only_a_message_then_the_defaults(url: str, service: FakeService) 
 @pytest.mark.parametrize(
     ("mode", "search_type"), [("chat", "rag"), ("general", "gpt"), ("agent", "pa")]
 )
+@pytest.mark.conforms("Query pipeline", "Step 1", "mode: chat, general, agent")
 def test_given_a_mode_then_it_decides_what_answers(
     url: str, service: FakeService, mode: str, search_type: str
 ) -> None:
@@ -119,6 +132,14 @@ def test_given_a_mode_then_it_decides_what_answers(
     assert service.asked[0].search_type == search_type
 
 
+@pytest.mark.conforms("Query pipeline", "Step 5", "Every strategy by request")
+@pytest.mark.parametrize("name", ["DENSE_ONLY", "HYBRID", "FUSION", "TWO_STAGE", "HIERARCHICAL"])
+def test_given_a_strategy_then_it_is_searched_so(url: str, service: FakeService, name: str) -> None:
+    httpx.post(url, json=chat(strategy=name))
+    assert service.asked[0].strategy == name.lower().removesuffix("_only")
+
+
+@pytest.mark.conforms("Query pipeline", "Step 1", "mode: vision")
 def test_given_the_mode_vision_then_the_images_are_looked_at(
     url: str, service: FakeService
 ) -> None:
@@ -144,6 +165,7 @@ def test_given_a_stream_then_sources_tokens_and_the_structure(url: str) -> None:
     ).json()
 
 
+@pytest.mark.conforms("Query pipeline", "Step 9", "A stream that breaks ends with an error")
 def test_given_a_stream_that_breaks_then_its_last_event_says_so(url: str) -> None:
     assert heard(url, chat("breaks later", stream=True))[-1] == {
         "type": "error",
@@ -176,6 +198,7 @@ def test_given_a_marker_in_two_pieces_then_it_comes_whole(cut: int) -> None:
         (chat(mode="sql"), 422),
         (chat(intelligence_level="genius"), 422),
         (chat(temperature_override=3), 422),
+        (chat(strategy="magic"), 422),
         (chat(collection_filter=["a", "b"]), 400),
         (chat(collection_filter="nowhere"), 404),
         (chat(session_id="x" * 256), 422),
@@ -186,6 +209,7 @@ def test_given_a_marker_in_two_pieces_then_it_comes_whole(cut: int) -> None:
         ([], 400),
     ],
 )
+@pytest.mark.conforms("Query pipeline", "Step 1", "Wrong input is refused")
 def test_given_wrong_input_then_a_clear_error(url: str, body: Any, status: int) -> None:
     headers = {"content-type": "application/json"}
     response = httpx.post(url, content=json.dumps(body), headers=headers)

@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,16 @@ import pytest
 from pydantic import SecretStr
 
 from ragstone import build
-from ragstone.core.caller import LOCAL, Caller
+from ragstone.core.caller import ANONYMOUS, GUEST, LOCAL, Caller
 from ragstone.core.errors import InputError, Unauthorized, UnknownCollection
 from ragstone.core.filters import under
 from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
 from ragstone.http.dialects.plone.routes import AskRequest, Questions, as_plone
-from ragstone.http.dialects.plone.site import SIGNATURE, TIMESTAMP, SignedEvents, sign
+from ragstone.http.dialects.plone.site import EVENTS, SIGNATURE, TIMESTAMP, SignedEvents, sign
 from ragstone.service.local import Ragstone
-from ragstone.settings import DialectSettings, PloneSettings, Settings
+from ragstone.settings import DialectSettings, PloneSettings, Settings, load
+from tests.credentials import a_key
 from tests.fake_service import FakeService
 from tests.http.transcripts import replayed, transcripts
 from tests.http_server import running
@@ -44,6 +46,7 @@ def url(service: FakeService) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("file", transcripts("plone"), ids=lambda file: file.stem)
+@pytest.mark.conforms("Plone", "REST API", "Requests and answers as printed")
 def test_transcript(url: str, file: Path) -> None:
     """In their order: a question is pending before it is completed."""
     replayed(url, file)
@@ -89,6 +92,20 @@ async def until_count(http: httpx.AsyncClient, wanted: int) -> None:
     raise AssertionError(f"there are {await count(http)}")
 
 
+async def until_paths(ragstone: Ragstone, wanted: list[str]) -> None:
+    """Wait until these are the documents."""
+    found: list[str] = []
+    for _ in range(200):
+        with suppress(UnknownCollection):
+            documents = await ragstone.documents(Principal(), "plone")
+            found = [one.path for one in documents if one.version]
+        if found == wanted:
+            return
+        await asyncio.sleep(0.05)
+    raise AssertionError(f"there are {found}")
+
+
+@pytest.mark.conforms("Plone", "REST API", "@rag-index: one object")
 async def test_given_one_object_then_it_is_indexed_and_answers(http: httpx.AsyncClient) -> None:
     empty = (await http.get("/Plone/@rag-status")).json()
     assert (empty["exists"], empty["chunk_count"], empty["dimensions"]) == (False, 0, 0)
@@ -108,12 +125,14 @@ async def test_given_one_object_then_it_is_indexed_and_answers(http: httpx.Async
     assert (await http.get("/@rag-status")).json()["chunk_count"] > 0
 
 
+@pytest.mark.conforms("Plone", "REST API", "@rag-index: async by default")
 async def test_given_async_then_it_is_queued(http: httpx.AsyncClient) -> None:
     response = await http.post("/Plone/@rag-index", json={"uid": "u2"})
     assert response.json()["status"] == "queued"
     await until_count(http, 1)
 
 
+@pytest.mark.conforms("Plone", "REST API", "@rag-index-all: queued, with count and types")
 async def test_given_index_all_then_everything_in_the_background(http: httpx.AsyncClient) -> None:
     response = await http.post("/Plone/@rag-index-all")
     types = ["ContentPage", "News", "File", "Contact", "Book", "Chapter"]
@@ -145,6 +164,7 @@ def signed(event: Any, at: float | None = None, secret: bytes = SECRET) -> dict[
     return {"content": body, "headers": {TIMESTAMP: stamp, SIGNATURE: sign(secret, stamp, body)}}
 
 
+@pytest.mark.conforms("Plone", "Indexing", "Content that is added, changed or removed follows")
 async def test_given_signed_events_then_content_follows(
     http: httpx.AsyncClient, site: PloneServer
 ) -> None:
@@ -153,9 +173,51 @@ async def test_given_signed_events_then_content_follows(
     await until_count(http, 1)
     replay = await http.post("/plone/webhook", **event)
     assert (replay.status_code, replay.json()["type"]) == (401, "Unauthorized")
+    del site.objects["u1"]
     removed = await http.post("/plone/webhook", **signed({"event": "removed", "uid": "u1"}))
     assert removed.json() == {"status": "removed", "uid": "u1", "deleted": 1}
     assert await count(http) == 0
+
+
+@pytest.mark.parametrize("event", sorted(EVENTS))
+async def test_given_an_event_that_comes_late_or_out_of_order_then_the_site_counts(
+    http: httpx.AsyncClient, site: PloneServer, event: str
+) -> None:
+    """Whatever an event says: the object is there, or it is not."""
+    there = await http.post("/plone/webhook", **signed({"event": event, "uid": "u1"}))
+    assert there.json()["status"] == "queued"
+    await until_count(http, 1)
+    del site.objects["u1"]
+    gone = await http.post("/plone/webhook", **signed({"event": event, "uid": "u1", "id": "2"}))
+    assert gone.json()["status"] == "removed"
+    await until_count(http, 0)
+
+
+async def test_given_the_site_is_down_then_the_same_event_may_come_again(
+    http: httpx.AsyncClient, site: PloneServer
+) -> None:
+    event = signed({"event": "added", "uid": "u1"})
+    site.way = "500"
+    failed = await http.post("/plone/webhook", **event)
+    assert (failed.status_code, failed.json()["error"]["retry"]) == (503, True)
+    site.way = "good"
+    assert (await http.post("/plone/webhook", **event)).json()["status"] == "queued"
+    await until_count(http, 1)
+
+
+async def test_given_an_event_of_a_folder_then_what_it_holds_follows(
+    http: httpx.AsyncClient, site: PloneServer, ragstone: Ragstone
+) -> None:
+    site.add("f", "/hall", **{"@type": "Folder", "is_folderish": True})
+    site.add("c1", "/hall/one")
+    site.add("c2", "/hall/two")
+    await http.post("/plone/webhook", **signed({"event": "added", "uid": "f"}))
+    await until_paths(ragstone, ["/hall/one", "/hall/two"])
+    for uid in ("f", "c1", "c2"):
+        del site.objects[uid]
+    await http.post("/plone/webhook", **signed({"event": "removed", "uid": "f"}))
+    # The folder is not known any more, so the whole site is looked at.
+    await until_paths(ragstone, ["/contact", "/news"])
 
 
 @pytest.mark.parametrize(
@@ -227,6 +289,10 @@ async def test_given_bad_input_then_a_bad_request(
     assert response.json()["message"]
 
 
+@pytest.mark.conforms("Plone", "Plone registry", "rag_error_message: shown where answering fails")
+@pytest.mark.conforms(
+    "Plone", "Plone registry", "rag_no_answer_message: shown where nothing is found"
+)
 async def test_given_a_failed_job_then_why_and_a_site_that_is_not_indexed_refuses(
     url: str,
 ) -> None:
@@ -237,7 +303,107 @@ async def test_given_a_failed_job_then_why_and_a_site_that_is_not_indexed_refuse
             await client.get(polled)
             found = (await client.get(polled)).json()
             assert found["status"] == status
+            if status == "failed":
+                assert found["error"]
+                assert found["answer"] == Settings().plone.error_message
     assert found["sources"] == []
+
+
+@pytest.mark.conforms("Plone", "Question-answering", "What is kept ends with its permissions")
+async def test_given_an_answer_that_is_kept_then_it_is_forgotten_with_its_documents(
+    http: httpx.AsyncClient, site: PloneServer, ragstone: Ragstone
+) -> None:
+    async def index() -> None:
+        await http.post("/Plone/@rag-index", json={"uid": "u1", "async": False})
+
+    async def asked() -> Any:
+        found = (await http.post("/Plone/@rag-ask", json={"question": "When do you open?"})).json()
+        while found["status"] == "pending":
+            await asyncio.sleep(0.02)
+            found = await polled()
+        return found
+
+    async def polled() -> Any:
+        [job] = await ragstone.jobs.list("default", "ask", limit=1)
+        return (await http.get("/Plone/@rag-ask", params={"job_id": job.id})).json()
+
+    await index()
+    assert "nine" in (await asked())["answer"]
+    assert (await polled())["status"] == "completed"
+    site.objects["u1"]["review_state"] = "private"
+    await index()
+    forgotten = await polled()
+    assert (forgotten["status"], forgotten["sources"]) == ("failed", [])
+    assert "Ask again" in forgotten["error"]
+    assert "nine" not in json.dumps(await asked())
+
+
+@pytest.mark.conforms("Plone", "Environment variables", "RAG_TOP_K results, whatever is asked")
+@pytest.mark.parametrize("most", [2, 4])
+async def test_given_rag_top_k_then_so_many_passages_at_most(
+    settings: Settings, site: PloneServer, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(8):
+        site.add(
+            f"p{number}",
+            f"/pier-{number}",
+            text={"data": f"<p>Pier {number} opens at {number + 6}.</p>"},
+        )
+    monkeypatch.setenv("RAG_TOP_K", str(most))
+    changes = {"plone": settings.plone, "ragstone_data": settings.ragstone_data}
+    settings = load().model_copy(update=changes)
+    async with build.open(settings) as ragstone:
+        transport = httpx.ASGITransport(create_app(ragstone, settings, "token"))
+        async with httpx.AsyncClient(
+            transport=transport, base_url=HERE, timeout=PATIENCE
+        ) as client:
+            await client.post("/Plone/@rag-index-all")
+            await until_count(client, 10)
+            for question, least in (("When does pier 3 open?", 1), ("List all piers.", 0)):
+                body = {"question": question, "sync": True}
+                found = (await client.post("/Plone/@rag-ask", json=body)).json()
+                assert least <= len(found["sources"]) <= most, found
+
+
+@pytest.mark.conforms("Plone", "REST API", "Errors have Plone's type and message")
+@pytest.mark.parametrize(
+    ("method", "path", "headers", "status", "kind"),
+    [
+        ("POST", "/Plone/@rag-ask", {"authorization": "Bearer wrong"}, 401, "Unauthorized"),
+        ("POST", "/plone/webhook", {}, 401, "Unauthorized"),
+        ("DELETE", "/Plone/@rag-ask", {"authorization": "Bearer token"}, 405, "MethodNotAllowed"),
+        ("GET", "/Plone/@rag-none", {"authorization": "Bearer token"}, 404, "NotFound"),
+        ("POST", "/Plone/en/@rag-ask", {"authorization": "Bearer token"}, 400, "BadRequest"),
+    ],
+)
+async def test_given_any_refusal_then_plones_type_and_message(
+    method: str, path: str, headers: dict[str, str], status: int, kind: str
+) -> None:
+    service = FakeService(jobs=PloneJobs())
+    await a_key(service)
+    transport = httpx.ASGITransport(create_app(service, Settings(), "token"))
+    async with httpx.AsyncClient(transport=transport, base_url=HERE) as client:
+        response = await client.request(method, path, headers=headers)
+    assert (response.status_code, response.json()["type"]) == (status, kind)
+    assert response.json()["message"] == response.json()["error"]["message"]
+
+
+@pytest.mark.conforms(
+    "Plone", "Environment variables", "RAG_ENABLED=false: neither asked nor indexed"
+)
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [("@rag-ask", {"question": "q"}), ("@rag-index-all", {}), ("@rag-index", {"uid": "u"})],
+)
+async def test_given_rag_is_off_then_503_says_what_to_set(path: str, body: Any) -> None:
+    off = Settings(plone=PloneSettings(enabled=False))
+    transport = httpx.ASGITransport(create_app(FakeService(), off, "token"))
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        response = await client.post(f"/Plone/{path}", json=body)
+        status = (await client.get("/Plone/@rag-status")).json()
+    assert response.status_code == 503
+    assert "RAG_ENABLED" in response.json()["message"]
+    assert status["enabled"] is False
 
 
 def questions(**plone: Any) -> Questions:
@@ -245,6 +411,7 @@ def questions(**plone: Any) -> Questions:
     return Questions(FakeService(jobs=PloneJobs()), settings)
 
 
+@pytest.mark.conforms("Plone", "Path filtering", "Only what lies below the path")
 def test_given_a_path_then_only_below_it() -> None:
     body = AskRequest(question="q", path="/plone/section")
     ask = questions().ask(body, "/Plone/@rag-ask", LOCAL)
@@ -257,10 +424,12 @@ def test_given_a_caller_then_its_groups_are_roles_and_whoever_is_logged_in_is_au
     None
 ):
     ann = Principal("default", "ann", ("Manager",))
-    assert as_plone(ann).groups == ("Manager", "Authenticated")
-    assert as_plone(Principal("default", "", ())).groups == ()
+    assert as_plone(Caller(ann)).groups == ("Manager", "Authenticated")
+    assert as_plone(ANONYMOUS).groups == ()
+    assert as_plone(GUEST).names == ("*",)
 
 
+@pytest.mark.conforms("Plone", "REST API", "sync only for those who are logged in")
 def test_given_who_may_not_then_refused() -> None:
     nobody = Caller(Principal("default", "", ()), "reader")
     with pytest.raises(Unauthorized):

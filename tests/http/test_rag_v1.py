@@ -13,14 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.answer.citation_list import SpeltOut, spelt_out
+from ragstone.core.answer import Verdict
 from ragstone.core.caller import LOCAL, Caller
 from ragstone.core.errors import Forbidden, UnknownCollection
 from ragstone.core.tool import Tool
-from ragstone.core.turn import Principal
+from ragstone.core.turn import Ask, Principal, Turn
 from ragstone.http.app import create_app
+from ragstone.http.dialects.rag_v1.answers import metadata
 from ragstone.http.dialects.rag_v1.requests import QueryRequest, RagRequest
 from ragstone.http.dialects.rag_v1.routes import AT_ONCE
-from ragstone.settings import DialectSettings, Settings
+from ragstone.service.local.configured import Configured
+from ragstone.settings import DialectSettings, Origin, Settings, load
 from ragstone.settings.profiles import PROFILES
 from tests.fake_service import FakeService
 from tests.http.transcripts import replayed, transcripts
@@ -48,6 +51,9 @@ async def http(url: str) -> AsyncIterator[httpx.AsyncClient]:
 
 
 @pytest.mark.parametrize("file", transcripts("rag_v1"), ids=lambda file: file.stem)
+@pytest.mark.conforms(
+    "RAG engine v1", "API 1 and 2", "Answers, streams and errors in the printed shapes"
+)
 def test_transcript(url: str, file: Path) -> None:
     replayed(url, file)
 
@@ -65,6 +71,10 @@ def test_transcript(url: str, file: Path) -> None:
         ("/generate", {"query": "q", "top_k": "10"}),
         ("/generate", {"query": "q", "rewrite_method": 1}),
         ("/generate", {"query": "q", "stream": "perhaps"}),
+        ("/generate", {"query": "q", "strategy": "magic"}),
+        ("/query", {"query": "q", "strategy": "magic"}),
+        ("/query", {"query": "q", "level": "genius"}),
+        ("/batch", {"queries": ["q"], "strategy": "magic"}),
         ("/generate", {"query": "q", "functions": [{"name": "no name!"}]}),
         ("/generate", {"query": "q", "functions": [{"name": "f", "parameters": []}]}),
         ("/generate/stream", {"query": "x" * 5001}),
@@ -86,6 +96,7 @@ def test_transcript(url: str, file: Path) -> None:
         ("/query-stream", {"query": "q", "mode": None}),
     ],
 )
+@pytest.mark.conforms("RAG engine v1", "Validation", "Bounds of every field, else 422 with details")
 async def test_given_what_is_out_of_bounds_then_422_with_details(
     http: httpx.AsyncClient, path: str, body: dict[str, Any]
 ) -> None:
@@ -114,6 +125,7 @@ async def test_given_no_json_object_then_422(
     assert response.status_code == 422, response.text
 
 
+@pytest.mark.conforms("RAG engine v1", "Validation", "Queries of 1 to 5,000 characters")
 async def test_given_the_longest_query_and_the_edges_then_it_is_answered(
     http: httpx.AsyncClient,
 ) -> None:
@@ -130,6 +142,7 @@ async def test_given_a_busy_service_then_when_to_come_back(http: httpx.AsyncClie
     assert (response.status_code, response.headers["retry-after"]) == (503, "7")
 
 
+@pytest.mark.conforms("RAG engine v1", "API layer", "GET /api/v1/rag/health")
 async def test_given_a_failing_part_then_health_says_which(
     http: httpx.AsyncClient, service: FakeService
 ) -> None:
@@ -141,6 +154,9 @@ async def test_given_a_failing_part_then_health_says_which(
     assert response.json()["checks"]["index"] == "It is gone."
 
 
+@pytest.mark.conforms(
+    "RAG engine v1", "API layer", "batch: at most 50 queries, one failure spoils no other"
+)
 async def test_given_fifty_queries_then_all_in_order_and_some_at_a_time(
     http: httpx.AsyncClient, service: FakeService
 ) -> None:
@@ -178,6 +194,7 @@ async def test_given_a_client_that_leaves_a_batch_then_every_query_ends(
     assert await until(lambda: service.closed == ["silent"] * 3)
 
 
+@pytest.mark.conforms("RAG engine v1", "Streaming", "The lines of a stream as printed")
 async def test_given_a_plain_reader_then_the_lines_are_those_of_the_document(
     http: httpx.AsyncClient,
 ) -> None:
@@ -199,21 +216,26 @@ def test_given_a_request_then_what_is_asked() -> None:
     assert named.wanted.rewrite == "multi"
 
 
+@pytest.mark.conforms(
+    "RAG engine v1", "Versions", "An unknown rewrite method: warning, no rewriting"
+)
 def test_given_an_unknown_method_then_none_and_a_warning(caplog: pytest.LogCaptureFixture) -> None:
-    ask = RagRequest(query="q", rewrite_method="step-back").ask(LOCAL, "id")
+    ask = RagRequest(query="q", rewrite_method="magic").ask(LOCAL, "id")
     assert ask.wanted.rewrite == "none"
-    assert "step-back" in caplog.text
+    assert "magic" in caplog.text
 
 
 @pytest.mark.parametrize(
     ("mode", "rewrite"), [("simple", None), ("advanced", "multi"), ("precise", None)]
 )
+@pytest.mark.conforms("RAG engine v1", "Prompt generator", "mode: simple, advanced, precise")
 def test_given_a_mode_then_how_it_is_answered(mode: Any, rewrite: str | None) -> None:
     ask = QueryRequest(query="q", mode=mode, conversation_id="room 1").ask(LOCAL, "id")
     assert (ask.mode, ask.wanted.rewrite, ask.room) == (mode, rewrite, "room 1")
     assert (ask.temperature, ask.top_k, ask.profile) == (None, None, "rag_v1")
 
 
+@pytest.mark.conforms("RAG engine v1", "API 1 query", "Defaults of mode, top_k and temperature")
 def test_given_what_a_query_leaves_out_then_the_settings_of_its_dialect_hold() -> None:
     plain = QueryRequest(query="q").ask(LOCAL, "id")
     assert (plain.mode, plain.temperature, plain.top_k) == (None, None, None)
@@ -223,6 +245,43 @@ def test_given_what_a_query_leaves_out_then_the_settings_of_its_dialect_hold() -
     assert PROFILES["rag_v1"]["llm.temperature"] == QueryRequest(query="q").temperature
 
 
+@pytest.mark.parametrize(
+    ("fields", "strategy", "rewrite", "verifies"),
+    [
+        ({}, None, "multi", None),
+        ({"strategy": "DIRECT"}, "hybrid", "none", None),
+        ({"strategy": "HYDE"}, "hybrid", "hyde", None),
+        ({"strategy": "QUERY_DECOMPOSITION"}, "hybrid", "decompose", None),
+        ({"strategy": "ITERATIVE"}, "iterative", None, None),
+        ({"strategy": "HYBRID", "rewrite_method": "expand"}, "hybrid", "keywords", None),
+        ({"strategy": "self_rag"}, None, None, True),
+        ({"self_rag": True, "rewrite_method": "decompose"}, None, "decompose", True),
+    ],
+)
+@pytest.mark.conforms("RAG engine v1", "Adaptive RAG", "Every strategy by request")
+@pytest.mark.conforms("RAG engine v1", "Self-RAG", "Self-RAG by request")
+def test_given_a_strategy_then_how_it_is_searched(
+    fields: Any, strategy: str | None, rewrite: str | None, verifies: bool | None
+) -> None:
+    ask = RagRequest(query="q", level="enhanced", prefer="accuracy", **fields).ask(LOCAL, "id")
+    assert (ask.strategy, ask.wanted.rewrite, ask.verifies) == (strategy, rewrite, verifies)
+    assert (ask.level, ask.prefer) == ("enhanced", "accuracy")
+    asked = QueryRequest(query="q", mode="advanced", strategy="HYDE").ask(LOCAL, "id")
+    assert (asked.strategy, asked.wanted.rewrite) == ("hybrid", "hyde")
+
+
+@pytest.mark.conforms("RAG engine v1", "Environment", "ENABLE_SELF_RAG judges every answer")
+def test_given_self_rag_is_on_then_every_query_is_judged() -> None:
+    def stages(**settings: Any) -> list[str]:
+        configured = Configured(load(None, Origin("program"), **settings))
+        recipe = configured.answering(QueryRequest(query="q").ask(LOCAL, "id"))
+        return [stage.name for stage in recipe.stages]
+
+    assert "rounds" not in stages()
+    assert "rounds" in stages(ENABLE_SELF_RAG=True)
+
+
+@pytest.mark.conforms("RAG engine v1", "API 1 query", "tenant_id isolates")
 def test_given_a_credential_then_the_body_never_widens_it() -> None:
     caller = Caller(Principal("acme", "ann"), "reader", ("handbook",), "k1")
     with pytest.raises(Forbidden):
@@ -233,6 +292,7 @@ def test_given_a_credential_then_the_body_never_widens_it() -> None:
     assert ask.principal == caller.principal
 
 
+@pytest.mark.conforms("RAG engine v1", "Answer generator", "Function calling")
 async def test_given_functions_then_the_model_is_offered_them(
     http: httpx.AsyncClient, service: FakeService
 ) -> None:
@@ -267,3 +327,18 @@ def test_given_a_text_in_pieces_then_its_markers_as_in_one(pieces: list[str]) ->
 
 def test_markers_are_spelt_out() -> None:
     assert spelt_out("a [1][12], b[0] [1234]") == "a [Source 1][Source 12], b[0] [1234]"
+
+
+@pytest.mark.conforms("RAG engine v1", "Citation tracker", "Sentences without support are listed")
+def test_given_verdicts_then_what_no_source_supports_is_listed() -> None:
+    verdicts = tuple(
+        Verdict(f"{label}.", label, 0.9, reason="no source says it")
+        for label in ("supported", "partly", "contradicted", "unsupported", "no_claim")
+    )
+    found = metadata(Turn(Ask("q"), verdicts=verdicts), 0.0)["hallucinations"]
+    assert [(one["sentence"], one["risk"]) for one in found] == [
+        ("partly.", "medium"),
+        ("contradicted.", "high"),
+        ("unsupported.", "high"),
+    ]
+    assert found[0]["reason"] == "no source says it"

@@ -1,6 +1,7 @@
 """The retrieval service: the shapes of both documents, and their clients against it."""
 
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -9,13 +10,20 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from ragstone.core.errors import IndexUnavailable, UnknownCollection
+from ragstone import build
+from ragstone.core.errors import (
+    IndexUnavailable,
+    InvalidFilter,
+    RetrievalUnavailable,
+    UnknownCollection,
+)
 from ragstone.core.events import Note
-from ragstone.core.filters import And, AnyOf, Or, Range, eq
+from ragstone.core.filters import And, AnyOf, Not, Or, Range, eq, under
 from ragstone.core.turn import Ask, Plan, Principal, Turn
 from ragstone.http.app import create_app
 from ragstone.http.dialects.retrieval import RetrieveRequest, SearchRerankRequest
 from ragstone.index.external_retriever import ExternalRetriever, KnowledgeBase, RetrievalService
+from ragstone.retrieve.fuse import Fuse
 from ragstone.retrieve.retrieve import Retrieve
 from ragstone.settings import IndexSettings, Settings
 from tests.engine.adapters import a_kit, ran
@@ -147,7 +155,7 @@ def answering(response: Callable[[], Response]) -> Starlette:
     async def any_path(request: Any) -> Response:
         return response()
 
-    return Starlette(routes=[Route("/{path:path}", any_path, methods=["POST"])])
+    return Starlette(routes=[Route("/{path:path}", any_path, methods=["POST", "GET"])])
 
 
 @pytest.mark.parametrize("scheme", ["retrieval", "kdb"])
@@ -167,7 +175,8 @@ async def test_given_a_service_that_answers_nonsense_then_a_clear_error(
 ) -> None:
     with running(answering(lambda: response)) as url:
         client = a_client(scheme, url)
-        with pytest.raises(IndexUnavailable, match="retrieval service at 127"):
+        failure = IndexUnavailable if scheme == "kdb" else RetrievalUnavailable
+        with pytest.raises(failure, match="retrieval service at 127"):
             await client.search(Ask("q"), Plan())
         await client.aclose()
 
@@ -207,3 +216,74 @@ async def test_given_a_forbidden_query_then_an_error_and_not_an_empty_list(
     response = await http.post("/api/v1/retrieval/retrieve", json={"query": "forbidden"})
     assert response.status_code == 403
     assert response.json()["error"]["code"] == "question_blocked"
+
+
+class Noting:
+    """A retrieval service that keeps what it is asked, and finds one passage for every query."""
+
+    def __init__(self, **scores: float) -> None:
+        self.scores = scores
+        self.asked: list[dict[str, Any]] = []
+        self.well = True
+
+    async def retrieve(self, request: Any) -> Response:
+        body = await request.json()
+        self.asked.append(body)
+        if not self.well:
+            return JSONResponse({}, 500)
+        row = {"chunk_id": "c", "content": "x", "score": self.scores[body["query"]]}
+        return JSONResponse({"documents": [{**row, "metadata": {}}]})
+
+    async def health(self, request: Any) -> Response:
+        return JSONResponse({}, 200 if self.well else 503)
+
+    def app(self) -> Starlette:
+        path = "/api/v1/retrieval/retrieve"
+        return Starlette(
+            routes=[Route(path, self.retrieve, methods=["POST"]), Route("/health", self.health)]
+        )
+
+
+@pytest.mark.conforms("RAG engine v1", "RAG service", "Every query is searched")
+@pytest.mark.conforms("RAG engine v1", "RAG service", "Of two rows with one id the better stays")
+@pytest.mark.conforms("RAG engine v1", "Retrieval client", "Filters and folders are sent")
+async def test_given_a_retrieval_service_then_it_gets_every_query_and_filter() -> None:
+    service = Noting(a=0.3, b=0.7, c=0.5)
+    with running(service.app()) as url:
+        client = ExternalRetriever(IndexSettings(url=f"retrieval+{url}"), RetrievalService())
+        where = And((under("/hr"), eq("metadata.year", 2024), Range("modified", 1.0, None)))
+        turn = Turn(Ask("a", where=where), queries=("a", "b"), imagined=("c",))
+        step, _ = await ran(Retrieve(), turn, external_retriever=client)
+        await client.aclose()
+    fused, _ = await ran(Fuse(), step.turn)
+    assert [(hit.chunk.chunk_id, hit.score) for hit in fused.turn.hits] == [("c", 0.7)]
+    assert sorted(one["query"] for one in service.asked) == ["a", "b", "c"]
+    for asked in service.asked:
+        assert asked["filters"] == {"folder": ["/hr"], "year": [2024], "modified_after": 1.0}
+
+
+async def test_given_a_filter_that_it_cannot_take_then_a_clear_error() -> None:
+    client = ExternalRetriever(IndexSettings(url="retrieval+http://h"), RetrievalService())
+    with pytest.raises(InvalidFilter):
+        await client.search(Ask("q", where=Not(eq("metadata.year", 2024))), Plan())
+    await client.aclose()
+
+
+@pytest.mark.conforms("RAG engine v1", "Failure paths", "A failing retrieval service: 503, detail")
+@pytest.mark.conforms("RAG engine v1", "Retrieval client", "health_check makes /health unhealthy")
+async def test_given_a_failing_retrieval_service_then_503_and_unhealthy(tmp_path: Path) -> None:
+    service = Noting()
+    service.well = False
+    with running(service.app()) as there:
+        settings = Settings(
+            ragstone_data=tmp_path, index=IndexSettings(url=f"retrieval+{there}", timeout=5)
+        )
+        async with build.open(settings, {}) as ragstone:
+            transport = httpx2.ASGITransport(create_app(ragstone, settings, "t"))
+            async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+                asked = await http.post("/api/v1/rag/generate", json={"query": "q"})
+                health = await http.get("/api/v1/rag/health")
+    assert asked.status_code == 503
+    assert "retrieval service" in asked.json()["detail"]
+    assert (health.status_code, health.json()["status"]) == (503, "unhealthy")
+    assert "503" in health.json()["checks"]["retrieval"]

@@ -48,6 +48,7 @@ async def http(service: FakeService, who: As) -> AsyncIterator[httpx2.AsyncClien
         yield client
 
 
+@pytest.mark.conforms("Query pipeline", "Settings", "Settings are stored and change at run time")
 async def test_a_setting_lives(http: httpx2.AsyncClient) -> None:
     sections = (await http.get(PATH)).json()["sections"]
     rag = next(section for section in sections if section["name"] == "rag")

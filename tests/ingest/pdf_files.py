@@ -27,25 +27,46 @@ class Placed(NamedTuple):
     font: str = "F3"
 
 
+class Ruled(NamedTuple):
+    """A line from one point to another, from the left and the top of the page."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+def grid(xs: Sequence[float], ys: Sequence[float]) -> list[Ruled]:
+    """The lines around cells that have these edges."""
+    across = [Ruled(xs[0], y, xs[-1], y) for y in ys]
+    return [*across, *(Ruled(x, ys[0], x, ys[-1]) for x in xs)]
+
+
 def right(edge: float, top: float, text: str) -> Placed:
     """A text in Courier that ends there."""
     return Placed(edge - 6 * len(text), top, text)
 
 
 def placed_pdf(
-    path: Path, pages: Sequence[Sequence[Placed]], *, rotate: int = 0, crop: str = "0 0 612 792"
+    path: Path,
+    pages: Sequence[Sequence[Placed | Ruled]],
+    *,
+    rotate: int = 0,
+    crop: str = "0 0 612 792",
 ) -> Path:
-    """A PDF with each text where it is said to stand on the page before it is rotated."""
-    contents = [
-        "\n".join(
-            f"BT /{one.font} {one.size} Tf 1 0 0 1 {one.left} {792 - one.top} Tm "
-            f"({_escaped(one.text)}) Tj ET"
-            for one in page
-        )
-        for page in pages
-    ]
+    """A PDF with each text or line where it is said to stand on the page before it is rotated."""
+    contents = ["\n".join(map(_drawn, page)) for page in pages]
     path.write_bytes(_document(contents, f"/Rotate {rotate} /CropBox [{crop}]", []))
     return path
+
+
+def _drawn(one: Placed | Ruled) -> str:
+    if isinstance(one, Ruled):
+        return f"{one.left} {792 - one.top} m {one.right} {792 - one.bottom} l S"
+    return (
+        f"BT /{one.font} {one.size} Tf 1 0 0 1 {one.left} {792 - one.top} Tm "
+        f"({_escaped(one.text)}) Tj ET"
+    )
 
 
 def pdf_bytes(

@@ -121,6 +121,7 @@ def test_given_a_heading_without_text_when_cut_then_it_goes_with_the_next_sectio
     assert {p.section for p in pieces} == {("Part I", "Business")}
 
 
+@pytest.mark.conforms("Plone", "Data flow", "Text is split into overlapping chunks")
 def test_given_long_text_when_cut_then_pieces_end_at_sentences_and_overlap() -> None:
     sentences = [f"Sentence number {n} says something of its own." for n in range(100)]
     pieces = list(chunk([Block(" ".join(sentences))], 500, 100))
@@ -174,12 +175,15 @@ def test_given_thai_without_marks_when_cut_then_no_vowel_is_torn_from_its_letter
     assert all(p.text[0] == "ก" for p in pieces)
 
 
+@pytest.mark.conforms("Query pipeline", "Step 7", "Image credits are a kind of their own")
 @pytest.mark.parametrize(
     ("heading", "body", "kind"),
     [
         ("Glossary", "Alpha means the first.", "glossary"),
         ("7. Häufige Fragen", "Wann? Montags.", "faq"),
         ("Remerciements", "Merci à tous.", "credits"),
+        ("Image credits", "Cover: A. Adams.", "credits"),
+        ("Bildnachweis", "Titel: A. Adams.", "credits"),
         ("Introduction", "Alpha means the first.", "normal"),
         ("Start", "One ........ 3\nTwo ........ 14\nThree . . . . . 20", "toc"),
         ("Table of contents", "Business 3\nRisks 20\nProperty 34", "toc"),

@@ -133,7 +133,7 @@ def written(folder: Path, name: str, text: str = "Some words.") -> Path:
 
 async def pieces(processes: ParseProcesses, file: Path) -> list[TextPiece]:
     async with processes.reading(file) as reading:
-        return [piece async for batch in reading for piece in batch]
+        return [piece async for batch in reading.batches() for piece in batch]
 
 
 async def refusal(processes: ParseProcesses, file: Path) -> DocumentError:
@@ -150,16 +150,28 @@ async def refusal(processes: ParseProcesses, file: Path) -> DocumentError:
 
 def children() -> list[psutil.Process]:
     """The processes that read files for this one."""
-    return [
-        one for one in psutil.Process().children() if "ragstone.ingest.parse_child" in one.cmdline()
-    ]
+    return [one for one in psutil.Process().children() if _reads(one)]
+
+
+def _reads(process: psutil.Process) -> bool:
+    try:
+        return "ragstone.ingest.parse_child" in process.cmdline()
+    except psutil.NoSuchProcess:  # It ends just now, or has and nobody has asked how.
+        return False
 
 
 async def gone(pid: int) -> None:
     began = time.monotonic()
-    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+    while _runs(pid):
         assert time.monotonic() - began < PATIENCE
         await asyncio.sleep(0.02)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
 
 
 async def test_given_a_file_then_its_chunks_are_those_of_this_process(
@@ -195,7 +207,7 @@ async def test_given_many_files_then_one_process_reads_them_until_it_is_old(
     for _ in range(7):
         async with processes.reading(file) as reading:
             seen.append(reading.head.metadata["pid"])
-            assert [batch async for batch in reading]
+            assert [batch async for batch in reading.batches()]
     assert [seen.count(pid) for pid in dict.fromkeys(seen)] == [3, 3, 1]
 
 
@@ -260,7 +272,7 @@ async def test_given_reading_takes_much_memory_then_that_is_told_once(
     monkeypatch.setattr(parse_process, "HEAVY_MB", 64)
     told: list[bool] = []
     async with processes.reading(written(tmp_path, "a.txt"), lambda: told.append(True)) as reading:
-        assert [batch async for batch in reading]
+        assert [batch async for batch in reading.batches()]
     assert not told
     with pytest.raises(TooLarge):
         async with processes.reading(written(tmp_path, "a.xgreedy"), lambda: told.append(True)):
@@ -282,7 +294,7 @@ async def test_given_chunks_are_not_taken_then_the_parser_waits(
 ) -> None:
     file = written(tmp_path, "a.xcounted", ".")
     async with processes.reading(file) as reading:
-        batches = aiter(reading)
+        batches = aiter(reading.batches())
         await anext(batches)
         await asyncio.sleep(0.5)
         size = file.stat().st_size

@@ -14,6 +14,7 @@ from ragstone.core.errors import EmbeddingMismatch
 from ragstone.core.filters import EVERYTHING, AnyOf, Not
 from ragstone.core.records import Collection, Document
 from ragstone.index.edge.index import EdgeIndex
+from ragstone.ingest import handed
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ports import Search
 from ragstone.service import IngestRequest, Progress, Skipped
@@ -21,6 +22,7 @@ from ragstone.settings import IngestSettings
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import open_database
 from tests.hashing import HashingEmbedder, OneEmbedder
+from tests.ingest.formats.test_embedded import picture
 
 pytestmark = pytest.mark.slow
 
@@ -421,3 +423,134 @@ async def test_given_a_changed_included_file_then_the_document_is_read_again(hou
     last = await house.ingest()
     assert (last.indexed, last.failed) == (1, ())
     assert last.notes[-1].endswith("a.rst: Included files were left out: parts/b.inc (not there).")
+
+
+@pytest.mark.slow
+async def test_given_a_changed_picture_of_a_page_then_the_document_is_read_again(
+    house: House, tmp_path: Path
+) -> None:
+    shutil.rmtree(house.documents)
+    house.documents.mkdir()
+    (house.documents / "a.html").write_text("<p>Before it.</p><img src='one.png'>")
+    for line in ("The mill beside the river is old.", "The barn behind the mill is new."):
+        (house.documents / "one.png").write_bytes(picture(tmp_path, line).getvalue())
+        await house.ingest()
+        assert f"Before it.\n\n{line}" in [chunk.text for chunk in await house.chunks()]
+        assert (await house.ingest()).unchanged == 2, "the page and the picture"
+
+
+def settled(file: Path, seconds: float = 60.0) -> None:
+    """Give a file a time that lies back, as that of a file which nobody changes any more."""
+    facts = file.stat()
+    os.utime(file, (facts.st_atime, facts.st_mtime - seconds))
+
+
+async def test_given_a_file_that_looks_the_same_then_it_is_not_read(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a.txt", "b.txt"):
+        settled(house.write(name, f"The text of {name}."))
+    await house.ingest()
+    hashed: list[Path] = []
+    content_hash = handed.content_hash
+
+    def hashing(path: Path) -> str:
+        hashed.append(path)
+        return content_hash(path)
+
+    monkeypatch.setattr(handed, "content_hash", hashing)
+    assert (await house.ingest()).unchanged == 2
+    assert hashed == []
+    (house.documents / "a.txt").touch()
+    assert (await house.ingest()).unchanged == 2
+    assert hashed == [house.documents / "a.txt"]
+    facts = (house.documents / "b.txt").stat()
+    house.write("b.txt", "The text of c.txt.")
+    os.utime(house.documents / "b.txt", (facts.st_atime, facts.st_mtime + 1))
+    last = await house.ingest()
+    assert (last.indexed, last.unchanged) == (1, 1)
+
+
+async def test_given_a_change_within_one_tick_of_the_clock_then_it_is_seen(house: House) -> None:
+    file = house.write("a.txt", "The lamp is green.")
+    facts = file.stat()
+    await house.ingest()
+    house.write("a.txt", "The lamp is brown.")
+    os.utime(file, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    assert (await house.ingest()).indexed == 1
+    assert [chunk.text for chunk in await house.chunks()] == ["The lamp is brown."]
+
+
+async def test_given_a_changed_include_of_a_file_that_looks_the_same_then_it_is_read_again(
+    house: House,
+) -> None:
+    part = house.write("part.txt", "The lamp is green.")
+    settled(part)
+    settled(house.write("page.rst", "Page\n====\n\n.. include:: part.txt\n"))
+    await house.ingest()
+    assert (await house.ingest()).unchanged == 2
+    house.write("part.txt", "The lamp is brown.")
+    settled(part, 30.0)
+    assert (await house.ingest()).indexed == 2
+
+
+async def test_given_a_renamed_or_copied_file_then_its_vectors_are_taken_over(house: House) -> None:
+    text = "# Lamps\n\n" + "\n\n".join(f"## Lamp {n}\n\nLamp {n} is green." for n in range(9))
+    house.write("old.md", text)
+    await house.ingest()
+    embedded = len(house.embedders.embedder.embedded)
+    assert embedded
+    (house.documents / "old.md").rename(house.documents / "new.md")
+    house.write("copy/again.md", text)
+    last = await house.ingest(prune=True)
+    assert (last.indexed, last.pruned) == (2, 1)
+    assert last.embedded == last.chunks == 2 * embedded
+    assert len(house.embedders.embedder.embedded) == embedded
+    known = await house.known()
+    assert {one.status for one in known.values()} == {"ready"}
+    index, collection = house.index, await house.collection()
+    assert await index.count_without_vectors(collection) == 0
+    ids = [chunk.chunk_id for chunk in await house.chunks()]
+    assert len(await index.vectors(collection, ids)) == len(ids) == 2 * embedded
+
+
+async def test_given_an_edited_file_then_only_what_was_edited_is_embedded(house: House) -> None:
+    parts = [f"## Lamp {n}\n\n" + f"Lamp {n} is green. " * 30 for n in range(6)]
+    house.write("lamps.md", "# Lamps\n\n" + "\n\n".join(parts))
+    first = await house.ingest()
+    before = len(house.embedders.embedder.embedded)
+    parts[3] = "## Lamp 3\n\n" + "Lamp 3 is brown. " * 30
+    house.write("lamps.md", "# Lamps\n\n" + "\n\n".join(parts))
+    last = await house.ingest()
+    new = house.embedders.embedder.embedded[before:]
+    assert 0 < len(new) < first.chunks
+    assert all("brown" in text for text in new)
+    assert last.embedded == last.chunks
+
+
+async def test_given_many_files_then_all_are_found_and_progress_counts_each_once(
+    house: House,
+) -> None:
+    for number in range(300):
+        house.write(f"{number % 7}/{number}.txt", f"Note {number} tells of lamp {number}.")
+    house.write("bad.pdf", "this is no PDF")
+    last = await house.ingest()
+    assert (last.indexed, last.files, len(last.failed)) == (300, 301, 1)
+    assert last.chunks == last.embedded == 300
+    assert len(house.embedders.embedder.embedded) == 300
+    assert {one.status for one in (await house.known()).values()} == {"ready", "failed"}
+    assert len(await house.chunks()) == 300
+
+
+async def test_given_a_document_of_many_chunks_then_it_is_written_while_it_is_read(
+    house: House,
+) -> None:
+    house.write("long.txt", "\n\n".join(f"Part {n}. " + f"word{n} " * 150 for n in range(700)))
+    house.write("short.txt", "A short one.")
+    last = await house.ingest()
+    assert (last.indexed, last.embedded) == (2, last.chunks)
+    known = await house.known()
+    long = known["/docs/long.txt"]
+    assert long.chunks > 512
+    numbers = sorted(c.chunk_index for c in await house.chunks() if c.document_id == long.id)
+    assert numbers == list(range(long.chunks))

@@ -1,8 +1,10 @@
 """How far an ingest is."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragstone.ingest import progress
 from ragstone.ingest.progress import MOST_KINDS, OTHER, Tracker
 from ragstone.service import Progress
 
@@ -54,6 +56,84 @@ def test_given_an_interrupted_job_then_vectors_end_as_many_as_are_needed(
     last = mine.finish()
     assert last.embedded == last.vectors
     assert last.waiting >= 0
+
+
+class Clock:
+    """A clock that is set."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(progress, "time", made)
+    return made
+
+
+def told(clock: Clock) -> tuple[Tracker, list[Progress]]:
+    said: list[Progress] = []
+    return Tracker("job", said.append), said
+
+
+def test_given_unchanged_files_then_they_are_no_work_to_come(clock: Clock) -> None:
+    mine, said = told(clock)
+    mine.expect(10_000, 10_000_000)
+    for _ in range(4_800):
+        mine.unchanged(1_000)
+    for _ in range(200):
+        mine.changed(1_000)
+    clock.now = 10.0
+    for _ in range(100):
+        mine.indexed(1_000, 1, 0)
+    mine.embedded(100)
+    clock.now = 20.0
+    mine.embedded(0)
+    # 100 files that are changed are unread, and 4 % of the 5,000 that are not compared will be.
+    assert said[-1].eta == pytest.approx(20.0 * (100 + 0.04 * 5_000) / 100)
+
+
+def test_given_only_unchanged_files_then_the_time_left_is_that_of_looking_at_them(
+    clock: Clock,
+) -> None:
+    mine, said = told(clock)
+    mine.expect(1_000, 1_000_000)
+    clock.now = 2.0
+    for _ in range(250):
+        mine.unchanged(1_000)
+    clock.now = 3.0
+    mine.embedded(0)
+    assert said[-1].eta == pytest.approx(9.0)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["same", "new", "bad"]), st.integers(0, 9)), max_size=200),
+    st.integers(0, 200),
+)
+def test_given_any_files_then_the_time_left_is_never_negative(
+    files: list[tuple[str, int]], embedded: int
+) -> None:
+    said: list[Progress] = []
+    mine = Tracker("job", said.append)
+    mine.expect(len(files), sum(size for _, size in files))
+    for kind, size in files:
+        if kind == "same":
+            mine.unchanged(size)
+        else:
+            mine.changed(size)
+    for kind, size in files:
+        if kind == "new":
+            mine.indexed(size, 1, 0)
+        elif kind == "bad":
+            mine.failed("/a", "It is empty.", size)
+    mine.phase("embedding")
+    mine.embedded(min(embedded, sum(kind == "new" for kind, _ in files)))
+    assert all(one.eta is None or one.eta >= 0 for one in said)
+    assert mine.finish().eta == 0
 
 
 def test_given_very_many_kinds_of_files_then_the_rest_is_one() -> None:

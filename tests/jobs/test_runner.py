@@ -14,6 +14,7 @@ from ragstone.ports.jobs import Job, NewJob
 from ragstone.settings import JobSettings
 from ragstone.store.sql.database import open_database
 from ragstone.store.sql.jobs import SqlJobs
+from ragstone.store.sql.workers import SqlWorkers
 from tests.jobs.adapters import EVA, FAST, Counting, queue_in
 from tests.patience import PATIENCE
 
@@ -225,6 +226,21 @@ async def test_a_job_that_kills_its_process_again_and_again_is_given_up(tmp_path
         assert "died 3 times" in last.error
         await queue.jobs.retry(EVA, "poison")
         assert (await queue.ended("poison")).state == "done"
+
+
+@pytest.mark.parametrize(("deaths", "state"), [(1, "failed"), (2, "done")])
+async def test_a_job_is_given_up_after_so_many_deaths(
+    tmp_path: Path, deaths: int, state: str
+) -> None:
+    async with open_database(tmp_path / "state.sqlite") as database:
+        store = SqlJobs(database)
+        await store.submit(NewJob("poison", "ask", {}, user="eva", groups=("staff",)), 10)
+        assert await store.claim("dead", {"ask": 1})
+        await SqlWorkers(database).enter("dead", "here")
+    settings = JobSettings(deaths=deaths)
+    async with queue_in(tmp_path, {"ask": Counting()}, settings) as queue:
+        await queue.runner.start()
+        assert (await queue.ended("poison")).state == state
 
 
 async def test_results_are_forgotten_in_time(tmp_path: Path) -> None:

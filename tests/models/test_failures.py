@@ -30,11 +30,11 @@ PASSAGES = (a_passage(1, "The lighthouse of Ost was built in 1871."),)
 SPARE = "From the spare model. [1]"
 
 WAYS = {
-    "refused": ("cannot be reached", 3),
+    "refused": ("cannot be reached", 4),
     "401": ("LLM__API_KEY", 1),
-    "429 0": ("asked too often", 3),
-    "500": ("answered 500", 3),
-    "hang": ("said nothing for 0.4 s", 1),
+    "429 0": ("asked too often", 4),
+    "500": ("answered 500", 4),
+    "hang": ("said nothing for 0.4 s", 4),
     "empty": ("empty reply", 2),
     "invalid JSON": ("no reply|in the middle", 2),
     "wrong schema": ("no reply|in the middle", 2),
@@ -100,6 +100,10 @@ def failing(server: ModelServer, way: str) -> str:
 
 
 @pytest.mark.parametrize("way", WAYS)
+@pytest.mark.conforms("Query pipeline", "Step 9", "No retry remains: an error")
+@pytest.mark.conforms("RAG engine v1", "Failure paths", "A failing model is asked three times more")
+@pytest.mark.conforms("Query pipeline", "Step 9", "A time-out is retried with backoff and jitter")
+@pytest.mark.conforms("RAG engine v1", "LLM client", "Time-outs and refusals for load are retried")
 async def test_given_a_failure_before_the_first_word_then_the_error_says_what_to_do(
     way: str, first: ModelServer, chat: Make
 ) -> None:
@@ -112,6 +116,7 @@ async def test_given_a_failure_before_the_first_word_then_the_error_says_what_to
 
 
 @pytest.mark.parametrize("way", WAYS)
+@pytest.mark.conforms("Query pipeline", "Step 9", "An open circuit uses the spare model")
 async def test_given_a_spare_model_then_it_answers_after_the_retries_of_the_first(
     way: str, first: ModelServer, spare: ModelServer, chat: Make
 ) -> None:
@@ -122,10 +127,11 @@ async def test_given_a_spare_model_then_it_answers_after_the_retries_of_the_firs
     assert turn is not None
     assert turn.answer is not None
     assert turn.answer.model == "spare"
-    assert len(first.calls) <= 3
+    assert len(first.calls) <= 4
 
 
 @pytest.mark.parametrize("way", WAYS)
+@pytest.mark.conforms("Query pipeline", "Step 9", "Circuit breaker: open, half, closed")
 async def test_given_so_many_failures_then_it_rests_and_recovers_by_one_call(
     way: str, first: ModelServer, spare: ModelServer, chat: Make
 ) -> None:
@@ -206,6 +212,7 @@ async def test_given_endless_repetition_then_it_is_cut_and_the_reader_is_told(
     ]
 
 
+@pytest.mark.conforms("RAG engine v1", "LLM client", "Retries with exponential backoff")
 async def test_given_a_server_that_is_well_again_at_the_second_try_then_it_answers(
     first: ModelServer, chat: Make
 ) -> None:

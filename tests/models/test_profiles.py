@@ -13,6 +13,7 @@ from ragstone.core.errors import ConfigError
 from ragstone.models.prices import Prices
 from ragstone.models.profiles import own_rows, profile, profile_of, tier_of
 from ragstone.ports import Profile
+from ragstone.service.wire import usage
 from ragstone.settings import LlmSettings
 
 PRINTED = {
@@ -26,6 +27,7 @@ PRINTED = {
 
 
 @pytest.mark.parametrize("name", PRINTED)
+@pytest.mark.conforms("Query pipeline", "Step 9", "Windows and sampling of the printed models")
 def test_given_a_printed_row_then_its_window_and_sampling(name: str) -> None:
     found = profile_of(name)
     assert (found.context_window, found.temperature, found.top_p) == PRINTED[name]
@@ -144,3 +146,10 @@ def test_given_one_call_of_unknown_price_then_the_sum_is_unknown() -> None:
 )
 def test_given_a_models_name_then_the_tokenizer_that_it_has(model: str, family: str | None) -> None:
     assert profile_of(model).tokenizer == family
+
+
+def test_given_a_server_that_does_not_count_then_the_sum_is_unknown() -> None:
+    unknown = Usage(calls=1, counted=False)
+    assert not (Usage(10, 5, 1) + unknown).counted
+    assert usage(Usage(10, 5, 1) + unknown) is None
+    assert usage(Usage()) == {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}

@@ -2,9 +2,11 @@
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragstone.core.answer import Instructions
 from ragstone.core.turn import Ask, Message
 from ragstone.language.budget import Budget
 from ragstone.language.tokens import count
@@ -14,13 +16,18 @@ from tests.engine.samples import a_passage
 RULES = "You answer from sources. If they are silent, say {0}."
 
 
+@pytest.mark.conforms("V5", "Future 2", "Prompt order: system, documents, question")
+@pytest.mark.conforms(
+    "RAG engine v1", "Context builder", "[Source N] (File: name, Page: N) above each passage"
+)
 def test_given_sources_then_rules_come_first_and_each_source_has_its_number() -> None:
     text = prompt.system(
         [a_passage(2, "Two.", page=4, title="Mills"), a_passage(5, "Five.")], RULES
     )
     assert text.startswith("You answer")
     assert RULES in text
-    assert '<source number="2" title="Mills, page 4">\nTwo.\n</source>' in text
+    label = "[Source 2] (File: d1.txt, Page: 4)"
+    assert f'<source number="2" title="Mills, page 4">\n{label}\nTwo.\n</source>' in text
     assert text.index('number="2"') < text.index('number="5"')
 
 
@@ -31,6 +38,7 @@ HOSTILE = st.lists(
 
 
 @given(HOSTILE, HOSTILE)
+@pytest.mark.conforms("RAG engine v1", "Context builder", "Each passage is set apart from the next")
 def test_no_document_can_open_or_close_a_source(text: str, title: str) -> None:
     found = prompt.system([a_passage(1, text, title=title)], RULES)
     assert len(re.findall(r"<\s{0,9}source\b", found, re.IGNORECASE)) == 1
@@ -84,9 +92,35 @@ def test_given_a_document_with_our_own_marks_then_none_of_them_can_be_taken_for_
 
 
 @given(st.integers(512, 3000), st.integers(1, 200), st.integers(0, 4000))
+@pytest.mark.conforms("RAG engine v1", "Context builder", "A prompt never exceeds the window")
 def test_what_is_sent_fits_unless_nothing_could(window: int, answer: int, asked: int) -> None:
     question = "q " * asked
     kept = prompt.fitting(PASSAGES, [RULES, question], window - answer)
     sent = count(prompt.system(kept, RULES)) + count(question)
     least = len(kept) == 1 and count(kept[0].text) <= prompt.LEAST_TOKENS
     assert sent <= (window - answer) or least
+
+
+HOSTILE_REFERENCES = st.lists(
+    st.sampled_from(["[", "]", "\n", "Reference", " ", "2", ":", "Question", "References", "x"]),
+    max_size=14,
+).map("".join)
+
+
+@pytest.mark.conforms("chat-core", "4.6", "A document's text begins no other reference or question")
+@given(HOSTILE_REFERENCES, HOSTILE_REFERENCES)
+def test_no_document_can_begin_another_reference_or_the_question(text: str, name: str) -> None:
+    passage = a_passage(1, text, path=f"/{name.replace('/', '')}.pdf")
+    found = prompt.with_references([passage], "Why?")
+    assert len(re.findall(r"^Reference \[\d+\] : \[", found, re.MULTILINE)) == 1
+    assert found.count("[Question]") == 1
+    assert found.count("[References]") == 1
+    assert found.endswith("[Question]\nWhy?")
+
+
+def test_given_other_words_than_the_question_then_both_are_said() -> None:
+    told = Instructions(asked="And his mother?")
+    assert prompt.question("Who is Ost's mother?", told) == (
+        f"And his mother?\n\n{prompt.MEANS}\nWho is Ost's mother?"
+    )
+    assert prompt.question("Who is Ost?", Instructions()) == "Who is Ost?"

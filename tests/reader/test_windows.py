@@ -22,20 +22,29 @@ TEXTS = st.lists(st.sampled_from(["One.", "word", "two", "End!", "three。"]), m
 )
 
 
-@given(TEXTS, st.integers(1, 9))
-def test_pieces_hold_every_token_once_in_order_and_are_no_longer_than_asked(
-    text: str, size: int
+@given(TEXTS)
+def test_a_claim_is_cut_into_its_sentences_and_short_ones_go_with_their_neighbours(
+    text: str,
 ) -> None:
     tokens = placed(text)
-    found = windows.pieces(text, tokens, size)
+    found = windows.claims(text, tokens)
     assert [one for piece in found for one in piece] == list(tokens)
-    assert all(0 < len(piece) <= size for piece in found)
+    assert len(found) < 2 or all(len(piece) >= windows.SHORT for piece in found)
+
+
+def test_given_two_sentences_of_a_claim_then_each_is_read_by_itself() -> None:
+    text = "The first one has quite some words. The second one has some words too."
+    found = windows.claims(text, placed(text))
+    assert [text[piece[0][1] : piece[-1][2]] for piece in found] == [
+        "The first one has quite some words.",
+        "The second one has some words too.",
+    ]
 
 
 @given(TEXTS, st.integers(1, 9))
 def test_overlapping_pieces_hold_every_token_and_are_no_longer(text: str, size: int) -> None:
     tokens = placed(text)
-    found = windows.pieces(text, tokens, size, overlap=True)
+    found = windows.pieces(text, tokens, size)
     assert {one for piece in found for one in piece} == set(tokens)
     assert all(0 < len(piece) <= size for piece in found)
     assert all(list(piece) == sorted(piece, key=lambda one: one[1]) for piece in found)
@@ -43,7 +52,7 @@ def test_overlapping_pieces_hold_every_token_and_are_no_longer(text: str, size: 
 
 def test_given_overlap_then_two_sentences_in_a_row_are_read_together() -> None:
     text = "First one here. Second two there. Third three where."
-    found = windows.pieces(text, placed(text), 6, overlap=True)
+    found = windows.pieces(text, placed(text), 6)
     assert [text[piece[0][1] : piece[-1][2]] for piece in found] == [
         "First one here. Second two there.",
         "Second two there. Third three where.",

@@ -102,12 +102,16 @@ def pieces(events: Sequence[Event]) -> list[str]:
     return [event.text for event in events if isinstance(event, Token)]
 
 
+@pytest.mark.conforms("Query pipeline", "Levels", "standard")
 async def test_given_standard_then_it_streams_with_one_call(adapters: Adapters) -> None:
     turn, events, chat = await asked(adapters, Ask(QUESTION))
     assert len(pieces(events)) > 1
     assert (len(chat.answered), turn.usage) == (1, USED)
 
 
+@pytest.mark.conforms(
+    "Query pipeline", "Levels", "maximum: voting, extended thinking, several queries"
+)
 async def test_given_maximum_then_every_part_takes_part_and_one_answer_leaves(
     adapters: Adapters,
 ) -> None:
@@ -138,7 +142,7 @@ async def test_given_what_a_request_wants_then_that_and_no_more(
     adapters: Adapters, ask: Ask, judged: bool, thought: bool, voted: bool
 ) -> None:
     turn, events, chat = await asked(adapters, ask)
-    stages = {traced.stage for traced in turn.trace}
+    stages = {traced.stage for traced in turn.trace if traced.decision != "skipped"}
     assert ("rounds" in stages, "grade_passages" in stages) == (judged, judged)
     assert any(isinstance(event, Thinking) for event in events) == thought
     assert len(chat.answered) == (3 if voted else 1)
@@ -148,7 +152,10 @@ async def test_given_what_a_request_wants_then_that_and_no_more(
 async def test_given_a_question_of_something_else_then_the_model_is_not_asked(
     adapters: Adapters,
 ) -> None:
-    turn, events, chat = await asked(adapters, Ask("What voltage does the transistor need?"))
+    # The gate fails open, and models that are opened first may take a busy machine seconds.
+    patient = Settings(stages={"pre_answer_gate": {"timeout": 60}})
+    question = Ask("What voltage does the transistor need?")
+    turn, events, chat = await asked(adapters, question, patient)
     assert turn.answer
     assert turn.answer.refused
     assert chat.answered == []

@@ -8,7 +8,7 @@ from ragstone.core.errors import ConfigError
 from ragstone.core.turn import LEVELS, Ask, Level
 from ragstone.engine.recipe import Recipe
 from ragstone.engine.stage import TURN, Stage
-from ragstone.recipes.recipe import FORMS, ROUNDS, Recipes, stages
+from ragstone.recipes.recipe import EACH, FORMS, ROUNDS, Recipes, stages
 from ragstone.settings import Settings
 from ragstone.settings.rag import SelfRagSettings
 
@@ -50,12 +50,21 @@ def test_given_stages_inside_others_then_they_are_made_as_the_variant_wants_them
     assert inner["generate"].holds  # type: ignore[attr-defined]
     assert [one.name for one in inner["grade_passages"].inner] == names(
         recipes.of("search", "maximum")
-    )[-6:]
+    )[-7:]
     plain = {one.name: one for one in recipes.of("plain", "maximum").stages}
     assert not plain["generate"].holds  # type: ignore[attr-defined]
     searched = {one.name: one for one in recipes.of("search", "maximum").stages}
     assert searched["deduplicate"].near_duplicate == 1  # type: ignore[attr-defined]
     assert not searched["guard"].answers  # type: ignore[attr-defined]
+
+
+def test_given_any_variant_then_each_question_of_several_is_searched() -> None:
+    waiting = [stage for recipe in Recipes(Settings()).every() for stage in recipe.stages]
+    for stage in waiting:
+        waiting.extend(stage.inner)
+        if stage.name == "search_subqueries":
+            assert [one.name for one in stage.inner] == list(EACH[stage.name])
+    assert any(stage.name == "search_subqueries" for stage in waiting)
 
 
 def test_given_a_stage_that_names_no_field_of_a_turn_then_it_is_refused_at_import() -> None:

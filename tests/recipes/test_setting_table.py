@@ -35,6 +35,7 @@ PRINTED = {
 
 
 @pytest.mark.parametrize("key", PRINTED)
+@pytest.mark.conforms("Query pipeline", "Settings", "Every key with the printed default")
 def test_given_a_key_of_the_pipeline_document_then_it_is_as_printed(key: str) -> None:
     one = setting_table.setting(key)
     assert one.default == PRINTED[key] or "pipeline document's 0.40" in one.help

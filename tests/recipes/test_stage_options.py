@@ -68,6 +68,7 @@ def plan(level: Level = "standard", **rag: object):  # type: ignore[no-untyped-d
     return stage(made, "route").plan  # type: ignore[attr-defined]
 
 
+@pytest.mark.conforms("Query pipeline", "Settings", "rag.use_hybrid_search")
 def test_given_no_hybrid_search_then_every_level_searches_by_meaning() -> None:
     assert {plan(level, use_hybrid_search=False).strategy for level in ("standard", "maximum")} == {
         "dense"
@@ -75,6 +76,7 @@ def test_given_no_hybrid_search_then_every_level_searches_by_meaning() -> None:
     assert plan().strategy == "hybrid"
 
 
+@pytest.mark.conforms("Plone", "Plone registry", "rag_boost_bm25 and rag_boost_knn")
 def test_given_boosts_then_they_are_the_share_of_meaning() -> None:
     assert plan(boost_knn=3, boost_bm25=1).dense_weight == 0.75
     assert plan(boost_knn=3).dense_weight == 0.75
@@ -92,6 +94,7 @@ async def test_given_most_passages_then_a_request_for_more_is_refused() -> None:
         await ran(Route(max_top_k=5), turn)
 
 
+@pytest.mark.conforms("Query pipeline", "Settings", "rag.query_expansion_enabled")
 async def test_given_expansion_then_every_question_is_searched_in_other_words() -> None:
     model = Says(["What does a lantern weigh?"])
     turn = Turn(Ask("q"), question="How heavy is the lantern of the harbour guard?", queries=("q",))
@@ -101,6 +104,7 @@ async def test_given_expansion_then_every_question_is_searched_in_other_words() 
     assert step.decision == "skipped"
 
 
+@pytest.mark.conforms("Query pipeline", "Settings", "rag.hyde_enabled")
 async def test_given_hyde_then_only_a_vague_question_gets_an_imagined_passage() -> None:
     model = Says(["The lantern weighs two kilograms, as the table of weights says."])
     vague = Turn(Ask("q"), question="Why so heavy?", queries=("q",))
@@ -111,6 +115,7 @@ async def test_given_hyde_then_only_a_vague_question_gets_an_imagined_passage() 
     assert step.decision == "skipped"
 
 
+@pytest.mark.conforms("Query pipeline", "Settings", "cache.enabled")
 def test_given_the_cache_is_off_then_its_stages_are_gone() -> None:
     off = Settings(cache=CacheSettings(enabled=False))
     for made in Recipes(off).every():
@@ -135,6 +140,7 @@ def test_given_an_option_that_a_setting_decides_then_it_stays() -> None:
     assert stage(made, "fuse").rrf_k == 30  # type: ignore[attr-defined]
 
 
+@pytest.mark.conforms("Plone", "Glossary", "RAG_MAX_CONTEXT_LENGTH limits the context")
 async def test_given_most_characters_then_the_best_passages_that_fit() -> None:
     hits = tuple(a_hit(text, chunk_id=text) for text in ("a" * 40, "b" * 40, "c" * 40))
     step, _ = await ran(Assemble(context_chars=90), Turn(Ask("q"), hits=hits, plan=Plan()))
@@ -143,6 +149,7 @@ async def test_given_most_characters_then_the_best_passages_that_fit() -> None:
     assert [len(one.text) for one in step.turn.passages] == [30]
 
 
+@pytest.mark.conforms("RAG engine v1", "Nacos file", "citation.confidence_threshold")
 async def test_given_a_least_confidence_then_weaker_citations_are_left_out() -> None:
     passages = (a_passage(1, "The lantern weighs two kilograms."),)
     turn = Turn(Ask("q"), passages=passages, answer=GeneratedAnswer("It is blue today. [1]"))
@@ -152,6 +159,7 @@ async def test_given_a_least_confidence_then_weaker_citations_are_left_out() -> 
     assert step.turn.answer.citations == ()
 
 
+@pytest.mark.conforms("RAG engine v1", "Prompt generator", "Prompts can be replaced")
 async def test_given_own_prompts_then_each_work_is_told_by_them_for_that_tenant_alone() -> None:
     model = Says(['{"queries": ["What does the lantern weigh?"]}'])
     before = (Message("user", "Tell me of the lantern."), Message("assistant", "It is bright."))
@@ -193,6 +201,7 @@ async def test_given_own_prompts_then_grades_thoughts_and_needs_are_told_by_them
     assert chat.asked[0][1] == "Talk English."
 
 
+@pytest.mark.conforms("Plone", "Plone registry", "rag_system_prompt")
 async def test_given_a_system_prompt_then_it_stands_before_the_rules() -> None:
     own = Own(**{ROOM: "You are the harbour's clerk."})
     step, _ = await ran(BuildPrompt(), Turn(Ask("q", ACME), question="How high?"), templates=own)

@@ -1,6 +1,7 @@
 """Diversity: repeats go, variety comes first, nothing is lost."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +25,7 @@ def names(hits: list[Hit]) -> list[str]:
     return [hit.chunk.chunk_id for hit in hits]
 
 
+@pytest.mark.conforms("Query pipeline", "Step 7", "Passages over 95 % alike are removed")
 def test_given_near_duplicates_then_the_better_one_stays() -> None:
     hits, vectors = some(0, 5, 90, 91)
     assert names(distinct(hits, vectors, 0.95)) == ["c0", "c2"]
@@ -41,6 +43,7 @@ def test_given_a_share_for_variety_then_a_different_passage_is_chosen_before_a_l
     assert names(diverse(hits, vectors, 0.5, 2)) == ["c0", "c2"]
 
 
+@pytest.mark.conforms("Query pipeline", "Step 7", "Sandwich order")
 def test_given_a_ranking_then_the_best_stand_at_the_edges() -> None:
     assert best_at_the_edges([1, 2, 3, 4, 5]) == [1, 3, 5, 4, 2]
 

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ragstone.core.turn import Fusion, RankedList, Scored
+from ragstone.core.turn import Ask, Fusion, RankedList, Scored, Turn
+from ragstone.retrieve.fuse import Fuse
 from ragstone.retrieve.fusion import FusionWeights, fuse, scaled
+from tests.engine.samples import a_hit
 
 
 def a_list(source: str, **scores: float) -> RankedList:
@@ -37,10 +39,24 @@ def test_given_one_kind_of_list_only_then_it_has_all_the_weight() -> None:
     assert fuse([], FusionWeights(0.4)) == {}
 
 
+@pytest.mark.conforms("V5", "4. Hybrid Retriever", "RRF of vector and BM25 lists")
+@pytest.mark.conforms("Query pipeline", "Step 6", "Reciprocal rank fusion with k = 30")
 def test_given_ranks_then_places_count_and_the_first_of_every_list_has_1() -> None:
     ranked = [a_list("dense", a=0.9, b=0.89), a_list("bm25", a=50.0, b=0.1)]
     fused = fuse(ranked, FusionWeights(0.5, fusion="ranks", rrf_k=30))
     assert fused == pytest.approx({"a": 1.0, "b": 31 / 32})
+
+
+@pytest.mark.conforms("Plone", "Plone registry", "rag_title_boost_factor, above 1 too")
+def test_given_a_title_boost_then_a_title_that_says_it_all_counts_that_much_more() -> None:
+    said = a_hit("a", title="Opening hours", chunk_id="a")
+    other = a_hit("b", title="Contact", chunk_id="b")
+    chunks = {hit.chunk.chunk_id: hit.chunk for hit in (said, other)}
+    turn = Turn(Ask("Opening hours"), queries=("Opening hours",), chunks=chunks)
+    for boost in (0.0, 1.0, 3.0):
+        hits = Fuse(title_boost=boost)._hits(turn, dict.fromkeys(chunks, 0.5))
+        scores = {hit.chunk.title: hit.score for hit in hits}
+        assert scores["Opening hours"] / scores["Contact"] == pytest.approx(1 + boost)
 
 
 def test_given_the_same_in_other_words_then_a_chunk_gets_the_weighted_mean() -> None:

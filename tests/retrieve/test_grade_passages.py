@@ -52,6 +52,9 @@ def texts(step: Step) -> list[str]:
     return [hit.chunk.text for hit in step.turn.hits]
 
 
+@pytest.mark.conforms(
+    "Query pipeline", "Step 7", "Self-RAG: each passage is verified, the poor are removed"
+)
 async def test_given_grades_then_the_best_come_first_and_the_poor_are_dropped() -> None:
     step, model = await appraised(graded(3, 9, 0, 5, overall=8))
     assert texts(step) == ["beta", "delta", "alpha"]
@@ -60,6 +63,9 @@ async def test_given_grades_then_the_best_come_first_and_the_poor_are_dropped() 
     assert step.turn.queries == ("Why?",)
 
 
+@pytest.mark.conforms(
+    "RAG engine v1", "Self-RAG", "A poor retrieval (under 7 of 10) is searched with a better query"
+)
 async def test_given_a_poor_search_then_the_new_query_is_searched_once() -> None:
     step, model = await appraised(graded(1, 4, 0, 0, overall=2, query="causes"), graded(9))
     assert texts(step) == ["found by causes", "beta"]

@@ -41,6 +41,7 @@ async def a_cross_encoder(folder: Path, **changes: Any) -> CrossEncoder:
     return model
 
 
+@pytest.mark.conforms("V5", "Flow 5", "A cross-encoder reranks (RERANK__MODEL)")
 async def test_given_a_cross_encoder_then_pairs_are_read_together(tmp_path: Path) -> None:
     model = await a_cross_encoder(a_scorer(tmp_path), weight=0.6)
     judged = await model.judge(COLLECTION, QUESTION, CHUNKS)

@@ -16,11 +16,14 @@ from ragstone.core.filters import eq
 from ragstone.core.records import Collection
 from ragstone.core.turn import LEVELS, Ask, Hit, Principal, SearchOptions, Strategy, Turn
 from ragstone.engine.engine import Engine
+from ragstone.engine.stage import Stage
 from ragstone.ports import Adapters, Judgement
 from ragstone.recipes.recipe import Recipes
+from ragstone.retrieve.rerank import Rerank
 from ragstone.retrieve.strategies import hop
 from ragstone.settings import CacheSettings, Settings
-from tests.engine.samples import a_chunk
+from tests.engine.adapters import ran
+from tests.engine.samples import a_chunk, a_hit
 
 TEXTS = {
     "whales": [
@@ -116,6 +119,7 @@ async def test_given_any_strategy_then_the_passage_that_says_it_is_first(
     assert all(0 <= hit.score <= 1 for hit in turn.hits)
 
 
+@pytest.mark.conforms("Query pipeline", "Step 5", "HIERARCHICAL goes into the best documents")
 async def test_given_hierarchical_then_only_the_best_documents_are_gone_into(
     adapters: Adapters,
 ) -> None:
@@ -163,6 +167,7 @@ async def test_given_another_language_then_the_english_passage_is_first(
     assert texts(turn)[0] == TEXTS["whales"][2]
 
 
+@pytest.mark.conforms("RAG engine v1", "Adaptive RAG", "ITERATIVE: at most 3 rounds")
 async def test_given_iterative_then_what_the_first_round_names_is_asked_next(
     adapters: Adapters,
 ) -> None:
@@ -184,6 +189,8 @@ async def test_given_a_code_then_its_words_find_it_whatever_its_meaning(adapters
     assert texts(turn)[0] == TEXTS["ships"][2]
 
 
+@pytest.mark.conforms("Query pipeline", "Settings", "rag.similarity_threshold")
+@pytest.mark.conforms("V5", "3. Context Filter", "What is less like the question goes")
 async def test_given_a_least_similarity_then_what_is_unlike_the_question_goes(
     adapters: Adapters,
 ) -> None:
@@ -245,6 +252,7 @@ async def test_given_an_unknown_collection_then_a_clear_error(adapters: Adapters
         await searched(adapters, "whales", collection="nowhere")
 
 
+@pytest.mark.conforms("V5", "Future 3", "Late interaction reranks (outside the chats)")
 async def test_given_no_stored_token_vectors_then_they_are_computed(adapters: Adapters) -> None:
     turn = await searched(adapters, "Which animals sing songs?")
     assert turn.hits[0].rerank == pytest.approx(max(h.rerank or 0 for h in turn.hits))
@@ -296,11 +304,35 @@ async def test_given_a_reranker_then_its_weight_decides_and_the_rest_stays_behin
     assert scores == sorted(scores, reverse=True)
 
 
+class Liking:
+    """A reranker that likes all passages alike, with all the weight."""
+
+    name = "liking"
+
+    async def judge(self, *given: Any) -> Judgement:
+        return Judgement(np.full(len(given[2]), 0.8, dtype=np.float32), 1.0, "it says so")
+
+
+@pytest.mark.conforms("Query pipeline", "Step 7", "Penalties hold after reranking")
+async def test_given_a_reranker_then_kinds_that_rarely_answer_keep_their_penalty() -> None:
+    kinds = {"normal": 0.8, "glossary": 0.56, "credits": 0.48, "toc": 0.4}
+    hits = tuple(a_hit(kind, chunk_id=kind, kind=kind) for kind in reversed(kinds))
+    collection = Collection("default", "default", "m", "f", 3, "en")
+    turn = Turn(Ask("q"), queries=("q",), hits=hits, collection=collection)
+    step, _ = await ran(Rerank(), turn, reranker=Liking())
+    assert {hit.chunk.kind: round(hit.score, 4) for hit in step.turn.hits} == kinds
+    assert [hit.chunk.kind for hit in step.turn.hits] == list(kinds)
+
+
+def _shown(stage: Stage) -> tuple[Stage, ...]:
+    return stage.inner if stage.name == "rounds" else (stage,)
+
+
 async def test_given_levels_then_every_recipe_can_run_and_search_is_its_beginning() -> None:
     recipes = Recipes(Settings())
     for level in LEVELS:
         recipe = recipes.answering(Ask("q", level=level))
-        names = [stage.name for one in recipe.stages for stage in (one.inner or (one,))]
+        names = [stage.name for one in recipe.stages for stage in _shown(one)]
         found = recipes.of("search", level)
         assert [stage.name for stage in found.stages] == names[: len(found.stages)]
         assert "generate" not in [stage.name for stage in found.stages]

@@ -134,14 +134,14 @@ async def test_given_what_waits_for_a_collection_then_it_has_it_when_it_comes(
 async def test_given_an_ingest_goes_on_then_it_ends_in_the_renamed_collection(
     ragstone: Ragstone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reached, go_on, write = asyncio.Event(), asyncio.Event(), Writer.write
+    reached, go_on, put = asyncio.Event(), asyncio.Event(), Writer.put
 
     async def slow(self: Writer, *given: object) -> object:
         reached.set()
         await go_on.wait()
-        return await write(self, *given)  # type: ignore[arg-type]
+        return await put(self, *given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Writer, "write", slow)
+    monkeypatch.setattr(Writer, "put", slow)
     ingest = asyncio.create_task(ingested(ragstone, tmp_path / "west.txt"))
     await reached.wait()
     await ragstone.rename_collection(ME, "notes", "archive")

@@ -45,6 +45,9 @@ async def replied(data: Path, url: str, ask: Ask = QUESTION, **settings: Any) ->
         return await ragstone.function_calling(ask)
 
 
+@pytest.mark.conforms(
+    "RAG engine v1", "Answer generator", "generate_with_functions returns the call"
+)
 async def test_given_a_model_that_calls_then_the_call_and_its_usage(tmp_path: Path) -> None:
     with model_server(way=CALL) as server:
         turn = await replied(tmp_path, server.url)

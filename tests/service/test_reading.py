@@ -1,5 +1,6 @@
 """A document as it was read: its text counts as its sources' spans do."""
 
+from base64 import b64decode
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -7,7 +8,9 @@ import pytest
 import pytest_asyncio
 
 from ragstone import build
+from ragstone.core.errors import UnknownDocument, UnknownOriginal
 from ragstone.core.turn import Ask, Principal
+from ragstone.service import IngestRequest
 from ragstone.service.local import Ragstone
 from ragstone.settings import Settings
 from tests.service.test_collections import ingested
@@ -15,6 +18,7 @@ from tests.service.test_collections import ingested
 pytestmark = pytest.mark.slow
 
 ME = Principal()
+ADA = Principal(user="ada")
 LONG = "\n\n".join(
     f"## Part {part}\n\n"
     + " ".join(f"Sentence {n} of part {part} says a thing." for n in range(60))
@@ -57,3 +61,39 @@ async def test_a_part_counts_its_blocks_anew(ragstone: Ragstone, tmp_path: Path)
     assert 0 < len(part.chunks) < len(whole.chunks)
     beyond = await ragstone.reading.read(ME, "notes", "/long.md", 10**6, 5)
     assert (beyond.text, beyond.blocks, beyond.chunks) == ("", (), ())
+
+
+async def test_the_file_that_was_read_comes_in_parts(ragstone: Ragstone, tmp_path: Path) -> None:
+    file = tmp_path / "tower.txt"
+    file.write_bytes(b"The tower of Ost is 41 metres high.\n")
+    await ingested(ragstone, file)
+    first = await ragstone.reading.original(ME, "notes", "/tower.txt", 0, 9)
+    second = await ragstone.reading.original(ME, "notes", "/tower.txt", 9, 1000)
+    assert (first.offset, second.offset, first.total) == (0, 9, 36)
+    assert b64decode(first.base64) + b64decode(second.base64) == file.read_bytes()
+
+
+async def test_a_file_that_has_changed_is_not_shown_for_the_one_that_was_read(
+    ragstone: Ragstone, tmp_path: Path
+) -> None:
+    file = tmp_path / "tower.txt"
+    file.write_text("The tower of Ost is 41 metres high.\n")
+    await ingested(ragstone, file)
+    file.write_text("Something else that nobody allowed.\n")
+    with pytest.raises(UnknownOriginal):
+        await ragstone.reading.original(ME, "notes", "/tower.txt", 0, 100)
+    file.unlink()
+    with pytest.raises(UnknownOriginal):
+        await ragstone.reading.original(ME, "notes", "/tower.txt", 0, 100)
+
+
+async def test_a_file_is_shown_only_to_who_may_read_the_document(
+    ragstone: Ragstone, tmp_path: Path
+) -> None:
+    file = tmp_path / "tower.txt"
+    file.write_text("The tower of Ost is 41 metres high.\n")
+    request = IngestRequest((str(file),), "notes", allowed=("user:ada",))
+    assert [step async for step in ragstone.ingest(request)][-1].indexed == 1
+    assert (await ragstone.reading.original(ADA, "notes", "/tower.txt", 0, 100)).total == 36
+    with pytest.raises(UnknownDocument):
+        await ragstone.reading.original(ME, "notes", "/tower.txt", 0, 100)

@@ -52,6 +52,12 @@ prompt:
     simple:
       system_prompt: 'You are careful.'
       instruction_template: 'Answer briefly.'
+    advanced:
+      system_prompt: 'You are careful and thorough.'
+      instruction_template: 'Answer at length.'
+    precise:
+      system_prompt: 'You are strict.'
+      instruction_template: 'Do not guess.'
 self_rag:
   enabled: false
   max_iterations: 3
@@ -60,6 +66,7 @@ self_rag:
 citation:
   enabled: true
   confidence_threshold: 0.5
+  hallucination_detection: true
 """
 
 
@@ -69,6 +76,7 @@ def read(tmp_path: Path, text: str) -> Settings:
     return load(file)
 
 
+@pytest.mark.conforms("RAG engine v1", "Nacos file", "The printed file loads")
 def test_given_the_documents_file_then_everything_in_it_holds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -88,11 +96,16 @@ def test_given_the_documents_file_then_everything_in_it_holds(
     assert found.rag.hyde_enabled
     assert found.rag.query_expansion_enabled
     assert found.stages == {"deduplicate": {"near_duplicate": 0.9}, "cite": {"confidence": 0.5}}
-    assert found.prompts == {"mode.simple": "You are careful.\nAnswer briefly."}
+    assert found.prompts == {
+        "mode.simple": "You are careful.\nAnswer briefly.",
+        "mode.advanced": "You are careful and thorough.\nAnswer at length.",
+        "mode.precise": "You are strict.\nDo not guess.",
+    }
+    assert found.rag.checking == "report"
+    assert not found.rag.keywords_enabled
     assert (found.self_rag.enabled, found.self_rag.score_threshold) == (False, 70)
-    assert [line.split("(")[1].split(")")[0] for line in caplog.messages] == [
-        "self_rag.evaluation_model"
-    ]
+    assert found.self_rag.evaluation_model == "gpt-4"
+    assert not caplog.messages
 
 
 def test_given_variables_then_defaults_and_dollars_are_understood(

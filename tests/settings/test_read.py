@@ -73,6 +73,13 @@ PRINTED = [
     ("RAG_TOP_K", "5", "rag.top_k", 5),
     ("RAG_NUM_CANDIDATES", "50", "rag.candidates", 50),
     ("RAG_MAX_CONTEXT_LENGTH", "4000", "rag.context_chars", 4000),
+    ("RAG_ENABLED", "false", "plone.enabled", False),
+    ("wcs.backend.rag_content_types", "Document,File", "plone.content_types", ("Document", "File")),
+    ("wcs.backend.rag_error_message", "Oh.", "plone.error_message", "Oh."),
+    ("wcs.backend.rag_llm_temperature", "0.5", "llm.temperature", 0.5),
+    ("wcs.backend.rag_llm_max_tokens", "300", "llm.max_tokens", 300),
+    ("wcs.backend.rag_title_boost_factor", "2.5", "rag.title_boost", 2.5),
+    ("wcs.backend.rag_boost_bm25", "1.5", "rag.boost_bm25", 1.5),
     ("wcs.backend.rag_boost_knn", "2", "rag.boost_knn", 2.0),
     ("wcs.backend.rag_no_answer_message", "No.", "rag.no_answer", "No."),
     ("retrieval_initial_k", "50", "rag.candidates", 50),
@@ -83,6 +90,10 @@ PRINTED = [
 
 
 @pytest.mark.parametrize(("name", "given", "key", "wanted"), PRINTED, ids=lambda v: str(v)[:30])
+@pytest.mark.conforms("chat-core", "10.1", "Every environment variable as printed")
+@pytest.mark.conforms("V5", "Configuration", "Every setting by its printed name")
+@pytest.mark.conforms("RAG engine v1", "Environment", "The printed variables")
+@pytest.mark.conforms("Plone", "Environment variables", "The printed variables")
 def test_given_a_name_of_a_document_then_it_works_as_printed(
     name: str, given: str, key: str, wanted: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,12 +1,13 @@
 """What the reader learns from is true where it says so, and false at the places that are marked."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
-from training.reader.example import Verdict
+from training.reader.example import Example, Verdict, answered
 from training.reader.invented import Inventor
-from training.reader.statements import statement
+from training.reader.statements import statement, whether
 from training.reader.swaps import Swapper
 
 SENTENCE = "In May 1904 Anna Keller sold the old mill to Paul Brandt for 3,200 marks."
@@ -81,3 +82,44 @@ def test_what_is_invented_is_stated_of_the_thing_that_has_it() -> None:
         Verdict.CONTRADICTED,
         Verdict.NOT_SAID,
     }
+
+
+@pytest.mark.parametrize(
+    ("stated", "asked"),
+    [
+        ("The tower was built in 1889.", "Was the tower built in 1889?"),
+        ("Oslo is the capital of Norway.", "Is Oslo the capital of Norway?"),
+        ("There are nine seats.", "Are there nine seats?"),
+        ("橋は1950年に建設された。", "橋は1950年に建設されたか？"),
+        ("该桥建成于1932年。", "该桥建成于1932年吗？"),
+        ("The pump is not sold here.", ""),
+        ("In 1904 he was sold.", ""),
+        ("该桥不对外开放。", ""),
+    ],
+)
+def test_a_statement_becomes_a_question_for_yes_or_no(stated: str, asked: str) -> None:
+    found = whether(stated)
+    assert (found[0] if found else "") == asked
+
+
+def test_where_a_yes_is_true_a_no_is_false() -> None:
+    claim = Example("", "Oslo is old.", "Oslo is very old.", verdict=Verdict.SUPPORTED)
+    yes, no = answered(claim, "Is Oslo old?", ("Yes.", "No."))
+    assert (yes.text, yes.verdict, yes.wrong) == ("Is Oslo old? Yes.", Verdict.SUPPORTED, ())
+    assert (no.verdict, no.wrong) == (Verdict.CONTRADICTED, ((13, 16),))
+    unsaid = replace(claim, verdict=Verdict.NOT_SAID)
+    both = [one.verdict for one in answered(unsaid, "Is Oslo old?", ("Yes.", "No."))]
+    assert both == [Verdict.NOT_SAID, Verdict.NOT_SAID]
+    assert not list(answered(replace(claim, verdict=Verdict.NOT), "Is Oslo old?", ("Yes.", "No.")))
+
+
+def test_of_a_record_with_units_in_its_columns_the_number_is_the_answer() -> None:
+    found = [one for one in Inventor(random.Random(4)).examples(300) if "_eur: " in one.passage]
+    spans = {one.passage[slice(*one.span)] for one in found if one.span}
+    assert any(span.isdigit() for span in spans)
+
+
+def test_a_pronoun_stands_for_what_the_passage_speaks_of() -> None:
+    found = [one for one in Inventor(random.Random(4)).examples(300) if one.kind == "pronouns"]
+    assert {one.verdict for one in found} == {Verdict.SUPPORTED, Verdict.CONTRADICTED}
+    assert all(one.wrong for one in found if one.verdict is Verdict.CONTRADICTED)

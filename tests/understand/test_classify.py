@@ -86,6 +86,8 @@ async def intent_of(question: str, history: tuple[Message, ...] = ()) -> tuple[s
         ("你好", "文档"),
     ],
 )
+@pytest.mark.conforms("V5", "Flow 2", "Greetings and thanks need no retrieval")
+@pytest.mark.conforms("V5", "1. Intent Router", "Layer 0: hard rules")
 async def test_given_small_talk_then_it_is_answered_in_its_language_and_goes_no_further(
     said: str, word: str
 ) -> None:
@@ -123,6 +125,7 @@ async def test_a_follow_up_needs_a_conversation() -> None:
     assert (await intent_of("And in 2020?"))[0] != "follow_up"
 
 
+@pytest.mark.conforms("V5", "1. Intent Router", "Layer 1: examples by meaning")
 async def test_given_examples_that_are_sure_then_small_talk_is_answered() -> None:
     sure = Examples(Likeness(0.9, "about", "factual", 0.3))
     step, _ = await classified("would you name the folks behind you", examples=sure)
@@ -169,6 +172,8 @@ async def test_given_a_search_then_small_talk_is_searched_and_no_model_is_asked(
     assert model.asked == []
 
 
+@pytest.mark.conforms("V5", "1. Intent Router", "Layer 2: the model, where the others are unsure")
+@pytest.mark.conforms("Query pipeline", "Step 4", "Intent and its confidence")
 async def test_given_doubt_then_the_chat_model_decides_and_its_usage_counts() -> None:
     model = Model('{"intent": "multi_hop"}')
     step, _ = await classified(ODD, model=model)
@@ -178,6 +183,7 @@ async def test_given_doubt_then_the_chat_model_decides_and_its_usage_counts() ->
     assert step.turn.usage == Usage(10, 2, 1)
 
 
+@pytest.mark.conforms("V5", "Configuration", "semantic_confidence_threshold .75")
 async def test_given_no_doubt_then_the_chat_model_is_not_asked() -> None:
     model = Model('{"intent": "list"}')
     step, _ = await classified("Who built the bridge?", model=model)

@@ -32,7 +32,9 @@ class Completing:
     name: str = "model"
     asked: list[str] = field(default_factory=list)
 
-    async def complete(self, rules: str, text: str, max_tokens: int) -> Said:
+    async def complete(
+        self, rules: str, text: str, max_tokens: int, temperature: float = 0.0
+    ) -> Said:
         self.asked.append(text)
         await asyncio.sleep(self.pause)
         if self.error:
@@ -59,7 +61,9 @@ async def test_given_what_rules_cannot_complete_then_the_turn_is_not_whole() -> 
     assert not step.turn.whole
 
 
-async def test_given_a_model_then_its_first_question_is_asked_and_the_others_are_parts() -> None:
+@pytest.mark.conforms("chat-core", "7.1", '{"queries": [...]} is read')
+@pytest.mark.conforms("Query pipeline", "Step 8", "A large model rewrites follow-ups")
+async def test_given_a_model_that_says_several_questions_then_all_are_asked() -> None:
     reply = '```json\n{"queries": ["When was Frank Zappa born?", "Where was Zappa born?"]}\n```'
     model = Completing(reply)
     step, _ = await ran(
@@ -67,10 +71,16 @@ async def test_given_a_model_then_its_first_question_is_asked_and_the_others_are
     )
     turn = step.turn
     assert turn.queries == ("When was Frank Zappa born?", "Where was Zappa born?")
-    assert (turn.question, turn.parts, turn.whole) == (turn.queries[0], True, True)
+    assert turn.question == " ".join(turn.queries)
+    assert tuple(one.question for one in turn.subqueries) == turn.queries
+    assert turn.whole
     assert turn.usage == Usage(10, 5, 1)
 
 
+@pytest.mark.conforms("chat-core", "4.2", "The last 4 turns are what a rewrite sees")
+@pytest.mark.conforms(
+    "RAG engine v1", "Prompt generator", "conversation_id: history is given to the model"
+)
 async def test_given_a_model_then_it_is_shown_the_last_turns_in_a_fence() -> None:
     history = tuple(Message("user", f"question {n} </conversation>") for n in range(9))
     model = Completing()
@@ -91,6 +101,9 @@ async def test_given_a_model_then_it_is_shown_the_last_turns_in_a_fence() -> Non
         Completing('{"queries": ["Zappa born?"]}', pause=5),
     ],
 )
+@pytest.mark.conforms(
+    "chat-core", "7.1", "A rewrite that fails or is empty changes nothing for the worse"
+)
 async def test_given_a_model_that_fails_then_rules_do_it_and_the_trace_says_so(
     model: Completing, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -102,6 +115,7 @@ async def test_given_a_model_that_fails_then_rules_do_it_and_the_trace_says_so(
 
 
 @pytest.mark.parametrize("question", ["Thanks!", "hello"])
+@pytest.mark.conforms("chat-core", "7.1", "A greeting or closing is not rewritten")
 async def test_given_a_greeting_then_nobody_is_asked(question: str) -> None:
     model = Completing()
     step, _ = await ran(Contextualize(), a_turn(question), completer=model)
@@ -109,6 +123,7 @@ async def test_given_a_greeting_then_nobody_is_asked(question: str) -> None:
     assert not model.asked
 
 
+@pytest.mark.conforms("chat-core", "7.1", "Without history the query stays")
 async def test_given_a_first_question_then_nobody_is_asked() -> None:
     model = Completing()
     step, _ = await ran(Contextualize(), a_turn("When was he born?", ()), completer=model)
@@ -116,6 +131,7 @@ async def test_given_a_first_question_then_nobody_is_asked() -> None:
     assert not model.asked
 
 
+@pytest.mark.conforms("Query pipeline", "Settings", "conversation.query_rewriting_enabled")
 async def test_given_rewriting_is_off_then_the_question_stays_and_is_known_to_lean() -> None:
     model = Completing()
     step, _ = await ran(
@@ -153,6 +169,7 @@ def test_given_messages_then_answers_belong_to_the_question_before_them() -> Non
         ("llm", "tiny", True),
     ],
 )
+@pytest.mark.conforms("Query pipeline", "Step 8", "A small model: heuristic rewrite")
 async def test_given_a_small_model_then_rules_rewrite(by: Any, tier: Any, asks: bool) -> None:
     model = Completing('{"queries": ["When was Frank Zappa born?"]}')
     stage, profile = Contextualize(rewriting_by=by), Profile(tier=tier)

@@ -70,6 +70,7 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
         await index.aclose()
 
 
+@pytest.mark.conforms("Query pipeline", "Step 3", "Typing errors are corrected before the search")
 async def test_given_a_misspelling_then_it_is_corrected_told_and_both_are_searched(
     house: House,
 ) -> None:

@@ -25,6 +25,7 @@ def after(question: str, answer: str, follow_up: str) -> str:
         ("What are the Talking Heads?", "A band.", "Did they tour?", "Did Talking Heads tour?"),
     ],
 )
+@pytest.mark.conforms("chat-core", "4.2", '"Who is he?" becomes a question of its own')
 def test_given_a_pronoun_then_it_becomes_what_it_stands_for(
     question: str, answer: str, follow_up: str, whole: str
 ) -> None:

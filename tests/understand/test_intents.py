@@ -8,6 +8,9 @@ from ragstone.core.intent import Intent
 from ragstone.understand.intents import NAMES, Hints, hints_of, named_intent
 
 
+@pytest.mark.conforms(
+    "Query pipeline", "Step 4", "LIST takes 15 passages, COMPARISON several documents"
+)
 def test_a_list_takes_more_passages_and_a_comparison_different_ones() -> None:
     assert hints_of(Intent("list")).top_k == 15
     assert hints_of(Intent("comparison")).diversity > 0

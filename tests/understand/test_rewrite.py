@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from ragstone.core.answer import Usage
 from ragstone.core.errors import ModelUnavailable
 from ragstone.core.turn import Ask, Plan, Recalled, Rewriting, SearchOptions, Turn
+from ragstone.ports import Said
 from ragstone.understand.rewrite import Rewrite, chosen
 from tests.engine.adapters import ran
 from tests.understand.test_contextualize import Completing
@@ -19,6 +21,7 @@ def a_turn(method: Rewriting, question: str = QUESTION, wanted: Rewriting | None
     return Turn(ask, question, plan=Plan(rewrite=method, rewrites=3), queries=(question,))
 
 
+@pytest.mark.conforms("RAG engine v1", "Query rewriter", "none")
 async def test_given_no_rewriting_then_only_the_question_is_searched() -> None:
     model = Completing("another way to ask")
     for method in ("none", "auto"):
@@ -27,6 +30,12 @@ async def test_given_no_rewriting_then_only_the_question_is_searched() -> None:
     assert not model.asked
 
 
+@pytest.mark.conforms(
+    "Query pipeline", "Step 6", "Expansion: 2 to 3 variations, each searched, fused"
+)
+@pytest.mark.conforms(
+    "RAG engine v1", "Query rewriter", "multi: N - 1 other queries and the question"
+)
 async def test_given_multi_then_there_are_so_many_queries_the_question_first() -> None:
     model = Completing(f"Sure:\n1. Apple's founders\n2. {QUESTION}\n3. Apple IPO\n4. Too many")
     step, _ = await ran(Rewrite(), a_turn("multi"), completer=model)
@@ -35,6 +44,8 @@ async def test_given_multi_then_there_are_so_many_queries_the_question_first() -
     assert step.turn.usage.calls == 1
 
 
+@pytest.mark.conforms("Query pipeline", "Step 6", "HyDE: an imagined passage is a further search")
+@pytest.mark.conforms("RAG engine v1", "Query rewriter", "hyde: an imagined answer is searched")
 async def test_given_hyde_then_the_passage_is_searched_by_meaning_only() -> None:
     passage = "Apple was founded by Jobs,\nWozniak and Wayne. It went public in 1980."
     turn = a_turn("hyde", "Why Apple?")
@@ -71,6 +82,9 @@ async def test_given_a_method_then_what_the_model_says_is_searched(
 
 @pytest.mark.parametrize(
     "model", [None, Completing(error=ModelUnavailable("m", "gone")), Completing()]
+)
+@pytest.mark.conforms(
+    "RAG engine v1", "Failure paths", "Rewriting fails: the question itself is searched"
 )
 async def test_given_no_usable_model_then_rules_take_the_question_apart(
     model: Completing | None,
@@ -114,3 +128,53 @@ async def test_given_passages_that_the_cache_knows_then_no_model_is_asked() -> N
     step, _ = await ran(Rewrite(), turn, completer=model)
     assert step.turn.queries == (QUESTION,)
     assert not model.asked
+
+
+class Answering:
+    """A chat model whose reply depends on what it is asked for."""
+
+    name = "answering"
+
+    def __init__(self, **replies: str) -> None:
+        self.replies = replies
+
+    async def complete(
+        self, rules: str, text: str, max_tokens: int, temperature: float = 0.0
+    ) -> Said:
+        for part, reply in self.replies.items():
+            if part in rules:
+                return Said(reply, usage=Usage(1, 1, 1))
+        raise ModelUnavailable("it has nothing to say")
+
+
+@pytest.mark.conforms("Query pipeline", "Step 5", "HyDE, RAG-Fusion and step-back at once")
+async def test_given_all_ways_at_once_then_one_that_fails_spoils_no_other() -> None:
+    model = Answering(passage="Apple was founded by Jobs in 1976.", broader="Who is behind Apple?")
+    step, _ = await ran(Rewrite(), a_turn("combined"), completer=model)
+    assert step.turn.queries == (QUESTION, "Who is behind Apple?")
+    assert step.turn.imagined == ("Apple was founded by Jobs in 1976.",)
+    assert step.turn.usage.calls == 2
+    assert step.turn.plan.rewrite == "combined"
+
+
+async def test_given_all_ways_at_once_and_no_model_then_the_question_is_taken_apart() -> None:
+    step, _ = await ran(Rewrite(), a_turn("combined"))
+    assert step.turn.queries == (QUESTION, *PARTS)
+
+
+@pytest.mark.conforms("RAG engine v1", "API 1 query", "HyDE for questions of 20 characters or more")
+async def test_given_a_length_then_longer_questions_get_an_imagined_passage() -> None:
+    model = Completing("A passage about the founders of Apple and when it went public.")
+    question = "Who founded Apple Computer in Cupertino together with Steve Jobs?"
+    for most, imagined in ((20, True), (100, False)):
+        rewrite = Rewrite(imagines=True, imagines_from=most)
+        step, _ = await ran(rewrite, a_turn("auto", question), completer=model)
+        assert bool(step.turn.imagined) == imagined
+
+
+@pytest.mark.conforms("RAG engine v1", "Query rewriter", "Query expansion: key terms and synonyms")
+async def test_given_further_terms_then_every_question_is_searched_by_them() -> None:
+    step, _ = await ran(
+        Rewrite(adds_terms=True), a_turn("auto"), completer=Completing("founder, IPO")
+    )
+    assert step.turn.queries == (QUESTION, "founder IPO")

@@ -50,6 +50,9 @@ async def test_given_a_question_then_its_plan_is_the_levels_unless_it_asks_other
     assert (asked.strategy, asked.top_k, asked.rerank) == ("bm25", 3, False)
 
 
+@pytest.mark.conforms(
+    "RAG engine v1", "Adaptive RAG", "DIRECT up to complexity 3 where speed is preferred"
+)
 async def test_given_speed_then_a_plain_fact_is_searched_by_meaning_alone() -> None:
     fast = await plan(prefer="speed")
     assert (fast.strategy, fast.top_k, fast.rerank) == ("dense", FAST_TOP_K, False)
@@ -59,6 +62,9 @@ async def test_given_speed_then_a_plain_fact_is_searched_by_meaning_alone() -> N
     assert (between.strategy, between.rerank) == ("hybrid", False)
 
 
+@pytest.mark.conforms(
+    "RAG engine v1", "Adaptive RAG", "Strategies by complexity where accuracy is preferred"
+)
 async def test_given_accuracy_then_more_is_compared_and_several_steps_are_taken() -> None:
     wide = await plan(prefer="accuracy")
     assert (wide.strategy, wide.candidates) == ("two_stage", WIDE * Plan().candidates)
@@ -82,6 +88,7 @@ async def test_given_the_basic_level_then_nothing_changes_it_but_the_request() -
     assert (await plan(level=basic, strategy="hybrid")).strategy == "hybrid"
 
 
+@pytest.mark.conforms("RAG engine v1", "Adaptive RAG", "The chat model analyses the query")
 async def test_given_the_model_as_analyzer_then_it_decides_and_its_tokens_count() -> None:
     said = 'Sure: {"complexity": 8, "reasoning": true, "comparison": "yes"}'
     turn = Turn(Ask("q", prefer="accuracy"), PLAIN)
@@ -139,3 +146,41 @@ async def test_given_what_a_request_wants_then_only_that_changes_the_plan() -> N
     wanted = SearchOptions(fusion="ranks", rerank=False, min_similarity=0.0)
     expected = replace(level, fusion="ranks", rerank=False, min_similarity=0.0)
     assert await plan(level=level, wanted=wanted) == expected
+
+
+async def routed(question: str, **ask: Any) -> Plan:
+    step, _ = await ran(Route(by_complexity=True), Turn(Ask("q", **ask), question))
+    return step.turn.plan
+
+
+@pytest.mark.conforms("Query pipeline", "Step 5", "Simple: DENSE_ONLY, 5 passages, no reranking")
+async def test_given_complexity_decides_then_a_plain_fact_is_searched_by_meaning_alone() -> None:
+    found = await routed(PLAIN)
+    assert (found.strategy, found.top_k, found.rerank) == ("dense", 5, False)
+    assert (await routed(PLAIN, level="enhanced")).strategy == "hybrid"
+
+
+@pytest.mark.conforms("Query pipeline", "Step 5", "Moderate: HYBRID, 10 passages")
+async def test_given_complexity_decides_then_what_is_between_has_the_levels_plan() -> None:
+    assert await routed("How do valves work, and why do they fail if it is cold?") == Plan()
+
+
+@pytest.mark.conforms(
+    "Query pipeline", "Step 5", "Complex: FUSION, 20 passages, with HyDE, RAG-Fusion and step-back"
+)
+@pytest.mark.conforms("Query pipeline", "Step 7", "Self-RAG for complex questions")
+async def test_given_complexity_decides_then_demanding_questions_are_searched_in_every_way() -> (
+    None
+):
+    found = await routed(DEMANDING)
+    assert (found.strategy, found.top_k, found.rewrite) == ("fusion", 20, "combined")
+    assert found.verifies
+    assert (await routed(DEMANDING, level="maximum")).top_k == 10
+    assert (await routed(PLAIN, strategy="fusion")).rewrite == "combined"
+
+
+@pytest.mark.conforms("Query pipeline", "Step 5", "HIERARCHICAL for document-spanning queries")
+@pytest.mark.conforms("Query pipeline", "Step 5", "TWO_STAGE for high precision")
+async def test_given_complexity_decides_then_documents_and_precision_count() -> None:
+    assert (await routed("Compare valves and pumps")).strategy == "hierarchical"
+    assert (await routed(PLAIN, mode="precise")).strategy == "two_stage"

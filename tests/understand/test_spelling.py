@@ -94,6 +94,9 @@ def test_given_a_name_that_only_the_corpus_holds_then_its_misspelling_is_correct
     assert corrected(question, corpus) == "Who is Hrafnkelsson in this story?"
 
 
+@pytest.mark.conforms(
+    "Query pipeline", "Step 3", "Under 50 % of the words shared: the correction is reverted"
+)
 def test_given_most_words_wrong_then_the_question_is_left_as_it_is() -> None:
     assert corrected("goverment") == "goverment"
     assert corrected("the goverment accomodation warrenty") == "the goverment accomodation warrenty"
@@ -106,6 +109,9 @@ def test_given_most_words_wrong_then_the_question_is_left_as_it_is() -> None:
         ("of them is what", "too the java what", False),
         ("a xxxxxxxxxxxxxxxxxxxx", "a yyyyyyyyyyyyyyyyyyyy", False),
     ],
+)
+@pytest.mark.conforms(
+    "Query pipeline", "Step 3", "Under 60 % alike by edit distance: the correction is reverted"
 )
 def test_given_two_texts_then_words_and_characters_decide_whether_they_are_alike(
     one: str, other: str, similar: bool

@@ -1,16 +1,19 @@
 """A verdict on every sentence of an answer, and answers that wait for it."""
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from ragstone.answer.generate import Generate
 from ragstone.core.answer import Finish, GeneratedAnswer, Instructions, Usage
+from ragstone.core.computed import Computed
 from ragstone.core.errors import CheckUnavailable, ModelUnavailable
 from ragstone.core.events import Checked, Note, Token
 from ragstone.core.turn import Ask, Turn
-from ragstone.ports import Said
+from ragstone.ports import Claim, EvidenceSource, Said, Support
 from ragstone.verify.check import Check, CheckHeld
 from ragstone.verify.judge import labels
 from ragstone.verify.verdict import LocalChecker
@@ -48,6 +51,25 @@ class Judge:
 class Broken:
     async def support(self, *given: Any) -> Any:
         raise RuntimeError("broken")
+
+
+async def test_given_what_was_computed_then_the_query_is_the_reason_and_the_rest_is_compared() -> (
+    None
+):
+    figure = "The sum of Length over 2 rows of the table “bridges” is 640."
+    known = Computed(figure, "SELECT SUM(x) FROM y", "bridges", "d", ("s",), (("640",),), 2, True)
+    turn = a_turn(f"{figure} [1]\nThe bridge carries 90 trains a day. [1]")
+    assert turn.answer is not None
+    turn = replace(turn, answer=replace(turn.answer, computed=known))
+    step, _ = await ran(Check(), turn, checker=LocalChecker())
+    first, second = step.turn.verdicts
+    assert (first.label, first.reason) == ("supported", "computed: SELECT SUM(x) FROM y")
+    assert first.citation is not None
+    assert first.citation.number == 1
+    assert second.label != "supported"
+    only_run = replace(turn.answer, computed=replace(known, recomputed=False))
+    step, _ = await ran(Check(), replace(turn, answer=only_run), checker=LocalChecker())
+    assert step.turn.verdicts[0].confidence < first.confidence
 
 
 async def test_given_quotations_then_each_is_supported_by_its_exact_span() -> None:
@@ -91,6 +113,7 @@ async def test_given_a_refusal_then_nothing_is_claimed() -> None:
 UNSURE = "The Rhine has a bridge that visitors admire."
 
 
+@pytest.mark.conforms("V5", "5. Hallucination Check", "Ambiguous: the model judges")
 async def test_given_an_undecided_claim_then_the_chat_model_judges_it() -> None:
     judge = Judge('Sure! ```json\n{"1": "partly"}\n```')
     text = f"The bridge over the Rhine was built in 1890. {UNSURE}"
@@ -120,6 +143,7 @@ async def test_given_nonsense_or_no_reply_then_the_local_verdict_stays(judge: Ju
     assert len(judge.asked) == 1
 
 
+@pytest.mark.conforms("V5", "5. Hallucination Check", "Clearly grounded or not: no model")
 async def test_given_only_decided_claims_then_no_model_is_asked() -> None:
     judge = Judge('{"1": "unsupported"}')
     await ran(
@@ -202,3 +226,43 @@ async def test_given_strict_and_all_supported_then_nothing_is_taken_out() -> Non
     _, events = await ran(stage, a_turn(text, held=True), checker=LocalChecker())
     assert [type(event) for event in events] == [Checked, Token]
     assert events[-1] == Token(text)
+
+
+class Reads:
+    """A checker that finds the claims it is told of, and remembers all."""
+
+    def __init__(self, likely: float) -> None:
+        self.likely = likely
+        self.asked: list[Claim] = []
+
+    async def support(
+        self, claims: Sequence[Claim], sources: Sequence[EvidenceSource], embedder: object
+    ) -> list[Support]:
+        self.asked.extend(claims)
+        return [Support(self.likely, 0, 0, 44) for _ in claims]
+
+
+@pytest.mark.parametrize(
+    ("likely", "label"), [(0.95, "supported"), (0.05, "unsupported"), (0.5, "no_claim")]
+)
+async def test_a_yes_at_the_beginning_claims_what_was_asked(likely: float, label: str) -> None:
+    turn = a_turn("Yes. The bridge over the Rhine was built in 1890. [1]")
+    turn = replace(turn, question="Was the bridge built in 1890?")
+    checker = Reads(likely)
+    step, _ = await ran(Check(), turn, checker=checker)
+    assert step.turn.verdicts[0].label == label
+    assert checker.asked[0] == Claim("Was the bridge built in 1890? Yes.", (0,), by_words=False)
+    assert checker.asked[1].by_words
+
+
+async def test_a_yes_to_another_kind_of_question_claims_nothing() -> None:
+    turn = replace(a_turn("Yes. It was built in 1890. [1]"), question="When was it built?")
+    step, _ = await ran(Check(), turn, checker=Reads(0.05))
+    assert step.turn.verdicts[0].label == "no_claim"
+
+
+async def test_a_yes_that_is_unsure_is_judged_with_its_question() -> None:
+    turn = replace(a_turn("Yes."), question="Was the bridge built in 1890?")
+    judge = Judge('{"1": "supported"}')
+    await ran(Check(), turn, checker=Reads(0.5), completer=judge)
+    assert "Was the bridge built in 1890? Yes." in json.dumps(judge.asked)

@@ -48,6 +48,7 @@ async def scored(
     return turn.answer
 
 
+@pytest.mark.conforms("Query pipeline", "Step 10", "Sufficiency: coverage and whether it suffices")
 async def test_given_passages_that_agree_then_they_are_sufficient_and_the_answer_is_sure() -> None:
     answer = await scored(GeneratedAnswer(f"{FIRST.text} [1]", confidence=0.9), FIRST, SAME)
     assert answer.sufficiency == Sufficiency(True, 1.0)
@@ -67,6 +68,7 @@ async def test_given_a_quotation_that_does_not_answer_then_it_is_supported_and_n
     assert not answer.sufficiency.is_sufficient
 
 
+@pytest.mark.conforms("Query pipeline", "Step 10", "Sufficiency: conflicts")
 async def test_given_passages_that_contradict_each_other_then_they_are_not_sufficient() -> None:
     answer = await scored(GeneratedAnswer(f"{FIRST.text} [1]", confidence=0.9), FIRST, OTHER)
     assert answer.sufficiency == Sufficiency(False, 1.0, has_conflicts=True)
@@ -100,6 +102,7 @@ async def test_given_a_refusal_then_nothing_is_stated_of_it() -> None:
     assert (answer.supported, answer.answers, answer.confidence) == (None, None, 0.1)
 
 
+@pytest.mark.conforms("Query pipeline", "Step 10", "Confidence: relevance and grounding")
 async def test_given_a_claim_that_is_not_supported_then_the_answer_is_not_sure() -> None:
     said = GeneratedAnswer("The lighthouse of Ost is 55 metres high. [1]")
     answer = await scored(said, FIRST, judge=Judge(0.95))
@@ -111,6 +114,7 @@ async def test_given_a_claim_that_is_not_supported_then_the_answer_is_not_sure()
     assert answer.confidence_level == "low"
 
 
+@pytest.mark.conforms("Query pipeline", "Step 10", "Sufficiency: missing aspects")
 async def test_given_a_refusal_then_what_is_missing_is_named() -> None:
     passage = a_passage(1, "The island of Ost has two harbours.")
     answer = await scored(GeneratedAnswer("Nothing.", finish="refused", confidence=0.1), passage)

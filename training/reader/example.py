@@ -1,7 +1,8 @@
 """What the reader learns from: a question or a claim beside a passage, and what is true of them."""
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 Place = tuple[int, int]
@@ -35,6 +36,24 @@ class Example:
     span: Place | None = None
     verdict: Verdict = Verdict.UNKNOWN
     wrong: tuple[Place, ...] | None = None
+
+
+def answered(claim: Example, question: str, words: tuple[str, str]) -> Iterator[Example]:
+    """The claim asked for and answered with each of `words`, yes and no, where it is known which of
+    them is true."""
+    if claim.verdict is Verdict.NOT_SAID:
+        verdicts = (Verdict.NOT_SAID, Verdict.NOT_SAID)
+    elif claim.verdict is Verdict.SUPPORTED:
+        verdicts = (Verdict.SUPPORTED, Verdict.CONTRADICTED)
+    elif claim.verdict is Verdict.CONTRADICTED:
+        verdicts = (Verdict.CONTRADICTED, Verdict.SUPPORTED)
+    else:
+        return
+    for word, verdict in zip(words, verdicts, strict=True):
+        text = f"{question} {word}"
+        at = len(text) - len(word), len(text)
+        wrong = () if verdict is Verdict.SUPPORTED else (at,)
+        yield replace(claim, kind="whether", text=text, verdict=verdict, wrong=wrong)
 
 
 def held_out(group: str) -> bool:

@@ -2,7 +2,7 @@
 with FOLDER/reader.npz FOLDER [TO].
 
 Draws the network that `train.py` trained, with its matrices in 8 bits, and finds with rows of
-FOLDER/train.npz which channels are always large (`training.e5_graph` says why). TO is by default
+FOLDER/train-0.npz which channels are always large (`training.e5_graph` says why). TO is by default
 the folder in the package.
 """
 
@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import onnxruntime  # type: ignore[import-untyped]
+from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
 from ragstone.language.late_interaction import Floats
@@ -22,10 +23,11 @@ from ragstone.models.e5_engine import in_integers, weights_file
 from ragstone.models.e5_weights import INNER, LONGEST, WIDTH, read
 from ragstone.reader.network import CARD, FILE, FORM, PADDING, bundled
 from ragstone.reader.pairs import PASSAGE, TEXT
+from training import logistic
 from training.e5_graph import HEADS, WIDE, Drawing
 
 MATRICES = ("qkv", "ao", "fi", "fo")
-FROZEN = 2
+TOLD = 2
 """As in `train.py`: behind so many layers each token is told what it belongs to."""
 
 WATCHED = 160
@@ -91,7 +93,7 @@ def drawn(
     layers = 1 + max(int(name.split(".")[1]) for name in weights if name.startswith("layers."))
     for layer in range(layers):
         name = f"layers.{layer}"
-        if layer == FROZEN:
+        if layer == TOLD:
             table = graph.constant("part.table", weights["part.weight"], np.float32)
             added = graph.node("Gather", [table, "parts.kept"], "part.added")
             added = graph.node("Reshape", [added, "rows"], "part.flat")
@@ -208,13 +210,47 @@ def large_channels(weights: Weights, rows: Rows) -> dict[str, list[int]]:
     return {name: sorted(np.argsort(-size)[:WIDE].tolist()) for name, size in most.items()}
 
 
+def tempered(weights: Weights, channels: Mapping[str, list[int]], rows: Rows) -> Weights:
+    """The weights with logits as sure as they are right on rows that it did not learn from, where
+    both labels weigh the same: after long training it is surer than that, and of "no" more."""
+    model = drawn(weights, channels).SerializeToString()
+    opened = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    logits = np.concatenate([opened.run(["pair"], rows.feed([i]))[0] for i in range(len(rows))])
+    return {**weights, **_tempered(weights, logits, rows.labels)}
+
+
+def _tempered(weights: Weights, logits: Floats, labels: NDArray[np.int32]) -> Weights:
+    answers, _, _, verdict = labels.T
+    asked, claims = answers >= 0, verdict >= 0
+    slope, begin = _line(logits[asked, 0], answers[asked] == 1)
+    against = np.logaddexp(logits[claims, 2], logits[claims, 3])
+    steep, lift = _line(logits[claims, 1] - against, verdict[claims] == 0)
+    print(f"answers {slope:.2f} x + {begin:.2f}, supported {steep:.2f} x + {lift:.2f}")
+    scale = np.array([slope, steep, steep, steep], np.float32)
+    shift = np.array([begin, lift, 0, 0], np.float32)
+    return {
+        "out.weight": weights["out.weight"] * scale[:, None],
+        "out.bias": weights["out.bias"] * scale + shift,
+    }
+
+
+def _line(logits: Floats, right: NDArray[np.bool_]) -> tuple[float, float]:
+    """Slope and begin of the line that makes the labels likeliest."""
+    given = np.c_[logits, np.ones(len(logits))].astype(np.float64)
+    mass = np.where(right, 0.5 / right.mean(), 0.5 / (1 - right.mean()))
+    slope, begin = logistic.fitted(given, right.astype(np.float64), mass)
+    return float(slope), float(begin)
+
+
 def main() -> None:
     with np.load(sys.argv[1]) as held:
-        weights = {name: held[name].astype(np.float32) for name in held.files}
-    rows = Rows(Path(sys.argv[2]) / "train.npz")
+        weights: Weights = {name: held[name].astype(np.float32) for name in held.files}
+    folder = Path(sys.argv[2])
+    rows, check = Rows(folder / "train-0.npz"), Rows(folder / "check.npz")
     to = Path(sys.argv[3]) if len(sys.argv) > 3 else bundled()
     to.mkdir(parents=True, exist_ok=True)
-    data = drawn(weights, large_channels(weights, rows)).SerializeToString()
+    channels = large_channels(weights, rows)
+    data = drawn(tempered(weights, channels, check), channels).SerializeToString()
     (to / FILE).write_bytes(data)
     card = {"form": FORM, "sha256": sha256(data).hexdigest()}
     (to / CARD).write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8")

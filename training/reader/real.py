@@ -6,6 +6,7 @@ passage in twelve), and a false one by `swaps`; the change is made in the passag
 in the claim, so that a strange claim is no sign. Documents are split in halves (`held_out`).
 """
 
+import math
 import random
 import re
 from collections import defaultdict
@@ -65,6 +66,43 @@ class Passages:
     def title(self, row: dict[str, Any]) -> str:
         return str(row.get("title", "")).replace("_", " ")
 
+    def nearest(self, question: str, count: int = 8) -> list[tuple[dict[str, Any], int]]:
+        """The sentences that share most of a question's words, the rarer ones counting more."""
+        scores: dict[tuple[str, int], float] = defaultdict(float)
+        for word in _words(question):
+            places = self._sentences_with.get(word, ())
+            if len(places) <= max(20, len(self.rows) // 4):
+                for place in places:
+                    scores[place] += 1 / (1 + math.log(len(places)))
+        best = sorted(scores, key=lambda place: (-scores[place], place))[:count]
+        return [(self.by_id[id_], place) for id_, place in best]
+
+    @cached_property
+    def ends(self) -> dict[tuple[str, str], list[str]]:
+        """The last words of questions that begin with the same two."""
+        found: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for question in self.questions:
+            words = question["query"].rstrip(" ?？").split()
+            if len(words) >= 2:
+                found[(words[0].casefold(), words[1].casefold())].append(words[-1])
+        return found
+
+    @cached_property
+    def _sentences_with(self) -> dict[str, list[tuple[str, int]]]:
+        found: dict[str, list[tuple[str, int]]] = defaultdict(list)
+        for row in self.rows:
+            for place, (start, end) in enumerate(self.cut[row["id"]]):
+                for word in _words(row["text"][start:end]):
+                    found[word].append((row["id"], place))
+        return found
+
+
+def _words(text: str) -> set[str]:
+    """Beginnings of words of four letters or more; in Chinese and Japanese pairs of signs."""
+    if is_cjk(text[:100]):
+        return {text[i : i + 2] for i in range(len(text) - 1) if text[i : i + 2].isalnum()}
+    return {word[:7] for word in re.findall(r"\w{4,}", text.casefold())}
+
 
 def cut(text: str) -> list[Place]:
     return [(s.start, s.end) for s in sentences(text)]
@@ -73,9 +111,11 @@ def cut(text: str) -> list[Place]:
 def window(
     text: str, spans: Sequence[Place], place: int, longest: int, chance: random.Random
 ) -> Place:
-    """The sentence at `place` with some of its neighbours."""
+    """The sentence at `place` with some of its neighbours; of three in ten windows with many."""
     first = last = place
-    wanted = chance.choice((0, 0, 1, 1, 2, 3, 4))
+    many = chance.random() < 0.3
+    wanted = chance.choice((4, 6, 8, 12) if many else (0, 0, 1, 1, 2, 3, 4))
+    longest = max(longest, LONGEST_ASKED) if many else longest
     longest = longest // 3 if is_cjk(text[:200]) else longest
     while wanted:
         grow_left = chance.random() < 0.5
@@ -259,6 +299,11 @@ class Maker:
             start, end = window(row["text"], spans, i, LONGEST, chance)
             text = row["text"][start:end]
             claim = chance.choice((sentence, *shorter(sentence)))
+            beside = i + chance.choice((-1, 1))
+            if chance.random() < 0.12 and 0 <= beside < len(spans):
+                other = row["text"][slice(*spans[beside])].strip()
+                both = start <= spans[beside][0] and spans[beside][1] <= end
+                claim = f"{claim} {other}" if both and len(other) < 160 else claim
             title = found.title(row) if chance.random() < 0.4 else ""
             yield from self._with_changes(
                 claim,
@@ -295,7 +340,7 @@ class Maker:
         changed = self._swapper.changed(claim, near, names)
         if changed is None:
             return
-        verdict = Verdict.NOT if changed.kind in ("name", "unit") else Verdict.CONTRADICTED
+        verdict = Verdict.NOT if changed.kind in ("name", "unit", "noun") else Verdict.CONTRADICTED
         if self._chance.random() < 0.7:
             yield Example(
                 kind, changed.text, text, title=title, verdict=verdict, wrong=changed.places
@@ -387,10 +432,63 @@ class Maker:
         other = chance.random() < 0.4 and self._without(row, question["answers"], found)
         if other:
             yield replace(form, text=query, passage=other, answers=False)
-        if chance.random() < 0.35:
+        if chance.random() < 0.3:
             changed = self._swapper.changed(query, row["text"], found.answers[row["id"]])
-            if changed and changed.kind in ("name", "number", "date", "roles"):
+            if changed and changed.kind in ("name", "number", "date", "roles", "noun"):
                 yield replace(form, text=changed.text, passage=text, answers=False)
+        if chance.random() < 0.3:
+            asked = self._asked_otherwise(query, row["text"], found)
+            if asked:
+                yield replace(form, text=asked, passage=text, answers=False)
+
+    def _asked_otherwise(self, query: str, passage: str, found: Passages) -> str:
+        """The question with a word of another one that the passage lacks: "when was it built" for
+        "when was it opened"."""
+        chance = self._chance
+        words = query.rstrip(" ?？").split()
+        if is_cjk(query) or len(words) < 4:
+            return ""
+        if chance.random() < 0.5:
+            new = chance.choice(found.ends[(words[0].casefold(), words[1].casefold())])
+            asked = " ".join([*words[:-1], new]) + "?"
+        else:
+            others = chance.sample(found.questions, min(60, len(found.questions)))
+            near = " ".join(one["query"] for one in others)
+            changed = self._swapper.changed(query, near, (), "noun")
+            if changed is None:
+                return ""
+            new = changed.text[slice(*changed.places[0])]
+            asked = changed.text
+        held = new[:6].casefold() in f"{query} {passage}".casefold()
+        return "" if held else asked
+
+    def of_near(self, found: Passages, most: int) -> Iterator[Example]:
+        """Questions, and their answers as claims, beside the sentences that share most of the
+        question's rarer words and lack every answer, in the same passage and in others."""
+        chance = self._chance
+        questions = [q for q in found.questions if q["answers"]]
+        for question in chance.sample(questions, min(most, len(questions))):
+            near = [
+                (row, place)
+                for row, place in found.nearest(question["query"])
+                if not any(a.casefold() in row["text"].casefold() for a in question["answers"])
+                or row["id"] == question["relevant"][0]
+            ]
+            if not near:
+                continue
+            row, place = chance.choice(near)
+            start, end = window(row["text"], found.cut[row["id"]], place, LONGEST, chance)
+            text = row["text"][start:end]
+            if any(a.casefold() in text.casefold() for a in question["answers"]):
+                continue
+            title = found.title(row) if chance.random() < 0.4 else ""
+            yield Example(f"near {found.name}", question["query"], text, True, title, answers=False)
+            right = min(question["answers"], key=len)
+            if chance.random() < 0.4 and len(right) <= 120:
+                claim = self._as_claim(question["query"], right, chance.random())
+                yield Example(
+                    f"near {found.name}", claim, text, title=title, verdict=Verdict.NOT_SAID
+                )
 
     def _asked_window(self, query: str, row: dict[str, Any], found: Passages) -> str:
         spans = found.cut[row["id"]]

@@ -11,7 +11,7 @@ from ragstone.reader.pairs import PASSAGE, TEXT, PairTokens, Placed
 from training.reader.example import Example, Place, Verdict
 
 MOST_TEXT = 80
-MOST = 224
+MOST = 320
 """Tokens of a claim or question, and of a pair; an example's longer passage is cut."""
 
 IGNORED = -1

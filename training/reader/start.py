@@ -1,36 +1,42 @@
-"""Writes FOLDER/start.npz for `train.py`: `python -m training.reader.start FOLDER`.
+"""Writes FOLDER/start.npz for `train.py`: `python -m training.reader.start FOLDER [shipped]`.
 
-The layers of multilingual-e5-small, and of its table of words the rows that train.npz and
-check.npz in FOLDER need.
+The layers of multilingual-e5-small, and its table of words in halves of floats; with `shipped`, the
+layers and heads of the reader in the package, to train that one further.
 """
 
 import sys
 from pathlib import Path
 
 import numpy as np
+import onnx
 
+from ragstone.language.late_interaction import Floats
 from ragstone.models.e5_engine import weights_file
-from ragstone.models.e5_weights import LAYERS, LONGEST, WIDTH, read
+from ragstone.models.e5_weights import LAYERS, LONGEST, WIDTH, E5Weights, read
+from ragstone.reader.network import FILE, bundled
 
 
 def main() -> None:
     folder = Path(sys.argv[1])
     weights = read(weights_file())
-    used: set[int] = set()
-    for name in ("train", "check"):
-        with np.load(folder / f"{name}.npz") as rows:
-            used |= set(np.unique(rows["ids"]).tolist())
-    ids = sorted(used | {0})
-    rows = np.zeros(max(ids) + 1, np.int64)
-    rows[ids] = np.arange(len(ids))
+    count = weights.raw["emb.word"].size // (WIDTH // 32 * 18)
+    table = np.concatenate(
+        [
+            weights.words(list(range(first, min(first + 10_000, count)))).astype(np.float16)
+            for first in range(0, count, 10_000)
+        ]
+    )
     places = weights.vector("emb.pos").reshape(LONGEST, WIDTH) + weights.vector("emb.type")[:WIDTH]
     found = {
-        "words": weights.words(ids).astype(np.float16),
-        "rows": rows,
+        "words": table,
         "places": places,
-        "ln.weight": weights.vector("emb.ln.w"),
-        "ln.bias": weights.vector("emb.ln.b"),
     }
+    found |= _shipped() if sys.argv[2:] == ["shipped"] else _embedder(weights)
+    np.savez(folder / "start.npz", **found)
+
+
+def _embedder(weights: E5Weights) -> dict[str, Floats]:
+    found = {"ln.weight": weights.vector("emb.ln.w"), "ln.bias": weights.vector("emb.ln.b")}
     for layer in range(LAYERS):
         here, there = f"l{layer}.", f"layers.{layer}."
         found[there + "qkv.weight"] = np.concatenate(
@@ -43,7 +49,27 @@ def main() -> None:
         for name in ("aln", "oln"):
             found[f"{there}{name}.weight"] = weights.vector(f"{here}{name}.w")
             found[f"{there}{name}.bias"] = weights.vector(f"{here}{name}.b")
-    np.savez(folder / "start.npz", **found)
+    return found
+
+
+def _shipped() -> dict[str, Floats]:
+    """What `export.py` drew, in floats again."""
+    graph = onnx.load(bundled() / FILE).graph
+    held = {one.name: onnx.numpy_helper.to_array(one) for one in graph.initializer}
+    found = {"part.weight": held["part.table"]}
+    for name, array in held.items():
+        of, _, what = name.rpartition(".")
+        if what == "scale":
+            matrix = held[f"{of}.weight"].T * array[:, None]
+            matrix[:, held[f"{of}.channels"]] = held[f"{of}.rows"].T
+            found[f"{of}.weight"] = matrix
+        elif what == "t":
+            found[f"{of}.weight"] = array.T
+        elif what in ("w", "b"):
+            found[f"{of}.{'weight' if what == 'w' else 'bias'}"] = array
+        elif what == "bias":
+            found[name] = array
+    return {name: np.ascontiguousarray(array, np.float32) for name, array in found.items()}
 
 
 if __name__ == "__main__":

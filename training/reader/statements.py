@@ -1,9 +1,11 @@
-"""A question and its answer as one statement, by rules for English, Chinese and Japanese.
+"""A question and its answer as one statement, by rules for English, Chinese and Japanese, and a
+statement as a question for yes or no.
 
 Elsewhere the answer stands behind the question."""
 
 import re
 
+from ragstone.language.yes_no import YES_NO
 from training.reader.swaps import is_cjk
 
 _AUX = "did|does|do|is|are|was|were|can|could|will|would|has|have|had|should|must|may"
@@ -39,6 +41,32 @@ _CHINESE = re.compile(
 _JAPANESE = re.compile(
     r"いつ(?:頃|ごろ)?|どこ|誰|だれ|何(?:年|月|日|人|季|位|歳|回|番目|という\w{1,6}|と)?|なに|なん|どの\w{1,4}|いくつ|どんな\w{1,4}"
 )
+
+
+_STATED = re.compile(
+    r"(?P<subject>(?!(?:In|On|At|By|From|During|After|Before|When|While|For|As|If|Since|With|To)\b)"
+    r"[A-Z][\w-]*(?: (?!that|which|who|and)[\w'-]+){0,5}?)"
+    r" (?P<aux>is|was|are|were|can|could|must|may|will) (?!not\b)(?P<rest>[^,;:?!]+)\."
+)
+_PLAIN = re.compile(r"(?:The|An?|This|These|There|It|He|She|They|We|All|Most|Some|His|Its|Their)\b")
+_NEGATED = re.compile(r"不|没|沒|无|無|未|な[いかく]")
+
+
+def whether(text: str) -> tuple[str, tuple[str, str]] | None:
+    """The statement as a question for yes or no, and those words; None where no rule fits, and for
+    a statement that says "not", as a yes to it has two meanings."""
+    if is_cjk(text):
+        if not text.endswith("。") or "。" in text[:-1] or _NEGATED.search(text):
+            return None
+        japanese = bool(re.search(r"[぀-ヿ]", text))
+        return text[:-1] + ("か？" if japanese else "吗？"), YES_NO["ja" if japanese else "zh"]
+    found = _STATED.fullmatch(text)
+    if not found:
+        return None
+    subject = found["subject"]
+    if _PLAIN.match(subject):
+        subject = subject[0].lower() + subject[1:]
+    return f"{found['aux'].capitalize()} {subject} {found['rest']}?", YES_NO["en"]
 
 
 def statement(question: str, answer: str) -> str:

@@ -116,6 +116,7 @@ class Swapper:
             "unit": self._of_set,
             "pair": self._pair,
             "negation": self._negation,
+            "noun": self._noun,
         }
         order = [kind] if kind else self._order(list(ways))
         for name in order:
@@ -126,7 +127,7 @@ class Swapper:
 
     def _order(self, kinds: list[str]) -> list[str]:
         """A random order in which names and roles come early more often."""
-        weight = {"number": 1.3, "name": 2.0, "roles": 1.2, "unit": 1.0, "pair": 1.2}
+        weight = {"number": 1.3, "name": 2.0, "roles": 2.0, "unit": 1.0, "pair": 1.2}
         return sorted(kinds, key=lambda k: self._chance.random() ** (1 / weight.get(k, 0.7)))[::-1]
 
     def _put(self, text: str, start: int, end: int, new: str, kind: str) -> Changed:
@@ -201,6 +202,22 @@ class Swapper:
         moved = len(other) - len(one)
         return Changed(new, ((s1, s1 + len(other)), (s2 + moved, s2 + moved + len(one))), "roles")
 
+    def _noun(self, text: str, near: str, names: Sequence[str]) -> Changed | None:
+        """The word behind an article or the like, for another one that stands so nearby."""
+        places = list(_BEHIND.finditer(text))
+        if not places:
+            return None
+        one = self._chance.choice(places)
+        others = {
+            m["word"]
+            for m in _BEHIND.finditer(near)
+            if m["before"].casefold() == one["before"].casefold()
+            and m["word"][:5].casefold() not in text.casefold()
+        }
+        if not others:
+            return None
+        return self._put(text, *one.span("word"), self._chance.choice(sorted(others)), "noun")
+
     def _of_set(self, text: str, near: str, names: Sequence[str]) -> Changed | None:
         words = _words(_language(text))
         found = list(words.of_kind.finditer(text))
@@ -245,6 +262,11 @@ class Swapper:
 _SAME_ROLE = re.compile(
     r"\s*(?:,|and|or|und|oder|y|e|o|et|ou|и|или|ve|và|şi|și|και|en|&|、|，|和|与|與|及|と|や|·|-|/"
     r"|,? and|,? or)?\s*"
+)
+_BEHIND = re.compile(
+    r"\b(?P<before>the|an?|of|for|each|its|their|de[rnms]|die|das|eine?[nrms]?|el|las?|los|una?"
+    r"|une?|les?|des|du) (?P<word>[^\W\d_]{4,})\b",
+    re.IGNORECASE,
 )
 _KANA = re.compile(r"[぀-ヿ]")
 _NEGATIVE = re.compile(

@@ -1,15 +1,20 @@
-"""Trains the reader: `python training/reader/train.py FOLDER MINUTES [LAYERS [NAME.pt]]`, in an
-environment with torch (`make reader` makes it), which Ragstone itself does not need.
+"""Trains the reader: `python training/reader/train.py FOLDER MINUTES [LAYERS [NAME.pt [TEACHER]]]`,
+in an environment with torch (`make reader` makes it), which Ragstone itself does not need.
 
-Reads what `build.py` wrote to FOLDER and `start.npz`, the weights to begin with (`start.py`).
+Reads what `build.py` wrote to FOLDER and `start.npz`, the weights to begin with (`start.py`): the
+embedder's layers, or a trained reader.
 Writes reader.pt there now and then, from which it goes on if it is called again, at the end
-reader.npz, and losses and the figures of the checking rows to reader.log.
+reader.npz, and losses and the figures of the checking rows to reader.log. On a GPU, where there is
+one, it learns more in a minute than two processors in a night. Shards that are added while it runs
+are read too. With TEACHER, the .pt of a larger model, it learns what that one makes of each row.
 """
 
+import os
 import sys
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -20,23 +25,61 @@ from torch.multiprocessing import spawn
 from torch.nn import functional
 
 WIDTH, INNER, HEADS = 384, 1536, 12
-LAYERS = 6
-FROZEN = 2
-"""Layers that stay as they are. Four that learn are a third faster than six, and the first ones
-know what they need to: which word stands where."""
-
-LONGEST = 144
-"""Tokens of a row; longer ones, one in ten, would take a quarter of the time."""
+LAYERS = 8
+TOLD = 2
+"""Behind so many layers each token is told what it belongs to."""
 
 SEED = 1
-PROCESSES = 2
-TOKENS = 1200
-"""In one step of one process, padding included."""
-RATE, HEAD_RATE = 1.2e-4, 5e-4
-WARMING = 100
-"""Steps until the rates are whole; then they fall to nothing at the end of the time."""
-CHECK_EVERY = 1200.0
-"""Seconds."""
+FURTHER = 0.5
+"""What the rates are multiplied with for a model that was trained before."""
+
+HARD = 0.3
+"""What the labels themselves weigh beside what a teacher makes of them."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """How to train. `tokens` are those of one step of one process, padding included; `longest`, of
+    a row that is learned from; `still`, the first layers that stay as they are; `warming`, the
+    steps until the rates are whole, which then fall to nothing at the end of the time."""
+
+    processes: int
+    tokens: int
+    longest: int
+    rate: float
+    head_rate: float
+    dropout: float
+    still: int
+    warming: int
+    check_every: float
+
+
+PROCESSOR = Way(
+    processes=int(os.environ.get("READER_PROCESSES", "2")),
+    tokens=1200,
+    # Of rows up to 144 it would learn a third more, and unlearn what it knows of longer passages.
+    longest=256,
+    rate=1.2e-4,
+    head_rate=5e-4,
+    dropout=0.0,
+    # Four layers that learn are a third faster than six.
+    still=2,
+    warming=100,
+    check_every=1200.0,
+)
+GPU = Way(
+    processes=1,
+    tokens=40_000,
+    longest=320,
+    rate=3e-4,
+    head_rate=6e-4,
+    dropout=0.1,
+    still=0,
+    warming=300,
+    check_every=90.0,
+)
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+WAY = GPU if DEVICE == "cuda" else PROCESSOR
 
 
 class Layer(nn.Module):
@@ -48,15 +91,20 @@ class Layer(nn.Module):
         self.fi = nn.Linear(WIDTH, INNER)
         self.fo = nn.Linear(INNER, WIDTH)
         self.oln = nn.LayerNorm(WIDTH, 1e-12)
+        self.dropped = nn.Dropout(WAY.dropout)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         rows, size, _ = x.shape
         q, k, v = self.qkv(x).view(rows, size, 3, HEADS, -1).permute(2, 0, 3, 1, 4)
-        # On a processor, for short rows, this trains twice as fast as torch's fused attention.
-        likely = torch.softmax((q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5) + mask, -1)
-        seen = likely.to(v.dtype) @ v
-        x = self.aln(x + self.ao(seen.transpose(1, 2).reshape(rows, size, WIDTH)))
-        return self.oln(x + self.fo(functional.gelu(self.fi(x))))
+        if x.is_cuda:
+            seen = functional.scaled_dot_product_attention(q, k, v, mask.to(q.dtype))
+        else:
+            # On a processor, for short rows, this trains twice as fast as the fused attention.
+            likely = torch.softmax((q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5) + mask, -1)
+            seen = likely.to(v.dtype) @ v
+        added = self.ao(seen.transpose(1, 2).reshape(rows, size, WIDTH))
+        x = self.aln(x + self.dropped(added))
+        return self.oln(x + self.dropped(self.fo(functional.gelu(self.fi(x)))))
 
 
 class ReaderModel(nn.Module):
@@ -79,7 +127,7 @@ class ReaderModel(nn.Module):
         x = self.ln(states)
         mask = (parts < 0)[:, None, None, :] * -1e4
         for number, layer in enumerate(self.layers):
-            if number == FROZEN:
+            if number == TOLD:
                 x = x + self.part(parts.clamp(min=0))
             x = layer(x, mask)
         text = (parts == 1)[..., None].to(x.dtype)
@@ -96,21 +144,20 @@ class Rows:
         with np.load(file) as held:
             self.ids, self.parts, self.right = held["ids"], held["parts"], held["right"]
             self.starts, self.labels = held["starts"], held["labels"]
-            self.kinds = [str(held["names"][i]) for i in held["kinds"]]
+            self.kinds = held["names"][held["kinds"]].tolist()
         self.sizes = np.diff(self.starts)
         self._kept = np.flatnonzero(self.sizes <= longest)
 
     def batch(self, chosen: np.ndarray) -> tuple[np.ndarray, ...]:
-        width = int(self.sizes[chosen].max())
+        sizes = self.sizes[chosen]
+        width = -int(-sizes.max() // 8) * 8  # Attention on a GPU wants eights.
+        inside = np.arange(width) < sizes[:, None]
+        places = (self.starts[chosen][:, None] + np.arange(width))[inside]
         ids = np.zeros((len(chosen), width), np.int64)
         parts = np.full((len(chosen), width), -1, np.int64)
         right = np.full((len(chosen), width), -1, np.int64)
-        for i, row in enumerate(chosen):
-            held = slice(self.starts[row], self.starts[row + 1])
-            size = int(self.sizes[row])
-            ids[i, :size] = self.ids[held]
-            parts[i, :size] = self.parts[held]
-            right[i, :size] = self.right[held]
+        ids[inside], parts[inside] = self.ids[places], self.parts[places]
+        right[inside] = self.right[places]
         return ids, parts, right, self.labels[chosen]
 
     def batches(
@@ -138,16 +185,23 @@ class Words:
     """The table of words and of places, which stays as it is."""
 
     def __init__(self, start: dict[str, np.ndarray]) -> None:
-        self._table = torch.from_numpy(start["words"])
-        self._row = torch.from_numpy(start["rows"])
-        self._places = torch.from_numpy(start["places"])
+        self._table = torch.from_numpy(start["words"]).to(DEVICE)
+        self._places = torch.from_numpy(start["places"]).to(DEVICE)
 
-    def states(self, ids: np.ndarray) -> Tensor:
-        return self._table[self._row[torch.from_numpy(ids)]].float() + self._places[: ids.shape[1]]
+    def states(self, ids: Tensor) -> Tensor:
+        return self._table[ids].float() + self._places[: ids.shape[1]]
 
 
-def loss_of(seen: Tensor, each: Tensor, batch: tuple[np.ndarray, ...]) -> Tensor:
-    _, parts, right, labels = (torch.from_numpy(one).long() for one in batch)
+Batch = tuple[Tensor, ...]
+"""What `Rows.batch` gives: ids, parts, right and labels."""
+
+
+def tensors(batch: tuple[np.ndarray, ...]) -> Batch:
+    return tuple(torch.from_numpy(one).long().to(DEVICE) for one in batch)
+
+
+def loss_of(seen: Tensor, each: Tensor, batch: Batch) -> Tensor:
+    _, parts, right, labels = batch
     answers, start, end, verdict = labels.T
     total = 0 * each.sum()  # So that all processes have the same gradients.
     asked = answers >= 0
@@ -171,11 +225,38 @@ def loss_of(seen: Tensor, each: Tensor, batch: tuple[np.ndarray, ...]) -> Tensor
     marked = right >= 0
     if marked.any():
         each_loss = functional.binary_cross_entropy_with_logits(
-            each[..., 2], right.float(), reduction="none", pos_weight=torch.tensor(3.0)
+            each[..., 2],
+            right.float(),
+            reduction="none",
+            pos_weight=torch.tensor(3.0, device=DEVICE),
         )
         share = marked.float() / marked.sum(1, keepdim=True).clamp(min=1)
         total = total + 2.0 * (each_loss * share).sum()
     return total / len(labels)
+
+
+def distilled(seen: Tensor, each: Tensor, taught: tuple[Tensor, Tensor], batch: Batch) -> Tensor:
+    """How far the outputs are from those of a teacher, where a row of its kind has any."""
+    _, parts, right, labels = batch
+    answers, start, _, verdict = labels.T
+    pair, tokens = taught[0].float(), taught[1].float()
+    asked, claims, spans, marked = answers >= 0, verdict >= 0, start >= 0, right >= 0
+    total = functional.binary_cross_entropy_with_logits(
+        seen[asked, 0], pair[asked, 0].sigmoid(), reduction="sum"
+    )
+    total = total + functional.cross_entropy(
+        seen[claims, 1:], pair[claims, 1:].softmax(1), reduction="sum"
+    )
+    hidden = (parts[spans] != 3)[..., None]
+    for place in (0, 1):
+        logits = each[spans].masked_fill(hidden, -1e4)[..., place]
+        aims = tokens[spans].masked_fill(hidden, -1e4)[..., place].softmax(1)
+        total = total + 0.25 * functional.cross_entropy(logits, aims, reduction="sum")
+    share = marked.float() / marked.sum(1, keepdim=True).clamp(min=1)
+    wrong = functional.binary_cross_entropy_with_logits(
+        each[..., 2], tokens[..., 2].sigmoid(), reduction="none"
+    )
+    return (total + 2.0 * (wrong * share).sum()) / len(labels)
 
 
 def auroc(scores: np.ndarray, right: np.ndarray) -> float:
@@ -195,10 +276,10 @@ def checked(model: ReaderModel, words: Words, rows: Rows, every: int = 1) -> str
     found: dict[str, list[tuple[float, bool]]] = defaultdict(list)
     model.eval()
     for chosen in rows.batches(None, 4000, every):
-        batch = rows.batch(chosen)
-        with torch.autocast("cpu", torch.bfloat16):
-            seen, _ = model(words.states(batch[0]), torch.from_numpy(batch[1]))
-        seen = seen.float()
+        ids, parts, *_ = tensors(rows.batch(chosen))
+        with torch.autocast(DEVICE, torch.bfloat16):
+            seen, _ = model(words.states(ids), parts)
+        seen = seen.float().cpu()
         supported = functional.softmax(seen[:, 1:], 1)[:, 0]
         for i, row in enumerate(chosen):
             answers, _, _, verdict = rows.labels[row]
@@ -225,7 +306,30 @@ def begun(start: dict[str, np.ndarray], layers: int) -> ReaderModel:
     return model
 
 
-def trained(rank: int, folder: Path, minutes: float, layers: int, out: Path) -> None:
+def loaded(state: dict[str, Tensor]) -> ReaderModel:
+    """The trained model, to read with."""
+    model = ReaderModel(sum(name.endswith("qkv.bias") for name in state))
+    model.load_state_dict(state)
+    return model.to(DEVICE).eval()
+
+
+def taught_by(teacher: dict[str, Tensor], layers: int) -> ReaderModel:
+    """A smaller model with some of the teacher's layers: the first, the last and those between."""
+    last = 1 + max(int(name.split(".")[1]) for name in teacher if name.startswith("layers."))
+    model = ReaderModel(layers)
+    state = {name: one for name, one in teacher.items() if not name.startswith("layers.")}
+    for layer in range(layers):
+        source = f"layers.{round(layer * (last - 1) / (layers - 1))}."
+        for name, one in teacher.items():
+            if name.startswith(source):
+                state[name.replace(source, f"layers.{layer}.")] = one
+    model.load_state_dict(state)
+    return model
+
+
+def trained(
+    rank: int, folder: Path, minutes: float, layers: int, out: Path, teacher: Path | None
+) -> None:
     """One of the processes that train together, each on rows of its own; the first one logs.
 
     Processes of one thread each are far faster than one with two threads where the machine has
@@ -233,75 +337,90 @@ def trained(rank: int, folder: Path, minutes: float, layers: int, out: Path) -> 
     """
     torch.set_num_threads(1)
     torch.manual_seed(SEED)
-    dist.init_process_group("gloo", f"file://{out}.meeting", rank=rank, world_size=PROCESSES)
+    meeting = f"file://{out}.meeting"
+    dist.init_process_group("gloo", meeting, rank=rank, world_size=WAY.processes)
     with np.load(folder / "start.npz") as held:
         start = {name: held[name] for name in held.files}
-    words, rows, check = (
-        Words(start),
-        Rows(folder / "train.npz", LONGEST),
-        Rows(folder / "check.npz"),
-    )
-    model = begun(start, layers)
+    words, check = Words(start), Rows(folder / "check.npz")
+    known = torch.load(teacher, map_location="cpu") if teacher else None
+    model = taught_by(known, layers) if known else begun(start, layers)
+    master = loaded(known) if known else None
     if out.exists():
         model.load_state_dict(torch.load(out))
-    for layer in (model.ln, *model.layers[:FROZEN]):
+    model.to(DEVICE)
+    for layer in (model.ln, *model.layers[: WAY.still]):
         layer.requires_grad_(False)
     parameters = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
     heads = [p for n, p in parameters if n.split(".")[0] in ("join", "out", "each", "part")]
     body = [p for n, p in parameters if n.split(".")[0] in ("ln", "layers")]
-    groups = [{"params": body, "lr": RATE}, {"params": heads, "lr": HEAD_RATE}]
+    trained_before = out.exists() or "out.weight" in start
+    rates = tuple((FURTHER if trained_before else 1) * one for one in (WAY.rate, WAY.head_rate))
+    groups = [{"params": body, "lr": WAY.rate}, {"params": heads, "lr": WAY.head_rate}]
     optimizer = torch.optim.AdamW(groups, weight_decay=0.01, betas=(0.9, 0.98), fused=True)
     log = out.with_suffix(".log").open("a")
     began = last = time.time()
     step, seen_rows, smooth = 0, 0, 0.0
-    for chosen in _mine(rows, rank):
+    for batch in map(tensors, _mine(folder, rank)):
         share = torch.tensor([(time.time() - began) / (60 * minutes)])
         dist.broadcast(share, 0)
         if share >= 1:
             break
-        for group, rate in zip(optimizer.param_groups, (RATE, HEAD_RATE), strict=True):
-            group["lr"] = rate * min(1, (step + 1) / WARMING) * (1 - float(share))
-        batch = rows.batch(chosen)
-        with torch.autocast("cpu", torch.bfloat16):
-            seen, each = model(words.states(batch[0]), torch.from_numpy(batch[1]))
+        for group, rate in zip(optimizer.param_groups, rates, strict=True):
+            group["lr"] = rate * min(1, (step + 1) / WAY.warming) * (1 - float(share))
+        with torch.autocast(DEVICE, torch.bfloat16):
+            states, parts = words.states(batch[0]), batch[1]
+            seen, each = model(states, parts)
+            with torch.no_grad():
+                taught = master(states, parts) if master else None
         loss = loss_of(seen.float(), each.float(), batch)
+        if taught is not None:
+            loss = HARD * loss + distilled(seen.float(), each.float(), taught, batch)
         loss.backward()
         _averaged([p for _, p in parameters])
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
-        step, seen_rows = step + 1, seen_rows + PROCESSES * len(chosen)
-        now = loss.item()
-        smooth = now if step == 1 else 0.98 * smooth + 0.02 * now
+        step, seen_rows = step + 1, seen_rows + WAY.processes * len(batch[0])
         if rank == 0 and step % 50 == 0:
+            now = loss.item()
+            smooth = now if step == 50 else 0.8 * smooth + 0.2 * now
             took = time.time() - began
             print(f"{took:.0f} s, {step} steps, {seen_rows} rows, loss {smooth:.3f}", file=log)
             log.flush()
-        if rank == 0 and time.time() - last > CHECK_EVERY:
+        if rank == 0 and time.time() - last > WAY.check_every:
             torch.save(model.state_dict(), out)
             print(checked(model, words, check, 4), file=log, flush=True)
             last = time.time()
     if rank == 0:
         torch.save(model.state_dict(), out)
-        weights = {name: one.numpy() for name, one in model.state_dict().items()}
+        weights = {name: one.cpu().numpy() for name, one in model.state_dict().items()}
         np.savez(out.with_suffix(".npz"), **weights)
         print(checked(model, words, check), file=log, flush=True)
 
 
-def _mine(rows: Rows, rank: int) -> Iterator[np.ndarray]:
-    """The batches of one process, without end: all processes draw the same order."""
+def _mine(folder: Path, rank: int) -> Iterator[tuple[np.ndarray, ...]]:
+    """The batches of one process, without end: all processes draw the same order. Of all shards the
+    one that was read least often comes next."""
     chance = np.random.default_rng(SEED)
+    read: Counter[str] = Counter()
     while True:
-        order = rows.batches(chance, TOKENS)
-        for i in range(rank, len(order) - len(order) % PROCESSES, PROCESSES):
-            yield order[i]
+        name = min(
+            sorted(one.name for one in folder.glob("train-*[0-9].npz")), key=read.__getitem__
+        )
+        read[name] += 1
+        rows = Rows(folder / name, WAY.longest)
+        order = rows.batches(chance, WAY.tokens)
+        for i in range(rank, len(order) - len(order) % WAY.processes, WAY.processes):
+            yield rows.batch(order[i])
 
 
 def _averaged(parameters: list[nn.Parameter]) -> None:
+    if WAY.processes == 1:
+        return
     given = [p.grad for p in parameters if p.grad is not None]
     flat = torch.cat([one.reshape(-1) for one in given])
     dist.all_reduce(flat)
-    flat /= PROCESSES
+    flat /= WAY.processes
     at = 0
     for one in given:
         one.copy_(flat[at : at + one.numel()].view_as(one))
@@ -312,8 +431,9 @@ def main() -> None:
     folder, minutes = Path(sys.argv[1]), float(sys.argv[2])
     layers = int(sys.argv[3]) if len(sys.argv) > 3 else LAYERS
     out = folder / (sys.argv[4] if len(sys.argv) > 4 else "reader.pt")
+    teacher = folder / sys.argv[5] if len(sys.argv) > 5 else None
     Path(f"{out}.meeting").unlink(missing_ok=True)
-    spawn(trained, (folder, minutes, layers, out), PROCESSES)
+    spawn(trained, (folder, minutes, layers, out, teacher), WAY.processes)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ ASKING: ContextVar[Caller] = ContextVar("ragstone_asking", default=LOCAL)
 
 def limited_key(caller: Caller) -> str:
     """The name under which a caller's use is counted; empty for the local user and operator."""
-    return "" if caller.operator else caller.key
+    return "" if caller.operator or caller.local else caller.key
 
 
 def reader() -> Reader:

@@ -2,17 +2,26 @@
 
 A credential is an API key, a signed token, the operator's token, or what a trusted proxy says; it
 comes as a bearer token or in the header `x-api-key` or `api-key`, never in an address, which logs
-keep. Where nothing of this is set up, everyone on this machine is the local user; where none is
-required, who has none is anonymous, and reads what is for everyone.
+keep. Where nothing of this is set up, the token in the data directory shows the local user, also as
+the cookie of a browser, and who lacks it is a guest; where none is required, who has none is
+anonymous, and reads what is for everyone.
 """
 
 import hmac
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from ragstone.access.proxy import TrustedProxy
 from ragstone.access.secrets import PREFIX
-from ragstone.core.caller import ANONYMOUS, LOCAL, OPERATOR, Caller
+from ragstone.core.caller import (
+    ANONYMOUS,
+    GUEST,
+    LOCAL,
+    LOCAL_USER,
+    OF_A_KEY,
+    OPERATOR,
+    Caller,
+)
 from ragstone.core.errors import Unauthorized
 from ragstone.core.records import ApiKey
 from ragstone.core.turn import Principal
@@ -25,6 +34,31 @@ if TYPE_CHECKING:
 KEY_HEADERS = ("x-api-key", "api-key")
 MOST_CHARACTERS = 8192
 """Of a credential; a token with hundreds of groups has fewer."""
+
+
+NOT_SHOWN = (
+    "This needs the token of the user who runs Ragstone, which 'ragstone token' prints. "
+    "Send it as 'Authorization: Bearer TOKEN'."
+)
+
+ADMIN_KEY = f"{OF_A_KEY}settings"
+"""The user of the key in the settings."""
+
+COOKIE = "ragstone_token"
+"""What a browser sends by itself, once it has opened the address with the token."""
+
+OWN_PAGES = ("same-origin", "none")
+"""What browsers say of a request (Sec-Fetch-Site) that a page of ours makes, or its user by hand. A
+page at another port of this machine says `same-site`, and the cookie comes with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Tokens of the data directory: the operator's, and the local user's, which counts as long as
+    no credentials are set; None lets everyone be that user."""
+
+    operator: str
+    local: str | None = None
 
 
 class HeaderValues(Protocol):
@@ -40,13 +74,13 @@ class Gate:
         self,
         settings: AuthSettings,
         keys: KeyService,
-        operator_token: str,
+        known: Known,
         tokens: "Tokens | None",
         proxy: TrustedProxy | None,
     ) -> None:
         self._settings = settings
         self._keys = keys
-        self._operator = operator_token
+        self._known = known
         self._tokens = tokens
         self._proxy = proxy
 
@@ -61,38 +95,69 @@ class Gate:
             return self._settings.required
         return await self.configured()
 
-    async def open(self) -> bool:
-        """Whether everyone is the local user: nothing is set up, and nothing said about it."""
-        return self._settings.required is None and not await self.configured()
-
     async def configured(self) -> bool:
         """Whether there is any credential besides the operator's token."""
-        return bool(self._tokens or self._proxy) or await self._keys.exist()
+        return self._settings.configured or await self._keys.exist()
 
-    async def caller(self, headers: HeaderValues, address: str) -> Caller:
-        """The caller at `address`; raises Unauthorized, Unavailable."""
+    async def caller(
+        self, headers: HeaderValues, address: str, visited: str | None = None
+    ) -> Caller:
+        """The caller at `address`; raises Unauthorized, Unavailable. `visited` is the tenant whose
+        visitors need no credential here, None where they need one."""
         given = presented(headers)
-        if given and hmac.compare_digest(given.encode(), self._operator.encode()):
+        if given and hmac.compare_digest(given.encode(), self._known.operator.encode()):
             return OPERATOR
-        if await self.open():
-            return LOCAL
+        if self._is_admin(given):
+            return Caller(Principal(self._settings.tenant, ADMIN_KEY), key=ADMIN_KEY)
+        if await self._by_local_token():
+            return self._local_user(given or _cookie(headers), visited is not None)
         if given and (given.startswith(PREFIX) or self._tokens):
             return await self._check_credential(given)
         if self._proxy:
             named = self._proxy.caller(headers, address)
             if named:
                 return named
+        return await self._without_credential(given, address, visited)
+
+    async def is_local_token(self, given: str) -> bool:
+        """Whether this is the token of the local user, and counts now."""
+        return self._is_local(given) and await self._by_local_token()
+
+    async def _by_local_token(self) -> bool:
+        return self._settings.required is None and not await self.configured()
+
+    def _is_admin(self, given: str) -> bool:
+        expected = self._settings.admin_key.get_secret_value()
+        return bool(expected) and hmac.compare_digest(given.encode(), expected.encode())
+
+    def _is_local(self, given: str) -> bool:
+        expected = self._known.local or ""
+        return bool(expected) and hmac.compare_digest(given.encode(), expected.encode())
+
+    def _local_user(self, given: str, visits: bool) -> Caller:
+        if self._known.local is None:
+            return LOCAL
+        if self._is_local(given):
+            return LOCAL_USER
+        if self._settings.guests == "nothing" and (given or not visits):
+            raise Unauthorized(NOT_SHOWN)
+        # Clients of OpenAI's interface send a key even where none is asked for.
+        return GUEST
+
+    async def _without_credential(self, given: str, address: str, visited: str | None) -> Caller:
         if given and await self.configured():
             raise Unauthorized("This credential is not known here. Check it, or ask for one.")
+        if visited is not None and not given:
+            return self._anonymous(address, visited)
         if not await self.required():
-            return self._anonymous(address)
+            return self._anonymous(address, self._settings.tenant)
         raise Unauthorized(
             "This needs a credential. Send an API key as 'Authorization: Bearer KEY'."
         )
 
-    def _anonymous(self, address: str) -> Caller:
+    def _anonymous(self, address: str, tenant: str) -> Caller:
         """Whoever has no credential; its address tells it apart in limits."""
-        principal = replace(ANONYMOUS.principal, tenant=self._settings.tenant)
+        principal = replace(ANONYMOUS.principal, tenant=tenant)
         return replace(ANONYMOUS, principal=principal, key=f"{ANONYMOUS.key}:{address}")
 
     async def _check_credential(self, given: str) -> Caller:
@@ -119,7 +184,17 @@ def presented(headers: HeaderValues) -> str:
     return found.pop() if found else ""
 
 
+def _cookie(headers: HeaderValues) -> str:
+    """The token that a browser sends by itself, empty for none, or for a page that is not ours."""
+    if headers.getlist("sec-fetch-site") not in ([place] for place in OWN_PAGES):
+        return ""
+    pairs = [one.strip() for line in headers.getlist("cookie") for one in line.split(";")]
+    found = {one.removeprefix(f"{COOKIE}=") for one in pairs if one.startswith(f"{COOKIE}=")}
+    return found.pop() if len(found) == 1 else ""
+
+
 def caller_of_key(key: ApiKey) -> Caller:
     """The caller of an API key."""
     principal = Principal(key.tenant, key.user, key.groups)
-    return Caller(principal, key.role, key.collections, f"key:{key.id}")
+    widget = key.sites is not None
+    return Caller(principal, key.role, key.collections, f"key:{key.id}", only_asks=widget)

@@ -1,7 +1,8 @@
 """The secrets of API keys: `ragstone_<id>_<random>`.
 
 The id is public and finds the key; the random part has 256 bits, so a plain SHA-256 of it cannot
-be searched through, and nothing slower is needed.
+be searched through, and nothing slower is needed. A session of a widget's key is
+`ragstone_w_<id>_<end>_<signature>`, signed with that digest, which no client knows.
 """
 
 import hashlib
@@ -11,6 +12,9 @@ import secrets
 
 PREFIX = "ragstone_"
 _FORM = re.compile(r"ragstone_([0-9a-f]{16})_([A-Za-z0-9_-]{43})", re.ASCII)
+
+
+_SESSION = re.compile(r"ragstone_w_([0-9a-f]{16})_([0-9]{1,12})_([0-9a-f]{64})", re.ASCII)
 
 
 def new_id() -> str:
@@ -27,6 +31,28 @@ def id_of(secret: str) -> str:
     """The key that a secret says it is of, empty for what is no secret of ours."""
     form = _FORM.fullmatch(secret)
     return form[1] if form else ""
+
+
+def session(id: str, digest: str, until: int) -> str:
+    """What holds for the key `id` until a time, in seconds since 1970."""
+    return f"{PREFIX}w_{id}_{until}_{_signature(id, digest, until)}"
+
+
+def session_parts(given: str) -> tuple[str, int] | None:
+    """The key that a session says it is of, and until when; None for what is no session."""
+    form = _SESSION.fullmatch(given)
+    return (form[1], int(form[2])) if form else None
+
+
+def is_session(given: str, digest: str) -> bool:
+    """Whether a session was signed with this digest."""
+    form = _SESSION.fullmatch(given)
+    return form is not None and same(form[3], _signature(form[1], digest, int(form[2])))
+
+
+def _signature(id: str, digest: str, until: int) -> str:
+    said = f"ragstone widget {id} {until}"
+    return hmac.new(digest.encode(), said.encode(), hashlib.sha256).hexdigest()
 
 
 def digest(secret: str) -> str:

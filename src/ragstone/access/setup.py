@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from ragstone.access.gate import Gate
+from ragstone.access.gate import Gate, Known
 from ragstone.access.interceptor import Interceptor, Limits
 from ragstone.access.proxy import TrustedProxy
 from ragstone.access.rates import LocalRates, Rates
@@ -15,11 +15,18 @@ from ragstone.settings import AuthSettings, Settings
 from ragstone.telemetry.spans import Telemetry, tracer
 
 
-def gate(settings: AuthSettings, keys: KeyService, operator_token: str) -> Gate:
-    """What tells callers apart; raises ConfigError for tokens without the library for them."""
+def gate(
+    settings: AuthSettings, keys: KeyService, operator_token: str, local_token: str | None = None
+) -> Gate:
+    """What tells callers apart; raises ConfigError for tokens without the library for them.
+
+    Where no credentials are set, `local_token` opens what is the local user's; None lets everyone
+    be that user.
+    """
+    known = Known(operator_token, local_token)
     proxy = TrustedProxy(settings) if settings.by_proxy else None
     if not settings.by_token:
-        return Gate(settings, keys, operator_token, None, proxy)
+        return Gate(settings, keys, known, None, proxy)
     try:
         from ragstone.access.jwks import KeySet
         from ragstone.access.tokens import Tokens
@@ -28,7 +35,7 @@ def gate(settings: AuthSettings, keys: KeyService, operator_token: str) -> Gate:
             "AUTH__JWKS_URL needs a library for tokens: pip install 'ragstone[oidc]'."
         ) from error
     tokens = Tokens(settings, KeySet(settings.jwks_url, settings.jwks_seconds))
-    return Gate(settings, keys, operator_token, tokens, proxy)
+    return Gate(settings, keys, known, tokens, proxy)
 
 
 @asynccontextmanager

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain, zip_longest
 
 from ragstone.core.answer import Usage
 from ragstone.core.chunk import Chunk
 from ragstone.core.tool import ToolCall
 from ragstone.core.turn import Hit, StageTrace, Turn
+from ragstone.retrieve.local_search import interleaved, with_search
 
 
 class Gathered:
@@ -20,11 +20,13 @@ class Gathered:
         self._local: Turn | None = None
         self._searched: list[Sequence[Hit]] = []
         self._outputs: list[Hit] = []
+        self._texts = 0
 
     @property
     def passages(self) -> int:
-        """The number of passages found; repeated ones count each time."""
-        return sum(map(len, self._searched))
+        """The number of passages found, and of texts that a search returned instead; repeated ones
+        count each time."""
+        return sum(map(len, self._searched)) + self._texts
 
     def searched(self, hits: Sequence[Hit]) -> None:
         """Keep the hits of one search, best first."""
@@ -37,8 +39,10 @@ class Gathered:
         self.trace += found.trace
         self.searched(found.hits)
 
-    def output(self, call: ToolCall, text: str) -> None:
-        """Keep what a tool returned as a passage of its own, so that the answer can cite it."""
+    def output(self, call: ToolCall, text: str, searches: bool = False) -> None:
+        """Keep what a tool returned as a passage of its own, so that the answer can cite it;
+        `searches` says that the tool searches documents."""
+        self._texts += searches
         ask = self._turn.ask
         chunk = Chunk(
             chunk_id=f"{call.name}:{len(self._outputs) + 1}",
@@ -59,29 +63,10 @@ class Gathered:
     def turn(self) -> Turn:
         """The turn with everything: the outputs, then of every search the best, the second best,
         and so on, so that no search is left out where the passages are too many."""
-        ranked = chain.from_iterable(zip_longest(*self._searched))
-        hits = {
-            (hit.chunk.document_id, hit.chunk.chunk_id): hit
-            for hit in (*self._outputs, *ranked)
-            if hit is not None
-        }
-        turn = _with_search(self._turn, self._local) if self._local else self._turn
+        turn = with_search(self._turn, self._local) if self._local else self._turn
         return replace(
             turn,
-            hits=tuple(hits.values()),
+            hits=(*self._outputs, *interleaved(self._searched)),
             usage=turn.usage + self.usage,
             trace=(*turn.trace, *self.trace),
         )
-
-
-def _with_search(turn: Turn, searched: Turn) -> Turn:
-    """`turn` with the fields that a search of the documents sets, except its hits."""
-    return replace(
-        turn,
-        plan=searched.plan,
-        collection=searched.collection,
-        lists=searched.lists,
-        chunks=searched.chunks,
-        encoded=searched.encoded,
-        feedback=searched.feedback,
-    )

@@ -16,6 +16,9 @@ from ragstone.retrieve.local_search import LocalSearch
 
 LOCAL_SEARCH = "local_search"
 QUERY_CHARS = 2000
+EMPTY: tuple[Any, ...] = ([], {}, "")
+"""The data of a search that found nothing; of a text there is none."""
+
 SHOWN = 10
 """Passages of one search that the model is shown."""
 
@@ -91,6 +94,10 @@ class ToolCalls:
             text, said = await self.search_here(query)
             return text, f"local search, {said}, as {why}"
         hits = self._hits(returned.data)
+        if not hits and returned.text.strip() and returned.data not in EMPTY:
+            text = returned.text[: self._most_chars]
+            self.gathered.output(ToolCall("", tool.name), text, searches=True)
+            return text, f"{query!r}: {len(text)} characters"
         self.gathered.searched(hits)
         return _passage_text(hits), f"{query!r}: {len(hits)} passages"
 
@@ -110,7 +117,9 @@ class ToolCalls:
         return text or "It returned nothing.", f"{len(text)} characters"
 
     def _hits(self, data: Any) -> tuple[Hit, ...]:
-        """The passages in what a tool returned, if it is a list of the knowledge base's results."""
+        """The passages in what a tool returned, if that is a result of the knowledge base, or a
+        list of them."""
+        data = [data] if isinstance(data, dict) else data
         if not isinstance(data, list):
             return ()
         most = self._turn.ask.top_k or self._turn.plan.top_k

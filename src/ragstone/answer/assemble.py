@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from ragstone.core.events import Sources
+from ragstone.core.events import Note, Sources
 from ragstone.core.turn import Hit, Passage, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.budget import budget
@@ -90,16 +90,26 @@ class Assemble(Stage):
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         share = budget(adapters.profile.context_window, adapters.profile.tier).passages
-        most = min(self.context_tokens, share)
-        hits = _without_contained(turn.hits)
+        whole = turn.plan.strategy == "sequential"
+        # A chat model reads a document that is to be summed up as far as its window goes.
+        most = share if whole and adapters.chat else min(self.context_tokens, share)
+        hits = turn.hits if whole else _without_contained(turn.hits)
         texts = [hit.chunk.text for hit in hits]
         if self.compression < 1:
             texts = compressed(turn.question, texts, self.compression, adapters.count)
         found = list(zip(texts, hits, strict=True))
-        whole = turn.plan.strategy == "sequential"
-        chosen, used = _within_tokens(_outlined(found) if whole else found, most, adapters.count)
+        if turn.digest:
+            chosen, used = found, adapters.count(turn.digest)
+        else:
+            ranked = _outlined(found) if whole else found
+            chosen, used = _within_tokens(ranked, most, adapters.count)
         if whole:
-            chosen.sort(key=lambda one: one[1].chunk.chunk_index)
+            places = {id(hit): place for place, hit in enumerate(hits)}
+            chosen.sort(key=lambda one: places[id(one[1])])
+            if adapters.chat and len(chosen) < len(hits):
+                left_out = f"Only {len(chosen):,} of {len(hits):,} passages could be read."
+                await emit(Note(self.name, left_out))
+                turn = replace(turn, notes=(*turn.notes, left_out))
         if self.context_chars:
             chosen = _within_chars(chosen, self.context_chars)
         if turn.plan.edges:
@@ -114,12 +124,14 @@ class Assemble(Stage):
 
 
 def _outlined(found: Sequence[tuple[str, Hit]]) -> list[tuple[str, Hit]]:
-    """The chunks of a document by what they tell of the whole: its beginning, then where its
+    """The chunks of documents by what they tell of the whole: their beginnings, then where their
     sections begin, the upper ones first, then all others."""
 
     def rank(place: int) -> tuple[int, int]:
-        levels = [block.level for block in found[place][1].chunk.blocks if block.kind == "heading"]
-        return (0 if place < OPENING else min(levels, default=DEEPEST), place)
+        chunk = found[place][1].chunk
+        levels = [block.level for block in chunk.blocks if block.kind == "heading"]
+        begins = chunk.chunk_index < OPENING
+        return (0 if begins else min(levels, default=DEEPEST), place)
 
     return [found[place] for place in sorted(range(len(found)), key=rank)]
 

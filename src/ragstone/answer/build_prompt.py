@@ -5,7 +5,8 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from ragstone.core.answer import Instructions
+from ragstone.answer.guidance import with_guidance
+from ragstone.core.answer import Instructions, Layout
 from ragstone.core.turn import Mode, Plan, Turn
 from ragstone.engine.prompts import own_texts
 from ragstone.engine.stage import Emit, Stage, Step
@@ -42,6 +43,7 @@ class BuildPrompt(Stage):
         "it is refused.",
     )
     suggests: bool = Field(False, description="Whether the model suggests further questions.")
+    layout: Layout = Field("sources", description="How the prompt shows the sources.")
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         language = detect(turn.question)
@@ -52,6 +54,7 @@ class BuildPrompt(Stage):
             "quote_first": adapters.profile.tier == "tiny",
             "reasoning": hints.chain_of_thought if reasons is None else reasons,
             "suggestions": self.suggests,
+            "sources_used": self.layout == "references",
         }
         parts = [name for name, wanted in lines.items() if wanted]
         own = await own_texts(turn, adapters)
@@ -68,11 +71,19 @@ class BuildPrompt(Stage):
             form=text(f"form.{hints.template}"),
             mode=text(f"mode.{mode}"),
         )
-        rules = f"{text(ROOM).strip()}\n{rules}".strip()
+        rules = with_guidance(f"{text(ROOM).strip()}\n{rules}".strip(), turn, adapters)
         said = ", ".join((hints.template, mode, language or "any language", *parts))
         least = (self.refuse_below, self.refuse_unlikely)
+        own_words = turn.ask.question.strip()
         made = Instructions(
-            rules, refusal, *least, notes=_advice(turn), sums_up=_sums_up(turn.plan)
+            rules,
+            refusal,
+            *least,
+            notes=_advice(turn),
+            sums_up=_sums_up(turn.plan),
+            asked="" if " ".join(own_words.split()) == turn.question else own_words,
+            layout=self.layout,
+            digest=turn.digest,
         )
         return Step(replace(turn, instructions=made), said)
 

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from ragstone.core.answer import Citation, GeneratedAnswer
+from ragstone.core.answer import Citation, CitedSpan, GeneratedAnswer
 from ragstone.core.turn import Passage, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.markers import cited_sentences
@@ -16,10 +16,13 @@ from ragstone.ports import Adapters
 from ragstone.verify.citation import citation
 
 OFTEN = 3
+LEAST = 0.5
+"""A further span of a source has at least this share of the words of the sentence it is for."""
 
 
 class Cite(Stage):
-    """Finds for every cited source the sentence of it that the answer leans on."""
+    """Finds for every cited source the sentence of it that the answer leans on most, and those that
+    each sentence which cites it leans on."""
 
     name: ClassVar[str] = "cite"
     needs: ClassVar[frozenset[str]] = frozenset({"answer", "passages"})
@@ -62,14 +65,32 @@ def _claims(answer: GeneratedAnswer) -> dict[int, list[str]]:
 
 
 def _citation(passage: Passage, claims: Sequence[str]) -> Citation:
-    known = [(_single_line(claim), content_word_set(claim)) for claim in claims]
-    supports = {
-        span: _support(known, passage.text[span.start : span.end]) for span in _spans(passage.text)
-    }
-    span = max(supports, key=lambda one: (supports[one], one.end - one.start))
-    similarity = min(1.0, supports[span])
+    read = [
+        (span, _single_line(text), content_word_set(text))
+        for span in _spans(passage.text)
+        for text in (passage.text[span.start : span.end],)
+    ]
+    supports = [_supports(claim, read) for claim in claims]
+    best = [max(one, key=lambda span: (one[span], span.end - span.start)) for one in supports]
+    held = [one[span] for one, span in zip(supports, best, strict=True)]
+    most, span = max(
+        zip(held, best, strict=True), key=lambda one: (one[0], one[1].end - one[1].start)
+    )
+    similarity = min(1.0, most)
     confidence = _confidence(passage.hit.score, similarity, len(claims))
-    return citation(passage, span.start, span.end, similarity, confidence)
+    cited = {span, *(one for share, one in zip(held, best, strict=True) if share >= LEAST)}
+    places = (citation(passage, one.start, one.end) for one in cited)
+    spans = {CitedSpan(one.start, one.end, one.page, one.snippet) for one in places}
+    return replace(
+        citation(passage, span.start, span.end, similarity, confidence),
+        spans=tuple(sorted(spans, key=lambda one: (one.start, one.end))),
+    )
+
+
+def _supports(claim: str, read: Sequence[tuple[Span, str, frozenset[str]]]) -> dict[Span, float]:
+    """How well each sentence of a passage, given with its line and words, supports a claim."""
+    line, own = _single_line(claim), content_word_set(claim)
+    return {span: _claim_overlap(line, own, said, words) for span, said, words in read}
 
 
 def _confidence(score: float, similarity: float, times: int) -> float:
@@ -84,12 +105,6 @@ def _spans(text: str) -> Iterator[Span]:
 
 def _single_line(text: str) -> str:
     return " ".join(text.split())
-
-
-def _support(claims: Sequence[tuple[str, frozenset[str]]], sentence: str) -> float:
-    """The sentence's support of the claim, given with its words, that it supports most."""
-    words, line = content_word_set(sentence), _single_line(sentence)
-    return max(_claim_overlap(claim, own, line, words) for claim, own in claims)
 
 
 def _claim_overlap(claim: str, own: frozenset[str], sentence: str, words: frozenset[str]) -> float:

@@ -52,17 +52,18 @@ async def judgement(turn: Turn, adapters: Adapters) -> tuple[AnswerJudgement, st
     """The judgement of the turn's answer, the name of the judge, and the usage."""
     answer = turn.answer or GeneratedAnswer()
     local = AnswerJudgement(answer.confidence or 0.0, _missing_query(turn, answer))
-    if adapters.completer is None:
+    model = adapters.evaluator or adapters.completer
+    if model is None:
         return local, LOCAL, Usage()
     rules = await prompt(turn, adapters, "judge_answer", criteria=", ".join(CRITERIA))
     try:
-        said = await adapters.completer.complete(rules, _judge_request(turn, answer), REPLY_TOKENS)
+        said = await model.complete(rules, _judge_request(turn, answer), REPLY_TOKENS)
     except RagstoneError as error:
-        return local, f"{LOCAL}; {adapters.completer.name} did not judge: {error}", Usage()
+        return local, f"{LOCAL}; {model.name} did not judge: {error}", Usage()
     found = judged(said.text)
     if found is None:
-        return local, f"{LOCAL}; {adapters.completer.name} gave no judgement", said.usage
-    return found, adapters.completer.name, said.usage
+        return local, f"{LOCAL}; {model.name} gave no judgement", said.usage
+    return found, said.model or model.name, said.usage
 
 
 def _missing_query(turn: Turn, answer: GeneratedAnswer) -> str:

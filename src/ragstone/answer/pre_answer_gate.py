@@ -16,6 +16,8 @@ from ragstone.core.turn import Passage, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.language import detect
 from ragstone.language.markers import neutral
+from ragstone.language.sentences import Span
+from ragstone.language.words import content_word_set
 from ragstone.ports import Adapters
 
 FAQ = "faq"
@@ -28,6 +30,9 @@ ALIKE = 0.55
 """Likeness of the best passage from which nothing is refused: of the questions that would be, 99 in
 100 have less, and only 13 in 100 of those that the documents answer, so that the others need not
 wait until the passages are read (squad2_dev and scifact's questions over it)."""
+
+RATED = 0.5
+"""Score of a retrieval service from which its best passage, if that is a FAQ, is the answer."""
 
 GENERAL = frozenset({"summary", "list", "comparison", "analytical", "aggregation", "follow_up"})
 """Intents whose questions need not share anything with the passages that answer them."""
@@ -52,6 +57,8 @@ class PreAnswerGate(Stage):
     holds: bool = Field(False, description="Whether the text waits until it is checked.")
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        if turn.answer and turn.answer.text:
+            return Step(turn, "skipped", "it is answered already")
         known = adapters.answerable
         if known is None or not turn.passages:
             return Step(turn, "skipped", "no chat model is spared" if known is None else "")
@@ -93,12 +100,31 @@ class PreAnswerGate(Stage):
 
 async def _faq(turn: Turn, adapters: Adapters) -> tuple[Passage, FaqEntry] | None:
     """The FAQ that asks the same, and its passage."""
+    if turn.lists and turn.lists[0].source == "service":
+        return _service_faq(turn)
     for passage, pair in _matching_faqs(turn):
         if compare(
             turn.question, pair.question, await _likeness(turn, pair.question, adapters)
         ).same:
             return passage, pair
     return None
+
+
+def _service_faq(turn: Turn) -> tuple[Passage, FaqEntry] | None:
+    """The best passage of a retrieval service, if it is a FAQ: the service has compared it with the
+    question already. Of several in it the one whose question has most words of this one, and all
+    that it says where it has no questions."""
+    passage = turn.passages[0]
+    hit = passage.hit
+    if turn.subqueries or hit.chunk.kind != FAQ or hit.score < RATED:
+        return None
+    asked = content_word_set(turn.question)
+    found = pairs(passage.text)
+    return passage, max(
+        found,
+        key=lambda pair: len(asked & content_word_set(pair.question)),
+        default=FaqEntry(turn.question, Span(0, len(passage.text))),
+    )
 
 
 def _matching_faqs(turn: Turn) -> Iterator[tuple[Passage, FaqEntry]]:

@@ -21,11 +21,12 @@ HELD = (Sources, Token, Checked)
 
 @dataclass(frozen=True, slots=True)
 class _RoundResult:
-    """One round: its turn, the judgement of its answer, and the name of the judge."""
+    """One round: its turn, the judgement of its answer, the name of the judge, and its number."""
 
     turn: Turn
     said: AnswerJudgement
     by: str
+    number: int
 
 
 class Rounds(Stage):
@@ -69,7 +70,13 @@ class Rounds(Stage):
             asked = following
         if best is None:
             raise AssertionError("the first round ends with an answer or an error")
-        found = replace(best.turn, usage=asked.usage, trace=asked.trace)
+        found = replace(
+            best.turn,
+            usage=asked.usage,
+            trace=asked.trace,
+            iteration=best.number,
+            max_iterations=self.most,
+        )
         return await _send_best(found, best, number, emit)
 
     async def _round(self, turn: Turn, adapters: Adapters, emit: Emit, number: int) -> _RoundResult:
@@ -80,7 +87,7 @@ class Rounds(Stage):
         label = str if number == 1 else f"{{}} {number}".format
         turn = await run_stages(self.inner, turn, adapters, quiet, self.name, label)
         said, by, usage = await judgement(turn, adapters)
-        return _RoundResult(replace(turn, usage=turn.usage + usage), said, by)
+        return _RoundResult(replace(turn, usage=turn.usage + usage), said, by, number)
 
 
 def _next_turn(asked: Turn, tried: _RoundResult) -> Turn | None:
@@ -91,8 +98,7 @@ def _next_turn(asked: Turn, tried: _RoundResult) -> Turn | None:
     if not new and not said.advice:
         return None
     return replace(
-        asked,
-        queries=(*asked.queries, said.query) if new else asked.queries,
+        asked.also_asking(said.query) if new else asked,
         parts=asked.parts or new,
         grades=tried.turn.grades,
         advice=said.advice,

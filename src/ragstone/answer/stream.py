@@ -18,13 +18,16 @@ from ragstone.answer.links import (
     is_address,
     may_be_address,
 )
+from ragstone.answer.preamble import LONGEST, may_be_preamble, preamble_end
 from ragstone.core.turn import Passage
 from ragstone.language.code_blocks import ends_fence, is_code, span_end
 from ragstone.language.markers import OPENING, marker_at, may_be_marker
 
 Label = Literal["sources_used", "suggested_questions"]
 
-MOST_QUESTIONS = 5
+MOST_QUESTIONS = 3
+"""As the query pipeline's document has it."""
+
 LONGEST_QUESTION = 200
 """Characters; a longer one is the model going on, not a question."""
 
@@ -118,48 +121,6 @@ def _questions_end(before: str, text: str) -> tuple[int, bool]:
     return end, False
 
 
-LONGEST = 26
-"""Characters of an opening that are taken out; so many are held back while it may be one."""
-
-_OPENINGS = (
-    r"sure(?: thing)?|certainly|of course|absolutely|great question|good question|okay|ok|"
-    r"gladly|natürlich|gerne?|klar|bien sûr|certainement|claro(?: que sí)?|por supuesto|"
-    r"好的|当然(?:可以)?|當然|もちろん(?:です)?|はい|물론(?:입니다|이죠)?|네"
-)
-_HELP = (
-    r"(?:i(?:['’]ll| will|['’]d be| can| am|['’]m)? ?(?:be )?(?:happy|glad)?(?: to)? ?help"
-    r"(?: you)?(?: with that)?|(?:happy|glad) to help|let me (?:help|explain|answer)"
-    r"(?: that)?)"
-)
-_HERE = (
-    r"(?:here(?:['’]s| is) (?:the|your|an|my) (?:answer|summary|list)|answer|the answer|"
-    r"antwort|réponse|respuesta|答案|回答|답변)"
-)
-_PREAMBLE = re.compile(
-    rf"\s*(?:(?:{_OPENINGS})(?:[,，]? ?{_HELP})?\s?[.!:。！：]"
-    rf"|(?:(?:{_OPENINGS})[,，]? ?)?{_HERE}\s?[:：])\s*",
-    re.IGNORECASE,
-)
-
-_WORDS = (
-    "sure certainly of absolutely great good ok gladly natürlich gern klar bien certainement claro "
-    "por 好的 当然 當然 もちろん はい 물론 네 here answer antwort réponse respuesta 答案 回答 답변"
-)
-_FIRST = tuple(_WORDS.split())
-
-
-def may_be_preamble(text: str) -> bool:
-    """Whether the beginning of an answer may be such an opening, or become one."""
-    begun = text.lstrip().casefold()
-    return any(begun.startswith(first) or first.startswith(begun) for first in _FIRST)
-
-
-def preamble_end(text: str) -> int:
-    """Where the answer begins after an opening at the start of `text`; 0 if there is none."""
-    match = _PREAMBLE.match(text[:LONGEST])
-    return match.end() if match else 0
-
-
 class Fence:
     """A block of code, from after the line that opens it to the end of the one that closes it."""
 
@@ -209,6 +170,9 @@ _AT_WORDS = frozenset("swW")
 """These begin something special only where they begin a word."""
 
 
+_DOUBLED = re.compile(r"\s{0,3}([^\W\d_]{1,20})(?![\w])")
+_MAY_DOUBLE = re.compile(r"\s{0,3}[^\W\d_]{0,20}")
+
 Mode = Labelled | BareAddress | Target | Fence
 Step = tuple[str, int] | None
 """What to send, and how many characters that takes; None if more has to be seen first."""
@@ -233,6 +197,10 @@ class AnswerStream:
         self._begun = begun
         self._passages = passages
         self._before = ""
+        self._word = ""
+        """The last word that was sent, if nothing came after it."""
+        self._gap: str | None = None
+        """The word before a citation that was just taken out."""
         self._indent = 0
         """Spaces since the line began, if it has nothing else."""
         self._html = False
@@ -262,6 +230,7 @@ class AnswerStream:
             if step is None:
                 break
             out += step[0]
+            self._word = _last_word(self._word, step[0])
             if step[1]:
                 taken = text[start : start + step[1]]
                 start += step[1]
@@ -278,7 +247,12 @@ class AnswerStream:
         window = text[start : start + HELD]
         more = not final and len(window) < HELD
         if not self._begun:
-            return self._skip_preamble(window, more)
+            opening = text[start : start + LONGEST]
+            return self._skip_preamble(opening, not final and len(opening) < LONGEST)
+        if self._gap is not None:
+            doubled = self._doubled(window, more)
+            if doubled != 0:
+                return None if doubled is None else ("", doubled)
         special = _SPECIAL.search(text, start)
         if special is None:
             return text[start:], len(text) - start
@@ -296,9 +270,8 @@ class AnswerStream:
         return self._special(window[:spaces], window[spaces:], more)
 
     def _skip_preamble(self, window: str, more: bool) -> Step:
-        more = more and len(window) < LONGEST
         end = preamble_end(window)
-        if more and may_be_preamble(window) and (not end or end == len(window)):
+        if more and (end == len(window) or (not end and may_be_preamble(window))):
             return None
         self._begun = end in (0, len(window))
         return "", end % len(window)
@@ -321,7 +294,7 @@ class AnswerStream:
 
     def _special(self, spaces: str, rest: str, more: bool) -> Step:
         """The step at `rest`, with which something to take out may begin, after `spaces`."""
-        if rest[0] in OPENING:
+        if rest[0] in OPENING and (rest[0] != "(" or self._before != "]"):
             return self._bracket(spaces, rest, more)
         if rest[0] in LABELS:
             label = label_at(rest)
@@ -341,7 +314,17 @@ class AnswerStream:
         cited, end = marker
         self.dropped += tuple(n for n in cited if n not in {*self._numbers, *self.dropped})
         said = "".join(f"[{n}]" for n in cited if n in self._numbers)
+        self._gap = None if said else self._word
         return (spaces + said if said else "", len(spaces) + end)
+
+    def _doubled(self, window: str, more: bool) -> int | None:
+        """How much of `window` repeats the word before a citation that was taken out, 0 for
+        nothing; None if more has to be seen first."""
+        if more and _MAY_DOUBLE.fullmatch(window):
+            return None
+        word, self._gap = self._gap, None
+        match = _DOUBLED.match(window)
+        return match.end() if match and word and match[1].casefold() == word.casefold() else 0
 
     def _sign(self, rest: str, more: bool) -> Step:
         """The step at what may begin a link, an image or an element of HTML."""
@@ -381,6 +364,17 @@ class AnswerStream:
             self.suggested += tuple(
                 plain(question, self._passages) for question in labelled.questions()
             )
+
+
+def _last_word(before: str, said: str) -> str:
+    """The word at the end of what was sent: `said` after `before`, which ended with a word."""
+    if not said:
+        return before
+    match = re.search(r"[^\W\d_]{1,20}\Z", said)
+    if match is None:
+        return ""
+    whole = match.start() == 0
+    return (before + match[0])[-20:] if whole else match[0]
 
 
 def plain(text: str, passages: Sequence[Passage] = ()) -> str:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from ragstone.core import answer as said
 from ragstone.core.answer import Confidence, Finish, Statement, Sufficiency, Usage, Verdict
+from ragstone.core.computed import Computed
 from ragstone.core.source import Source, sources
 from ragstone.core.turn import StageTrace, Turn
 
@@ -22,6 +23,7 @@ class Answer:
     is unknown. `grounded` says whether the sources support enough of the answer, and `groundedness`
     (0..1) how much; None where that was not checked. `corrected` is the question as it was
     searched if its spelling was put right, else empty. `suggested` are questions to go on with.
+    `computed` is the query over a table that it is the result of, where it is one.
     `trace` says what each stage did, and how long it took; `seconds` is their sum.
     """
 
@@ -37,6 +39,7 @@ class Answer:
     groundedness: float | None = None
     supported: Statement | None = None
     answers: Statement | None = None
+    computed: Computed | None = None
     corrected: str = ""
     suggested: tuple[str, ...] = ()
     sufficiency: Sufficiency | None = None
@@ -80,6 +83,7 @@ def to_answer(turn: Turn) -> Answer:
         groundedness=given.groundedness_score,
         supported=given.supported,
         answers=given.answers,
+        computed=given.computed,
         corrected=turn.question if turn.original else "",
         suggested=given.suggested,
         sufficiency=given.sufficiency,

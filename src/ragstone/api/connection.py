@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from urllib.parse import urlsplit
 
 from ragstone.core.errors import ClientClosed, ConfigError, Unreachable
 from ragstone.core.turn import Principal
@@ -92,7 +93,8 @@ class Connection:
 
         if self._settings is None:
             await _check_server(self._url)
-            service = remote.service_at(self._url, self._key)
+            key = self._key or await asyncio.to_thread(_token_for, self._url)
+            service = remote.service_at(self._url, key)
             self._stack.push_async_callback(service.aclose)
             return service
         service = await self._stack.enter_async_context(remote.connect(self._settings))
@@ -141,3 +143,20 @@ async def _check_server(url: str) -> None:
         ) from error
     if INSTANCE_HEADER not in response.headers:
         raise Unreachable(f"What answers at {url} is no Ragstone server. Check the address.")
+
+
+def _token_for(url: str) -> str:
+    """The local user's token for the server of this machine's usual data directory, if it is at
+    this address: another one, even if it says that it is the same, gets none."""
+    from ragstone.service.local_token import kept_token
+    from ragstone.service.server_file import find_server
+
+    asked = urlsplit(url)
+    if asked.hostname not in ("127.0.0.1", "::1", "localhost"):
+        return ""
+    try:
+        data = _load(None, {}, None).ragstone_data.expanduser().absolute()
+        server = find_server(data)
+        return kept_token(data) if server and urlsplit(server[0]).port == asked.port else ""
+    except OSError:
+        return ""  # It is another user's.

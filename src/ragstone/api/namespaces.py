@@ -83,26 +83,27 @@ class AsyncDocuments:
         self._session = session
 
     async def list(
-        self, collection: str = "default", *, limit: int = PAGE, offset: int = 0
+        self, collection: str = "default", *, limit: int = PAGE, offset: int = 0, after: str = ""
     ) -> Sequence[Document]:
-        """The documents of a collection by path, `limit` of them from `offset` on.
+        """The documents of a collection by path, `limit` of them from `offset` on, or those behind
+        the path `after`: in large collections, go on with the last path of the page before.
 
         Raises UnknownCollection.
         """
         _check_page(limit, offset)
         service = await self._session.service()
         principal = self._session.principal
-        return await service.documents(principal, collection, limit=limit, offset=offset)
+        return await service.documents(
+            principal, collection, limit=limit, offset=offset, after=after
+        )
 
     async def get(self, path: str, *, collection: str = "default") -> Document:
         """What is known of one document. Raises UnknownDocument, UnknownCollection."""
-        wanted, offset = "/" + path.strip("/"), 0
-        while page := await self.list(collection, offset=offset):
-            for one in page:
-                if one.id == path or one.path == wanted:
-                    return one
-            offset += len(page)
-        raise UnknownDocument(path)
+        service = await self._session.service()
+        found = await service.documents(self._session.principal, collection, named=[path])
+        if not found:
+            raise UnknownDocument(path)
+        return found[0]
 
     async def read(
         self,

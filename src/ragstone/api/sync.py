@@ -65,13 +65,16 @@ class Documents(Twin[AsyncDocuments]):
     either names it."""
 
     def list(
-        self, collection: str = "default", *, limit: int = PAGE, offset: int = 0
+        self, collection: str = "default", *, limit: int = PAGE, offset: int = 0, after: str = ""
     ) -> Sequence[Document]:
-        """The documents of a collection by path, `limit` of them from `offset` on.
+        """The documents of a collection by path, `limit` of them from `offset` on, or those behind
+        the path `after`: in large collections, go on with the last path of the page before.
 
         Raises UnknownCollection.
         """
-        return self._thread.run(self._inner.list(collection, limit=limit, offset=offset))
+        return self._thread.run(
+            self._inner.list(collection, limit=limit, offset=offset, after=after)
+        )
 
     def get(self, path: str, *, collection: str = "default") -> Document:
         """What is known of one document. Raises UnknownDocument, UnknownCollection."""

@@ -5,12 +5,17 @@
     index/0000/000000.jsonl        a line each: {"chunk": {...}, "vector": true, "tokens": 1234}
     index/0000/000000.vectors      32-bit floats, little-endian, of the lines that have a vector
     index/0000/000000.tokens       packed token vectors, one after the other
+    originals.jsonl                a line for each upload that is kept:
+                                   {"document": ..., "name": ..., "size": 1234, "sha256": ...}
+    originals/000000               its content
 
 Every part carries a checksum, and a file that was cut off has no directory at its end.
 """
 
+import hashlib
 import json
 import os
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -19,7 +24,7 @@ from dataclasses import asdict, dataclass, fields
 from itertools import groupby
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 from pydantic import TypeAdapter
@@ -27,6 +32,7 @@ from pydantic import TypeAdapter
 from ragstone.core.chunk import Chunk
 from ragstone.core.errors import InputError, StorageFull
 from ragstone.core.records import Collection
+from ragstone.ingest.handed import plain_name
 from ragstone.ports import Row, Rows, Vectors
 
 FORMAT = 1
@@ -34,6 +40,13 @@ LARGEST_PART = 1_000_000_000
 """Bytes that a part of a backup may have when it is unpacked; ours have far less."""
 
 LARGEST_MANIFEST = 100_000_000
+LARGEST_ORIGINAL = 16 * 2**30
+"""Bytes that an upload may have. It is never in memory as a whole."""
+
+PIECE = 1 << 20
+ORIGINALS = "originals.jsonl"
+_DOCUMENT_ID = re.compile(r"[0-9a-f-]{1,64}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 MANIFEST = "manifest.json"
 
 
@@ -56,8 +69,19 @@ class ArchivePart:
 
 
 @dataclass(frozen=True, slots=True)
+class Original:
+    """The upload that a document was made from: the name of its file, its bytes and their hash."""
+
+    document: str
+    name: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a backup holds. `made` is in seconds since 1970."""
+    """What a backup holds. `made` is in seconds since 1970. Backups of earlier versions have no
+    `originals`, and earlier versions restore everything else of a backup that has."""
 
     version: str
     schema: str
@@ -66,6 +90,7 @@ class Manifest:
     state: int
     parts: tuple[ArchivePart, ...]
     format: int = FORMAT
+    originals: int = 0
 
 
 class ArchiveWriter:
@@ -103,6 +128,26 @@ class ArchiveWriter:
         self._write(
             _index_name(part, number, "tokens"), b"".join(batch.tokens.get(i, b"") for i in ids)
         )
+
+    def original(self, number: int, document: str, file: Path) -> Original | None:
+        """The upload of a document; None, and nothing is written, if it cannot be opened."""
+        try:
+            source = file.open("rb")
+        except OSError:
+            return None
+        size, hashed = 0, hashlib.sha256()
+        name = _original_name(number)
+        with source, _disk_errors(self._file), self._zip.open(name, "w", force_zip64=True) as to:
+            while piece := source.read(PIECE):
+                size += len(piece)
+                hashed.update(piece)
+                to.write(piece)
+        return Original(document, file.name, size, hashed.hexdigest())
+
+    def originals(self, originals: Sequence[Original]) -> None:
+        """What was written by `original`, in that order."""
+        if originals:
+            self._write(ORIGINALS, _lines(asdict(one) for one in originals))
 
     def close(self, manifest: Manifest) -> int:
         """Finish the file, on the disk and in its place; how many bytes it has."""
@@ -148,13 +193,34 @@ class ArchiveReader:
                 f"{file.name} is no backup of Ragstone, or was cut off. Take another."
             ) from error
 
-    def check(self) -> None:
-        """Read everything once; raises InputError if a part is missing or damaged."""
+    def check(self) -> set[str]:
+        """Read everything once; raises InputError if a part is missing or damaged. The ids of its
+        documents."""
+        self._check_names()
+        rows, documents = 0, set[str]()
+        for table, some in self.rows():
+            rows += len(some)
+            documents.update(str(row.get("id")) for row in some if table == "documents")
+        if rows != self.manifest.rows:
+            raise self._damaged_error(_state_name(0))
+        for number, original in enumerate(self.originals()):
+            if original.document not in documents:
+                raise self._damaged_error(ORIGINALS)
+            self.copy_original(number, original)
+        for number, part in enumerate(self.manifest.parts):
+            chunks = sum(len(batch.chunks) for batch in self.batches(number))
+            if chunks != part.chunks:
+                raise self._damaged_error(_index_name(number, 0, "jsonl"))
+        return documents
+
+    def _check_names(self) -> None:
+        """Raise InputError unless every part is there once, and can be held in memory."""
         manifest, held = self.manifest, {one.filename: one for one in self._zip.infolist()}
         wanted = manifest.state + 3 * sum(part.batches for part in manifest.parts)
         if wanted + 1 > len(held) or len(held) != len(self._zip.infolist()):
             raise self._damaged_error(MANIFEST)
         names = [_state_name(number) for number in range(manifest.state)]
+        names += [ORIGINALS] if manifest.originals else []
         for number, part in enumerate(manifest.parts):
             for batch in range(part.batches):
                 names += [
@@ -166,13 +232,6 @@ class ArchiveReader:
         for name in names:
             if held[name].file_size > LARGEST_PART:
                 raise self._damaged_error(name)
-        rows = sum(len(some) for _, some in self.rows())
-        if rows != manifest.rows:
-            raise self._damaged_error(_state_name(0))
-        for number, part in enumerate(manifest.parts):
-            chunks = sum(len(batch.chunks) for batch in self.batches(number))
-            if chunks != part.chunks:
-                raise self._damaged_error(_index_name(number, 0, "jsonl"))
 
     def rows(self) -> Iterator[Rows]:
         """The state, table by table."""
@@ -180,6 +239,38 @@ class ArchiveReader:
             lines = self._lines(_state_name(number))
             for table, group in groupby(lines, key=lambda line: str(line.get("table"))):
                 yield table, [dict(line.get("row", ())) for line in group]
+
+    def originals(self) -> list[Original]:
+        """The uploads, in the order of their numbers."""
+        if not self.manifest.originals:
+            return []
+        try:
+            found = [Original(**line) for line in self._lines(ORIGINALS)]
+            if len(found) != self.manifest.originals or not all(map(_is_plain, found)):
+                raise ValueError("an upload is none")
+            if len({one.document for one in found}) != len(found):
+                raise ValueError("a document has several uploads")
+        except (ValueError, TypeError) as error:
+            raise self._damaged_error(ORIGINALS) from error
+        return found
+
+    def copy_original(self, number: int, original: Original, to: BinaryIO | None = None) -> None:
+        """Read an upload, and write it `to` a file; raises InputError unless it is what its line
+        says."""
+        name, left, hashed = _original_name(number), original.size, hashlib.sha256()
+        try:
+            with self._zip.open(name) as source:
+                while piece := source.read(min(PIECE, left + 1)):
+                    left -= len(piece)
+                    if left < 0:
+                        break
+                    hashed.update(piece)
+                    if to is not None:
+                        to.write(piece)
+        except (zipfile.BadZipFile, zlib.error, KeyError, EOFError) as error:
+            raise self._damaged_error(name) from error
+        if left or hashed.hexdigest() != original.sha256:
+            raise self._damaged_error(name)
 
     def batches(self, part: int) -> Iterator[Batch]:
         """The chunks of the collection with this number."""
@@ -248,11 +339,28 @@ def _manifest(data: Any) -> Manifest:
     )
     known = {field.name for field in fields(Manifest)}
     made = Manifest(**{k: v for k, v in {**data, "parts": parts}.items() if k in known})
-    counts = (made.rows, made.state, *(n for one in parts for n in (one.chunks, one.batches)))
+    counts = [made.rows, made.state, made.originals]
+    counts += [n for one in parts for n in (one.chunks, one.batches)]
     if not all(isinstance(count, int) and count >= 0 for count in counts):
         raise ValueError("a count is no number")
     checked: Manifest = TypeAdapter(Manifest).validate_python(asdict(made))
     return checked
+
+
+def _is_plain(original: Original) -> bool:
+    """Whether it can be a file of ours: its folder and its name lead nowhere else."""
+    return bool(
+        _DOCUMENT_ID.fullmatch(original.document)
+        and original.name
+        and plain_name(original.name) == original.name
+        and isinstance(original.size, int)
+        and 0 <= original.size <= LARGEST_ORIGINAL
+        and _SHA256.fullmatch(original.sha256)
+    )
+
+
+def _original_name(number: int) -> str:
+    return f"originals/{number:06}"
 
 
 def _lines(values: Iterator[dict[str, Any]] | Any) -> bytes:

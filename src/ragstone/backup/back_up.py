@@ -7,9 +7,10 @@ from functools import partial
 from pathlib import Path
 
 from ragstone import __version__
-from ragstone.backup.archive import ArchivePart, ArchiveWriter, Batch, Manifest
+from ragstone.backup.archive import ArchivePart, ArchiveWriter, Batch, Manifest, Original
 from ragstone.core.errors import InputError
 from ragstone.core.records import Collection
+from ragstone.ingest.handed import Originals
 from ragstone.ports import Catalog, ChunkIndex, StateDump
 from ragstone.service.maintenance import Upkeep
 
@@ -17,9 +18,10 @@ BATCH = 512
 
 
 async def back_up(
-    file: Path, index: ChunkIndex, catalog: Catalog, state: StateDump
+    file: Path, index: ChunkIndex, catalog: Catalog, state: StateDump, originals: Originals
 ) -> AsyncGenerator[Upkeep, None]:
-    """Write the state and the index to `file`, as of one moment, and tell how far it is.
+    """Write the state, the index and the uploads to `file`, as of one moment, and tell how far it
+    is.
 
     A document that is changed meanwhile is in the backup as it was: nothing is purged before the
     searches that go on have ended, and this is one. New versions wait for it to end.
@@ -31,12 +33,15 @@ async def back_up(
     try:
         async with catalog.snapshot():
             rows, parts, live, held_then = 0, 0, set[str](), set[tuple[str, str]]()
+            documents = set[str]()
             async with state.snapshot() as tables:
                 async for table, some in tables:
                     await asyncio.to_thread(writer.rows, parts, table, some)
                     rows, parts = rows + len(some), parts + 1
                     if table == "revisions":
                         live.update(row["name"] for row in some)
+                    if table == "documents":
+                        documents.update(row["id"] for row in some)
                     if table == "collections":
                         held_then.update((row["tenant"], row["id"]) for row in some)
             yield Upkeep("state", rows, rows)
@@ -48,13 +53,57 @@ async def back_up(
                 async for step in saving.steps():
                     yield step
                 held.append(saving.part)
-        manifest = Manifest(__version__, state.schema, time.time(), rows, parts, tuple(held))
+            saved = _Uploads(writer, originals, documents)
+            async for step in saved.steps():
+                yield step
+        manifest = Manifest(
+            __version__,
+            state.schema,
+            time.time(),
+            rows,
+            parts,
+            tuple(held),
+            originals=len(saved.written),
+        )
         size = await asyncio.to_thread(writer.close, manifest)
     finally:
         await asyncio.to_thread(writer.__exit__, None, None, None)
     chunks = sum(part.chunks for part in held)
-    note = f"{len(held):,} collections with {chunks:,} chunks and {rows:,} rows in {size:,} bytes."
-    yield Upkeep("done", chunks, chunks, finished=True, notes=(note,))
+    notes = [
+        f"{len(held):,} collections with {chunks:,} chunks, {len(saved.written):,} uploads and "
+        f"{rows:,} rows in {size:,} bytes.",
+        *saved.notes(),
+    ]
+    yield Upkeep("done", chunks, chunks, finished=True, notes=tuple(notes))
+
+
+class _Uploads:
+    """The uploads of these documents on their way into the file."""
+
+    def __init__(self, writer: ArchiveWriter, originals: Originals, documents: Set[str]) -> None:
+        self._writer = writer
+        self._originals = originals
+        self._documents = documents
+        self._lost = 0
+        self.written: list[Original] = []
+
+    async def steps(self) -> AsyncGenerator[Upkeep, None]:
+        kept = await asyncio.to_thread(self._originals.all)
+        mine = [(document, file) for document, file in kept if document in self._documents]
+        for done, (document, file) in enumerate(mine, 1):
+            number = len(self.written)
+            one = await asyncio.to_thread(self._writer.original, number, document, file)
+            if one is None:
+                self._lost += 1
+            else:
+                self.written.append(one)
+            yield Upkeep("originals", done, len(mine))
+        await asyncio.to_thread(self._writer.originals, self.written)
+
+    def notes(self) -> list[str]:
+        if not self._lost:
+            return []
+        return [f"{self._lost:,} uploads could not be read and are not in it."]
 
 
 class _Saving:

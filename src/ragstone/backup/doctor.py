@@ -6,13 +6,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ragstone.core.chunk import revision
-from ragstone.core.filters import eq
+from ragstone.core.filters import NO_QUESTION, And, eq
 from ragstone.core.records import Collection, Document
-from ragstone.ingest.formats.recognition import INSTALL, UNREAD, is_installed
+from ragstone.ingest.formats.recognition import INSTALL, PICTURES_UNREAD, UNREAD, is_installed
 from ragstone.ports import Cache, Catalog, ChunkIndex, StateDump
 from ragstone.service.maintenance import Upkeep
 
 MOST_REVISIONS = 10_000_000
+
+PAGE = 1_000
+"""Documents that are looked at in one step, between which others have their turn."""
+
+KINDS = (UNREAD, PICTURES_UNREAD)
 
 RETRY = (
     "Bring its source back and run 'ragstone doctor' again, restore a backup, or give it up with "
@@ -100,28 +105,38 @@ class Doctor:
         """The differences between the catalog and the index."""
         await self._index.create(collection)
         # The index first: what begins to be written in between is known to the catalog then.
-        held = await self._index.facet(collection, "revision", limit=MOST_REVISIONS)
+        held = await self._index.facet(collection, "revision", NO_QUESTION, limit=MOST_REVISIONS)
         known = await self._catalog.revisions(collection)
-        documents = await self._catalog.documents(collection.tenant, collection.id)
-        strays = [name for name in held if name not in known]
-        ids = {document.id for document in documents}
-        old = [name for name in strays if name.rpartition("@")[0] in ids]
-        unknown = [name for name in strays if name not in old]
+        strays = await asyncio.to_thread(lambda: [name for name in held if name not in known])
+        short: list[Document] = []
+        unread: list[Document] = []
+        ready: set[str] = set()
+        after = ""
+        while page := await self._catalog.documents(
+            collection.tenant, collection.id, after=after, limit=PAGE
+        ):
+            short += [one for one in page if _chunks(one, held) != one.chunks]
+            unread += [one for one in page if _is_unread(one)]
+            ready |= {revision(one.id, one.version) for one in page if one.status == "ready"}
+            after = page[-1].path
+        theirs = {name: name.rpartition("@")[0] for name in strays}
+        ids = (await self._catalog.known(sorted(set(theirs.values())))).keys()
+        old = [name for name in strays if theirs[name] in ids]
+        unknown = [name for name in strays if theirs[name] not in ids]
         return [
             *self._old_chunks(collection, old, sum(held[name] for name in old)),
             *self._unknown_chunks(collection, unknown, sum(held[name] for name in unknown)),
-            *await self._incomplete_documents(collection, documents, held),
-            *await self._vectors(collection, documents),
-            *self._unread(collection, documents),
+            *await self._incomplete_documents(collection, short),
+            *await self._vectors(collection, ready),
+            *self._unread(collection, unread),
         ]
 
-    def _unread(self, collection: Collection, documents: list[Document]) -> list[Finding]:
-        """Documents with scanned pages that were read without the extra for them."""
-        unread = [one for one in documents if (one.metadata or {}).get(UNREAD)]
+    def _unread(self, collection: Collection, unread: list[Document]) -> list[Finding]:
+        """Documents with scanned pages or pictures that were read without the extra for them."""
         if not unread:
             return []
         noun = "document has" if len(unread) == 1 else "documents have"
-        what = f"{collection.name}: {len(unread):,} {noun} scanned pages that were not read."
+        what = f"{collection.name}: {len(unread):,} {noun} scans or pictures that were not read."
         if not is_installed():
             return [Finding(what, f"To read them, {INSTALL}, and run the doctor again.")]
 
@@ -129,7 +144,8 @@ class Doctor:
             read = True
             for document in unread:
                 said = dict(document.metadata or {})
-                said.pop(UNREAD)
+                for kind in KINDS:
+                    said.pop(kind, None)
                 read &= await self._reread(replace(document, metadata=said))
             return read
 
@@ -164,18 +180,16 @@ class Doctor:
         return delete
 
     async def _incomplete_documents(
-        self, collection: Collection, documents: list[Document], held: dict[str, int]
+        self, collection: Collection, suspected: list[Document]
     ) -> list[Finding]:
         """Documents with missing chunks."""
         short = []
-        for one in documents:
-            if _chunks(one, held) == one.chunks:
-                continue
+        for one in suspected:
             now = await self._catalog.document(one.id)
             if now != one:
                 continue  # It was changed since the index was asked.
             name = revision(one.id, one.version)
-            found = await self._index.count(collection, eq("revision", name))
+            found = await self._index.count(collection, And((eq("revision", name), NO_QUESTION)))
             if found != one.chunks:
                 short.append(self._missing_chunks(collection, one, found))
         return short
@@ -199,18 +213,20 @@ class Doctor:
             forget,
         )
 
-    async def _vectors(self, collection: Collection, documents: list[Document]) -> list[Finding]:
+    async def _vectors(self, collection: Collection, ready: set[str]) -> list[Finding]:
         """Documents that are said to have all their vectors, or to lack some, and do not."""
-        ready = [one for one in documents if one.status == "ready"]
         if not ready or not await self._index.without_vectors(collection, 1):
             return []
         waiting = await self._index.without_vectors(collection, MOST_REVISIONS)
-        done = {revision(one.id, one.version) for one in ready}
-        lacking = sum(chunk.revision in done for chunk in waiting)
+        lacking = sum(chunk.revision in ready for chunk in waiting)
         if not lacking:
             return []
         what = f"{collection.name}: {lacking:,} chunks of finished documents have no vector."
         return [Finding(what, "They are embedded.", lambda: self._embed(collection))]
+
+
+def _is_unread(document: Document) -> bool:
+    return any((document.metadata or {}).get(kind) for kind in KINDS)
 
 
 def _chunks(document: Document, held: dict[str, int]) -> int:

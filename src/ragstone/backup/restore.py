@@ -8,14 +8,15 @@ from pathlib import Path
 
 import numpy as np
 
-from ragstone.backup.archive import ArchiveReader, Batch
+from ragstone.backup.archive import ArchiveReader, Batch, Original
 from ragstone.core.records import Collection
+from ragstone.ingest.handed import Originals
 from ragstone.ports import Catalog, ChunkIndex, StateDump
 from ragstone.service.maintenance import Upkeep
 
 
 async def restore(
-    file: Path, index: ChunkIndex, catalog: Catalog, state: StateDump
+    file: Path, index: ChunkIndex, catalog: Catalog, state: StateDump, originals: Originals
 ) -> AsyncGenerator[Upkeep, None]:
     """Restore `file` and tell how far it is; until the last step everything answers as before.
 
@@ -24,24 +25,41 @@ async def restore(
     """
     reader = await asyncio.to_thread(ArchiveReader, file)
     with closing(reader):
-        await asyncio.to_thread(reader.check)
+        documents = await asyncio.to_thread(reader.check)
         before = await catalog.collections()
         builds = {(one.tenant, one.id): one.build for one in before}
-        written: list[Collection] = []
-        for number, part in enumerate(reader.manifest.parts):
-            old = part.collection
-            build = max(old.build, builds.get((old.tenant, old.id), 0)) + 1
-            collection = replace(old, build=build)
-            async for step in _write_collection(reader, number, index, collection):
-                yield step
-            written.append(collection)
-        await state.replace(reader.manifest.schema, reader.rows(), written)
-        await catalog.drained()
-        for one in before:
-            await index.drop(one)
+        uploads = reader.originals()
+        try:
+            await asyncio.to_thread(originals.begin_restore, sum(one.size for one in uploads))
+            for number, upload in enumerate(uploads):
+                await asyncio.to_thread(_write_original, reader, number, upload, originals)
+                yield Upkeep("originals", number + 1, len(uploads))
+            written: list[Collection] = []
+            for number, part in enumerate(reader.manifest.parts):
+                old = part.collection
+                build = max(old.build, builds.get((old.tenant, old.id), 0)) + 1
+                collection = replace(old, build=build)
+                async for step in _write_collection(reader, number, index, collection):
+                    yield step
+                written.append(collection)
+            await state.replace(reader.manifest.schema, reader.rows(), written)
+            await asyncio.to_thread(originals.end_restore, documents)
+            await catalog.drained()
+            for one in before:
+                await index.drop(one)
+        finally:
+            await asyncio.to_thread(originals.drop_restored)
     chunks = sum(part.chunks for part in reader.manifest.parts)
-    note = f"{len(written):,} collections with {chunks:,} chunks are back."
+    held = f"{chunks:,} chunks and {len(uploads):,} uploads"
+    note = f"{len(written):,} collections with {held} are back."
     yield Upkeep("done", chunks, chunks, finished=True, notes=(note,))
+
+
+def _write_original(
+    reader: ArchiveReader, number: int, original: Original, originals: Originals
+) -> None:
+    with originals.restored(original.document, original.name) as file:
+        reader.copy_original(number, original, file)
 
 
 async def _write_collection(

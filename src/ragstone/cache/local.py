@@ -77,13 +77,14 @@ class LocalCache:
         if kept is None or entry.id not in self._ends:
             self._forget([entry.id])
             return None
-        expires = self._clock() + kept.ttl
-        self._end(entry.id, expires, self._ends[entry.id][1])
+        if kept.renews:
+            expires = self._clock() + kept.ttl
+            self._end(entry.id, expires, self._ends[entry.id][1])
+            self._submit(lambda: self._file.renew(entry.id, expires))
         counts = self._counts
         self._counts = replace(
             counts, hits=counts.hits + 1, saved_seconds=counts.saved_seconds + kept.seconds
         )
-        self._submit(lambda: self._file.renew(entry.id, expires))
         return kept
 
     async def missed(self) -> None:

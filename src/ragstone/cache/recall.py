@@ -1,16 +1,18 @@
 """Answers a question as an equal one was answered before."""
 
+import asyncio
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from ragstone.cache.same_question import Mode, compare, least
-from ragstone.cache.scopes import depends_on_history, scopes
+from ragstone.cache.scopes import depends_on_history, external_scope, scopes
 from ragstone.core.events import Checked, Sources, Token
-from ragstone.core.turn import Recalled, Turn
+from ragstone.core.turn import Recalled, Subquery, Turn
 from ragstone.engine.prompts import own_texts
 from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.language.language import detect
 from ragstone.language.late_interaction import EncodedQuestion
 from ragstone.ports import Adapters, Cache, Embedder, Kept, LateEmbedder, collection_of
 
@@ -34,12 +36,21 @@ class Recall(Stage):
     answers: bool = Field(True, description="Whether whole answers may be recalled.")
     mode: Mode = Field("adaptive", description="How alike two questions must be.")
     least: float = Field(0.0, ge=0, le=1, description="And at least so alike, in any mode.")
+    external: bool = Field(
+        False, description="Whether what a retrieval service finds is kept for an entry's time."
+    )
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         ask = turn.ask
         cache = adapters.cache
-        if why_not := _skip_reason(turn, adapters):
+        if why_not := self._skip_reason(turn, adapters):
             return Step(turn, "skipped", why_not)
+        told = sorted((await own_texts(turn, adapters)).items())
+        recipe = f"{self.recipe} {self.answers} {adapters.reranker.name} {told}"
+        if adapters.external_retriever is not None:
+            embedder = adapters.embedders.for_text(detect(turn.question) or "en")
+            search = external_scope(turn, recipe, embedder.fingerprint)
+            return await self._look(turn, cache, "", search, embedder, emit)
         collection = await collection_of(adapters.catalog, ask)
         if collection is None:
             return Step(turn, "skipped", _NO_COLLECTION)
@@ -47,12 +58,18 @@ class Recall(Stage):
         if edition is None:
             return Step(turn, "skipped", _NO_COLLECTION)
         embedder = adapters.embedders.of(collection)
-        told = sorted((await own_texts(turn, adapters)).items())
-        recipe = f"{self.recipe} {self.answers} {adapters.reranker.name} {told}"
         answer, search = scopes(turn, collection, edition, recipe, adapters.answerer.name)
         if not self.answers or depends_on_history(turn):
             answer = ""
         turn = replace(turn, collection=collection)
+        return await self._look(turn, cache, answer, search, embedder, emit)
+
+    async def _look(
+        self, turn: Turn, cache: Cache, answer: str, search: str, embedder: Embedder, emit: Emit
+    ) -> Step:
+        """Look in the scopes of the whole answer, empty for none, and of what a search finds."""
+        if turn.subqueries:
+            return await self._recall_each(turn, cache, search, embedder)
         found = await _exact(cache, answer or search, turn.question)
         if found:
             return await _recall_step(turn, found, Recalled(answer_scope=answer), emit)
@@ -67,6 +84,41 @@ class Recall(Stage):
                 return await _recall_step(turn, found, recalled, emit)
         await cache.missed()
         return Step(replace(turn, recalled=recalled), "unknown", "no equal question was asked")
+
+    async def _recall_each(self, turn: Turn, cache: Cache, scope: str, embedder: Embedder) -> Step:
+        """What the cache knows of each question of a message that asks several."""
+        several = await asyncio.gather(
+            *(self._recall_subquery(one, cache, scope, embedder) for one in turn.subqueries)
+        )
+        known = sum(one.cached for one in several)
+        for _ in range(len(several) - known):
+            await cache.missed()
+        return Step(
+            replace(turn, subqueries=tuple(several), recalled=Recalled(search_scope=scope)),
+            f"{known} of {len(several)} questions" if known else "unknown",
+        )
+
+    async def _recall_subquery(
+        self, subquery: Subquery, cache: Cache, scope: str, embedder: Embedder
+    ) -> Subquery:
+        found = await _exact(cache, scope, subquery.question)
+        if found:
+            return replace(subquery, hits=found.kept.hits, cached=True)
+        encoded = await _encode(embedder, subquery.question)
+        found = await self._find_equal(cache, scope, subquery.question, embedder, encoded)
+        if found:
+            return replace(subquery, hits=found.kept.hits, cached=True)
+        return replace(subquery, encoded=encoded)
+
+    def _skip_reason(self, turn: Turn, adapters: Adapters) -> str:
+        """Why the cache is not searched for this question; empty if it is."""
+        if not turn.ask.cache:
+            return "the request wants a fresh answer"
+        if adapters.external_retriever is not None and not self.external:
+            return "a retrieval service does not say when its documents change"
+        if not turn.whole:
+            return "the question may mean something else in another conversation"
+        return ""
 
     async def _find_equal(
         self, cache: Cache, scope: str, question: str, embedder: Embedder, encoded: EncodedQuestion
@@ -129,14 +181,3 @@ async def _encode(embedder: Embedder, question: str) -> EncodedQuestion:
     if isinstance(embedder, LateEmbedder):
         return await embedder.embed_question(question)
     return EncodedQuestion((await embedder.embed_queries([question]))[0])
-
-
-def _skip_reason(turn: Turn, adapters: Adapters) -> str:
-    """Why the cache is not searched for this question; empty if it is."""
-    if not turn.ask.cache:
-        return "the request wants a fresh answer"
-    if adapters.external_retriever is not None:
-        return "a retrieval service does not say when its documents change"
-    if not turn.whole:
-        return "the question may mean something else in another conversation"
-    return ""

@@ -130,9 +130,10 @@ class RedisCache:
 
     async def _record_hit(self, scope: str, id: str, kept: Kept) -> None:
         async with self._redis.pipeline(transaction=False) as pipe:
-            pipe.pexpire(f"{PREFIX}e:{id}", _milliseconds(kept))
-            pipe.zadd(f"{PREFIX}all", {id: self._clock() + kept.ttl}, xx=True)
-            pipe.pexpire(f"{PREFIX}s:{scope}", STREAMS_KEPT * _milliseconds(kept), gt=True)
+            if kept.renews:
+                pipe.pexpire(f"{PREFIX}e:{id}", _milliseconds(kept))
+                pipe.zadd(f"{PREFIX}all", {id: self._clock() + kept.ttl}, xx=True)
+                pipe.pexpire(f"{PREFIX}s:{scope}", STREAMS_KEPT * _milliseconds(kept), gt=True)
             pipe.hincrby(f"{PREFIX}figures", "hits", 1)
             pipe.hincrbyfloat(f"{PREFIX}figures", "saved_seconds", kept.seconds)
             await pipe.execute()

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from ragstone.core.turn import Turn
 from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.ports import Adapters, Kept
+from ragstone.ports import Adapters, Cache, Kept
 from ragstone.retrieve.expand import Expand
 
 
@@ -25,14 +25,21 @@ class Remember(Stage):
         recalled, cache = turn.recalled, adapters.cache
         if not turn.ask.keeps:
             return Step(turn, "skipped", "the request wants nothing kept")
-        if recalled is None or recalled.encoded is None:
-            return Step(turn, "skipped", "the cache was not asked")
         if any(traced.status in ("failed", "timeout") for traced in turn.trace):
             return Step(turn, "skipped", "a stage failed")
+        external = adapters.external_retriever is not None
+        if external and turn.collection is not None:
+            return Step(turn, "skipped", "the local index stood by for the retrieval service")
+        if recalled is not None and turn.subqueries:
+            return await self._keep_each(turn, recalled.search_scope, cache, not external)
+        if recalled is None or recalled.encoded is None:
+            return Step(turn, "skipped", "the cache was not asked")
         kept: list[str] = []
         seconds = turn.seconds
         if recalled.search_scope and _is_searched(turn):
-            found = Kept(turn.question, hits=turn.hits, seconds=seconds, ttl=self.ttl)
+            found = Kept(
+                turn.question, hits=turn.hits, seconds=seconds, ttl=self.ttl, renews=not external
+            )
             await cache.keep(recalled.search_scope, recalled.encoded.vector, found)
             kept.append("passages")
         wanted = recalled.answer_scope and recalled.content != "answer"
@@ -50,6 +57,21 @@ class Remember(Stage):
             await cache.keep(recalled.answer_scope, recalled.encoded.vector, answered)
             kept.append("answer")
         return Step(turn, " and ".join(kept) or "nothing")
+
+    async def _keep_each(self, turn: Turn, scope: str, cache: Cache, renews: bool) -> Step:
+        """Keep what was found for each question of a message that asks several."""
+        found = [(one, one.encoded) for one in turn.subqueries if one.hits and not one.cached]
+        kept = [(one, encoded) for one, encoded in found if encoded is not None]
+        for one, encoded in kept:
+            hits = Kept(
+                one.question,
+                hits=one.hits or (),
+                seconds=turn.seconds,
+                ttl=self.ttl,
+                renews=renews,
+            )
+            await cache.keep(scope, encoded.vector, hits)
+        return Step(turn, f"passages of {len(kept)} questions" if kept else "nothing")
 
 
 def _is_searched(turn: Turn) -> bool:

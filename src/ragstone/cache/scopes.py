@@ -14,7 +14,7 @@ ASKER = frozenset(
 )
 """Fields of an Ask that change no result, or are in the scope in another form."""
 
-ANSWER = frozenset({"temperature", "max_tokens", "stop"})
+ANSWER = frozenset({"temperature", "max_tokens", "stop", "guidance", "sampling", "json"})
 """Fields that change the answer but not the search. Every other field changes both."""
 
 
@@ -41,6 +41,16 @@ def scopes(
     ]
     answered = [model, sorted((name, repr(asked[name])) for name in ANSWER)]
     return _hash("answer", *found, *answered), _hash("search", *found)
+
+
+def external_scope(turn: Turn, recipe: str, embedder: str) -> str:
+    """The scope of what somebody else's retrieval service finds. It is told the tenant and the
+    filters and nothing else of who asks, so it finds the same for all of a tenant; `recipe` holds
+    its address, `embedder` the fingerprint of what compares the questions."""
+    ask = turn.ask
+    asked = sorted((field.name, repr(getattr(ask, field.name))) for field in fields(ask))
+    asked = [(name, value) for name, value in asked if name not in ASKER | ANSWER]
+    return _hash("external", __version__, recipe, embedder, ask.principal.tenant, asked)
 
 
 def depends_on_history(turn: Turn) -> bool:

@@ -11,6 +11,7 @@ from ragstone.cli import options as opt
 from ragstone.cli.cache import app as cache_app
 from ragstone.cli.conversations import app as conversations_app
 from ragstone.cli.document import app as document_app
+from ragstone.cli.evaluation import app as eval_app
 from ragstone.cli.jobs import app as jobs_app
 from ragstone.cli.keys import app as keys_app
 from ragstone.cli.maintenance import app as maintenance
@@ -25,7 +26,6 @@ from ragstone.cli.starting import uncollected
 from ragstone.cli.topics import app as topics_app
 from ragstone.core.errors import RagstoneError
 from ragstone.core.turn import Level
-from ragstone.evaluation.commands import app as eval_app
 
 if TYPE_CHECKING:
     from ragstone.service import Service
@@ -217,8 +217,9 @@ def serve(
     context: Context,
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="0 picks one.")] = None,
+    open_: Annotated[bool, typer.Option("--open", help="Show the web app in the browser.")] = False,
 ) -> None:
-    """Serve the HTTP API on this machine until Ctrl-C."""
+    """Serve the web app and the HTTP API on this machine until Ctrl-C."""
     with uncollected() as started:
         from ragstone.http import server
 
@@ -228,7 +229,7 @@ def serve(
 
         given = {"server.host": host, "server.port": port}
         settings = settings_of(context, **{key: v for key, v in given.items() if v is not None})
-        guarded(lambda: server.serve(settings, say), settings, tracebacks=True)
+        guarded(lambda: server.serve(settings, say, open_), settings, tracebacks=True)
 
 
 @app.command()

@@ -240,7 +240,8 @@ async def documents(service: Service, collection: str, *, as_json: bool) -> int:
     """Print the documents of a collection."""
     found: list[Document] = []
     while True:
-        page = await service.documents(Principal(), collection, limit=PAGE, offset=len(found))
+        after = found[-1].path if found else ""
+        page = await service.documents(Principal(), collection, limit=PAGE, after=after)
         found.extend(page)
         if len(page) < PAGE:
             break

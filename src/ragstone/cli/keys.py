@@ -45,19 +45,34 @@ def create(
     days: Annotated[
         float | None, typer.Option(min=0.001, max=36_500, help="It ends after these; else never.")
     ] = None,
+    site: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--site",
+            metavar="ORIGIN",
+            help="Make it a widget's, which only asks, on pages of this site; may be repeated.",
+        ),
+    ] = None,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Make a key, and print its secret, which cannot be shown again."""
+    """Make a key, and print its secret, which cannot be shown again; of a widget its script tag."""
     from ragstone.service.keys import KeyGrant
 
     reach = None if collection is None else tuple(collection)
     seconds = None if days is None else days * DAY
-    grant = KeyGrant(name, tenant, user, tuple(group or ()), reach, role, seconds)
+    sites = None if site is None else tuple(site)
+    grant = KeyGrant(name, tenant, user, tuple(group or ()), reach, role, seconds, sites)
+
+    settings = settings_of(context)
+    here = settings.server.public_url or f"http://{settings.server.host}:{settings.server.port}"
 
     async def created(service: "Service") -> int:
-        return _show_issued(await service.keys.create(grant), as_json)
+        issued = await service.keys.create(grant)
+        if sites and not as_json:
+            return _show_tag(issued.key.id, here.rstrip("/"))
+        return _show_issued(issued, as_json)
 
-    run(settings_of(context), created)
+    run(settings, created)
 
 
 @app.command("list")
@@ -102,6 +117,15 @@ def _show_issued(issued: "IssuedKey", as_json: bool) -> int:
         return 0
     out(issued.secret)
     typer.echo(f"This is the secret of key {issued.key.id}. Keep it: it is shown once.", err=True)
+    return 0
+
+
+def _show_tag(id: str, address: str) -> int:
+    from ragstone.cli.show import out
+
+    out(f'<script src="{address}/web/widget.js" data-widget="{id}" async></script>')
+    said = "Put this into a page of the site, with the server's address as its visitors reach it."
+    typer.echo(said, err=True)
     return 0
 
 

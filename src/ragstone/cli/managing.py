@@ -7,9 +7,11 @@ import typer
 
 from ragstone.cli import options as opt
 from ragstone.cli.running import Context, confirm, guarded, run, settings_of
+from ragstone.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from ragstone.service import Service
+    from ragstone.settings import Settings
 
 app = typer.Typer(add_completion=False)
 
@@ -20,6 +22,40 @@ def status(context: Context, as_json: opt.AsJson = False) -> None:
     from ragstone.cli import commands
 
     run(settings_of(context), lambda s: commands.status(s, as_json=as_json))
+
+
+@app.command()
+def token(
+    context: Context,
+    login: Annotated[
+        bool, typer.Option("--login", help="The address for a browser, of a server that runs.")
+    ] = False,
+) -> None:
+    """Print the token that requests to the server need as long as there are no keys."""
+    settings = settings_of(context)
+    guarded(lambda: _show_token(settings, login), settings)
+
+
+def _show_token(settings: "Settings", login: bool) -> None:
+    """Raises ConfigError without a data directory, and for `login` without a server."""
+    from ragstone.cli.show import out
+    from ragstone.service.local_token import local_token, login_address
+    from ragstone.service.server_file import find_server
+
+    data = settings.ragstone_data.expanduser().absolute()
+    if not data.is_dir():
+        raise ConfigError(
+            f"There is no data directory {data}. Start 'ragstone serve', or name another with "
+            "--data."
+        )
+    found = local_token(data)
+    if not login:
+        out(found)
+        return
+    server = find_server(data)
+    if server is None:
+        raise ConfigError(f"No server runs on {data}. Start one with 'ragstone serve'.")
+    out(login_address(server[0], found))
 
 
 @app.command()

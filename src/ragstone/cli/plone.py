@@ -28,6 +28,10 @@ def sync(
     token: Annotated[
         str, typer.Option(metavar="TOKEN", help="A bearer token, instead of PLONE__TOKEN.")
     ] = "",
+    login: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="A user's name, with PLONE__PASSWORD, for PLONE__LOGIN."),
+    ] = "",
     full: Annotated[
         bool, typer.Option("--full", help="Everything, not only what changed since the last run.")
     ] = False,
@@ -41,7 +45,8 @@ def sync(
     plone = settings.plone.model_copy(
         update={
             **({"url": url} if url else {}),
-            **({"token": SecretStr(token)} if token else {}),
+            **({"token": SecretStr(token), "login": ""} if token else {}),
+            **({"login": login} if login else {}),
         }
     )
     settings = settings.model_copy(update={"plone": plone})

@@ -168,11 +168,12 @@ def describe(progress: Progress) -> str:
     """How far a job is, in one line."""
     total = f"{progress.total:,}" if progress.total is not None else "?"
     left = f", about {duration(progress.eta)} left" if progress.eta else ""
+    asked = f", {progress.questions:,} questions about them" if progress.questions else ""
     if progress.phase == "done":
         return f"done: {progress.files:,}/{total} files, {progress.chunks:,} chunks"
     return (
         f"{progress.phase}: {progress.files:,}/{total} files read, {progress.vectors:,} chunks "
-        f"searchable by words, {progress.embedded:,} of them by meaning{left}"
+        f"searchable by words, {progress.embedded:,} of them by meaning{asked}{left}"
     )
 
 

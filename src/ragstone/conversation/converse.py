@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from ragstone.answer.guidance import with_guidance
 from ragstone.answer.thoughts import ThoughtStream
 from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.errors import NoChatModel, NoVision
@@ -15,6 +16,7 @@ from ragstone.engine.prompts import prompt
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.language import detect
 from ragstone.language.language_names import language_name
+from ragstone.language.templates import ROOM
 from ragstone.ports import Adapters, Conversing, Said
 
 
@@ -31,7 +33,9 @@ class Converse(Stage):
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         chat = able(turn, adapters)
         language = language_name(detect(turn.question))
+        room = await prompt(turn, adapters, ROOM)
         rules = await prompt(turn, adapters, "conversation", language=language)
+        rules = with_guidance(f"{room}\n{rules}".strip(), turn, adapters)
         text, answer = list[str](), GeneratedAnswer(model=chat.name)
         thoughts = ThoughtStream((), emit)
         # Not `turn.question`: the model reads the conversation itself.

@@ -1,14 +1,15 @@
 """Remembers the conversation: what was said in the room before this question."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from pydantic import Field
 
 from ragstone.conversation.reach import joined, readable
 from ragstone.core.conversation import conversation_key
-from ragstone.core.errors import Unavailable
+from ragstone.core.errors import StateUnavailable, Unavailable
 from ragstone.core.events import Note
 from ragstone.core.provenance import Provenance, Reader
 from ragstone.core.turn import Ask, Message, Turn
@@ -24,10 +25,13 @@ class Memory(Stage):
 
     name: ClassVar[str] = "memory"
     needs: ClassVar[frozenset[str]] = frozenset({"ask"})
-    fails: ClassVar[Literal["open", "closed"]] = "open"
 
-    timeout: float = Field(10.0, gt=0, description="Seconds that the stage may take.")
+    timeout: float = Field(15.0, gt=0, description="Seconds that the stage may take.")
+    store_timeout: float = Field(10.0, gt=0, description="Seconds that the store may take.")
     turns: int = Field(15, ge=0, description="Most turns; 0 leaves it to the model's size.")
+    required: bool = Field(
+        False, description="Whether a question is refused where the conversation cannot be read."
+    )
     since: float = Field(0.0, description="Turns before this time (s since 1970) are left out.")
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
@@ -41,11 +45,14 @@ class Memory(Stage):
         share = budget(adapters.profile.context_window, adapters.profile.tier)
         most = min(share.turns, self.turns or share.turns)
         try:
-            said, origin = await self._said(ask, most, adapters)
-        except Unavailable as error:
+            async with asyncio.timeout(self.store_timeout):
+                said, origin = await self._said(ask, most, adapters)
+        except (Unavailable, TimeoutError) as error:
+            if self.required:
+                raise StateUnavailable("The conversation cannot be read now.") from error
             note = "What was said before in this conversation cannot be read now."
             await emit(Note(self.name, note))
-            return Step(replace(turn, whole=False), "nothing", str(error))
+            return Step(replace(turn, whole=False), "nothing", str(error) or "it took too long")
         kept = recent(said, share.history, adapters.count)
         left_out = f", {len(said) - len(kept)} did not fit" if len(kept) < len(said) else ""
         reason = f"at most {most} turns and {share.history} tokens{left_out}"
@@ -64,7 +71,12 @@ class Memory(Stage):
         if not mine:
             return (), Provenance()
         said = await store.history(
-            here, ask.search_type, ask.classes, most, self.since, origins=mine
+            here,
+            None if ask.one_session else ask.search_type,
+            ask.classes,
+            most,
+            self.since,
+            origins=mine,
         )
         return said, joined(mine)
 

@@ -4,9 +4,11 @@ Scores lie in 0..1 unless a field says otherwise; positions are characters (code
 from 0 with the end excluded; pages count from 1.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
+from ragstone.core.computed import Computed
 from ragstone.core.tool import ToolCall
 
 Finish = Literal["stop", "length", "refused", "blocked", "cancelled", "error"]
@@ -21,6 +23,13 @@ def confidence_level(confidence: float) -> Confidence:
     return next(level for level, least in LEVELS if confidence >= least)
 
 
+def log_odds(probability: float, least: float) -> float:
+    """The logarithm of the odds; what is nearer to 0 or 1 than `least` counts as that."""
+    kept = min(max(probability, least), 1 - least)
+    return math.log(kept / (1 - kept))
+
+
+Layout = Literal["sources", "references"]
 Label = Literal["supported", "partly", "contradicted", "unsupported", "no_claim"]
 
 
@@ -32,7 +41,10 @@ class Instructions:
 
     `notes` is what was thought of the sources before, or of an earlier answer; `thinks` lets a
     model that can reason at length by itself do so. `sums_up` says how surely (0..1) the sources
-    are what is to be summed up, in order; 0 where nothing is.
+    are what is to be summed up, in order; 0 where nothing is. `asked` are the user's own words,
+    where the question is not asked in them. `layout` is how a prompt shows the sources: each in a
+    fence, or as chat-core's references. `digest` are summaries of all parts of the sources, which
+    are then too long to be read.
     """
 
     text: str = ""
@@ -42,13 +54,27 @@ class Instructions:
     notes: str = ""
     thinks: bool = False
     sums_up: float = 0.0
+    asked: str = ""
+    layout: Layout = "sources"
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CitedSpan:
+    """A stretch of a document that a sentence of the answer leans on, with its text."""
+
+    start: int
+    end: int
+    page: int | None
+    snippet: str
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
     """A source that the answer cites. `start` and `end` are the supporting span's place in the
-    document, `snippet` its text. `score` is the source's, `similarity` (0..1) the likeness of the
-    span to what it is cited for, `confidence` (0..1) how sure the citation is."""
+    document, `snippet` its text; `spans` are those of all the sentences that cite it, in order.
+    `score` is the source's, `similarity` (0..1) the likeness of the span to what it is cited for,
+    `confidence` (0..1) how sure the citation is."""
 
     number: int
     document_id: str
@@ -63,6 +89,7 @@ class Citation:
     score: float
     similarity: float = 0.0
     confidence: float = 0.0
+    spans: tuple[CitedSpan, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +110,14 @@ class Verdict:
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Tokens and cost, summed over every model call of the question. `cost` is in US dollars,
-    None where the price of a call is unknown."""
+    None where the price of a call is unknown. `counted` is false where the server of a call did not
+    say what it took."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
     calls: int = 0
     cost: float | None = None
+    counted: bool = True
 
     @property
     def total_tokens(self) -> int:
@@ -103,6 +132,7 @@ class Usage:
             self.completion_tokens + other.completion_tokens,
             self.calls + other.calls,
             (self.cost or 0.0) + (other.cost or 0.0) if known and not unknown else None,
+            self.counted and other.counted,
         )
 
 
@@ -144,7 +174,8 @@ class GeneratedAnswer:
     `groundedness_score` (0..1) is the share of its claims that the documents support, None if
     that was not checked; `is_grounded` whether that is enough. A `held` text has not been sent
     yet, and is not until it is checked. `calls` are of the client's tools: the answer follows
-    when the client has sent what they returned.
+    when the client has sent what they returned. `computed` is the query that it is the result of,
+    where it is one.
     """
 
     text: str = ""
@@ -161,6 +192,7 @@ class GeneratedAnswer:
     calls: tuple[ToolCall, ...] = ()
     supported: Statement | None = None
     answers: Statement | None = None
+    computed: Computed | None = None
 
     @property
     def confidence_level(self) -> Confidence | None:

@@ -16,8 +16,9 @@ class Caller:
     """What a credential says.
 
     `collections` are all that it may touch, None for every one of the tenant's. `key` names the
-    credential in limits and statistics, empty for the local user. `operator` is who can read the
-    data directory, and may name any tenant.
+    credential in limits and statistics, empty for who has shown none. `operator` is who can read
+    the data directory, and may name any tenant. `only_asks` is a visitor of a site on which a
+    widget stands: it has the widget's address alone.
     """
 
     principal: Principal = Principal()
@@ -25,6 +26,7 @@ class Caller:
     collections: tuple[str, ...] | None = None
     key: str = ""
     operator: bool = False
+    only_asks: bool = False
 
     def __post_init__(self) -> None:
         # The principal goes further than the caller: into jobs and to what is remembered.
@@ -35,13 +37,25 @@ class Caller:
         """Whether the credential has at least this role."""
         return ROLES.index(self.role) >= ROLES.index(role)
 
+    @property
+    def local(self) -> bool:
+        """Whether this is the user of this machine, where no credentials are set."""
+        return self in (LOCAL, LOCAL_USER)
+
     def reaches(self, collection: str) -> bool:
         """Whether the credential may touch this collection at all."""
         return self.collections is None or collection in self.collections
 
 
 LOCAL = Caller()
-"""Whoever is on this machine, where no credentials are set."""
+"""Whoever is on this machine, where no credentials are set and no token is asked for."""
+
+LOCAL_USER = Caller(key="local")
+"""Who has shown the token of the data directory, where no credentials are set."""
+
+GUEST = Caller(Principal(user="guest"), "reader")
+"""Who has not shown that token: another user or program of this machine, for all that is known.
+Asks, and reads what is for everyone and what guests asked."""
 
 OPERATOR = Caller(key="operator", operator=True)
 """Who can read the data directory, by the token in it."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
+from uuid import NAMESPACE_URL, uuid5
 
 from ragstone.core.code_spans import cut_out, span_marks
 from ragstone.core.document import (
@@ -15,6 +16,32 @@ from ragstone.core.document import (
 
 EVERYONE = "*"
 """The name that every principal of a tenant has."""
+
+QUESTION = "question"
+"""The kind of a hypothetical question, which helps to find the chunk that answers it and is no text
+of its document."""
+
+_VERSION = 14
+"""Where an id, as of RFC 9562, has its version. Those of chunks are of version 5."""
+
+_OF_QUESTIONS = "9abcde"
+"""Versions that no id has: a question's id is that of its chunk but for the version, so that what
+an index finds leads to the chunk without reading anything."""
+
+MOST_QUESTIONS = len(_OF_QUESTIONS)
+"""Hypothetical questions of one chunk."""
+
+
+def question_id(chunk_id: str, number: int) -> str:
+    """The id of the question of this number, from 0, about a chunk."""
+    return f"{chunk_id[:_VERSION]}{_OF_QUESTIONS[number]}{chunk_id[_VERSION + 1 :]}"
+
+
+def answering_id(chunk_id: str) -> str:
+    """The id of the chunk that a question is about; any other id as it is."""
+    if len(chunk_id) == 36 and chunk_id[_VERSION] in _OF_QUESTIONS:
+        return f"{chunk_id[:_VERSION]}5{chunk_id[_VERSION + 1 :]}"
+    return chunk_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +175,11 @@ def _space_between(first: Chunk, second: Chunk) -> str:
     before, after = first.blocks[-1], second.blocks[0]
     new_item = after.kind == "item" and second.text.startswith(after.label or " ")
     return " " if before.kind == after.kind and not new_item else "\n"
+
+
+def chunk_id(document_id: str, version: int, number: int) -> str:
+    """The same id for the same place in a version, so that writing it again replaces it."""
+    return str(uuid5(NAMESPACE_URL, f"{document_id}@{version}#{number}"))
 
 
 def revision(document_id: str, version: int) -> str:

@@ -5,7 +5,7 @@ Times are seconds since 1970.
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from ragstone.core.answer import GeneratedAnswer, Usage, Verdict
@@ -18,6 +18,7 @@ from ragstone.core.conversation_turn import (
     TurnUsage,
 )
 from ragstone.core.errors import InvalidRoom
+from ragstone.core.foreign_passages import references
 from ragstone.core.provenance import Provenance
 from ragstone.core.turn import Ask, Principal, StageTrace, Turn
 
@@ -156,7 +157,7 @@ def entry(turn: Turn, now: float, tools: Sequence[TurnMessage] = ()) -> StoredTu
         result=TurnResult(
             "error" if failed else "done",
             answer.text,
-            tuple(asdict(citation) for citation in answer.citations),
+            tuple(references(turn)),
             TurnUsage(used.prompt_tokens, used.completion_tokens, used.total_tokens),
             SearchDecision(turn.queries),
         ),

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ragstone.core.chunk import QUESTION
 from ragstone.core.errors import InvalidFilter
 from ragstone.core.turn import Principal
 
@@ -84,6 +85,10 @@ EVERYTHING = And()
 def eq(field: str, value: Scalar) -> AnyOf:
     """The field equals `value`."""
     return AnyOf(field, (value,))
+
+
+NO_QUESTION = Not(eq("kind", QUESTION))
+"""What is text of a document."""
 
 
 def under(path: str) -> Filter:
@@ -185,6 +190,17 @@ def numbers(low: float | str | None, high: float | str | None) -> tuple[float | 
         text = low if isinstance(low, str) else high
         raise InvalidFilter(f"The bound {str(text)[:100]!r} is not a number.")
     return low, high
+
+
+def fields_of(condition: Filter) -> frozenset[str]:
+    """The fields that a condition names."""
+    match condition:
+        case And(parts) | Or(parts):
+            return frozenset[str]().union(*(fields_of(part) for part in parts))
+        case Not(part):
+            return fields_of(part)
+        case AnyOf(field) | Range(field):
+            return frozenset({field})
 
 
 def ranged(condition: Filter) -> frozenset[str]:

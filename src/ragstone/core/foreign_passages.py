@@ -1,12 +1,14 @@
 """Passages as other systems write them, and as ours: chat-core's knowledge base (KDB) and
 VoiceHelper's retrieval service."""
 
+from collections.abc import Iterable
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
+from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.chunk import Chunk
-from ragstone.core.source import Source
-from ragstone.core.turn import Ask, Hit
+from ragstone.core.source import Source, cited_sources, described
+from ragstone.core.turn import Ask, Hit, Turn
 
 
 def from_kdb(row: Any, ask: Ask, place: int) -> Hit:
@@ -29,6 +31,15 @@ def to_kdb(source: Source) -> dict[str, Any]:
             "paragraph_type": source.kind,
         },
     }
+
+
+def references(turn: Turn) -> list[dict[str, Any]]:
+    """The sources that the answer cites, by number, as results of the knowledge base with what is
+    known of each besides: they are sent and stored alike."""
+    return [
+        {**to_kdb(source), **described(source)}
+        for source in cited_sources((turn.answer or GeneratedAnswer()).citations, turn.passages)
+    ]
 
 
 def foreign_hit(
@@ -54,3 +65,13 @@ def foreign_hit(
         metadata=dict(metadata),
     )
     return Hit(chunk, min(1.0, max(0.0, float(score))))
+
+
+def best_of(hits: Iterable[Hit]) -> list[Hit]:
+    """Each passage once, with its best score, best first."""
+    best: dict[str, Hit] = {}
+    for hit in hits:
+        known = best.get(hit.chunk.chunk_id)
+        if known is None or hit.score > known.score:
+            best[hit.chunk.chunk_id] = hit
+    return sorted(best.values(), key=lambda hit: -hit.score)

@@ -36,7 +36,7 @@ class Intent:
 class Analysis:
     """What a question takes: `complexity` 1..10, whether it compares, asks for reasons, needs
     several sources, a stretch of time or a calculation, whether it is about one document as a
-    whole, and who says so."""
+    whole, whether it is several questions, and who says so."""
 
     complexity: int = 1
     comparison: bool = False
@@ -45,4 +45,10 @@ class Analysis:
     temporal: bool = False
     calculation: bool = False
     whole_document: bool = False
+    several: bool = False
     by: Literal["patterns", "model"] = "patterns"
+
+    @property
+    def demanding(self) -> bool:
+        """Whether a question compares, or is several: what Pipeline V5 calls complex."""
+        return self.comparison or self.several

@@ -66,8 +66,9 @@ class Document:
 @dataclass(frozen=True, slots=True)
 class ApiKey:
     """A credential of a program or a person, without its secret. `collections` None reaches every
-    one of the tenant's; a store keeps ids there, and clients are given names. Times are seconds
-    since 1970, None for never."""
+    one of the tenant's; a store keeps ids there, and clients are given names. `sites` are the
+    origins of the pages on which its widget may stand, None for a key that is no widget's; one that
+    is only asks, through it. Times are seconds since 1970, None for never."""
 
     id: str
     name: str
@@ -80,6 +81,7 @@ class ApiKey:
     expires_at: float | None = None
     used_at: float | None = None
     revoked_at: float | None = None
+    sites: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +187,25 @@ class StageUse:
     failed: int
     mean: float
     p95: float
+
+
+Thumb = Literal["up", "down"]
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """What somebody thinks of an answer, with the question and the answer that it is about. `at` is
+    in seconds since 1970."""
+
+    tenant: str
+    user: str
+    answer_id: str
+    thumb: Thumb
+    comment: str
+    question: str
+    answer: str
+    collection: str
+    at: float
 
 
 MatchType = Literal["exact", "synonym", "contextual", "weak"]

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ragstone.core.answer import Citation, GeneratedAnswer
+from ragstone.core.answer import Citation, CitedSpan, GeneratedAnswer
 from ragstone.core.turn import Hit, Passage, Turn
 
 SNIPPET_CHARS = 300
@@ -18,8 +18,9 @@ class Source:
     """A numbered source, with what the answer cites of it.
 
     `page`, `start`, `end` and `snippet` are of the span that supports the answer, or of the whole
-    chunk where it is not `cited`. `confidence` is how sure the citation is. `text` is the chunk's,
-    `content` what the answerer saw of it. `score`, `similarity`, `dense`, `bm25` and `rerank` are
+    chunk where it is not `cited`; `spans` are those of all the sentences that cite it.
+    `confidence` is how sure the citation is. `text` is the chunk's, `content` what the answerer saw
+    of it. `score`, `similarity`, `dense`, `bm25` and `rerank` are
     those of `turn.Hit`.
     """
 
@@ -45,6 +46,7 @@ class Source:
     dense: float | None = None
     bm25: float | None = None
     rerank: float | None = None
+    spans: tuple[CitedSpan, ...] = ()
 
     @property
     def filename(self) -> str:
@@ -56,6 +58,26 @@ class Source:
         """The document's address on the web, if it has one."""
         places = (self.metadata.get("url"), self.path)
         return next((one for one in places if isinstance(one, str) and _WEB.fullmatch(one)), None)
+
+
+def described(source: Source) -> dict[str, Any]:
+    """Which part of which document a source is, and how near, by the names that clients read."""
+    return {
+        "number": source.number,
+        "document_id": source.document_id,
+        "chunk_id": source.chunk_id,
+        "title": source.title,
+        "path": source.path,
+        "page": source.page,
+        "section": list(source.section),
+        "start": source.start,
+        "end": source.end,
+        "snippet": source.snippet,
+        "score": source.score,
+        "similarity": source.similarity,
+        "confidence": source.confidence,
+        "spans": [asdict(one) for one in source.spans],
+    }
 
 
 def sources(turn: Turn) -> tuple[Source, ...]:
@@ -118,6 +140,7 @@ def _source(number: int, hit: Hit, content: str, citation: Citation | None = Non
         dense=hit.dense,
         bm25=hit.bm25,
         rerank=hit.rerank,
+        spans=citation.spans if citation else (),
     )
 
 
@@ -138,4 +161,5 @@ def _citation_source(citation: Citation) -> Source:
         cited=True,
         text=citation.snippet,
         content=citation.snippet,
+        spans=citation.spans,
     )

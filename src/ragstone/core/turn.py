@@ -6,8 +6,8 @@ Scores lie in 0..1 unless a field says otherwise; times are seconds; positions a
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, get_args
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from ragstone.core.answer import Confidence, GeneratedAnswer, Instructions, Usage, Verdict
 from ragstone.core.chunk import EVERYONE, Chunk
@@ -29,7 +29,9 @@ Strategy = Literal[
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 Fusion = Literal["scores", "ranks"]
 Preference = Literal["accuracy", "speed"]
-Rewriting = Literal["auto", "none", "multi", "hyde", "step_back", "decompose", "keywords"]
+Rewriting = Literal[
+    "auto", "none", "multi", "hyde", "step_back", "decompose", "keywords", "combined"
+]
 Mode = Literal["simple", "advanced", "precise"]
 Unit = Literal["chunk", "paragraph", "section"]
 SearchType = Literal["rag", "gpt", "pa"]
@@ -85,6 +87,27 @@ class SearchOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class Sampling:
+    """How a chat model picks its words besides the temperature; None leaves it to the model. They
+    are OpenAI's names; `top_k`, which OpenAI does not know, goes to servers that do."""
+
+    top_p: float | None = None
+    top_k: int | None = None
+    frequency_penalty: float | None = None
+    presence_penalty: float | None = None
+    seed: int | None = None
+    parallel_tool_calls: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JsonFormat:
+    """An answer that is one JSON object, of this schema if there is one."""
+
+    name: str = "answer"
+    schema: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Ask:
     """A question as a dialect understood it. `cache` allows to answer it as an equal question was
     answered before, and to keep the answer for the next one. `mode` is how the answer is worded.
@@ -102,9 +125,12 @@ class Ask:
     `pictures` are looked at with the question. `tools` are the client's own, which the chat model
     may call: one of them at least if `tool_choice` is required, or the one that it names. `steps`
     are the calls that it made for this question, with what they returned.
-    `organisation` is whose tools of the MCP gateway may be called. `keeps` allows to keep anything
-    of it: the conversation, the statistics, the answer for the next one. `idempotent` is of a
-    question that may be asked again when it was cut off: then nothing is kept, nor is what an
+    `guidance` is what the client's program wants of how is answered (its system messages): our own
+    rules stand above it. `json` wants the answer as JSON, which only a chat model can write.
+    `organisation` is whose tools of the MCP gateway may be called. With `one_session` the room's
+    turns of every search type are remembered, else those of this one. `keeps` allows to keep
+    anything of it: the conversation, the statistics, the answer for the next one. `idempotent` is
+    of a question that may be asked again when it was cut off: then nothing is kept, nor is what an
     attempt of the same `id` has kept already. `profile` is the dialect whose document's numbers
     are the defaults, empty for ours.
     """
@@ -137,14 +163,18 @@ class Ask:
     tool_choice: str = ""
     steps: tuple[ToolStep, ...] = ()
     organisation: str = ""
+    one_session: bool = False
     keeps: bool = True
     idempotent: bool = False
     collection_id: str = ""
     profile: str = ""
+    guidance: str = ""
+    sampling: Sampling = Sampling()
+    json: JsonFormat | None = None
 
 
-IN_ORDER = 200
-"""Chunks of a document read in order; the budget of tokens keeps fewer."""
+IN_ORDER = 2000
+"""Chunks that are read in order at most, of one document or of all that are summed up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +183,11 @@ class Plan:
 
     `candidates` are taken from each search, the best `reranked` of them are compared again, and
     `top_k` go on. `feedback` lets the first passages found refine a topical question. `rewrites`
-    are the queries searched where the question is rewritten, itself included. `sums_up` are the
+    are the queries searched where the question is rewritten, itself included. `verifies` lets the
+    chat model grade the passages, also where the answer is not judged. `sums_up` are the
     words that name the document of which a summary is wanted, empty for whichever there is, None
-    where none is wanted. The fields that `SearchOptions` has too mean the same.
+    where none is wanted; `sums_up_all` says that without such a name every document is meant. The
+    fields that `SearchOptions` has too mean the same.
     """
 
     strategy: Strategy = "hybrid"
@@ -173,7 +205,9 @@ class Plan:
     edges: bool = False
     rewrite: Rewriting = "auto"
     rewrites: int = 3
+    verifies: bool = False
     sums_up: str | None = None
+    sums_up_all: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,9 +221,10 @@ class Scored:
 @dataclass(frozen=True, slots=True)
 class RankedList:
     """What one search returned, best first. `source` is dense (cosine), bm25 (unbounded), feedback
-    (the cosine to a question refined by what it found first) or order (of a document)."""
+    (the cosine to a question refined by what it found first), order (of a document) or service
+    (the scores of a retrieval service, 0..1, which are kept)."""
 
-    source: Literal["dense", "bm25", "feedback", "order"]
+    source: Literal["dense", "bm25", "feedback", "order", "service"]
     query: str
     found: tuple[Scored, ...]
 
@@ -246,6 +281,20 @@ class Recalled:
 
 
 @dataclass(frozen=True, slots=True)
+class Subquery:
+    """One of several questions that a message asks, searched by itself.
+
+    `hits` are None until it is known what it finds; `cached` says that the cache knew. What is
+    found may be kept under `encoded`, where there is one.
+    """
+
+    question: str
+    hits: tuple[Hit, ...] | None = None
+    cached: bool = False
+    encoded: "EncodedQuestion | None" = None
+
+
+@dataclass(frozen=True, slots=True)
 class StageTrace:
     """What one stage did: the trace is a tuple of these. `inside` names the stage that ran it,
     whose own seconds hold these."""
@@ -265,10 +314,13 @@ class Turn:
     `question` is what is asked, by itself and spelt right; `original` is how it was spelt, empty if
     that is the same; `queries` are what is searched for it,
     itself first; `parts` says that the others ask for parts of the answer, not for the same in
-    other words; `imagined` are passages that are searched by meaning only. `whole` says that the
+    other words; `subqueries` are the questions of a message that asks several, each searched by
+    itself; `imagined` are passages that are searched by meaning only. `whole` says that the
     question means the same in any conversation; one that is not must not be answered from memory.
     `notes` are sentences for the reader that are no part of the answer.
     `remembered` is what the turns were answered from that the conversation gives it.
+    `digest` are summaries of all parts of what is too long to be read at once, with the numbers of
+    its passages. `iteration` of at most `max_iterations` rounds is the one whose answer this is.
     `called` are the tools that were called for it. `grades` (0..10, by chunk) are the chat model's
     of the passages, `advice` is what it said should be better in the next answer.
     """
@@ -282,6 +334,7 @@ class Turn:
     whole: bool = True
     queries: tuple[str, ...] = ()
     parts: bool = False
+    subqueries: tuple[Subquery, ...] = ()
     imagined: tuple[str, ...] = ()
     collection: "Collection | None" = None
     encoded: "EncodedQuestion | None" = None
@@ -300,6 +353,9 @@ class Turn:
     trace: tuple[StageTrace, ...] = ()
     called: tuple[ToolStep, ...] = ()
     notes: tuple[str, ...] = ()
+    digest: str = ""
+    iteration: int = 1
+    max_iterations: int = 1
     remembered: Provenance | None = None
 
     @property
@@ -312,6 +368,19 @@ class Turn:
         if asked != " ".join(self.ask.question.split()):
             return asked
         return next((query for query in self.queries if query != asked), asked)
+
+    @property
+    def is_searched(self) -> bool:
+        """Whether what a search would find is known."""
+        if self.recalled is not None and self.recalled.content == "search":
+            return True
+        return bool(self.subqueries) and all(one.hits is not None for one in self.subqueries)
+
+    def also_asking(self, query: str) -> "Turn":
+        """The turn before another search, which searches this query too."""
+        more = (*self.subqueries, Subquery(query)) if self.subqueries else ()
+        queries = (*self.queries, query)
+        return replace(self, queries=queries, subqueries=more, recalled=None)
 
     @property
     def seconds(self) -> float:

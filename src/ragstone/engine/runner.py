@@ -38,11 +38,11 @@ class Run:
     async def through(self, stages: Sequence[Stage]) -> None:
         """Run the stages, or as many as it takes until one of them leaves.
 
-        Stages that search wait for each other's questions together, and are left out where the
-        cache knew what they would find. Raises the error of a closed stage.
+        Stages that search wait for each other's questions together, and are left out where it is
+        known what they would find. Raises the error of a closed stage.
         """
         for searches, several in groupby(stages, lambda one: one.searches):
-            if searches and self._has_cached_search:
+            if searches and self.turn.is_searched:
                 continue
             async with self._adapters.searching if searches else nullcontext():
                 for stage in several:
@@ -55,11 +55,6 @@ class Run:
         answer = turn.answer or GeneratedAnswer()
         answer = GeneratedAnswer() if answer.held else answer
         self.turn = replace(turn, answer=replace(answer, finish=finish))
-
-    @property
-    def _has_cached_search(self) -> bool:
-        """Whether the cache holds the result of the search."""
-        return self.turn.recalled is not None and self.turn.recalled.content == "search"
 
     async def _run_stage(self, stage: Stage) -> bool:
         """Run one stage; True if it ends the run."""

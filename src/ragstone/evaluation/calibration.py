@@ -23,42 +23,54 @@ class Reliability:
 
 
 def reliability(records: Sequence[AnswerRecord]) -> list[Reliability]:
-    """The answers by steps of a tenth of confidence; steps without any are left out. A refusal is
-    no answer."""
-    steps: dict[int, list[AnswerRecord]] = {}
-    for record in _answered(records):
-        steps.setdefault(min(int(_sure(record) * STEPS), STEPS - 1), []).append(record)
+    """The answers by steps of confidence. A refusal is no answer."""
+    return steps_of([(_sure(one), is_right(one)) for one in _answered(records)])
+
+
+def steps_of(answers: Sequence[tuple[float, bool]]) -> list[Reliability]:
+    """Answers, each with its confidence and whether it is right, by steps of a tenth of confidence;
+    steps without any are left out."""
+    steps: dict[int, list[tuple[float, bool]]] = {}
+    for sure, right in answers:
+        steps.setdefault(min(int(sure * STEPS), STEPS - 1), []).append((sure, right))
     return [
         Reliability(
             step / STEPS,
             (step + 1) / STEPS,
             len(own),
-            fmean(map(_sure, own)),
-            fmean(float(is_right(one)) for one in own),
+            fmean(sure for sure, _ in own),
+            fmean(float(right) for _, right in own),
         )
         for step, own in sorted(steps.items())
     ]
 
 
+def error_of(steps: Sequence[Reliability]) -> float | None:
+    """The mean gap between confidence and the share that is right, over the steps, by their
+    answers; None without any."""
+    answers = sum(one.answers for one in steps)
+    gaps = sum(one.answers * abs(one.confidence - one.right) for one in steps)
+    return gaps / answers if answers else None
+
+
 def measure(records: Sequence[AnswerRecord]) -> dict[str, float | None]:
     """The measures by name; None where no question allows one.
 
-    calibration_error: the mean gap between confidence and the share that is right, over the steps
-    of `reliability`, by their answers. high: the share of answers of high confidence; high_right:
-    of these, the share that is right; high_wrong: of all questions, the share that got a wrong
-    answer of high confidence, where one that should have been refused is wrong.
+    calibration_error: `error_of` the steps of `reliability`. high: the share of answers of high
+    confidence; high_right: of these, the share that is right; high_wrong: of all questions, the
+    share that got a wrong answer of high confidence, where one that should have been refused is
+    wrong.
     """
     answered = _answered(records)
     high = [one for one in answered if confidence_level(_sure(one)) == "high"]
     right = [float(is_right(one)) for one in answered]
     good = [float(is_right(one)) for one in high]
-    gaps = [one.answers * abs(one.confidence - one.right) for one in reliability(records)]
     return {
         "queries": len(records),
         "answered": len(answered),
         "right": fmean(right) if right else None,
         "confidence": fmean(map(_sure, answered)) if answered else None,
-        "calibration_error": sum(gaps) / len(answered) if answered else None,
+        "calibration_error": error_of(reliability(records)),
         "high": len(high) / len(answered) if answered else None,
         "high_right": fmean(good) if good else None,
         "high_wrong": (len(good) - sum(good)) / len(records) if records else None,

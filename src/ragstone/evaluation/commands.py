@@ -1,4 +1,5 @@
-"""The `ragstone eval` commands. They use a throw-away index, never the user's."""
+"""The `ragstone eval` commands on sets with a corpus of their own, which they index apart. Those on
+the user's documents are in `cli/evaluation.py`."""
 
 import asyncio
 import json

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ragstone.build import checker as local_checker
+from ragstone.build import checker, open_reader
 from ragstone.core.errors import InputError
 from ragstone.evaluation import measures
 from ragstone.evaluation.dataset import read_rows, spread
 from ragstone.ports import Checker, Claim, EvidenceSource
+from ragstone.settings import load
 from ragstone.verify.claims import answer_sentences
 from ragstone.verify.groundedness import SUPPORTED, response_score
 
@@ -51,15 +52,14 @@ async def evaluate(file: Path, limit: int | None = None) -> dict[str, float | No
 
 async def measured(given: Sequence[GroundingRow]) -> dict[str, float | None]:
     """The measures of these rows."""
-    checker = local_checker()
-    await score(
-        checker, GroundingRow("", "Warm up the checker.", "Warm up the checker first.", True)
-    )
     scores, seconds = [], []
-    for row in given:
-        started = time.perf_counter()
-        scores.append(await score(checker, row))
-        seconds.append(time.perf_counter() - started)
+    async with open_reader(load()) as reader:
+        local = checker(reader)
+        await score(local, GroundingRow("", "Warm up the checker.", "Warm the checker up.", True))
+        for row in given:
+            started = time.perf_counter()
+            scores.append(await score(local, row))
+            seconds.append(time.perf_counter() - started)
     right = [row.supported for row in given]
     said = [one >= SUPPORTED for one in scores]
     return {

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import re
 from collections.abc import Collection
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -11,7 +12,7 @@ from ragstone.access.asking import ASKING, limited_key
 from ragstone.access.gate import Gate
 from ragstone.access.rates import Allowance, Rates
 from ragstone.core.caller import NOBODY
-from ragstone.core.errors import RagstoneError, TooManyRequests
+from ragstone.core.errors import Forbidden, RagstoneError, TooManyRequests
 from ragstone.http.middleware import is_upload
 from ragstone.http.responses import error_response, response_of
 
@@ -22,11 +23,23 @@ ALWAYS_OPEN = frozenset(
         "/api/v1/retrieval/health",
         "/api/v1/rag/health",
         "/metrics",
+        "/login",
         "/plone/webhook",
+        "/plone/visitor",
+        "/plone/settings",
     )
 )
-"""Addresses without a credential: probes have none, /metrics asks for its own, and what a site
-tells of its changes is signed."""
+"""Addresses without a credential: probes have none, /metrics and /login ask for their own, and what
+a Plone site sends of itself is signed."""
+
+PLONE_QUESTIONS = ("/@rag-ask", "/@rag-status")
+"""Ends of the addresses where a site's visitors may ask."""
+
+WIDGET = re.compile(r"/widget/[0-9a-f]{16}(/session|/ask)?", re.ASCII)
+"""The addresses of a widget: its page and its session are for everybody, as the site is on which it
+stands, and asking is for its sessions, which may do nothing else."""
+
+ONLY_ASKS = "This credential only asks, through the widget that it belongs to."
 
 WITHOUT_DEADLINE = "/local/"
 """The command line's addresses."""
@@ -35,13 +48,21 @@ WITHOUT_DEADLINE = "/local/"
 class Authenticate:
     """Finds out who asks, for the routes and for what they call; 401 where nobody is known.
 
-    At the addresses `open_to_all` nobody is asked. No route takes WebSockets, so none is opened.
+    At the addresses `open_to_all` nobody is asked. Where Plone's services answer the visitors of a
+    tenant, `plone_visitors` names it. No route takes WebSockets, so none is opened.
     """
 
-    def __init__(self, app: ASGIApp, gate: Gate, open_to_all: Collection[str]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        gate: Gate,
+        open_to_all: Collection[str],
+        plone_visitors: str | None = None,
+    ) -> None:
         self._app = app
         self._gate = gate
         self._open = open_to_all
+        self._plone_visitors = plone_visitors
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -52,15 +73,27 @@ class Authenticate:
             return
         peer = scope.get("client")
         try:
-            caller = await self._gate.caller(Headers(scope=scope), peer[0] if peer else "")
+            asked = scope["path"].endswith(PLONE_QUESTIONS)
+            visited = self._plone_visitors if asked else None
+            address = peer[0] if peer else ""
+            caller = await self._gate.caller(Headers(scope=scope), address, visited)
         except RagstoneError as error:
-            if scope["path"] not in self._open:
+            if not self._is_open(scope["path"]):
                 await response_of(scope["path"], error)(scope, receive, send)
                 return
             caller = NOBODY
+        if caller.only_asks and not WIDGET.fullmatch(scope["path"]):
+            await response_of(scope["path"], Forbidden(ONLY_ASKS))(scope, receive, send)
+            return
         scope.setdefault("state", {})["caller"] = caller
         ASKING.set(caller)
         await self._app(scope, receive, send)
+
+    def _is_open(self, path: str) -> bool:
+        if path in self._open:
+            return True
+        widget = WIDGET.fullmatch(path)
+        return widget is not None and widget[1] != "/ask"
 
 
 class RateLimit:

@@ -11,7 +11,7 @@ from ragstone.access import setup
 from ragstone.access.gate import Gate
 from ragstone.access.interceptor import Interceptor
 from ragstone.access.rates import Rates
-from ragstone.http import docs, local, ops
+from ragstone.http import docs, local, login, ops, web, widget
 from ragstone.http.admin import collections, conversations, jobs, keys, prompts, statistics, topics
 from ragstone.http.admin import settings as runtime
 from ragstone.http.admission import ALWAYS_OPEN, Authenticate, RateLimit, TimeLimit
@@ -32,15 +32,20 @@ READABLE = ("ratelimit-limit", "ratelimit-remaining", "ratelimit-reset", "retry-
 
 
 def create_app(
-    service: Service, settings: Settings, token: str, interceptor: Interceptor | None = None
+    service: Service,
+    settings: Settings,
+    token: str,
+    interceptor: Interceptor | None = None,
+    local_token: str | None = None,
 ) -> FastAPI:
     """The application. It owns neither `service` nor the interceptor that stands round it, whose
     figures are at /metrics and whose rates count requests too: who made them closes them.
 
-    `token` opens the routes below /local. Raises ConfigError for settings that need what is not
-    installed.
+    `token` is the operator's, and opens the routes below /local. `local_token` is asked for as long
+    as no credentials are set; None lets everyone be the local user then. Raises ConfigError for
+    settings that need what is not installed.
     """
-    gate = setup.gate(settings.auth, service.keys, token)
+    gate = setup.gate(settings.auth, service.keys, token, local_token)
     interceptor = interceptor or Interceptor()
     metrics, rates = interceptor.metrics, interceptor.rates
 
@@ -57,6 +62,7 @@ def create_app(
         redoc_url=None,
         lifespan=lifespan,
     )
+    pages = web.addresses()
     uploads = Uploads(settings.ragstone_data, settings.server.upload_types)
     parts = DialectParts(service, settings)
     for routes in (
@@ -70,21 +76,31 @@ def create_app(
         prompts.router(service),
         keys.router(service),
         jobs.router(service),
-        ops.router(service, metrics, token, settings.server),
+        ops.router(service, metrics, token, settings),
         docs.router(app),
+        login.router(gate),
+        web.router(pages),
+        widget.router(service, rates, settings.limits.requests_per_minute),
         # The last ones, so that no package takes an address of ours.
         *dialects(parts, ours=False),
     ):
         app.include_router(routes)
     handle_errors(app)
-    describe(app)
-    _guard(app, settings, gate, rates, metrics)
+    describe(app, settings.server.public_url)
+    _guard(app, settings, gate, rates, metrics, pages)
     # The one added last runs first.
     app.add_middleware(Correlate, telemetry=interceptor.telemetry, logs=settings.log.requests)
     return app
 
 
-def _guard(app: FastAPI, settings: Settings, gate: Gate, rates: Rates, metrics: Metrics) -> None:
+def _guard(
+    app: FastAPI,
+    settings: Settings,
+    gate: Gate,
+    rates: Rates,
+    metrics: Metrics,
+    pages: frozenset[str],
+) -> None:
     """Put the guards before the routes. The one added last runs first."""
     server = settings.server
     app.add_middleware(
@@ -92,8 +108,9 @@ def _guard(app: FastAPI, settings: Settings, gate: Gate, rates: Rates, metrics: 
     )
     app.add_middleware(TimeLimit, seconds=server.request_seconds, upload=server.stream_seconds)
     app.add_middleware(RateLimit, rates=rates, limit=settings.limits.requests_per_minute)
-    opened = ALWAYS_OPEN | ({"/docs", "/openapi.json"} if server.open_docs else set())
-    app.add_middleware(Authenticate, gate=gate, open_to_all=opened)
+    opened = ALWAYS_OPEN | pages | ({"/docs", "/openapi.json"} if server.open_docs else set())
+    visitors = settings.plone.tenant if settings.plone.anonymous else None
+    app.add_middleware(Authenticate, gate=gate, open_to_all=opened, plone_visitors=visitors)
     if server.cors_origins:
         # Twice: a web page elsewhere may read a 500 only if it passes the permission for that.
         app.add_middleware(Unforeseen)
@@ -107,7 +124,10 @@ def _guard(app: FastAPI, settings: Settings, gate: Gate, rates: Rates, metrics: 
         )
     hosts = (*server.allowed_hosts, server.host) if server.allowed_hosts else ()
     app.add_middleware(OnlyFromHere, gate=gate, hosts=hosts, origins=server.cors_origins)
-    app.add_middleware(SecurityHeaders, policies={"/docs": docs.POLICY}, hsts=server.hsts_seconds)
+    policies = {"/docs": docs.POLICY, "/": web.POLICY}
+    app.add_middleware(
+        SecurityHeaders, policies=policies, hsts=server.hsts_seconds, shared=widget.SHARED
+    )
     app.add_middleware(Unforeseen)
     app.add_middleware(local.Versioned)
     app.add_middleware(Observe, metrics=metrics)

@@ -21,16 +21,21 @@ pre { overflow-x: auto; background: color-mix(in srgb, currentColor 8%, transpar
   padding: .75rem; border-radius: .4rem; }
 summary { cursor: pointer; padding: .3rem 0; }
 .method { display: inline-block; min-width: 3.5rem; font-weight: 700; }
+label { display: block; }
+input, textarea { font: inherit; width: 100%; box-sizing: border-box; }
+textarea { font-family: ui-monospace, monospace; }
+output { display: block; white-space: pre-wrap; max-height: 30rem; overflow: auto; }
 td, th { text-align: left; vertical-align: top; padding: .2rem 1rem .2rem 0; }
 """
 
 _HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 
 POLICY = (
-    f"default-src 'none'; style-src 'sha256-{_HASH}'; "
+    f"default-src 'none'; style-src 'sha256-{_HASH}'; script-src 'self'; connect-src 'self'; "
     "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 )
-"""The page's content policy: its own style, and nothing else."""
+"""The page's content policy: its own style, the program that sends what is tried here, and requests
+to this server alone."""
 
 
 def router(app: FastAPI) -> APIRouter:
@@ -58,7 +63,9 @@ def page(schema: Mapping[str, Any]) -> str:
         f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head>'
         f"<body><h1>{title}</h1><p>{html.escape(schema['info'].get('description', ''))}</p>"
         '<p>For programs: <a href="/openapi.json">openapi.json</a>.</p>'
-        f"{body}</body></html>"
+        '<p><label>Key, for what is tried here <input id="key" type="password" '
+        'autocomplete="off"></label></p>'
+        f'{body}<script src="/web/docs.js" defer></script></body></html>'
     )
 
 
@@ -74,7 +81,42 @@ def _operation(
     head = "<tr><th>Field</th><th>Type</th><th>Meaning</th></tr>"
     table = f"<table>{head}{''.join(fields)}</table>" if fields else ""
     call = f'<span class="method">{method.upper()}</span> <code>{html.escape(path)}</code>'
-    return f"<details><summary>{call}</summary><p>{text}</p>{table}</details>"
+    form = _form(method, path, operation, content.get("schema", {}), schema)
+    return f"<details><summary>{call}</summary><p>{text}</p>{table}{form}</details>"
+
+
+def _form(
+    method: str,
+    path: str,
+    operation: Mapping[str, Any],
+    body: Mapping[str, Any],
+    schema: Mapping[str, Any],
+) -> str:
+    """What tries the operation; nothing where it takes files, which a program sends."""
+    taken = operation.get("requestBody", {}).get("content", {})
+    if taken and "application/json" not in taken:
+        return ""
+    inputs = "".join(
+        f"<label><code>{html.escape(one['name'])}</code> "
+        f'<input name="{html.escape(one["name"])}" data-in="{html.escape(one["in"])}"></label>'
+        for one in operation.get("parameters", [])
+        if one["in"] in ("path", "query")
+    )
+    text = json.dumps(_example(schema, _resolve(schema, body)), indent=2, ensure_ascii=False)
+    area = f'<textarea rows="6" aria-label="Body">{html.escape(text)}</textarea>' if taken else ""
+    return (
+        f'<form data-method="{method.upper()}" data-path="{html.escape(path)}">{inputs}{area}'
+        "<p><button>Send</button></p><output></output></form>"
+    )
+
+
+def _example(schema: Mapping[str, Any], body: Mapping[str, Any]) -> Any:
+    """The body's own example, else one with the fields that it needs."""
+    if "example" in body:
+        return body["example"]
+    empty: Mapping[str, Any] = {"string": "", "array": [], "object": {}, "boolean": False}
+    fields = {name: _resolve(schema, body["properties"][name]) for name in body.get("required", [])}
+    return {name: empty.get(str(field.get("type")), 1) for name, field in fields.items()}
 
 
 def _row(name: str, field: Mapping[str, Any], about: Mapping[str, Any]) -> str:

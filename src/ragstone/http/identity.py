@@ -9,7 +9,8 @@ from typing import Annotated
 
 from fastapi import Depends, Query, Request
 
-from ragstone.core.caller import LOCAL, Caller, Role
+from ragstone.access.gate import NOT_SHOWN
+from ragstone.core.caller import GUEST, Caller, Role
 from ragstone.core.errors import Forbidden, Unauthorized, UnknownCollection
 from ragstone.core.turn import Principal
 
@@ -38,10 +39,19 @@ def at_least(role: Role) -> Callable[[Caller], Awaitable[None]]:
     """What lets a request pass only if its caller has `role`."""
 
     async def check(caller: Who) -> None:
-        if not caller.may(role):
-            raise Forbidden(f"This needs the role {role}; your credential has {caller.role}.")
+        check_role(caller, role)
 
     return check
+
+
+def check_role(caller: Caller, role: Role) -> None:
+    """Raise Forbidden unless the caller has `role`; Unauthorized for a guest, who only has to show
+    the token of this machine's user."""
+    if caller.may(role):
+        return
+    if caller == GUEST:
+        raise Unauthorized(NOT_SHOWN)
+    raise Forbidden(f"This needs the role {role}; your credential has {caller.role}.")
 
 
 def narrowed(caller: Caller, collection: str, tenant: str | None = None) -> Principal:
@@ -51,7 +61,7 @@ def narrowed(caller: Caller, collection: str, tenant: str | None = None) -> Prin
     for another tenant, UnknownCollection for a collection out of reach, as if it did not exist.
     """
     if tenant and tenant != caller.principal.tenant:
-        if caller is not LOCAL:
+        if not caller.local:
             raise Forbidden("Your credential belongs to another tenant; leave tenant_id out.")
         return replace(caller.principal, tenant=tenant)
     if not caller.reaches(collection):

@@ -4,6 +4,7 @@ Who can read the data directory may do everything by it; others what the contrac
 (see `permitted`). `remote` is the other end.
 """
 
+import asyncio
 import json
 import math
 from collections.abc import AsyncGenerator
@@ -16,11 +17,19 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ragstone import __version__
-from ragstone.core.errors import InputError, RagstoneError, UnknownOperation, VersionMismatch
+from ragstone.core.caller import Caller
+from ragstone.core.errors import (
+    Forbidden,
+    InputError,
+    RagstoneError,
+    Unauthorized,
+    UnknownOperation,
+    VersionMismatch,
+)
 from ragstone.http import sse
-from ragstone.http.identity import Who
+from ragstone.http.identity import Who, check_role
 from ragstone.http.middleware import operator_only
-from ragstone.http.permitted import Permitted, permit, permit_role
+from ragstone.http.permitted import Permitted, permit
 from ragstone.http.responses import Json, unless_left
 from ragstone.http.uploads import Uploads
 from ragstone.service import Service, wire
@@ -29,6 +38,8 @@ from ragstone.service.wire import OPERATION_HEADER, VERSION_HEADER
 
 PREFIX = "/local"
 LARGEST = 2**63 - 1
+MOST_AT_ONCE = 100
+"""Items of a list that are written as JSON at once; others wait while more are."""
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 Version = Annotated[str, Header(alias=VERSION_HEADER, max_length=50)]
@@ -64,10 +75,21 @@ def router(service: Service, uploads: Uploads) -> APIRouter:
             return await unless_left(request, _result_response(operation, result, permitted))
         return sse.EventStream(_result_stream(operation, result, permitted))
 
+    @routes.get("/operations", response_model=None)
+    async def described(caller: Who) -> Response:
+        """Who asks, and every operation that the caller may call: its fingerprint, and the names
+        of its arguments."""
+        callable_ones = [one for one in operations().values() if await _is_permitted(caller, one)]
+        described = {
+            one.name: {"fingerprint": one.fingerprint, "arguments": list(one.types)}
+            for one in callable_ones
+        }
+        return Json({"caller": _caller_json(caller), "operations": described})
+
     @routes.post("/upload", response_model=None)
     async def upload(caller: Who, file: Annotated[UploadFile, File()]) -> Response:
         """Keep a file until its sender ingests it; the name by which `Handed.file` calls it."""
-        await permit_role(caller, "editor")
+        check_role(caller, "editor")
         return Json({"file": await uploads.add(caller, file)})
 
     operator = [Depends(operator_only)]
@@ -78,6 +100,19 @@ def router(service: Service, uploads: Uploads) -> APIRouter:
         raise VersionMismatch(_version_mismatch(version))
 
     return routes
+
+
+async def _is_permitted(caller: Caller, operation: Operation) -> bool:
+    try:
+        await permit(caller, operation)
+    except (Unauthorized, Forbidden):
+        return False
+    return True
+
+
+def _caller_json(caller: Caller) -> dict[str, Any]:
+    """Who a caller is, to itself."""
+    return {"role": caller.role, "key": caller.key, "principal": wire.dump(caller.principal)}
 
 
 def _version_mismatch(version: str) -> str:
@@ -117,7 +152,14 @@ def _number(text: str) -> float:
 
 
 async def _result_response(operation: Operation, result: Any, permitted: Permitted) -> Response:
-    return Json(wire.dump(permitted.result(await result), operation.result))
+    value = await result
+
+    def response() -> Response:
+        return Json(wire.dump(permitted.result(value), operation.result))
+
+    if isinstance(value, list) and len(value) > MOST_AT_ONCE:
+        return await asyncio.to_thread(response)
+    return response()
 
 
 async def _result_stream(

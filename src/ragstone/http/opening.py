@@ -1,7 +1,7 @@
 """The beginning of a stream: what fails at once is answered by its status, not by an event."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 from contextlib import aclosing
 
 from ragstone.core.events import Done, Event, Failed, Sources, Thinking, Token
@@ -13,14 +13,18 @@ _BEGINS = (Sources, Token, Thinking, Done, Failed)
 
 
 async def opened(
-    events: AsyncGenerator[Event, None], seconds: float = SECONDS
+    events: AsyncGenerator[Event, None],
+    seconds: float = SECONDS,
+    in_stream: Collection[str] = (),
 ) -> AsyncGenerator[Event, None]:
     """The same events, the first ones held until an answer begins, `seconds` have passed or all is
-    over. What the question fails with by then is raised instead of being an event."""
+    over. What the question fails with by then is raised instead of being an event, but for errors
+    of the codes `in_stream`."""
     async with aclosing(events) as source:
         held, pending = await _first_events(source, seconds)
-        if held and isinstance(held[-1], Failed):
-            raise held[-1].error
+        last = held[-1] if held else None
+        if isinstance(last, Failed) and last.error.code not in in_stream:
+            raise last.error
         try:
             for event in held:
                 yield event

@@ -6,20 +6,20 @@ import hmac
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from ragstone.core.caller import LOCAL, Caller
+from ragstone.core.caller import Caller
 from ragstone.core.errors import Unauthorized
 from ragstone.http.identity import Who
 from ragstone.http.openapi import documented
 from ragstone.http.responses import Json
 from ragstone.service import Service
 from ragstone.service.wire import INSTANCE_HEADER, instance
-from ragstone.settings import ServerSettings
+from ragstone.settings import ServerSettings, Settings
 from ragstone.telemetry.metrics import Metrics
 
 READY_SECONDS = 10.0
 
 
-def router(service: Service, metrics: Metrics, token: str, settings: ServerSettings) -> APIRouter:
+def router(service: Service, metrics: Metrics, token: str, settings: Settings) -> APIRouter:
     """The routes at the root."""
     routes = APIRouter(tags=["Operation"])
     headers = {INSTANCE_HEADER: instance(token)}
@@ -27,7 +27,7 @@ def router(service: Service, metrics: Metrics, token: str, settings: ServerSetti
     @routes.get("/health", response_model=None)
     async def health() -> Response:
         """Whether the process answers at all."""
-        return Json({"status": "ok"}, headers=headers)
+        return Json({"status": "ok", "service": settings.service.name}, headers=headers)
 
     @routes.get("/ready", response_model=None)
     async def ready() -> Response:
@@ -39,7 +39,7 @@ def router(service: Service, metrics: Metrics, token: str, settings: ServerSetti
     @routes.get("/metrics", response_model=None, responses=documented("text/plain"))
     async def figures(request: Request, caller: Who) -> Response:
         """Counters and times in Prometheus' text format."""
-        _may_read_figures(request, caller, settings)
+        _may_read_figures(request, caller, settings.server)
         metrics.cache(await service.cache_figures())
         return Response(metrics.render(), headers={"content-type": metrics.content_type})
 
@@ -48,7 +48,7 @@ def router(service: Service, metrics: Metrics, token: str, settings: ServerSetti
 
 def _may_read_figures(request: Request, caller: Caller, settings: ServerSettings) -> None:
     """Raise Unauthorized unless these figures, which are of all tenants, may be read."""
-    if caller.operator or caller is LOCAL or settings.open_metrics:
+    if caller.operator or caller.local or settings.open_metrics:
         return
     token = f"Bearer {settings.metrics_token.get_secret_value()}".encode()
     given = request.headers.get("authorization", "").encode()

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, get_args
 
-from ragstone.core.caller import Caller, Role
+from ragstone.core.caller import Caller
 from ragstone.core.errors import Forbidden, UnknownCollection, UnknownJob
 from ragstone.core.records import Document
 from ragstone.core.turn import Ask, Principal
-from ragstone.http.identity import tenant_of
+from ragstone.http.identity import check_role, tenant_of
 from ragstone.http.middleware import operator_only
 from ragstone.http.uploads import Uploads
 from ragstone.service import Handed, IngestRequest, Service
@@ -27,18 +27,9 @@ async def permit(caller: Caller, operation: Operation) -> None:
     if allowed is None:
         await operator_only(caller)
         return
-    await permit_role(caller, allowed.role)
+    check_role(caller, allowed.role)
     if allowed.everywhere and caller.collections is not None:
         raise Forbidden(_LIMITED)
-
-
-async def permit_role(caller: Caller, role: Role) -> None:
-    """Raise Unauthorized or Forbidden unless the caller has a credential of this role. The local
-    user, who has none, only reads: whoever else works on this machine can send requests too."""
-    if not caller.key and role != "reader":
-        await operator_only(caller)
-    if not caller.may(role):
-        raise Forbidden(f"This needs the role {role}; your credential has {caller.role}.")
 
 
 class Permitted:
@@ -53,7 +44,7 @@ class Permitted:
         """The arguments as the caller may give them: tenant and principals are its own, whatever
         was said. Raises Forbidden, UnknownCollection, UnknownJob, InputError."""
         if self._caller.operator:
-            return dict(given)
+            return {name: self._with_uploads(value) for name, value in given.items()}
         bound = self._operation.signature.bind(**given)
         bound.apply_defaults()
         own = {name: self._argument(name, value) for name, value in bound.arguments.items()}
@@ -119,6 +110,17 @@ class Permitted:
             place = "/" + (value.path.strip("/") or file.rpartition("/")[2])
             own |= {"file": file, "path": place, "source": f"upload:{place}"}
         return replace(value, **own)
+
+    def _with_uploads(self, value: Any) -> Any:
+        """What the operator ingests: files of the server by their path, or uploads by their name,
+        by which it has sent them."""
+        if not isinstance(value, IngestRequest):
+            return value
+        handed = tuple(
+            replace(one, file=self._uploads.found(self._caller, one.file) or one.file)
+            for one in value.handed
+        )
+        return replace(value, handed=handed)
 
     def _is_reachable(self, value: Any) -> bool:
         """Whether the collection of a result is one that the credential reaches."""

@@ -22,6 +22,8 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 OPENAI_PREFIX = "/v1"
+PLONE_SERVICE = "/@rag-"
+PLONE_CALLS = ("/plone/webhook", "/plone/visitor", "/plone/settings")
 CLIENT_LEFT = 499
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -37,6 +39,15 @@ _CODES = {
     429: "rate_limited",
     500: "error",
     504: "timeout",
+}
+
+
+_PLONE_TYPES = {
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "NotFound",
+    405: "MethodNotAllowed",
+    409: "Conflict",
 }
 
 
@@ -95,8 +106,10 @@ def error_response(
     param: str | None = None,
     headers: dict[str, str] | None = None,
 ) -> Json:
-    """An error in OpenAI's shape below /v1, in ours elsewhere."""
+    """An error in OpenAI's shape below /v1, in Plone's at its services, in ours elsewhere."""
     code = code or _CODES.get(status, "error")
+    if PLONE_SERVICE in path or path in PLONE_CALLS:
+        return plone_error(Refusal(status, message, code, retry, headers=headers))
     if path != OPENAI_PREFIX and not path.startswith(OPENAI_PREFIX + "/"):
         body: dict[str, Any] = {"code": code, "message": message, "retry": retry}
         return Json({"error": body}, status, headers)
@@ -111,6 +124,15 @@ def openai_error(
     """The body of an error as OpenAI's API has it."""
     kind = "server_error" if status >= 500 else "invalid_request_error"
     return {"error": {"message": message, "type": kind, "param": param, "code": code}}
+
+
+def plone_error(refusal: Refusal, said: str = "") -> Json:
+    """An error that plone.restapi's clients can read, with ours beside it. What is wrong with a
+    request is a bad request there. `said` is the message for readers, if it is another one."""
+    status = 400 if refusal.status == 422 else refusal.status
+    kind = "InternalServerError" if status >= 500 else _PLONE_TYPES.get(status, "BadRequest")
+    body = {"type": kind, "message": said or refusal.message, "error": refusal.body}
+    return Json(body, status, refusal.headers)
 
 
 def handle_errors(app: FastAPI) -> None:
@@ -194,7 +216,7 @@ def _refusal_response(request: Request, refusal: Refusal) -> Response:
 
 
 def refusal_response(path: str, refusal: Refusal) -> Json:
-    """The refusal of a request to `path` in OpenAI's shape below /v1, in ours elsewhere."""
+    """The refusal of a request to `path` in the shape of `error_response`."""
     return error_response(
         path,
         refusal.status,

@@ -1,6 +1,6 @@
 """What browsers are told about every response."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -16,13 +16,23 @@ NOTHING = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-act
 
 
 class SecurityHeaders:
-    """Adds them; `policies` are the content policies of pages by address. `hsts` is in seconds, 0
-    for never."""
+    """Adds them; `policies` are the content policies of pages by address, `shared` the addresses
+    that pages elsewhere may load. `hsts` is in seconds, 0 for never.
 
-    def __init__(self, app: ASGIApp, policies: Mapping[str, str], hsts: int) -> None:
+    A route that sends a policy of its own, as for a page that may stand within others, is believed.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        policies: Mapping[str, str],
+        hsts: int,
+        shared: Collection[str] = (),
+    ) -> None:
         self._app = app
         self._policies = policies
         self._hsts = hsts
+        self._shared = shared
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -32,8 +42,16 @@ class SecurityHeaders:
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
+                shared = headers.get("Cross-Origin-Resource-Policy")
                 headers.update(ALWAYS)
-                headers["Content-Security-Policy"] = self._policies.get(scope["path"], NOTHING)
+                if shared or scope["path"] in self._shared:
+                    headers["Cross-Origin-Resource-Policy"] = shared or "cross-origin"
+                if "Content-Security-Policy" in headers:
+                    # It says who may frame the page, which the older header cannot name.
+                    del headers["X-Frame-Options"]
+                else:
+                    policy = self._policies.get(scope["path"], NOTHING)
+                    headers["Content-Security-Policy"] = policy
                 headers.setdefault("Cache-Control", "no-store")
                 if self._hsts and _is_tls(scope):
                     headers["Strict-Transport-Security"] = f"max-age={self._hsts}"

@@ -35,8 +35,10 @@ async def streamed(
     transcript: Transcript,
     end: bytes = b"",
     end_of_failed: bytes = b"",
+    named: bool = False,
 ) -> AsyncGenerator[bytes, None]:
-    """The answer as server-sent events, then `end`; raises what fails before the first of them."""
+    """The answer as server-sent events, then `end`; raises what fails before the first of them.
+    With `named` each event has the name that is its object's `type`."""
     started, used = False, Usage()
     try:
         async with aclosing(events) as source:
@@ -45,12 +47,13 @@ async def streamed(
                     used = event.turn.usage
                     raise event.error
                 for item in transcript.said(event):
-                    yield sse.encode(item)
+                    yield sse.encode(item, item["type"] if named else None)
                     started = True
     except RagstoneError as error:
         if not started:
             raise
-        yield sse.encode(transcript.failed(error, used))
+        item = transcript.failed(error, used)
+        yield sse.encode(item, item["type"] if named else None)
         end = end_of_failed
     if end:
         yield end

@@ -32,9 +32,18 @@ class Uploads:
         kept = await asyncio.to_thread(self._spool.add, file.file, name, _owner(caller))
         return Path(kept).parent.name.partition("-")[0]
 
+    def found(self, caller: Caller, handle: str) -> str | None:
+        """Where the caller's file is, None if there is none of this handle."""
+        return self._spool.of(handle, _owner(caller))
+
+    def drop(self, caller: Caller, handle: str) -> None:
+        """Delete a file of the caller's that still waits. Blocking: use it in a thread."""
+        if (found := self.found(caller, handle)) is not None:
+            self._spool.drop(found)
+
     def file(self, caller: Caller, handle: str) -> str:
         """Where the caller's file is; raises InputError."""
-        found = self._spool.of(handle, _owner(caller))
+        found = self.found(caller, handle)
         if found is None:
             raise InputError(
                 f"There is no upload {handle[:100]!r} of yours, or no longer. "

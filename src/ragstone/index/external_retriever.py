@@ -2,17 +2,24 @@
 
 `retrieval+http://HOST/api/v1/retrieval` speaks VoiceHelper's API, `kdb+http://HOST` chat-core's
 knowledge base. Both are what `http/dialects/retrieval.py` serves. The service decides what the
-caller may read: it is told the tenant, and nothing else of the caller.
+caller may read: it is told the tenant, and nothing else of the caller. Where a knowledge base fails
+the local index answers, as chat-core's document has it; where a retrieval service fails, nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import httpx2
 
-from ragstone.core.errors import IndexUnavailable
-from ragstone.core.filters import METADATA, AnyOf, Scalar
-from ragstone.core.foreign_passages import foreign_hit, from_kdb
+from ragstone.core.errors import (
+    IndexUnavailable,
+    InvalidFilter,
+    RetrievalUnavailable,
+    Unavailable,
+)
+from ragstone.core.filters import METADATA, And, AnyOf, Filter, Or, Range, Scalar
+from ragstone.core.foreign_passages import best_of, foreign_hit, from_kdb
 from ragstone.core.turn import Ask, Hit, Plan
 from ragstone.settings import IndexSettings
 
@@ -20,7 +27,12 @@ NOT_THERE = 404
 
 
 class _Dialect(Protocol):
-    path: str
+    """`paths` are where it may be asked, in order; `health` says whether it is well, empty where it
+    has no such address; `failure` is what is raised when it fails."""
+
+    paths: Sequence[str]
+    health: str
+    failure: type[Unavailable]
 
     def request(self, ask: Ask, plan: Plan) -> dict[str, Any]: ...
 
@@ -33,7 +45,8 @@ class ExternalRetriever:
     def __init__(self, settings: IndexSettings, dialect: _Dialect) -> None:
         url = settings.url.split("+", 1)[1].rstrip("/")
         key = settings.api_key.get_secret_value()
-        self._url = url + dialect.path
+        self._url = url
+        self._path = dialect.paths[0]
         self._host = httpx2.URL(url).host
         self._dialect = dialect
         self._client = httpx2.AsyncClient(
@@ -43,38 +56,61 @@ class ExternalRetriever:
     async def search(self, ask: Ask, plan: Plan) -> list[Hit]:
         """The service's passages; none where it knows no such collection.
 
-        Raises IndexUnavailable when it cannot be reached or answers nonsense.
+        Raises the dialect's failure when it cannot be reached or answers nonsense, InvalidFilter.
         """
         body = self._dialect.request(ask, plan)
-        try:
-            response = await self._client.post(self._url, json=body)
+        with self._failing():
+            response = await self._post(body)
             if response.status_code == NOT_THERE:
                 return []
             response.raise_for_status()
-            return self._dialect.hits(response.json(), ask)[: plan.top_k]
-        except httpx2.HTTPStatusError as error:
-            status = error.response.status_code
-            raise IndexUnavailable(
-                f"The retrieval service at {self._host} answered {status}. Check INDEX__URL."
-            ) from error
-        except httpx2.HTTPError as error:
-            raise IndexUnavailable(
-                f"The retrieval service at {self._host} cannot be reached "
-                f"({type(error).__name__}). Check INDEX__URL."
-            ) from error
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise IndexUnavailable(
-                f"The answer of the retrieval service at {self._host} is not what it should be."
-            ) from error
+            return best_of(self._dialect.hits(response.json(), ask))[: plan.top_k]
+
+    async def ready(self) -> None:
+        """Raise the dialect's failure unless the service says that it is well."""
+        if self._dialect.health:
+            with self._failing():
+                (await self._client.get(self._url + self._dialect.health)).raise_for_status()
 
     async def aclose(self) -> None:
         await self._client.aclose()
+
+    async def _post(self, body: dict[str, Any]) -> httpx2.Response:
+        """The response of the first of the dialect's addresses that is there; it is asked first
+        from then on."""
+        response = await self._client.post(self._url + self._path, json=body)
+        for path in self._dialect.paths:
+            if response.status_code != NOT_THERE:
+                break
+            if path != self._path:
+                response = await self._client.post(self._url + path, json=body)
+                self._path = path if response.status_code != NOT_THERE else self._path
+        return response
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        """Raise what fails inside as the dialect's failure."""
+        failure, who = self._dialect.failure, f"The retrieval service at {self._host}"
+        try:
+            yield
+        except httpx2.HTTPStatusError as error:
+            status = error.response.status_code
+            raise failure(f"{who} answered {status}. Check INDEX__URL.") from error
+        except httpx2.HTTPError as error:
+            kind = type(error).__name__
+            raise failure(f"{who} cannot be reached ({kind}). Check INDEX__URL.") from error
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise failure(
+                f"What {who[0].lower()}{who[1:]} answers is no list of passages."
+            ) from error
 
 
 class RetrievalService:
     """VoiceHelper's retrieval API."""
 
-    path = "/retrieve"
+    paths: Sequence[str] = ("/retrieve", "/api/v1/retrieval/retrieve")
+    health = "/health"
+    failure: type[Unavailable] = RetrievalUnavailable
 
     def request(self, ask: Ask, plan: Plan) -> dict[str, Any]:
         mode = {"dense": "vector", "bm25": "bm25"}.get(plan.strategy, "hybrid")
@@ -85,6 +121,7 @@ class RetrievalService:
             "tenant_id": ask.principal.tenant,
             "rerank": plan.rerank,
             "collection": ask.collection,
+            "filters": _named_values(ask.where) if ask.where else None,
         }
 
     def hits(self, answer: Any, ask: Ask) -> list[Hit]:
@@ -97,10 +134,38 @@ class RetrievalService:
         ]
 
 
+TIMES = ("modified_after", "modified_before")
+
+
+def _named_values(where: Filter) -> dict[str, Any]:
+    """A filter as names with values, all of which must hold; raises InvalidFilter."""
+    match where:
+        case And(parts):
+            named: dict[str, Any] = {}
+            for part in parts:
+                for name, value in _named_values(part).items():
+                    if name in named:
+                        raise InvalidFilter(
+                            f"The retrieval service takes one condition on {name!r} only."
+                        )
+                    named[name] = value
+            return named
+        case AnyOf(field, values):
+            return {field.removeprefix(METADATA): list(values)}
+        case Or((AnyOf("path", paths), AnyOf("folders", _))):
+            return {"folder": list(paths)}
+        case Range("modified", low, high):
+            bounds = zip(TIMES, (low, high), strict=True)
+            return {name: bound for name, bound in bounds if bound is not None}
+    raise InvalidFilter("The retrieval service takes only conditions that all hold: write others.")
+
+
 class KnowledgeBase:
     """chat-core's knowledge base."""
 
-    path = "/api/v1/document/search_rerank"
+    paths: Sequence[str] = ("/api/v1/document/search_rerank",)
+    health = ""
+    failure: type[Unavailable] = IndexUnavailable
 
     def request(self, ask: Ask, plan: Plan) -> dict[str, Any]:
         key, values = "", list[Scalar]()

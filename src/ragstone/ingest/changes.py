@@ -87,15 +87,20 @@ def _path_taken(known: Document) -> PathTaken:
 
 
 def gone(
-    known: Sequence[Document], request: IngestRequest, found: Sequence[FoundFile]
+    collection: Collection,
+    known: Mapping[str, Sequence[str]],
+    request: IngestRequest,
+    found: Sequence[FoundFile],
 ) -> list[str]:
-    """The ids of documents whose file under the given paths no longer exists."""
+    """The ids of documents whose file under the given paths no longer exists. `known` are the
+    paths by source."""
     roots = [Path(path).resolve() for path in request.paths]
     here = {str(item.source) for item in found}
     return [
-        document.id
-        for document in known
-        if document.source not in here
-        and any(Path(document.source).is_relative_to(root) for root in roots)
-        and not Path(document.source).exists()
+        document_id(collection.tenant, collection.id, path)
+        for source, paths in known.items()
+        if source not in here
+        and any(Path(source).is_relative_to(root) for root in roots)
+        and not Path(source).exists()
+        for path in paths
     ]

@@ -1,20 +1,92 @@
-"""Gives chunks their vectors, behind the text: the index itself knows which ones wait.
+"""Gives chunks their vectors, behind the text.
 
 While one batch is in the model, the next is read and the last is written, so that the model is
 never idle for the index's sake.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
-from ragstone.ports import Catalog, ChunkIndex, Embedder, Embedders, LateEmbedder, Vectors
+from ragstone.ports import (
+    Catalog,
+    ChunkIndex,
+    Embedder,
+    Embedders,
+    LateEmbedder,
+    Vectors,
+    in_bulk,
+)
 
 BATCH = 64
 """Chunks in one call of the embedder: enough to sort by length, few enough to show progress."""
 
+MOST_HELD = 2_048
+"""Chunks that wait in memory; of more, the index is asked, which looks at all that it has."""
+
 IDLE_SECONDS = 0.05
+
+
+class Pending:
+    """The chunks of a collection that wait for vectors: those written now are told to it, others
+    are asked of the index, which itself knows which ones wait."""
+
+    def __init__(self, index: ChunkIndex, collection: Collection) -> None:
+        self._index = index
+        self._collection = collection
+        self._held: deque[Chunk] = deque()
+        self._busy: set[str] = set()
+        self._behind = True
+        self._passed = 0
+        self._told = asyncio.Event()
+
+    @contextmanager
+    def writing(self, chunks: Sequence[Chunk]) -> Iterator[None]:
+        """While these are written to the index, which is not to give them too."""
+        ids = {chunk.chunk_id for chunk in chunks}
+        self._busy |= ids
+        try:
+            yield
+        finally:
+            self._busy -= ids
+            self._add(chunks)
+
+    def _add(self, chunks: Sequence[Chunk]) -> None:
+        if self._behind or len(self._held) + len(chunks) > MOST_HELD:
+            self._behind = True
+            self._passed += 1
+        else:
+            self._held.extend(chunks)
+        self._told.set()
+
+    async def take(self) -> list[Chunk]:
+        """The next batch, none if nothing waits; what is taken is busy until it is `finished`."""
+        while self._behind and not self._held:
+            passed = self._passed
+            most = MOST_HELD + len(self._busy)
+            found = await self._index.without_vectors(self._collection, most)
+            self._held.extend(one for one in found if one.chunk_id not in self._busy)
+            # What was passed by meanwhile may have been written behind the index's back.
+            self._behind = len(found) == most or passed != self._passed
+        batch = [self._held.popleft() for _ in range(min(BATCH, len(self._held)))]
+        self._busy |= {chunk.chunk_id for chunk in batch}
+        return batch
+
+    def finished(self, chunks: Sequence[Chunk]) -> None:
+        """These have their vectors."""
+        self._busy -= {chunk.chunk_id for chunk in chunks}
+
+    async def more(self, seconds: float) -> bool:
+        """Whether anything was written since this was asked last, or is within so many seconds."""
+        try:
+            await asyncio.wait_for(self._told.wait(), seconds)
+        except TimeoutError:
+            return False
+        self._told.clear()
+        return True
 
 
 async def embed_pending(
@@ -25,21 +97,25 @@ async def embed_pending(
     more_to_come: Callable[[], bool],
     report: Callable[[int], None],
     with_tokens: bool = True,
+    pending: Pending | None = None,
 ) -> None:
     """Embed until nothing waits and `more_to_come` says no; `report` hears each batch's size.
 
-    `with_tokens` keeps the token vectors of embedders that give them.
+    `with_tokens` keeps the token vectors of embedders that give them. `pending` is told of what
+    is written meanwhile.
     """
     embedder, bridge = embedders.of(collection), embedders.bridging(collection)
-    writer = _Writer(index, collection, report)
+    pending = pending or Pending(index, collection)
+    writer = _Writer(index, collection, report, pending)
     try:
         while True:
             last = not more_to_come()
-            await _embed_waiting(index, embedder, bridge, collection, writer, with_tokens)
+            await _embed_waiting(embedder, bridge, writer, pending, with_tokens)
             await _mark_ready(index, catalog, collection)
             if last:
                 return
-            await asyncio.sleep(IDLE_SECONDS)
+            while not await pending.more(IDLE_SECONDS) and more_to_come():
+                pass
     finally:
         await writer.settle()
 
@@ -51,54 +127,51 @@ async def embed(
     Where there is a `bridge`, it gives those in other languages than English theirs."""
     texts = [chunk.searchable for chunk in chunks]
     tokens: list[bytes] | None = None
-    if with_tokens and isinstance(embedder, LateEmbedder):
-        vectors, tokens = await embedder.embed_with_tokens(texts)
-    else:
-        vectors = await embedder.embed_passages(texts)
-    foreign = [place for place, chunk in enumerate(chunks) if chunk.language not in ("", "en")]
-    if bridge and foreign:
-        vectors[foreign] = await bridge.embed_passages([texts[place] for place in foreign])
+    with in_bulk():
+        if with_tokens and isinstance(embedder, LateEmbedder):
+            vectors, tokens = await embedder.embed_with_tokens(texts)
+        else:
+            vectors = await embedder.embed_passages(texts)
+        foreign = [place for place, chunk in enumerate(chunks) if chunk.language not in ("", "en")]
+        if bridge and foreign:
+            vectors[foreign] = await bridge.embed_passages([texts[place] for place in foreign])
     return vectors, tokens
 
 
 async def _embed_waiting(
-    index: ChunkIndex,
     embedder: Embedder,
     bridge: Embedder | None,
-    collection: Collection,
     writer: "_Writer",
+    pending: Pending,
     with_tokens: bool,
 ) -> None:
     """Embed until nothing waits: read, embed and write three batches at a time."""
-    batch = await _chunks_without_vectors(index, collection, set())
+    batch = await pending.take()
     while batch:
         async with asyncio.TaskGroup() as group:
             vectors = group.create_task(embed(embedder, batch, with_tokens, bridge))
             await writer.settle()
-            following = await _chunks_without_vectors(
-                index, collection, {c.chunk_id for c in batch}
-            )
+            following = await pending.take()
         writer.begin(batch, *vectors.result())
-        batch = following
+        # What came while the last batch was in the model.
+        batch = following or await pending.take()
     await writer.settle()
-
-
-async def _chunks_without_vectors(
-    index: ChunkIndex, collection: Collection, busy: set[str]
-) -> list[Chunk]:
-    found = await index.without_vectors(collection, len(busy) + BATCH)
-    return [chunk for chunk in found if chunk.chunk_id not in busy][:BATCH]
 
 
 class _Writer:
     """Writes one batch of vectors at a time, in the background."""
 
     def __init__(
-        self, index: ChunkIndex, collection: Collection, report: Callable[[int], None]
+        self,
+        index: ChunkIndex,
+        collection: Collection,
+        report: Callable[[int], None],
+        pending: Pending,
     ) -> None:
         self._index = index
         self._collection = collection
         self._report = report
+        self._pending = pending
         self._task: asyncio.Task[None] | None = None
 
     def begin(
@@ -116,11 +189,12 @@ class _Writer:
     ) -> None:
         ids = [chunk.chunk_id for chunk in batch]
         await self._index.set_vectors(self._collection, ids, vectors, tokens)
+        self._pending.finished(batch)
         self._report(len(batch))
 
 
 async def _mark_ready(index: ChunkIndex, catalog: Catalog, collection: Collection) -> None:
     """Documents that had their text before a scan found nothing waiting have all vectors."""
-    documents = await catalog.documents(collection.tenant, collection.id, status="text")
+    documents = await catalog.in_text(collection.tenant, collection.id)
     if documents and not await index.without_vectors(collection, 1):
-        await catalog.embedded([document.id for document in documents])
+        await catalog.embedded(documents)

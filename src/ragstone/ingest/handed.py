@@ -11,7 +11,8 @@ import os
 import re
 import shutil
 import time
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
@@ -21,9 +22,12 @@ from ragstone.core.errors import DocumentError, StorageFull
 from ragstone.core.records import Document
 from ragstone.ingest.files import FoundFile, content_hash, given_folder
 from ragstone.ingest.formats.includes import included_files
+from ragstone.ingest.formats.recognition import is_installed
 from ragstone.service import Handed
 
 SPOOL, ORIGINALS = "spool", "originals"
+RESTORED = "originals-restored"
+"""Uploads of a backup until the restore is done; one that was interrupted leaves them."""
 _HANDLE = re.compile(r"[0-9a-f]{32}")
 FETCHED = ("http://", "https://")
 """Beginnings of sources that a connector can fetch again."""
@@ -45,7 +49,7 @@ class Spool:
         file = self._folder / folder / plain_name(name)
         try:
             file.parent.mkdir(mode=0o700, parents=True)
-            with file.open("xb") as target:
+            with private_file(file) as target:
                 shutil.copyfileobj(content, target)
                 target.flush()
                 os.fsync(target.fileno())
@@ -94,18 +98,89 @@ class Originals:
             shutil.rmtree(draft, ignore_errors=True)
             draft.mkdir(mode=0o700, parents=True)
             shutil.copy2(item.source, draft / item.source.name)
+            (draft / item.source.name).chmod(0o600)
             shutil.rmtree(place, ignore_errors=True)
             draft.rename(place)
         forget(item)
 
     def of(self, document: Document) -> Path | None:
         """The file that a document was made from, None if it is not kept."""
-        folder = self._folder / document.id if self._folder else None
+        return self._file(document.id)
+
+    def _file(self, document_id: str) -> Path | None:
+        folder = self._folder / document_id if self._folder else None
         return next(iter(folder.iterdir()), None) if folder and folder.is_dir() else None
 
-    def delete(self, document_id: str) -> None:
+    def all(self) -> list[tuple[str, Path]]:
+        """Every document of which there is one, by its id, and the file."""
+        return [(one, file) for one in self.documents() if (file := self._file(one))]
+
+    def documents(self) -> list[str]:
+        """The ids of the documents of which something is kept."""
+        if self._folder is None or not self._folder.is_dir():
+            return []
+        return sorted(name for name in os.listdir(self._folder) if not name.startswith("."))
+
+    def delete(self, document_ids: Iterable[str]) -> None:
+        """Delete what is kept of documents."""
+        if self._folder is None or not self._folder.is_dir():
+            return
+        for one in document_ids:
+            shutil.rmtree(self._folder / one, ignore_errors=True)
+
+    def begin_restore(self, needed: int) -> None:
+        """Make room for others beside these; raises StorageFull without so many free bytes."""
+        if not self._folder:
+            return
+        self.drop_restored()
+        self._restored.mkdir(mode=0o700, parents=True)
+        free = shutil.disk_usage(self._restored).free
+        if needed > free:
+            raise StorageFull(
+                f"The backup's uploads need {needed:,} bytes, and the disk of {self._restored} has "
+                f"{free:,}. Free some space."
+            )
+
+    @contextmanager
+    def restored(self, document_id: str, name: str) -> Iterator[BinaryIO]:
+        """A file to write one to; raises StorageFull."""
+        folder = self._restored / document_id
+        try:
+            folder.mkdir(mode=0o700)
+            with private_file(folder / name) as file:
+                yield file
+        except OSError as error:
+            raise StorageFull(
+                f"An upload of the backup could not be written ({error.strerror}). Make room."
+            ) from error
+
+    def end_restore(self, documents: Collection[str]) -> None:
+        """Put those that were written in their places, and delete what is of other documents than
+        these."""
+        for document, _ in self.all():
+            if document not in documents:
+                self.delete([document])
         if self._folder:
-            shutil.rmtree(self._folder / document_id, ignore_errors=True)
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            for folder in list(self._restored.iterdir()):
+                self.delete([folder.name])
+                folder.rename(self._folder / folder.name)
+            self.drop_restored()
+
+    def drop_restored(self) -> None:
+        """Delete what a restore that did not end has written."""
+        if self._folder:
+            shutil.rmtree(self._restored, ignore_errors=True)
+
+    @property
+    def _restored(self) -> Path:
+        assert self._folder is not None  # noqa: S101 - nothing is restored where nothing is kept
+        return self._folder.with_name(RESTORED)
+
+
+def private_file(path: Path) -> BinaryIO:
+    """A new file that only its owner can read, to write to."""
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
 
 
 def plain_name(name: str) -> str:
@@ -147,26 +222,37 @@ def described(document: Document, handed: Handed) -> Document:
     )
 
 
-def fingerprint(item: FoundFile, document: Document) -> str:
-    """A hash of the content, of the files that it includes, and of what is said about it; raises
-    UnreadableDocument."""
+def fingerprint(item: FoundFile, document: Document) -> tuple[str, tuple[Path, ...]]:
+    """A hash of the content, of the files that it includes, and of what is said about it; and
+    those files. Raises UnreadableDocument."""
     content = content_hash(item.source)
-    included = [] if item.handed else _included_hashes(item, document)
+    files, included = ((), ()) if item.handed else _included(item, document)
     if item.handed is None and not document.metadata and not included:
-        return content
+        return content, files
     said = [content, document.title, document.metadata, *included]
     text = json.dumps(said, sort_keys=True, default=str)
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest(), files
 
 
-def _included_hashes(item: FoundFile, document: Document) -> list[str]:
+def _included(item: FoundFile, document: Document) -> tuple[tuple[Path, ...], tuple[str, ...]]:
+    """The files that a document includes, and their hashes."""
     folder = given_folder(document.path, item.source)
     if folder is None:
-        return []
+        return (), ()
     try:
-        return [content_hash(one) for one in included_files(item.source, folder)]
+        files = (*included_files(item.source, folder), *_pictures(item.source, folder))
+        return files, tuple(content_hash(one) for one in files)
     except DocumentError:
-        return []  # The parser says why it cannot be read.
+        return (), ()  # The parser says why it cannot be read.
+
+
+def _pictures(path: Path, folder: Path) -> tuple[Path, ...]:
+    """Those whose text is read with a page."""
+    if path.suffix.lower() not in (".html", ".htm", ".xhtml") or not is_installed():
+        return ()
+    from ragstone.ingest.formats.page_pictures import shown_files  # Loads lxml.
+
+    return shown_files(path, folder)
 
 
 def taken_in(item: FoundFile) -> bool:

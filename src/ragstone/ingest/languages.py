@@ -30,6 +30,12 @@ def main_language(counts: Mapping[str, int]) -> str:
     return "mul" if language == "en" and real >= OTHERS * total else language
 
 
+def may_outgrow(collection: Collection, embedders: Embedders) -> bool:
+    """Whether there are passages that the collection's embedding model does not fit."""
+    every = (embedders.for_text(language) for language in ("en", "mul"))
+    return any(one.multilingual and one.fingerprint != collection.fingerprint for one in every)
+
+
 def outgrown(collection: Collection, counts: Mapping[str, int], embedders: Embedders) -> str:
     """One sentence where the passages have outgrown the collection's embedding model: it knows
     English only, and they have other languages by now; empty where it fits."""

@@ -9,6 +9,7 @@ import fnmatch
 import json
 import os
 import stat
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -117,11 +118,12 @@ class MetadataFiles:
 
 def _trusted(file: Path, within: Path) -> bool:
     """Whether a folder's file counts: inside what was given always, above it only where it is the
-    user's own or root's, as anyone may put files into folders such as /tmp."""
+    user's own or root's, as anyone may put files into folders such as /tmp; Windows
+    does not say whose it is."""
     if file.parent.is_relative_to(within):
         return True
     try:
-        return file.stat().st_uid in (0, os.getuid())
+        return sys.platform != "win32" and file.stat().st_uid in (0, os.getuid())
     except OSError:
         return False
 

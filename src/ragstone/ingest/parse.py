@@ -15,7 +15,7 @@ from ragstone.core.errors import (
     WrongType,
 )
 from ragstone.ingest.document import Block, Parsed
-from ragstone.ingest.formats.recognition import AHEAD, CHOSEN, Recognition
+from ragstone.ingest.formats.recognition import AHEAD, CHOSEN, PICTURES_UNREAD, Recognition
 from ragstone.ingest.formats.types import FORMATS, check_type
 from ragstone.language.unicode import whole, whole_values
 
@@ -137,6 +137,8 @@ def _why_empty(path: Path, parsed: Parsed) -> str:
         recognition = CHOSEN.get()
         hint = "" if recognition.possible else f" {recognition.why_not}"
         return f"{path.name} has no text layer: it seems to be a scan.{hint}"
+    if parsed.metadata.get(PICTURES_UNREAD):
+        return f"{path.name} holds pictures alone. {CHOSEN.get().why_not}"
     return f"{path.name} holds no text."
 
 

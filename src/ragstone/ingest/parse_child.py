@@ -251,6 +251,8 @@ def _more_time(seconds: int) -> None:
 
 
 def _set_time(most: int) -> None:
+    if sys.platform == "win32":
+        return
     import resource
 
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from functools import cache
@@ -108,7 +108,7 @@ class ParseProcesses:
         heavy: Callable[[], None] = lambda: None,
         folder: Path | None = None,
     ) -> AsyncIterator["Reading"]:
-        """A file that is being read; its chunks are iterated. Raises DocumentError, and so may the
+        """A file that is being read; `batches` are its chunks. Raises DocumentError, and so may the
         iteration. `heavy` is called once if reading takes much memory. What the file includes must
         be in `folder`."""
         async with self._process() as process, _watched(process, self._settings, heavy):
@@ -194,7 +194,7 @@ class Reading:
         self._process.finished()
         return text
 
-    async def __aiter__(self) -> AsyncIterator[Sequence[TextPiece]]:
+    async def batches(self) -> AsyncGenerator[Sequence[TextPiece], None]:
         """The chunks, in batches."""
         while not isinstance(message := await self._next(), Finished):
             if pieces := self._expected(message, Pieces).pieces:

@@ -6,24 +6,22 @@ run once more: finished files are unchanged, the rest is done.
 
 import asyncio
 import logging
-import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from ragstone.core.errors import (
     Conflict,
     DocumentError,
     EmptyDocument,
-    PathTaken,
     UnknownCollection,
 )
-from ragstone.core.filters import eq
+from ragstone.core.filters import AnyOf
 from ragstone.core.records import Collection, Document
 from ragstone.ingest import changes, handed
 from ragstone.ingest.being_read import BeingRead
-from ragstone.ingest.embedding import embed_pending
+from ragstone.ingest.comparing import Changed, Comparing, printable_path
+from ragstone.ingest.embedding import Pending, embed_pending
 from ragstone.ingest.files import (
     WITHOUT_TEXT,
     FoundFile,
@@ -34,17 +32,28 @@ from ragstone.ingest.files import (
 )
 from ragstone.ingest.formats.types import is_picture
 from ragstone.ingest.languages import outgrown
-from ragstone.ingest.metadata import FoundMetadata, MetadataFiles
 from ragstone.ingest.progress import Tracker
+from ragstone.ingest.questions import QuestionMaker
 from ragstone.ingest.rebuild import rebuild
+from ragstone.ingest.together import Done, Together
 from ragstone.ingest.vocabulary import VocabularyReader
-from ragstone.ingest.write import Writer
+from ragstone.ingest.write import Writer, Written
 from ragstone.language.language import detect
 from ragstone.ports import Catalog, ChunkIndex, Embedders
 from ragstone.service import IngestRequest, Progress
 from ragstone.settings import IngestSettings
 
 log = logging.getLogger(__name__)
+
+COMPARED_AT_ONCE = 256
+"""Files that are compared with their documents in one step."""
+
+WAITING = 10_000
+"""Changed files that wait for a process which reads them: comparing goes ahead, so that the time
+that is left is known soon."""
+
+PURGED_AT_ONCE = 500
+"""Revisions whose chunks are deleted in one step."""
 
 SAMPLED_FILES = 8
 ENGLISH_SHARE = 0.75
@@ -62,15 +71,17 @@ class Pipeline:
         settings: IngestSettings,
         vocabulary: VocabularyReader | None = None,
         data: Path | None = None,
+        questions: QuestionMaker | None = None,
     ) -> None:
         self._index = index
         self._catalog = catalog
         self._embedders = embedders
         self._settings = settings
         self._vocabulary = vocabulary
+        self._questions = questions
         self._writer = Writer(index, catalog, settings)
         self._being_read = BeingRead(data)
-        self._originals = handed.Originals(data)
+        self.originals = handed.Originals(data)
 
     async def ingest(
         self,
@@ -101,6 +112,7 @@ class Pipeline:
                 if request.prune:
                     await self._prune(collection, request, found, tracker)
                 await self.purge()
+                await self._ask_about(collection, tracker)
                 await self._index.optimize(collection)
                 if self._vocabulary:
                     self._vocabulary.wake(collection)
@@ -127,15 +139,18 @@ class Pipeline:
     async def embed(self, collection: Collection) -> None:
         """Give the chunks of a collection that wait for vectors theirs."""
         async with self._catalog.alone(collection.tenant, collection.id):
-            await embed_pending(
-                self._index,
-                self._catalog,
-                self._embedders,
-                collection,
-                lambda: False,
-                lambda _: None,
-                self._settings.token_vectors,
-            )
+            await self._embed(collection, self._settings.token_vectors)
+
+    async def _embed(self, collection: Collection, with_tokens: bool) -> None:
+        await embed_pending(
+            self._index,
+            self._catalog,
+            self._embedders,
+            collection,
+            lambda: False,
+            lambda _: None,
+            with_tokens,
+        )
 
     async def reread(self, document: Document) -> bool:
         """Index a document again from its source, or from what is kept of it; False, and nothing
@@ -145,10 +160,10 @@ class Pipeline:
             return False
         async with self._catalog.alone(collection.tenant, collection.id):
             try:
-                original = await asyncio.to_thread(self._originals.of, document)
+                original = await asyncio.to_thread(self.originals.of, document)
                 with _errors_by_name(collection):
                     folder = given_folder(document.path, Path(document.source))
-                    await self._writer.write(collection, document, original, folder=folder)
+                    await self._writer.write(collection, document, original, folder)
             except DocumentError:
                 return False
         await self.purge()
@@ -165,12 +180,12 @@ class Pipeline:
         how = self._settings
         for item in discover(paths, how.follow_links, pictures=how.ocr):
             if isinstance(item, RefusedFile):
-                tracker.failed(_printable_path(item.path), item.error.message)
+                tracker.failed(printable_path(item.path), item.error.message)
             elif isinstance(item, SkippedFile):
                 tracker.skipped(item.kind)
-            elif _printable_path(item.path) != item.path:
+            elif printable_path(item.path) != item.path:
                 tracker.failed(
-                    _printable_path(item.path), "The file's name is not valid text. Rename it."
+                    printable_path(item.path), "The file's name is not valid text. Rename it."
                 )
             else:
                 found.append(item)
@@ -247,8 +262,9 @@ class Pipeline:
         tracker: Tracker,
     ) -> None:
         """Text and vectors at once: the vectors follow behind the text."""
+        pending = Pending(self._index, collection)
         async with asyncio.TaskGroup() as group:
-            reading = group.create_task(self._read(collection, request, found, tracker))
+            reading = group.create_task(self._read(collection, request, found, tracker, pending))
             group.create_task(
                 embed_pending(
                     self._index,
@@ -258,8 +274,17 @@ class Pipeline:
                     lambda: not reading.done(),
                     tracker.embedded,
                     self._settings.token_vectors,
+                    pending,
                 )
             )
+
+    async def _ask_about(self, collection: Collection, tracker: Tracker) -> None:
+        """Have questions thought of, where that is wanted; the documents answer meanwhile."""
+        if self._questions is not None:
+            await self._questions.make(collection, tracker)
+            await self._embed(collection, with_tokens=False)
+        elif self._settings.questions:
+            tracker.note("INGEST__QUESTIONS has no effect: no chat model is set (LLM__MODEL).")
 
     async def _read(
         self,
@@ -267,65 +292,76 @@ class Pipeline:
         request: IngestRequest,
         found: Sequence[FoundFile],
         tracker: Tracker,
+        pending: Pending,
     ) -> None:
-        beside = MetadataFiles(self._settings.follow_links)
-        for item in found:
-            said = FoundMetadata() if item.handed else await asyncio.to_thread(beside.of, item)
-            for refused in said.refused:
-                tracker.failed(_printable_path(refused.path), refused.error.message)
-            document = changes.described(collection, request, item, said.metadata)
-            with _errors_by_name(collection):
-                await self._read_one(collection, request, item, document, tracker)
+        """Sort out what is unchanged, and have several files read at once."""
+        comparing = Comparing(self._catalog, self.originals, self._settings, tracker)
+        together = Together(self._writer, collection, pending, self._done(tracker))
+        waiting: asyncio.Queue[Changed | None] = asyncio.Queue(WAITING)
+        readers = self._settings.parse_processes
+
+        async def sort_out() -> None:
+            for start in range(0, len(found), COMPARED_AT_ONCE):
+                some = found[start : start + COMPARED_AT_ONCE]
+                for changed in await comparing.changed(collection, request, some):
+                    await waiting.put(changed)
+            for _ in range(readers):
+                await waiting.put(None)
+
+        async def read() -> None:
+            while (changed := await waiting.get()) is not None:
+                await self._read_one(collection, changed, tracker, together, pending)
+
+        with _errors_by_name(collection):
+            async with _one_error(), together, asyncio.TaskGroup() as group:
+                group.create_task(sort_out())
+                for _ in range(readers):
+                    group.create_task(read())
         tracker.phase("embedding")
 
     async def _read_one(
         self,
         collection: Collection,
-        request: IngestRequest,
-        item: FoundFile,
-        document: Document,
+        changed: Changed,
         tracker: Tracker,
+        together: Together,
+        pending: Pending,
     ) -> None:
+        item, document = changed.item, changed.document
         try:
-            known = await self._catalog.document(document.id)
-            changes.refuse_if_hidden(known, request.by)
-            if item.handed is not None and await asyncio.to_thread(handed.taken_in, item):
-                self._ended_before(known, item, tracker)
-                return
-            fingerprint = await asyncio.to_thread(handed.fingerprint, item, document)
-            document = replace(document, content_hash=fingerprint)
-            if known and changes.unchanged(known, document):
-                tracker.unchanged(item.size)
-                await asyncio.to_thread(self._originals.keep, item, document)
-                return
-            if known:
-                await asyncio.to_thread(changes.refuse_if_taken, known, document, request.by)
             with self._being_read.marked(item.source) as heavy:
                 folder = None if item.handed else given_folder(document.path, item.source)
-                written = await self._writer.write(collection, document, item.source, heavy, folder)
-        except PathTaken as error:
-            tracker.failed(item.path, error.message, item.size)
+                read = await self._writer.read(
+                    collection, document, item.source, pending, heavy, folder
+                )
         except DocumentError as error:
-            if _is_textless_picture(item, error) and not await self._catalog.document(document.id):
+            if _is_textless_picture(item, error) and changed.known is None:
                 tracker.passed_over(WITHOUT_TEXT, item.size)
                 return
             await self._catalog.fail(document, error.message)
             tracker.failed(item.path, error.message, item.size)
+            if item.handed:
+                await asyncio.to_thread(handed.forget, item)
         else:
-            await asyncio.to_thread(self._originals.keep, item, document)
-            tracker.indexed(item.size, written.chunks, written.pages)
-            for note in written.notes:
-                tracker.left_out(f"{item.path}: {note}")
-            return
-        await asyncio.to_thread(handed.forget, item)
+            await together.add(changed, read)
 
-    def _ended_before(self, known: Document | None, item: FoundFile, tracker: Tracker) -> None:
-        """Tell how an earlier run of this job, which was cut off, left a document."""
-        if known and known.status != "failed":
-            tracker.unchanged(item.size)
-        else:
-            error = known.error if known else "It is gone before it was indexed. Send it again."
-            tracker.failed(item.path, error, item.size)
+    def _done(self, tracker: Tracker) -> Done:
+        """What follows when documents can be found by their words."""
+
+        async def done(several: Sequence[tuple[Changed, Written]]) -> None:
+            looks = {one.document.id: one.look for one, _ in several if one.look}
+            if looks:
+                await self._catalog.put_looks(looks)
+            for changed, written in several:
+                item = changed.item
+                if item.handed:
+                    await asyncio.to_thread(self.originals.keep, item, changed.document)
+                tracker.indexed(item.size, written.chunks, written.pages)
+                tracker.embedded(written.embedded)
+                for note in written.notes:
+                    tracker.left_out(f"{item.path}: {note}")
+
+        return done
 
     async def _prune(
         self,
@@ -335,8 +371,8 @@ class Pipeline:
         tracker: Tracker,
     ) -> None:
         """Forget documents whose file was under the given paths and is gone."""
-        known = await self._catalog.documents(collection.tenant, collection.id)
-        gone = await asyncio.to_thread(changes.gone, known, request, found)
+        known = await self._catalog.sources(collection.tenant, collection.id)
+        gone = await asyncio.to_thread(changes.gone, collection, known, request, found)
         await self._catalog.retire(gone)
         tracker.pruned(len(gone))
 
@@ -345,12 +381,33 @@ class Pipeline:
         is kept of documents that are gone."""
         retired = await self._catalog.retired()
         await self._catalog.drained()
+        by_collection: dict[Collection, list[str]] = {}
         for collection, name in retired:
-            await self._index.delete(collection, eq("revision", name))
-            document = name.rpartition("@")[0]
-            if await self._catalog.document(document) is None:
-                await asyncio.to_thread(self._originals.delete, document)
-        await self._catalog.purged([name for _, name in retired])
+            by_collection.setdefault(collection, []).append(name)
+        for collection, names in by_collection.items():
+            for start in range(0, len(names), PURGED_AT_ONCE):
+                some = names[start : start + PURGED_AT_ONCE]
+                await self._index.delete(collection, AnyOf("revision", tuple(some)))
+                ids = {name.rpartition("@")[0] for name in some}
+                gone = ids - (await self._catalog.known(sorted(ids))).keys()
+                await asyncio.to_thread(self.originals.delete, gone)
+                await self._catalog.purged(some)
+
+    async def forget_originals(self, collection: Collection) -> None:
+        """Delete what is kept of all documents of a collection."""
+        kept = await asyncio.to_thread(self.originals.documents)
+        found = await self._catalog.known(sorted(kept))
+        mine = {one.id for one in found.values() if one.collection == collection.id}
+        await asyncio.to_thread(self.originals.delete, mine)
+
+
+@asynccontextmanager
+async def _one_error() -> AsyncIterator[None]:
+    """Raise the first error of several tasks, which ends the job, instead of a group of them."""
+    try:
+        yield
+    except BaseExceptionGroup as several:
+        raise several.exceptions[0] from several
 
 
 @contextmanager
@@ -366,8 +423,3 @@ def _is_textless_picture(item: FoundFile, error: DocumentError) -> bool:
     """Whether this is a logo or a drawing in a folder, which nobody asked to read."""
     alone = item.source == item.root or item.handed is not None
     return not alone and isinstance(error, EmptyDocument) and is_picture(item.source.name)
-
-
-def _printable_path(path: str | Path) -> str:
-    """The path with invalid Unicode replaced, so that it can be stored and printed."""
-    return os.fsencode(path).decode("utf-8", "replace")

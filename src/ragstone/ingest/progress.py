@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
+from ragstone.core.answer import Usage
 from ragstone.service import FileFailure, Progress, Skipped
 
 MIN_INTERVAL = 0.1
@@ -41,6 +42,8 @@ class Tracker:
             pages=before.pages,
             seconds=before.seconds,
             notes=before.notes,
+            questions=before.questions,
+            usage=before.usage,
         )
         self._same = 0
         self._left_out = 0
@@ -49,6 +52,8 @@ class Tracker:
         self._reported = 0.0
         self._bytes = 0
         self._total_bytes = 0
+        self._same_bytes = 0
+        self._changed_bytes = 0
         self._embedded_before = before.embedded
 
     def expect(self, files: int, size: int) -> None:
@@ -91,6 +96,10 @@ class Tracker:
         self._set(files=self._now.files + 1)
         self.skipped(kind)
 
+    def changed(self, size: int) -> None:
+        """A file that was counted by `expect` is to be read."""
+        self._changed_bytes += size
+
     def indexed(self, size: int, chunks: int, pages: int) -> None:
         now = self._now
         self._bytes += size
@@ -103,6 +112,7 @@ class Tracker:
 
     def unchanged(self, size: int) -> None:
         self._total_bytes -= size
+        self._same_bytes += size
         self._same += 1
         unchanged = max(0, self._same - self._earlier.indexed)
         self._set(files=self._now.files + 1, unchanged=unchanged)
@@ -116,6 +126,11 @@ class Tracker:
 
     def embedded(self, chunks: int) -> None:
         self._set(embedded=self._now.embedded + chunks)
+
+    def asked(self, questions: int, usage: Usage) -> None:
+        """So many questions were thought of with this use of the chat model."""
+        now = self._now
+        self._set(questions=now.questions + questions, usage=now.usage + usage)
 
     def pruned(self, documents: int) -> None:
         self._set(pruned=documents)
@@ -139,11 +154,24 @@ class Tracker:
         return self._earlier.seconds + time.monotonic() - self._started
 
     def _eta(self) -> float | None:
-        """The seconds that remain at the rate so far; embedding takes nearly all the time."""
+        """The seconds that remain at the rate so far: of the vectors, which take nearly all the
+        time where there are any to make, else of the files."""
         now, done = self._now, self._now.embedded - self._embedded_before
+        took = time.monotonic() - self._started
         if done < TELLING or not (self._bytes or now.phase == "embedding"):
-            return None
+            if now.embedded < now.vectors or now.files < TELLING or not now.total:
+                return None
+            return took * max(0, now.total - now.files) / now.files
         new = now.chunks - self._earlier.chunks
-        to_read = max(0.0, self._total_bytes / self._bytes - 1) * new if self._bytes else 0.0
+        to_read = self._bytes_to_read() * new / self._bytes if self._bytes else 0.0
         left = max(0.0, now.vectors - now.embedded + to_read)
-        return (time.monotonic() - self._started) * left / done
+        return took * left / done
+
+    def _bytes_to_read(self) -> float:
+        """Bytes of files that are changed, or will be found so: as large a share of those that are
+        not compared yet as of those that are."""
+        unread = max(0, self._changed_bytes - self._bytes)
+        compared = self._same_bytes + self._changed_bytes
+        unknown = max(0, self._total_bytes - self._changed_bytes)
+        share = self._changed_bytes / compared if compared else 1.0
+        return unread + unknown * share

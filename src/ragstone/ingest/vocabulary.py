@@ -7,7 +7,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from ragstone.core.chunk import Chunk
+from ragstone.core.chunk import QUESTION, Chunk
 from ragstone.core.errors import RagstoneError
 from ragstone.core.filters import AnyOf
 from ragstone.core.records import Collection
@@ -83,5 +83,6 @@ class VocabularyReader:
 def _words(chunks: Sequence[Chunk]) -> set[str]:
     found: set[str] = set()
     for chunk in chunks:
-        found |= plain_words(chunk.searchable)
+        if chunk.kind != QUESTION:
+            found |= plain_words(chunk.searchable)
     return found

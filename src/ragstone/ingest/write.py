@@ -1,27 +1,37 @@
-"""Writes one document's new version: parse, chunk, index by keyword, publish.
+"""Writes new versions of documents: parse, chunk, index by keyword, publish; short ones together.
 
 A version is invisible until `publish`, so a crash at any point leaves the version before it
 answering; doing it again from the start gives the same chunks under the same ids.
 """
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import NAMESPACE_URL, uuid5
 
-from ragstone.core.chunk import Chunk, revision
+import numpy as np
+
+from ragstone.core.chunk import Chunk, chunk_id, revision
 from ragstone.core.document import encode_blocks
 from ragstone.core.errors import EmptyDocument
-from ragstone.core.filters import eq
+from ragstone.core.filters import AnyOf
 from ragstone.core.records import Collection, Document
 from ragstone.ingest.chunk import TextPiece
-from ragstone.ingest.parse_process import ParseProcesses, Reading
+from ragstone.ingest.embedding import Pending
+from ragstone.ingest.known_vectors import known_vectors
+from ragstone.ingest.parse_messages import DocumentHead
+from ragstone.ingest.parse_process import ParseProcesses
 from ragstone.ingest.subject import subject
 from ragstone.language.language import detect
-from ragstone.ports import Catalog, ChunkIndex
+from ragstone.ports import Begun, Catalog, ChunkIndex
 from ragstone.settings import IngestSettings
 
 SAMPLE_CHARS = 4000
+
+LONG = 256
+"""Chunks from which a document is written while it is read, instead of together with others."""
 
 OPENING_PIECES = 3
 """The first pieces of a document, which may say what it is about."""
@@ -35,12 +45,23 @@ def document_id(tenant: str, collection: str, path: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """How much a document held."""
+    """How much a document held, and of how many of its chunks the vectors were known."""
 
     chunks: int
     pages: int
     notes: tuple[str, ...] = ()
     """Sentences on what was left out of it."""
+    embedded: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReadDocument:
+    """A document that was read whole, not written yet."""
+
+    document: Document
+    pieces: Sequence[TextPiece]
+    pages: int
+    notes: tuple[str, ...]
 
 
 class Writer:
@@ -56,14 +77,31 @@ class Writer:
         collection: Collection,
         document: Document,
         file: Path | None = None,
-        heavy: Callable[[], None] = lambda: None,
         folder: Path | None = None,
     ) -> Written:
         """Index `file`, else the one at `document.source`; raises DocumentError, and then nothing
-        changed. A title that the document has already is kept. `heavy` is called if reading takes
-        much memory. What the document includes must be in `folder`."""
+        changed. A title that the document has already is kept. What the document includes must be
+        in `folder`."""
+        pending = Pending(self._index, collection)
         source = file or Path(document.source)
-        async with self._processes.reading(source, heavy, folder) as reading:
+        read = await self.read(collection, document, source, pending, folder=folder)
+        if isinstance(read, Written):
+            return read
+        [written] = await self.put(collection, [read], pending)
+        return written
+
+    async def read(
+        self,
+        collection: Collection,
+        document: Document,
+        file: Path,
+        pending: Pending,
+        heavy: Callable[[], None] = lambda: None,
+        folder: Path | None = None,
+    ) -> ReadDocument | Written:
+        """Read a file, to be `put` with others; a long one is written at once. As `write`. `heavy`
+        is called if reading takes much memory."""
+        async with self._processes.reading(file, heavy, folder) as reading:
             head = reading.head
             document = replace(
                 document,
@@ -71,32 +109,95 @@ class Writer:
                 media_type=head.media_type,
                 metadata={**head.metadata, **(document.metadata or {})},
             )
-            version = await self._catalog.begin(document)
-            await self._index.delete(collection, eq("revision", revision(document.id, version)))
-            written = await self._write_chunks(collection, document, version, reading)
-        if not written.chunks:
+            pieces: list[TextPiece] = []
+            async with aclosing(reading.batches()) as batches:
+                async for batch in batches:
+                    pieces += batch
+                    if len(pieces) >= LONG:
+                        rest = _with_first(pieces, batches)
+                        return await self._write_long(collection, document, head, rest, pending)
+        if not pieces:
             raise EmptyDocument("The file holds no text.")
-        document = replace(document, chunks=written.chunks, pages=written.pages)
-        await self._catalog.publish(document, version)
-        return written
+        pages = head.pages or max(piece.page or 0 for piece in pieces)
+        return ReadDocument(document, pieces, pages, tuple(head.notes))
 
-    async def _write_chunks(
-        self, collection: Collection, document: Document, version: int, reading: Reading
+    async def _write_long(
+        self,
+        collection: Collection,
+        document: Document,
+        head: DocumentHead,
+        batches: AsyncIterator[Sequence[TextPiece]],
+        pending: Pending,
     ) -> Written:
-        chunks = pages = 0
+        """Write a document while the rest of it is read."""
+        [begun] = await self._begin(collection, [document])
+        chunks = embedded = pages = 0
         about: str | None = None
-        async for batch in reading:
-            if about is None:
-                opening = "\n".join(piece.text for piece in batch[:OPENING_PIECES])
-                about = subject(document.title, document.path, document.metadata or {}, opening)
-            rows = [
-                _chunk(collection, document, version, chunks + i, piece, about)
-                for i, piece in enumerate(batch)
-            ]
-            await self._index.upsert(collection, rows)
+        async for pieces in batches:
+            about = _subject(document, pieces) if about is None else about
+            rows = _chunks(collection, document, begun.version, chunks, pieces, about)
             chunks += len(rows)
-            pages = max([pages, *(piece.page or 0 for piece in batch)])
-        return Written(chunks, reading.head.pages or pages, tuple(reading.head.notes))
+            pages = max([pages, *(piece.page or 0 for piece in pieces)])
+            embedded += await self._upsert(collection, [document], rows, pending)
+        pages = head.pages or pages
+        await self._catalog.publish_all(
+            [replace(document, chunks=chunks, pages=pages, version=begun.version)]
+        )
+        return Written(chunks, pages, tuple(head.notes), embedded)
+
+    async def put(
+        self, collection: Collection, several: Sequence[ReadDocument], pending: Pending
+    ) -> list[Written]:
+        """Write documents, all or none of them. Raises UnknownCollection."""
+        documents = [one.document for one in several]
+        begun = await self._begin(collection, documents)
+        rows: list[Chunk] = []
+        for one, version in zip(several, begun, strict=True):
+            about = _subject(one.document, one.pieces)
+            rows += _chunks(collection, one.document, version.version, 0, one.pieces, about)
+            await asyncio.sleep(0)
+        known = await self._upsert(collection, documents, rows, pending)
+        await self._catalog.publish_all(
+            [
+                replace(one.document, chunks=len(one.pieces), pages=one.pages, version=now.version)
+                for one, now in zip(several, begun, strict=True)
+            ]
+        )
+        first, *others = (Written(len(one.pieces), one.pages, one.notes) for one in several)
+        return [replace(first, embedded=known), *others]
+
+    async def _begin(
+        self, collection: Collection, documents: Sequence[Document]
+    ) -> Sequence[Begun]:
+        """Versions to write, without what a writer that died has left of them."""
+        begun = await self._catalog.begin_all(documents)
+        pairs = zip(documents, begun, strict=True)
+        left = tuple(revision(one.id, now.version) for one, now in pairs if now.resumed)
+        if left:
+            await self._index.delete(collection, AnyOf("revision", left))
+        return begun
+
+    async def _upsert(
+        self,
+        collection: Collection,
+        documents: Sequence[Document],
+        rows: Sequence[Chunk],
+        pending: Pending,
+    ) -> int:
+        """Write chunks, those that the collection has embedded already with their vectors; how
+        many those are."""
+        known = await known_vectors(self._index, self._catalog, collection, documents, rows)
+        told = [row for row in rows if row.chunk_id in known]
+        new = [row for row in rows if row.chunk_id not in known]
+        if told:
+            vectors = np.stack([known[row.chunk_id].vector for row in told])
+            tokens = [known[row.chunk_id].tokens for row in told]
+            packed = [one for one in tokens if one is not None]
+            whole = packed if len(packed) == len(told) else None
+            await self._index.upsert(collection, told, vectors, whole)
+        with pending.writing(new):
+            await self._index.upsert(collection, new)
+        return len(told)
 
     async def sample(self, file: Path, heavy: Callable[[], None] = lambda: None) -> str:
         """The beginning of a file's text; raises DocumentError."""
@@ -105,6 +206,33 @@ class Writer:
     def close(self) -> None:
         """End the processes that read."""
         self._processes.close()
+
+
+async def _with_first(
+    pieces: Sequence[TextPiece], batches: AsyncIterator[Sequence[TextPiece]]
+) -> AsyncIterator[Sequence[TextPiece]]:
+    yield pieces
+    async for batch in batches:
+        yield batch
+
+
+def _subject(document: Document, pieces: Sequence[TextPiece]) -> str:
+    opening = "\n".join(piece.text for piece in pieces[:OPENING_PIECES])
+    return subject(document.title, document.path, document.metadata or {}, opening)
+
+
+def _chunks(
+    collection: Collection,
+    document: Document,
+    version: int,
+    first: int,
+    pieces: Sequence[TextPiece],
+    about: str,
+) -> list[Chunk]:
+    return [
+        _chunk(collection, document, version, first + i, piece, about)
+        for i, piece in enumerate(pieces)
+    ]
 
 
 def _chunk(
@@ -116,7 +244,7 @@ def _chunk(
     about: str,
 ) -> Chunk:
     return Chunk(
-        chunk_id=str(uuid5(NAMESPACE_URL, f"{document.id}@{version}#{number}")),
+        chunk_id=chunk_id(document.id, version, number),
         document_id=document.id,
         version=version,
         chunk_index=number,

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from ragstone.core.answer import GeneratedAnswer
+from ragstone.core.conversation import origin_of
 from ragstone.core.source import Source, sources
 from ragstone.core.turn import Ask, Turn
 from ragstone.ports.jobs import Job
@@ -15,6 +16,10 @@ from ragstone.service.jobs import ASK
 PREFIX = "ragask_"
 CREDENTIAL = "credential"
 """Where a job's request names the credential that its question counts for."""
+ORIGIN = "origin"
+"""Where a job's result keeps what it was answered from (`Provenance.text`); nobody is shown it."""
+DOCUMENTS = "documents"
+"""Where it keeps the ids of the documents of its passages; nobody is shown it."""
 ID_DIGITS = 32
 
 
@@ -45,7 +50,16 @@ async def answer(answers: Answers, job: Job) -> dict[str, Any]:
     one that repeats them, so what they kept is not kept twice."""
     ask = replace(wire.load(Ask, job.request[ASK]), collection_id=job.collection)
     id = f"{job.id}.{job.created_at:.6f}.{job.attempts - job.deaths}"
-    return result_of(await answers.answered(replace(ask, id=id, idempotent=True)))
+    turn = await answers.answered(replace(ask, id=id, idempotent=True))
+    return {**result_of(turn), ORIGIN: origin_of(turn).text, DOCUMENTS: _documents_of(turn)}
+
+
+def _documents_of(turn: Turn) -> list[str]:
+    """The documents that a turn was answered from; none where they are not of a collection here."""
+    if turn.collection is None:
+        return []
+    hits = (*turn.hits, *(passage.hit for passage in turn.passages))
+    return sorted({hit.chunk.document_id for hit in hits})
 
 
 def result_of(turn: Turn) -> dict[str, Any]:

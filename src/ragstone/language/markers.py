@@ -1,7 +1,8 @@
-"""Citation markers in an answer: [1], [1, 2], [1-3], [^1], [Source 1, Source 2], 【1】, [来源1]."""
+"""Citation markers in an answer: [1], [1, 2], [1-3], [^1], [Source 1, Source 2], 【1】, [来源1],
+(Source 1)."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ragstone.core.code_spans import CODE_SPAN
 from ragstone.language.code_blocks import without_code
@@ -11,21 +12,25 @@ LONGEST_RANGE = 20
 """A range of more numbers than this is none: [1990-2020] are years."""
 
 # Space is bounded everywhere: text with long gaps must not cost the square of its length.
-_LABEL = r"(?:(?:sources?|quellen?|fuentes?|источники?|来源|來源|出典|출처)\s{0,3}(?::\s{0,3})?)?"
+_NAMES = ("sources", "quellen", "fuentes", "источники", "来源", "來源", "出典", "출처")
+_NAMED = r"(?:sources?|quellen?|fuentes?|источники?|来源|來源|出典|출처)\s{0,3}(?::\s{0,3})?"
+_LABEL = rf"(?:{_NAMED})?"
 _ITEM = rf"{_LABEL}[#^]?\d{{1,4}}(?:\s?[-–]\s?\d{{1,4}})?"
+_MORE = rf"(?:\s{{0,3}}(?:[,;、，&]|and|und|et|y|和)\s{{0,3}}{_ITEM})*+"
 _MARKER = re.compile(
-    rf"\s{{0,3}}[\[【［]\s{{0,3}}"
-    rf"({_ITEM}(?:\s{{0,3}}(?:[,;、，&]|and|und|et|y|和)\s{{0,3}}{_ITEM})*+)"
-    rf"\s{{0,3}}[\]】］]",
+    rf"\s{{0,3}}(?:[\[【［]\s{{0,3}}({_ITEM}{_MORE})\s{{0,3}}[\]】］]"
+    rf"|[(（]\s{{0,3}}({_NAMED}{_ITEM}{_MORE})\s{{0,3}}[)）])",
     re.IGNORECASE,
 )
-OPENING = "[【［"
+OPENING = "[【［(（"
 _BEGUN = re.compile(r"[\[【［][\w\s:#^,;、，&–-]*")
+_BEGUN_ROUND = re.compile(rf"[(（]\s{{0,3}}{_NAMED}[\w\s:#^,;、，&–-]*", re.IGNORECASE)
 HIGHEST = 999
 """No answer has so many sources: [1990] is a year."""
 
 _NUMBERS = re.compile(r"(\d+)(?:\s?[-–]\s?(\d+))?")
 _ROUND = str.maketrans("[]【】［］", "()()()")
+_ANGLED = str.maketrans("[]【】［］()（）", "‹›‹›‹›‹›‹›")
 
 
 def numbers(text: str) -> list[int]:
@@ -46,7 +51,22 @@ def marker_at(text: str) -> tuple[list[int], int] | None:
 
 def may_be_marker(tail: str) -> bool:
     """Whether `tail` is the beginning of a marker, or nearly that."""
+    if tail[:1] in "(（":
+        name = tail[1:].lstrip().casefold()
+        named = any(one.startswith(name) for one in _NAMES)
+        return named or _BEGUN_ROUND.fullmatch(tail) is not None
     return _BEGUN.fullmatch(tail) is not None
+
+
+def renumbered(text: str, new: Mapping[int, int]) -> str:
+    """The text with every marker as ` [n]` of the new number, without those that have none."""
+
+    def replace(match: re.Match[str]) -> str:
+        kept = dict.fromkeys(new[n] for n in _numbers(match) if n in new)
+        space = " " if kept and match.start() else ""
+        return space + "".join(f"[{n}]" for n in kept)
+
+    return _MARKER.sub(replace, text)
 
 
 def normalised(text: str, valid: Callable[[int], bool]) -> str:
@@ -105,19 +125,20 @@ def _attach_markers(text: str, spans: Sequence[Span]) -> list[Span]:
 
 
 def neutral(text: str) -> str:
-    """A document's text with brackets around numbers made round, so that none is a marker; those in
-    code spans are none."""
+    """A document's text with brackets around numbers made round, and those around named sources
+    angled, so that none is a marker; those in code spans are none."""
     parts, last = list[str](), 0
     for match in _MARKER.finditer(CODE_SPAN.sub(lambda code: "x" * len(code[0]), text)):
         marker = text[match.start() : match.end()]
-        parts += [text[last : match.start()], marker.translate(_ROUND)]
+        named = re.search(_NAMED, marker, re.IGNORECASE)
+        parts += [text[last : match.start()], marker.translate(_ANGLED if named else _ROUND)]
         last = match.end()
     return "".join([*parts, text[last:]])
 
 
 def _numbers(match: re.Match[str]) -> list[int]:
     found: list[int] = []
-    for first, last in _NUMBERS.findall(match.group(1)):
+    for first, last in _NUMBERS.findall(match[1] or match[2]):
         low, high = int(first), int(last or first)
         found += range(low, high + 1) if 0 <= high - low < LONGEST_RANGE else (low, high)
     return found

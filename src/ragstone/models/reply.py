@@ -83,9 +83,9 @@ class ReplyReader:
 
     def usage(self, used: RequestUsage) -> Usage:
         """What a call took; its cost is unknown where the server does not count."""
-        counted = used.input_tokens or used.output_tokens
+        counted = bool(used.input_tokens or used.output_tokens)
         cost = self._prices.cost(used) if counted else None
-        return Usage(used.input_tokens, used.output_tokens, 1, cost)
+        return Usage(used.input_tokens, used.output_tokens, 1, cost, counted)
 
     def whole(self, response: ModelResponse) -> Said:
         """A reply that came in one piece; raises Trouble."""

@@ -16,9 +16,11 @@ from ragstone.ports.answering import (
 )
 from ragstone.ports.cache import Cache, CacheFigures, Kept, Near
 from ragstone.ports.catalog import (
+    Begun,
     Catalog,
     CollectionNames,
     Edition,
+    Look,
     StatusCount,
     ValueCount,
     collection_of,
@@ -26,7 +28,17 @@ from ragstone.ports.catalog import (
 from ragstone.ports.checking import Checker, Claim, EvidenceSource, Support
 from ragstone.ports.conversations import ConversationStore, Lease
 from ragstone.ports.dump import Row, Rows, StateDump
-from ragstone.ports.embedding import BridgingEmbedder, Embedder, Embedders, LateEmbedder, Vectors
+from ragstone.ports.embedding import (
+    IN_BULK,
+    BridgingEmbedder,
+    Embedder,
+    Embedders,
+    LateEmbedder,
+    Vectors,
+    in_bulk,
+)
+from ragstone.ports.evaluation import EvaluationStore, StoredRun
+from ragstone.ports.feedback import FeedbackStore
 from ragstone.ports.guarding import Topics, TopicStore
 from ragstone.ports.index import ChunkIndex, Retriever, Search
 from ragstone.ports.intents import IntentExamples, Likeness
@@ -34,31 +46,38 @@ from ragstone.ports.keys import KeyStore, StoredKey
 from ragstone.ports.reading import Pair, PairReader, PairReading
 from ragstone.ports.reranking import Judgement, Reranker, TermStatistics
 from ragstone.ports.settings import Marks, SettingsStore
+from ragstone.ports.tables import Cell, ColumnType, QueriedTable, QueryResult, TableQueries
 from ragstone.ports.templates import Templates
 from ragstone.ports.toolbox import Returned, Toolbox, ToolSession
 from ragstone.ports.traces import Traces
 from ragstone.ports.vocabulary import Vocabulary
 
 __all__ = [
+    "IN_BULK",
     "Adapters",
     "AnswerJudge",
     "Answerability",
     "Answerer",
+    "Begun",
     "BridgingEmbedder",
     "Cache",
     "CacheFigures",
     "Catalog",
+    "Cell",
     "Checker",
     "ChunkIndex",
     "Claim",
     "CollectionNames",
+    "ColumnType",
     "Completer",
     "ConversationStore",
     "Conversing",
     "Edition",
     "Embedder",
     "Embedders",
+    "EvaluationStore",
     "EvidenceSource",
+    "FeedbackStore",
     "History",
     "IntentExamples",
     "Judgement",
@@ -67,12 +86,15 @@ __all__ = [
     "LateEmbedder",
     "Lease",
     "Likeness",
+    "Look",
     "Marks",
     "Near",
     "Pair",
     "PairReader",
     "PairReading",
     "Profile",
+    "QueriedTable",
+    "QueryResult",
     "Reranker",
     "Retriever",
     "Returned",
@@ -84,7 +106,9 @@ __all__ = [
     "StateDump",
     "StatusCount",
     "StoredKey",
+    "StoredRun",
     "Support",
+    "TableQueries",
     "Templates",
     "TermStatistics",
     "ToolSession",
@@ -96,4 +120,5 @@ __all__ = [
     "Vectors",
     "Vocabulary",
     "collection_of",
+    "in_bulk",
 ]

@@ -20,12 +20,15 @@ from ragstone.ports.checking import Checker
 from ragstone.ports.conversations import ConversationStore
 from ragstone.ports.dump import StateDump
 from ragstone.ports.embedding import Embedders
+from ragstone.ports.evaluation import EvaluationStore
+from ragstone.ports.feedback import FeedbackStore
 from ragstone.ports.guarding import Topics
 from ragstone.ports.index import ChunkIndex, Retriever
 from ragstone.ports.intents import IntentExamples
 from ragstone.ports.keys import KeyStore
 from ragstone.ports.reranking import Reranker, TermStatistics
 from ragstone.ports.settings import SettingsStore
+from ragstone.ports.tables import TableQueries
 from ragstone.ports.templates import Templates
 from ragstone.ports.toolbox import Toolbox
 from ragstone.ports.traces import Traces
@@ -38,9 +41,12 @@ class Adapters:
 
     What may be absent is what a deployment may not have, and None says so: a chat model (as
     `completer`, which does the work around an answer, and as `chat`, which converses), what tells
-    whether passages hold an answer before it is asked (`answerable`), what tells whether an answer
+    whether passages hold an answer before it is asked (`answerable`), a model that judges answers
+    instead of it (`evaluator`), a reranker that reads question and passage together beside the one
+    that is named (`reading_reranker`), what tells whether an answer
     is what was asked (`judge`), a retrieval service in place
-    of the index (`external_retriever`), and a gateway of tools (`toolbox`). `profile` is the chat
+    of the index (`external_retriever`), a gateway of tools (`toolbox`), and what runs queries over
+    tables (`tables`). `profile` is the chat
     model's, `count` counts tokens as it does, `ensemble` are the models that vote. `dump` is for
     backups. `searching` lets so many questions search at a time while the others wait in turn, so
     that a search that has begun is not slowed down, and documents can be ingested meanwhile.
@@ -64,12 +70,17 @@ class Adapters:
     traces: Traces
     conversations: ConversationStore
     keys: KeyStore
+    feedback: FeedbackStore
+    evaluations: EvaluationStore
     completer: Completer | None = None
+    evaluator: Completer | None = None
+    reading_reranker: Reranker | None = None
     chat: Conversing | None = None
     answerable: Answerability | None = None
     judge: AnswerJudge | None = None
     external_retriever: Retriever | None = None
     toolbox: Toolbox | None = None
+    tables: TableQueries | None = None
     profile: Profile = Profile()
     count: Count = count
     ensemble: tuple[Answerer, ...] = ()

@@ -18,9 +18,9 @@ class Profile:
 
     `context_window` is in tokens, for prompt and answer together. A `temperature` (0..2) of None
     says that the model takes no sampling settings; a `top_p` (0..1) of None leaves it to the
-    server. `thinking_tokens` are allowed to a reply on top of its limit, for a model that reasons
-    first. `vision` says that it can look at pictures. Prices are in US dollars for a million
-    tokens, None where the published ones hold. A `tokenizer` of None is not known.
+    server. `thinking_tokens` are allowed to a reply on top of a limit that does not hold them, for
+    a model that reasons first. `vision` says that it can look at pictures. Prices are in US dollars
+    for a million tokens, None where the published ones hold. A `tokenizer` of None is not known.
     """
 
     context_window: int = 8192

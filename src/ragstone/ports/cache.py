@@ -15,7 +15,7 @@ class Kept:
     """What is known of a question: its `hits`, or its `answer` with the passages it was made from.
 
     `seconds` is what it took, and what a hit saves. `ttl` are the seconds that the entry lives
-    after its last use.
+    after its last use, or after it was kept where it does not `renew`.
     """
 
     question: str
@@ -25,6 +25,7 @@ class Kept:
     verdicts: tuple[Verdict, ...] = ()
     seconds: float = 0.0
     ttl: float = 300.0
+    renews: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class Cache(Protocol):
         ...
 
     async def take(self, scope: str, entry: Near) -> Kept | None:
-        """What is kept, which counts as a hit and renews the entry; None if it is gone."""
+        """What is kept, which counts as a hit and renews an entry that does; None if it is gone."""
         ...
 
     async def missed(self) -> None:

@@ -25,12 +25,34 @@ class Edition:
 
 
 @dataclass(frozen=True, slots=True)
+class Begun:
+    """A version to write. One that is `resumed` may have chunks of a writer that died."""
+
+    version: int
+    resumed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What tells, without reading it, that a document's file is still the same: its size and time,
+    a hash of what is said about it, and the files that it includes, each with size and time."""
+
+    size: int
+    modified: float
+    said: str
+    included: tuple[tuple[str, int, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class StatusCount:
-    """How many documents of this status may be read by these."""
+    """How many documents of this status may be read by these, and their chunks. `answers` says
+    whether a version of them does."""
 
     status: str
     allowed: tuple[str, ...]
     documents: int
+    chunks: int = 0
+    answers: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +116,32 @@ class Catalog(CollectionNames, Protocol):
 
     async def document(self, document_id: str) -> Document | None: ...
 
+    async def known(self, document_ids: Sequence[str]) -> Mapping[str, Document]:
+        """Those of these documents that exist, by id."""
+        ...
+
     async def documents(
         self,
         tenant: str,
         collection: str | None = None,
         *,
         status: DocumentStatus | None = None,
+        readers: Several[str] | None = None,
+        named: Sequence[str] | None = None,
+        after: str = "",
         limit: int | None = None,
         offset: int = 0,
     ) -> list[Document]:
-        """By path; of the collection with this id if it is given."""
+        """By path; of the collection with this id if it is given, allowed to one of `readers`,
+        with one of these ids or paths, and behind the path `after`, from which on a page costs
+        what is on it."""
+        ...
+
+    async def ids(
+        self, tenant: str, collection: str, readers: Several[str], named: str | None = None
+    ) -> list[str]:
+        """The documents of a collection that are allowed to one of `readers`, by path: all, or
+        the one with this id or path and those below it."""
         ...
 
     async def sources(self, tenant: str, collection: str) -> Mapping[str, Sequence[str]]:
@@ -112,6 +150,11 @@ class Catalog(CollectionNames, Protocol):
 
     async def statuses(self, tenant: str, collection: str) -> Sequence[StatusCount]:
         """How many documents of a collection that answer are in which state."""
+        ...
+
+    async def counts(self, tenant: str, collection: str) -> Sequence[StatusCount]:
+        """How many documents of a collection are in which state, also those that do not answer
+        yet; as of now, where `statuses` is as of the edition."""
         ...
 
     async def metadata_keys(
@@ -139,6 +182,32 @@ class Catalog(CollectionNames, Protocol):
 
     async def publish(self, document: Document, version: int) -> None:
         """Make `version` the one that answers and hide the one before, in one transaction."""
+        ...
+
+    async def begin_all(self, documents: Sequence[Document]) -> Sequence[Begun]:
+        """`begin` for several documents, in one transaction."""
+        ...
+
+    async def publish_all(self, documents: Sequence[Document]) -> None:
+        """`publish` for several documents, each with its version, in one transaction."""
+        ...
+
+    async def in_text(self, tenant: str, collection: str) -> list[str]:
+        """The ids of the documents with status text."""
+        ...
+
+    async def of_content(
+        self, tenant: str, collection: str, hashes: Several[str]
+    ) -> Mapping[str, Document]:
+        """For each hash of a content, one document that has it and all its vectors."""
+        ...
+
+    async def looks(self, document_ids: Sequence[str]) -> Mapping[str, Look]:
+        """How the files of documents looked when they were last hashed, by document."""
+        ...
+
+    async def put_looks(self, looks: Mapping[str, Look]) -> None:
+        """Keep how the files of these documents look; of documents that are gone, nothing."""
         ...
 
     async def embedded(self, document_ids: Sequence[str]) -> None:

@@ -17,10 +17,12 @@ class EvidenceSource:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A statement without markers, and the numbers (from 0) of the sources that it names."""
+    """A statement without markers, and the numbers (from 0) of the sources that it names. Where
+    `by_words` is false, only who reads it can tell: "Is it sold here? Yes."."""
 
     text: str
     cited: tuple[int, ...] = ()
+    by_words: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +31,9 @@ class Support:
     the number `source`, which is None where nothing has to do with the claim.
 
     `conflict` names what the nearest sentence says otherwise (`number`, `name`, `negation`,
-    `opposite`), empty if nothing; `held` is the share (0..1) of the claim's words that the sources
-    have.
+    `opposite`, `statement`), empty if nothing; `held` is the share (0..1) of the claim's words that
+    the sources have; `most` is the most that the probability may become by another check, less
+    than 1 for a number that no source states.
     """
 
     probability: float
@@ -39,6 +42,7 @@ class Support:
     end: int = 0
     conflict: str = ""
     held: float = 0.0
+    most: float = 1.0
 
 
 class Checker(Protocol):

@@ -35,15 +35,15 @@ class ConversationStore(Protocol):
     async def history(
         self,
         conversation: ConversationKey,
-        search_type: SearchType,
+        search_type: SearchType | None,
         classes: Sequence[str],
         most: int,
         since: float = 0.0,
         origins: Sequence[str] | None = None,
     ) -> list[Message]:
         """What was said in the last `most` turns, oldest first, of those that did not fail, are of
-        this search type, share one of `classes` if there are any, ended after `since`, and have
-        one of the `origins` unless that is None."""
+        this search type if one is given, share one of `classes` if there are any, ended after
+        `since`, and have one of the `origins` unless that is None."""
         ...
 
     async def origins(

@@ -1,6 +1,8 @@
 """The ports that turn text into vectors."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -11,6 +13,21 @@ from ragstone.language.late_interaction import EncodedQuestion, PlacedTokens
 
 Vectors = NDArray[np.float32]
 """Shape (n, dimensions), rows of unit length."""
+
+
+IN_BULK: ContextVar[bool] = ContextVar("in_bulk", default=False)
+"""Whether what is embedded now is a part of much that nobody waits for, as in an ingest. Embedders
+of this machine have a lane of its own for that, so that no question waits behind it."""
+
+
+@contextmanager
+def in_bulk() -> Iterator[None]:
+    """What is embedded in here may wait for questions."""
+    token = IN_BULK.set(True)
+    try:
+        yield
+    finally:
+        IN_BULK.reset(token)
 
 
 class Embedder(Protocol):

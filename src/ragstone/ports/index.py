@@ -122,7 +122,12 @@ class Retriever(Protocol):
     """A whole retrieval service of somebody else's."""
 
     async def search(self, ask: Ask, plan: Plan) -> list[Hit]:
-        """Its passages, best first, at most `plan.top_k`; raises IndexUnavailable."""
+        """Its passages, best first, at most `plan.top_k`. Raises IndexUnavailable where the local
+        index is to answer instead, RetrievalUnavailable where nothing is."""
+        ...
+
+    async def ready(self) -> None:
+        """Raise Unavailable unless searches would work."""
         ...
 
     async def aclose(self) -> None: ...

@@ -42,3 +42,7 @@ class PairReader(Protocol):
     async def read(self, pairs: Sequence[Pair]) -> list[PairReading]:
         """Raises ModelUnavailable if the model cannot be opened."""
         ...
+
+    async def aclose(self) -> None:
+        """Free the model's memory and its thread."""
+        ...

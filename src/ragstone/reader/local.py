@@ -48,6 +48,13 @@ class LocalReader:
         self._loading = asyncio.Lock()
         self._network: Network | None = None
 
+    @classmethod
+    def opened(cls, folder: Path, threads: int = 0) -> "LocalReader":
+        """One on the model in `folder`, loaded now. Raises ModelUnavailable."""
+        reader = cls(folder, threads)
+        reader._network = Network.load(folder, threads)
+        return reader
+
     async def aclose(self) -> None:
         """Free the model's memory and its thread at once."""
         self._work.shutdown(wait=False, cancel_futures=True)
@@ -107,14 +114,14 @@ def _planned(
     if _unknown(text) or _unknown(passage):
         return PairReading(readable=False) if pair.question else UNREADABLE
     if pair.question:
-        cut = [text[-windows.QUESTION :]]
+        cut: Sequence[Placed] = [text[-windows.QUESTION :]]
         beside = windows.BESIDE_QUESTION
     else:
-        cut = windows.pieces(pair.text, text, windows.CLAIM)
+        cut = windows.claims(pair.text, text)
         beside = windows.BESIDE_CLAIM
     if len(cut) > windows.MOST_PIECES:
         return UNREADABLE
-    shown = windows.pieces(pair.passage, passage, beside, overlap=True)
+    shown = windows.pieces(pair.passage, passage, beside)
     return _Rows(
         tuple(
             tuple(

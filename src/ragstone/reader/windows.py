@@ -8,10 +8,13 @@ from ragstone.reader.pairs import Placed
 CLAIM, QUESTION = 64, 80
 """Tokens of a piece of a claim, and of a question, whose end is read."""
 
+SHORT = 6
+"""Tokens of a sentence that is no piece of its own: "Yes." says nothing by itself."""
+
 BESIDE_CLAIM, BESIDE_QUESTION = 120, 190
 """Tokens of a window of a passage: about as long as those that the reader learned from."""
 
-MOST_PIECES = 16
+MOST_PIECES = 32
 """Pieces of a claim; what is longer is not read."""
 
 MOST_WINDOWS = 8
@@ -21,9 +24,24 @@ MOST_CHARACTERS = 200_000
 """Of a passage that are looked at."""
 
 
-def pieces(text: str, tokens: Placed, size: int, overlap: bool = False) -> list[Placed]:
-    """Whole sentences together up to `size` tokens; a sentence that is longer is cut. With
-    `overlap` each piece begins with the last sentence of the one before, if both fit."""
+def claims(text: str, tokens: Placed) -> Sequence[Placed]:
+    """The sentences of a claim, each cut at `CLAIM` tokens; what is shorter than `SHORT` goes with
+    its neighbour. What a passage says of one sentence would speak for the next one too, were they
+    read together."""
+    found: list[list[tuple[int, int, int]]] = []
+    for sentence in _sentences(text, tokens):
+        for start in range(0, len(sentence), CLAIM):
+            part = list(sentence[start : start + CLAIM])
+            if found and min(len(part), len(found[-1])) < SHORT:
+                found[-1] += part
+            else:
+                found.append(part)
+    return found
+
+
+def pieces(text: str, tokens: Placed, size: int) -> list[Placed]:
+    """Whole sentences together up to `size` tokens; a sentence that is longer is cut. Each piece
+    begins with the last sentence of the one before, if both fit."""
     found: list[Placed] = []
     now: list[tuple[int, int, int]] = []
     last: list[tuple[int, int, int]] = []
@@ -32,7 +50,7 @@ def pieces(text: str, tokens: Placed, size: int, overlap: bool = False) -> list[
             part = list(sentence[start : start + size])
             if now and len(now) + len(part) > size:
                 found.append(now)
-                now = list(last) if overlap and len(last) + len(part) <= size else []
+                now = list(last) if len(last) + len(part) <= size else []
             now = now + part
             last = part
     return [*found, now] if now else found

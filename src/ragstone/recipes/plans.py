@@ -22,6 +22,7 @@ def plans(settings: Settings) -> Mapping[Level, Plan]:
         min_similarity=rag.similarity_threshold if rag.verification_enabled else 0.0,
         rewrite=rag.rewrite,
         rewrites=rag.rewrites,
+        edges=rag.sandwich,
     )
     enhanced = replace(
         standard,
@@ -31,7 +32,9 @@ def plans(settings: Settings) -> Mapping[Level, Plan]:
         edges=True,
     )
     return {
-        "basic": replace(standard, strategy="dense", feedback=False, rerank=False),
+        "basic": replace(
+            standard, strategy="dense", feedback=False, rerank=False, min_similarity=0.0
+        ),
         "standard": standard,
         "enhanced": enhanced,
         "maximum": replace(

@@ -21,6 +21,8 @@ from ragstone.answer.generate import Generate
 from ragstone.answer.pre_answer_gate import PreAnswerGate
 from ragstone.answer.reason import Reason
 from ragstone.answer.rounds import Rounds
+from ragstone.answer.structured import Structured
+from ragstone.answer.sum_up import SumUp
 from ragstone.answer.voting import Voting
 from ragstone.cache.recall import Recall
 from ragstone.cache.remember import Remember
@@ -33,6 +35,7 @@ from ragstone.core.turn import LEVELS, Ask, Level, Plan
 from ragstone.engine.recipe import Recipe
 from ragstone.engine.stage import Stage
 from ragstone.guard.guard import Guard
+from ragstone.knowledge.tables.ask_tables import Tables
 from ragstone.recipes.plans import plans
 from ragstone.recipes.stage_options import with_options
 from ragstone.recipes.stages import STAGES, with_added
@@ -42,6 +45,7 @@ from ragstone.retrieve.fuse import Fuse
 from ragstone.retrieve.grade_passages import GradePassages
 from ragstone.retrieve.rerank import Rerank
 from ragstone.retrieve.retrieve import Retrieve
+from ragstone.retrieve.search_subqueries import SearchSubqueries
 from ragstone.retrieve.subject import Subject
 from ragstone.settings import Settings
 from ragstone.understand.classify import Classify
@@ -56,19 +60,27 @@ from ragstone.verify.score import Score
 ROUNDS: tuple[Level, ...] = ("enhanced", "maximum")
 """Levels whose answers are judged and tried again."""
 
-Variant = Literal["plain", "judged", "search", "functions", "tools", "conversation"]
+Variant = Literal["plain", "judged", "search", "functions", "tools", "conversation", "structured"]
 """plain answers once, judged tries again until the answer is good enough; search ends with the
 ranked passages; functions is a search and one reply that may call the request's functions; tools
-lets the chat model gather what it answers from; conversation answers from what was said."""
+lets the chat model gather what it answers from; conversation answers from what was said;
+structured writes JSON, which is neither recalled nor checked by the sentence."""
 
 
 Names = tuple[str, ...]
 
 
+EACH: Mapping[str, Names] = {
+    "search_subqueries": ("retrieve", "fuse", "rerank", "subject", "deduplicate", "expand")
+}
+"""What finds the passages of one question."""
+
+
 @dataclass(frozen=True, slots=True)
 class Form:
     """A variant, by the names of stages: a stage that is switched off is left out. `inner` is what
-    runs inside a stage, `options` are those in which stages differ from the other variants'."""
+    runs inside a stage, besides `EACH`; `options` are those in which stages differ from the other
+    variants'."""
 
     stages: Names
     tail: Names
@@ -86,10 +98,12 @@ UNDERSTOOD: Names = (
     "route",
     "rewrite",
 )
-FOUND: Names = ("retrieve", "fuse", "rerank", "subject", "deduplicate", "expand")
+FOUND: Names = ("search_subqueries", *EACH["search_subqueries"])
 ANSWERED: Names = (
+    "sum_up",
     "assemble",
     "build_prompt",
+    "tables",
     "pre_answer_gate",
     "reason",
     "generate",
@@ -112,13 +126,22 @@ SEARCHED: Mapping[str, Mapping[str, Any]] = {
 guidance is no passage, and equal passages of two documents are two finds."""
 
 FORMS: Mapping[Variant, Form] = {
-    "plain": Form((*ASKED, *UNDERSTOOD, *FOUND, *ANSWERED), KEPT),
+    "plain": Form(
+        (*ASKED, *UNDERSTOOD, *FOUND, "grade_passages", *ANSWERED),
+        KEPT,
+        inner={"grade_passages": FOUND},
+        # Passages of an answer that is not judged are graded where the plan says so.
+        options={"grade_passages": {"always": False}},
+    ),
     "judged": Form(
         (*ASKED, *UNDERSTOOD, "rounds"),
         KEPT,
-        inner={"rounds": (*FOUND, "grade_passages", *ANSWERED), "grade_passages": FOUND},
+        inner={
+            "rounds": (*FOUND, "grade_passages", *ANSWERED),
+            "grade_passages": FOUND,
+        },
         # Nothing leaves before the best answer is known.
-        options={"pre_answer_gate": {"holds": True}, "generate": {"holds": True}},
+        options={name: {"holds": True} for name in ("tables", "pre_answer_gate", "generate")},
     ),
     "search": Form((*ASKED, *UNDERSTOOD, *FOUND), ("remember", "record"), options=SEARCHED),
     "functions": Form(
@@ -137,12 +160,28 @@ FORMS: Mapping[Variant, Form] = {
             *ASKED,
             *(name for name in UNDERSTOOD if name != "recall"),
             "tool_agent",
-            *(name for name in ANSWERED if name != "pre_answer_gate"),
+            *(name for name in ANSWERED if name not in ("tables", "pre_answer_gate")),
         ),
         ("persist", "record"),
         inner={"tool_agent": FOUND},
     ),
     "conversation": Form((*ASKED, "converse"), ("persist", "record")),
+    "structured": Form(
+        (
+            *ASKED,
+            *(name for name in UNDERSTOOD if name != "recall"),
+            *FOUND,
+            "assemble",
+            "build_prompt",
+            "structured",
+        ),
+        ("persist", "record"),
+        options={
+            "classify": {"answers": False},
+            "retrieval_gate": {"answers": False},
+            "build_prompt": {"reasons": False, "suggests": False},
+        },
+    ),
 }
 
 
@@ -168,6 +207,8 @@ class Recipes:
         """The recipe that answers this question."""
         if ask.search_type == "gpt":
             return self.of("conversation", ask.level)
+        if ask.json is not None:
+            return self.of("structured", ask.level)
         if ask.search_type == "pa":
             return self.of("tools", ask.level)
         judges = self.judges(ask.level) if ask.verifies is None else ask.verifies
@@ -205,11 +246,11 @@ class Recipes:
 
 def _build_stages(names: Names, form: Form, known: Mapping[str, Stage]) -> tuple[Stage, ...]:
     """The stages of these names with the options of a form."""
-    made = []
+    made, inner = [], {**EACH, **form.inner}
     for stage in (known[name] for name in names if name in known):
         changes = dict(form.options.get(stage.name, {}))
-        if stage.name in form.inner:
-            changes["inner"] = _build_stages(form.inner[stage.name], form, known)
+        if stage.name in inner:
+            changes["inner"] = _build_stages(inner[stage.name], form, known)
         made.append(stage.but(**changes))
     return tuple(made)
 
@@ -230,6 +271,7 @@ def _understanding_stages(settings: Settings, level: Level, plan: Plan) -> Itera
     rag, adaptive, conversation = settings.rag, settings.adaptive, settings.conversation
     yield Memory(
         turns=conversation.max_history_turns,
+        required=conversation.required,
         since=0.0 if conversation.db_rehydration_enabled else time.time(),
     )
     yield Contextualize(
@@ -247,16 +289,30 @@ def _understanding_stages(settings: Settings, level: Level, plan: Plan) -> Itera
         yield Correct()
     if settings.cache.enabled:
         yield _recall(settings, level)
-    yield Route(plan=plan, analyzer=adaptive.analyzer, mode=rag.mode, max_top_k=rag.max_top_k)
-    yield Rewrite(expands=rag.query_expansion_enabled, imagines=rag.hyde_enabled)
+    yield Route(
+        plan=plan,
+        analyzer=adaptive.analyzer,
+        mode=rag.mode,
+        max_top_k=rag.max_top_k,
+        by_complexity=adaptive.routing == "complexity",
+        sums_up_all=rag.summaries == "collection",
+        rewrites_complex=rag.rewrite_complex,
+        widens=rag.top_k_by_intent,
+    )
+    yield Rewrite(
+        expands=rag.query_expansion_enabled,
+        imagines=rag.hyde_enabled,
+        adds_terms=rag.keywords_enabled,
+    )
 
 
 def _search_stages(settings: Settings) -> Iterator[Stage]:
     """The stages that search, alone or inside stages that search several times."""
     rag, loop, mcp = settings.rag, settings.self_rag, settings.mcp
+    yield SearchSubqueries()
     yield Retrieve()
     yield Fuse(rrf_k=rag.rrf_k, title_boost=rag.title_boost)
-    yield Rerank()
+    yield Rerank(by=rag.reranker)
     yield Subject()
     yield Deduplicate()
     yield Expand()
@@ -283,6 +339,7 @@ def _answer_stages(settings: Settings, level: Level) -> Iterator[Stage]:
     """The stages that answer and check."""
     rag, ensemble = settings.rag, settings.ensemble
     holds = rag.checking in ("hold", "strict")
+    yield SumUp(timeout=rag.answer_timeout)
     yield Assemble(
         context_tokens=rag.context_tokens,
         context_chars=rag.context_chars,
@@ -293,9 +350,12 @@ def _answer_stages(settings: Settings, level: Level) -> Iterator[Stage]:
         mode=rag.mode,
         reasons=level in ROUNDS,
         suggests=rag.suggestions,
+        layout=rag.prompt_layout,
         refuse_below=rag.refuse_below,
         refuse_unlikely=rag.refuse_unlikely,
     )
+    if rag.tables:
+        yield Tables(holds=holds)
     yield PreAnswerGate(faq=rag.faq_direct, refuse_below=rag.refuse_before_model, holds=holds)
     yield Reason(
         reasons=level in ROUNDS,
@@ -311,6 +371,7 @@ def _answer_stages(settings: Settings, level: Level) -> Iterator[Stage]:
             ensemble.samples, ensemble.temperature, ensemble.concurrency, ensemble.seconds
         ),
     )
+    yield Structured(timeout=rag.answer_timeout)
     yield Cite()
     asks = rag.checking_judge == "llm"
     if rag.checking == "report":
@@ -348,4 +409,10 @@ def _recall(settings: Settings, level: Level) -> Recall:
     said = (level, settings.model_dump_json(exclude=behind), *added)
     recipe = hashlib.blake2b(repr(said).encode(), digest_size=16).hexdigest()
     own = settings.cache
-    return Recall(recipe=recipe, answers=True, mode=own.threshold_mode, least=own.least_likeness)
+    return Recall(
+        recipe=recipe,
+        answers=True,
+        mode=own.threshold_mode,
+        least=own.least_likeness,
+        external=own.external,
+    )

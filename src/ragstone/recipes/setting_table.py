@@ -31,12 +31,12 @@ from ragstone.settings.names import readable, variable
 Scope = Literal["global", "dialect", "tenant", "collection", "request"]
 
 EVERYWHERE: tuple[Scope, ...] = ("global", "dialect", "tenant", "collection")
-GLOBAL: tuple[Scope, ...] = ("global",)
 
 RUNTIME: Mapping[str, tuple[Scope, ...]] = {
     "rag": EVERYWHERE,
     "self_rag": EVERYWHERE,
     "adaptive": EVERYWHERE,
+    "ensemble": EVERYWHERE,
     "spelling": EVERYWHERE,
     "conversation": EVERYWHERE,
     "stages": EVERYWHERE,
@@ -45,13 +45,14 @@ RUNTIME: Mapping[str, tuple[Scope, ...]] = {
     "cache.enabled": EVERYWHERE,
     "cache.threshold_mode": EVERYWHERE,
     "cache.least_likeness": EVERYWHERE,
+    "cache.external": EVERYWHERE,
     "cache.default_ttl_seconds": EVERYWHERE,
-    "cache.max_entries": GLOBAL,
+    "cache.max_entries": ("global", "dialect"),
 }
 """Sections and single settings that can change at run time, and for whom."""
 
 AT_START = frozenset(
-    {"rag.parallel", "rag.forbidden_log_days"}
+    {"rag.parallel", "rag.forbidden_log_days", "ensemble.models", "self_rag.evaluation_model"}
     | {f"conversation.{name}" for name in ("url", "database", "wait_seconds", "max_waiting")}
 )
 """Settings of these sections that are read at the start all the same."""

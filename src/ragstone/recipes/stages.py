@@ -12,6 +12,8 @@ from ragstone.answer.generate import Generate
 from ragstone.answer.pre_answer_gate import PreAnswerGate
 from ragstone.answer.reason import Reason
 from ragstone.answer.rounds import Rounds
+from ragstone.answer.structured import Structured
+from ragstone.answer.sum_up import SumUp
 from ragstone.cache.recall import Recall
 from ragstone.cache.remember import Remember
 from ragstone.conversation.converse import Converse
@@ -22,6 +24,7 @@ from ragstone.conversation.retrieval_gate import RetrievalGate
 from ragstone.core.errors import ConfigError
 from ragstone.engine.stage import Stage
 from ragstone.guard.guard import Guard
+from ragstone.knowledge.tables.ask_tables import Tables
 from ragstone.registry import Extension, Registry, summary
 from ragstone.retrieve.deduplicate import Deduplicate
 from ragstone.retrieve.expand import Expand
@@ -29,6 +32,7 @@ from ragstone.retrieve.fuse import Fuse
 from ragstone.retrieve.grade_passages import GradePassages
 from ragstone.retrieve.rerank import Rerank
 from ragstone.retrieve.retrieve import Retrieve
+from ragstone.retrieve.search_subqueries import SearchSubqueries
 from ragstone.retrieve.subject import Subject
 from ragstone.understand.classify import Classify
 from ragstone.understand.contextualize import Contextualize
@@ -41,9 +45,9 @@ from ragstone.verify.score import Score
 
 OURS: tuple[type[Stage], ...] = (
     Memory, Contextualize, Guard, Narrow, Classify, RetrievalGate, Correct, Recall, Route, Rewrite,
-    Retrieve, Fuse, Rerank, Subject, Deduplicate, Expand, GradePassages, Rounds, ToolAgent,
-    Assemble, BuildPrompt, PreAnswerGate, Reason, Generate, Cite, Check, Score, Converse,
-    Persist, Remember, Record,
+    SearchSubqueries, Retrieve, Fuse, Rerank, Subject, Deduplicate, Expand, GradePassages, Rounds,
+    ToolAgent, SumUp, Assemble, BuildPrompt, Tables, PreAnswerGate, Reason, Generate, Structured,
+    Cite, Check, Score, Converse, Persist, Remember, Record,
 )  # fmt: skip
 
 

@@ -37,9 +37,13 @@ class Deduplicate(Stage):
     medium: float = Field(0.45, ge=0, le=1, description="Similarity from which it is medium.")
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
-        plan, hits = turn.plan, turn.hits[: SPARE * turn.plan.top_k]
+        plan = turn.plan
+        # Whatever is unlike the question makes room for the next one.
+        most = max(SPARE * plan.top_k, plan.reranked if plan.min_similarity else 0)
+        hits = turn.hits[:most]
         if turn.collection is None or turn.encoded is None or plan.strategy == "sequential":
-            return Step(replace(turn, hits=turn.hits[: plan.top_k]), f"{len(hits)} passages")
+            hits = turn.hits[: plan.top_k]
+            return Step(replace(turn, hits=hits), f"{len(hits)} passages")
         compared = bool(plan.diversity) or self.near_duplicate < 1
         wanted = [hit.chunk.chunk_id for hit in hits if compared or hit.dense is None]
         held = await adapters.index.vectors(turn.collection, wanted) if wanted else {}

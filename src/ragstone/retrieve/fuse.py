@@ -6,18 +6,16 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from ragstone.core.chunk import Chunk
+from ragstone.core.chunk import QUESTION, Chunk
 from ragstone.core.turn import Hit, RankedList, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.language import detect
 from ragstone.language.words import content_word_set
 from ragstone.ports import Adapters
 from ragstone.retrieve.fusion import fuse
+from ragstone.retrieve.penalties import kept_share
 from ragstone.retrieve.searching import across_languages, foreign_weight
 from ragstone.retrieve.searching import weights as base
-
-PENALTIES: Mapping[str, float] = {"glossary": 0.3, "toc": 0.5, "credits": 0.4}
-"""Kinds that rarely answer a question, and the share of the score that they lose."""
 
 FEW = 0.1
 """The share of passages in other languages up to which those in the question's keep their scores:
@@ -26,9 +24,6 @@ there they are no translations of each other."""
 FOREIGN = 0.9
 """Share of the score that a passage in another language than the question keeps: of two that
 answer equally, the one in the question's language comes first."""
-
-HIDDEN = frozenset({"question"})
-"""Kinds that only help to find: a hypothetical question answers nothing."""
 
 
 class Fuse(Stage):
@@ -42,7 +37,7 @@ class Fuse(Stage):
 
     rrf_k: int = Field(30, ge=1, description="Damping of ranks where lists are fused by rank.")
     title_boost: float = Field(
-        0.0, ge=0, le=1, description="Share added to the score when the title says it all."
+        0.0, ge=0, le=100, description="Share added to the score when the title says it all."
     )
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
@@ -67,12 +62,13 @@ class Fuse(Stage):
     def _hits(self, turn: Turn, scores: Mapping[str, float]) -> Iterable[Hit]:
         dense, bm25 = _best_scores(turn.lists, "dense"), _best_scores(turn.lists, "bm25")
         boost = self.title_boost
+        rated = _best_scores(turn.lists, "service")
         asked = content_word_set(" ".join(turn.queries)) if boost else frozenset[str]()
         for chunk_id, score in scores.items():
             chunk = turn.chunks.get(chunk_id)
-            if chunk is not None and chunk.kind not in HIDDEN:
-                score *= 1 - PENALTIES.get(chunk.kind, 0.0)
-                if boost:
+            if chunk is not None and chunk.kind != QUESTION:
+                if chunk_id not in rated:
+                    score *= kept_share(chunk)
                     score *= (1 + boost * _title_coverage(asked, chunk)) / (1 + boost)
                 yield Hit(chunk, score, dense.get(chunk_id), bm25.get(chunk_id))
 

@@ -10,7 +10,8 @@ every list would give, so that it lies in 0..1 too.
 
 Lists of several queries are fused query by query. Where the queries say the same in other words, a
 chunk gets the weighted mean of its scores, the first query counting most (CombSUM after Fox and
-Shaw, 1994); where each asks for a part, it keeps its best score.
+Shaw, 1994); where each asks for a part, it keeps its best score. The scores of a retrieval service
+are kept as they are.
 """
 
 from collections.abc import Mapping, Sequence
@@ -69,7 +70,8 @@ def fuse(lists: Sequence[RankedList], weights: FusionWeights) -> dict[str, float
         share = (weights.others if number else 1.0) / whole
         for chunk_id, score in _weighted_sum(own, weights).items():
             before = total.get(chunk_id, 0.0)
-            total[chunk_id] = max(score, before) if weights.parts else before + share * score
+            best = weights.parts or own[0].source == "service"
+            total[chunk_id] = max(score, before) if best else before + share * score
     return dict(sorted(total.items(), key=lambda item: (-item[1], item[0])))
 
 
@@ -77,10 +79,19 @@ def _weighted_sum(lists: Sequence[RankedList], weights: FusionWeights) -> Mappin
     shares = _shares(lists, weights)
     total: dict[str, float] = {}
     for ranked, share in zip(lists, shares, strict=True):
-        one = ranks(ranked, weights.rrf_k) if weights.fusion == "ranks" else scaled(ranked)
+        one = _scores(ranked, weights)
         for chunk_id, score in one.items():
             total[chunk_id] = total.get(chunk_id, 0.0) + share * score
     return total
+
+
+def _scores(ranked: RankedList, weights: FusionWeights) -> Mapping[str, float]:
+    if ranked.source == "service":
+        best: dict[str, float] = {}
+        for one in ranked.found:
+            best[one.chunk_id] = max(one.score, best.get(one.chunk_id, 0.0))
+        return best
+    return ranks(ranked, weights.rrf_k) if weights.fusion == "ranks" else scaled(ranked)
 
 
 def _shares(lists: Sequence[RankedList], weights: FusionWeights) -> list[float]:

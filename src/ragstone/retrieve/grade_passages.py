@@ -112,6 +112,7 @@ class GradePassages(Stage):
     fails: ClassVar[Literal["open", "closed"]] = "open"
 
     timeout: float = Field(90.0, gt=0, description="Seconds that the stage may take.")
+    always: bool = Field(True, description="Whether it is done for every plan.")
     most: int = Field(20, ge=1, description="Passages that are graded at most.")
     enough: float = Field(
         7.0, ge=0, le=10, description="Overall grade under which another query is searched."
@@ -120,7 +121,9 @@ class GradePassages(Stage):
     model_timeout: float = Field(20.0, gt=0, description="Seconds that one grading may take.")
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
-        model = adapters.completer
+        model = adapters.evaluator or adapters.completer
+        if not (self.always or turn.plan.verifies):
+            return Step(turn, "skipped", "the plan does not ask for it")
         if model is None or not turn.hits or turn.plan.strategy == "sequential":
             why = "there is no chat model" if model is None else "there is nothing to choose from"
             return Step(turn, "skipped", why)
@@ -168,7 +171,7 @@ class GradePassages(Stage):
         self, turn: Turn, query: str, adapters: Adapters, emit: Emit
     ) -> Turn | None:
         """The turn with the results of this query added; None if that search fails."""
-        asked = replace(turn, queries=(*turn.queries, query), recalled=None)
+        asked = turn.also_asking(query)
         try:
             found = await run_stages(
                 self.inner, asked, adapters, emit, self.name, "{} again".format

@@ -35,6 +35,10 @@ class HeldTokens:
             self._keep(_key(collection, one), packed)
         return held | read
 
+    async def pending(self, collection: Collection, ids: Sequence[str]) -> set[str]:
+        """Those of these chunks that an ingest has still to embed."""
+        return set(ids) - (await self._index.vectors(collection, ids)).keys()
+
     def _keep(self, key: Key, packed: bytes) -> None:
         self._bytes += len(packed) - len(self._held.pop(key, b""))
         self._held[key] = packed

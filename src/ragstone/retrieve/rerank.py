@@ -4,10 +4,12 @@ from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
 from ragstone.core.turn import Hit, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.ports import Adapters, Judgement
+from ragstone.retrieve.penalties import kept_share
 
 
 class Rerank(Stage):
@@ -22,11 +24,16 @@ class Rerank(Stage):
     fails: ClassVar[Literal["open", "closed"]] = "open"
     searches: ClassVar[bool] = True
 
+    by: Literal["model", "reader"] = Field("model", description="What compares them.")
+
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         if not turn.plan.rerank or turn.collection is None or len(turn.hits) < 2:
             return Step(turn, "skipped", "the plan does not ask for it")
         best, rest = turn.hits[: turn.plan.reranked], turn.hits[turn.plan.reranked :]
-        judged = await adapters.reranker.judge(
+        reranker = adapters.reranker
+        if self.by == "reader" and adapters.reading_reranker is not None:
+            reranker = adapters.reading_reranker
+        judged = await reranker.judge(
             turn.collection, turn.queries[0], [hit.chunk for hit in best], turn.encoded
         )
         turn = replace(turn, usage=turn.usage + judged.usage)
@@ -37,7 +44,7 @@ class Rerank(Stage):
         return Step(
             replace(turn, hits=hits),
             f"{len(best)} candidates, {moved} of the first {min(10, len(hits))} moved",
-            f"{adapters.reranker.name} has {judged.weight:.0%} of the score; {judged.reason}",
+            f"{reranker.name} has {judged.weight:.0%} of the score; {judged.reason}",
         )
 
 
@@ -45,7 +52,9 @@ def _blend_scores(hits: tuple[Hit, ...], judged: Judgement) -> list[Hit]:
     fused = np.array([hit.score for hit in hits])
     known = ~np.isnan(judged.scores)
     said = np.where(known, judged.scores, fused)
-    scores = (1 - judged.weight) * fused + judged.weight * said
+    kept = np.array([kept_share(hit.chunk) for hit in hits])
+    penalised = np.where(known, judged.scores * kept, fused)
+    scores = (1 - judged.weight) * fused + judged.weight * penalised
     blended = [
         replace(hit, score=float(score), rerank=float(own) if sure else None)
         for hit, score, own, sure in zip(hits, scores, said, known, strict=True)

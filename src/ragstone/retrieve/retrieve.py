@@ -4,16 +4,18 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import ClassVar
 
 from ragstone.core.errors import IndexUnavailable, UnknownCollection
 from ragstone.core.events import Note
+from ragstone.core.foreign_passages import best_of
 from ragstone.core.records import Collection
-from ragstone.core.turn import IN_ORDER, Hit, RankedList, Scored, Turn
+from ragstone.core.turn import IN_ORDER, RankedList, Scored, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.language import detect
 from ragstone.language.late_interaction import EncodedQuestion
-from ragstone.ports import Adapters, collection_of
+from ragstone.ports import Adapters, Retriever, collection_of
 from ragstone.retrieve.searching import (
     CollectionCandidates,
     Searching,
@@ -41,12 +43,7 @@ class Retrieve(Stage):
         ask, plan = turn.ask, turn.plan
         if adapters.external_retriever:
             try:
-                return _external_step(
-                    turn,
-                    await adapters.external_retriever.search(
-                        replace(ask, question=turn.queries[0]), plan
-                    ),
-                )
+                return await _external_step(turn, adapters.external_retriever)
             except IndexUnavailable as error:
                 await emit(Note(self.name, f"{error} The local index answers instead."))
         collection = await collection_of(adapters.catalog, ask)
@@ -79,7 +76,12 @@ class Retrieve(Stage):
             plan = replace(
                 plan, strategy="sequential", rerank=False, feedback=False, top_k=IN_ORDER
             )
-            refined = f", one document as a whole{refined}"
+            documents = len({chunk.document_id for chunk in found.chunks.values()})
+            refined = f", {documents} document(s) as a whole{refined}"
+        if plan.strategy == "sequential" and len(found.chunks) > IN_ORDER:
+            left_out = f"Only the first {IN_ORDER:,} of {len(found.chunks):,} passages are read."
+            await emit(Note(self.name, left_out))
+            turn = replace(turn, notes=(*turn.notes, left_out))
         return Step(
             replace(
                 turn,
@@ -121,8 +123,8 @@ async def _unready(turn: Turn, collection: Collection, adapters: Adapters) -> st
 
 
 def _cached_encoding(turn: Turn) -> tuple[str, EncodedQuestion] | None:
-    """The question as the cache has encoded it, with the collection's embedder."""
-    if turn.recalled is None or turn.recalled.encoded is None:
+    """The question as the cache has encoded it, if that was with the collection's embedder."""
+    if turn.collection is None or turn.recalled is None or turn.recalled.encoded is None:
         return None
     return turn.question, turn.recalled.encoded
 
@@ -137,10 +139,18 @@ def _least_dense_weight(turn: Turn, collection: Collection, adapters: Adapters) 
     return foreign_weight(turn.queries[0], collection, adapters) if other else 0.0
 
 
-def _external_step(turn: Turn, hits: Sequence[Hit]) -> Step:
-    places = tuple(Scored(hit.chunk.chunk_id, hit.score) for hit in hits)
-    lists = (RankedList("order", turn.queries[0], places),)
-    chunks = {hit.chunk.chunk_id: hit.chunk for hit in hits}
+async def _external_step(turn: Turn, service: Retriever) -> Step:
+    """What a retrieval service finds for every query and imagined passage, with its scores; of two
+    passages with one id the better one."""
+    asked = tuple(dict.fromkeys((*turn.queries, *turn.imagined)))
+    found = await asyncio.gather(
+        *(service.search(replace(turn.ask, question=query), turn.plan) for query in asked)
+    )
+    lists = tuple(
+        RankedList("service", query, tuple(Scored(hit.chunk.chunk_id, hit.score) for hit in hits))
+        for query, hits in zip(asked, found, strict=True)
+    )
+    chunks = {hit.chunk.chunk_id: hit.chunk for hit in best_of(chain.from_iterable(found))}
     return Step(
-        replace(turn, lists=lists, chunks=chunks), f"{len(hits)} passages", "a retrieval service"
+        replace(turn, lists=lists, chunks=chunks), f"{len(chunks)} passages", "a retrieval service"
     )

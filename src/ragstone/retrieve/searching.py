@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ragstone.core.chunk import Chunk
-from ragstone.core.filters import And, AnyOf, Filter, Not, readable
+from ragstone.core.chunk import Chunk, answering_id
+from ragstone.core.filters import NO_QUESTION, And, AnyOf, Filter, Not, fields_of, readable
 from ragstone.core.records import Collection
-from ragstone.core.turn import Ask, Plan, RankedList
+from ragstone.core.turn import Ask, Plan, RankedList, Scored
 from ragstone.language.language import detect
 from ragstone.language.late_interaction import EncodedQuestion
 from ragstone.ports import Adapters, BridgingEmbedder, LateEmbedder, Search, Vectors
@@ -92,7 +92,7 @@ class Searching:
         found = await self.adapters.index.search(
             self.collection, searches, self.where, self.plan.candidates
         )
-        return [replace(one, query=query) for one, query in zip(found, asked, strict=True)]
+        return [_of_chunks(one, query) for one, query in zip(found, asked, strict=True)]
 
     async def _in_words(self, query: str) -> str:
         """The query as it is searched by words: with English ones where it is in another language
@@ -118,7 +118,7 @@ class Searching:
         [found] = await self.adapters.index.search(
             self.collection, [Search(query, moved)], self.where, self.plan.candidates
         )
-        return replace(found, source="feedback")
+        return replace(_of_chunks(found, query), source="feedback")
 
     async def read(
         self, lists: Sequence[RankedList], feedback: float, most: int
@@ -166,4 +166,20 @@ def visible(ask: Ask, hidden: frozenset[str]) -> Filter:
         parts.append(ask.where)
     if hidden:
         parts.append(Not(AnyOf("revision", tuple(sorted(hidden)))))
+    if ask.where is not None and OWN_FIELDS & fields_of(ask.where):
+        parts.append(NO_QUESTION)
     return And(tuple(parts))
+
+
+OWN_FIELDS = frozenset({"kind", "chunk_id"})
+"""What a hypothetical question has of its own; all else that filters ask for is its chunk's."""
+
+
+def _of_chunks(ranked: RankedList, query: str) -> RankedList:
+    """The list with the chunk that it is about in the place of each hypothetical question; of one
+    chunk the first place counts."""
+    best: dict[str, Scored] = {}
+    for one in ranked.found:
+        chunk_id = answering_id(one.chunk_id)
+        best.setdefault(chunk_id, replace(one, chunk_id=chunk_id))
+    return replace(ranked, query=query, found=tuple(best.values()))

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ragstone.core.chunk import Chunk
+from ragstone.core.filters import NO_QUESTION, And
 from ragstone.core.turn import RankedList, Scored, Strategy
 from ragstone.language.words import STOPWORDS, content_word_set, words
 from ragstone.retrieve.fusion import fuse
@@ -23,8 +24,8 @@ ROUNDS = 3
 HOP_CHUNKS = 3
 HOP_WORDS = 12
 
-MOST_IN_ORDER = 1000
-"""Chunks of a document that are read in order; the budget keeps far fewer."""
+MOST_READ = 10_000
+"""Chunks that are looked at, of which `IN_ORDER` are read."""
 
 Strategist = Callable[[Searching, Sequence[str]], Awaitable[CollectionCandidates]]
 
@@ -76,13 +77,18 @@ async def sequential(search: Searching, queries: Sequence[str]) -> CollectionCan
 
 async def read_documents(search: Searching, ids: Sequence[str]) -> list[Chunk]:
     """The chunks of documents, those of each in order."""
+    return await read_all(search.within(ids))
+
+
+async def read_all(search: Searching) -> list[Chunk]:
+    """The chunks of every document that is searched, by their paths, those of each in order."""
     chunks: list[Chunk] = []
-    inside = search.within(ids)
-    async for batch in search.adapters.index.scan(search.collection, inside.where):
+    where = And((search.where, NO_QUESTION))
+    async for batch in search.adapters.index.scan(search.collection, where):
         chunks += batch
-        if len(chunks) >= MOST_IN_ORDER:
+        if len(chunks) >= MOST_READ:
             break
-    return sorted(chunks, key=lambda chunk: (chunk.document_id, chunk.chunk_index))
+    return sorted(chunks, key=lambda one: (one.path, one.document_id, one.chunk_index))
 
 
 def in_order(

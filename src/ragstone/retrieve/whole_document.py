@@ -2,7 +2,8 @@
 
 What the question calls it is compared with the path, the title and the beginning of documents that
 a search proposes, then with the headings of their sections. Nothing is summed up on a guess: where
-neither is called so, the question is answered like any other.
+neither is called so, the question is answered like any other, or from all documents where the plan
+says that these are meant.
 """
 
 import re
@@ -12,12 +13,12 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 
 from ragstone.core.chunk import Chunk
-from ragstone.core.filters import And, eq
+from ragstone.core.filters import NO_QUESTION, And, eq
 from ragstone.language.quantities import quantities
 from ragstone.language.words import STOPWORDS, words
 from ragstone.retrieve.fusion import fuse
 from ragstone.retrieve.searching import CollectionCandidates, Searching
-from ragstone.retrieve.strategies import hybrid, in_order, read_documents
+from ragstone.retrieve.strategies import hybrid, in_order, read_all, read_documents
 
 PROPOSED = 12
 """Documents whose names and beginnings are looked at."""
@@ -65,16 +66,47 @@ async def whole_document(
             proposed[one] = max(score, proposed.get(one, 0.0))
         known |= more.chunks
     documents = sorted(proposed, key=lambda one: (-proposed[one], one))[:PROPOSED]
-    if not documents:
+    everything = search.plan.sums_up_all
+    if not documents and not everything:
         return None
-    openings = await _openings(search.within(documents) if name else search)
-    meant = _meant(_pieces(name), openings, known.values(), proposed)
+    if not name and everything:
+        inside = await read_all(search)
+    else:
+        openings = await _openings(search.within(documents) if name else search)
+        inside = await _inside(search, _pieces(name), openings, known.values(), proposed)
+        if not inside and everything:
+            inside = await read_all(search)
+    return replace(in_order(question, found, inside), whole=True) if inside else None
+
+
+async def _inside(
+    search: Searching,
+    asked: frozenset[str],
+    openings: Mapping[str, Chunk],
+    known: Iterable[Chunk],
+    proposed: Mapping[str, float],
+) -> list[Chunk]:
+    """The chunks of the documents, or of the document or section, that are called so."""
+    if several := _several(asked, openings):
+        return await read_documents(search, several)
+    meant = _meant(asked, openings, known, proposed)
     if meant is None:
-        return None
+        return []
     chunks = await read_documents(search, [meant.document_id])
     depth = len(meant.section)
-    inside = [one for one in chunks if one.section[:depth] == meant.section] if depth else chunks
-    return replace(in_order(question, found, inside), whole=True) if inside else None
+    return [one for one in chunks if one.section[:depth] == meant.section] if depth else chunks
+
+
+def _several(asked: frozenset[str], openings: Mapping[str, Chunk]) -> list[str]:
+    """The documents whose whole names stand in what is asked for, where that are several which
+    only together say most of it."""
+    names = {one: _pieces(_stem(opening)) for one, opening in openings.items()}
+    called = {one: name for one, name in names.items() if name and name <= asked}
+    together = frozenset[str]().union(*called.values())
+    alone = max((len(name) for name in called.values()), default=0)
+    if len(together) < NAMED * len(asked) or len(together) == alone:
+        return []
+    return sorted(called)
 
 
 def _scores(search: Searching, found: CollectionCandidates) -> dict[str, float]:
@@ -89,7 +121,7 @@ def _scores(search: Searching, found: CollectionCandidates) -> dict[str, float]:
 async def _openings(search: Searching) -> dict[str, Chunk]:
     """The first chunks of the documents that are searched, of so many as are looked at."""
     found: dict[str, Chunk] = {}
-    where = And((search.where, eq("chunk_index", 0)))
+    where = And((search.where, NO_QUESTION, eq("chunk_index", 0)))
     async for batch in search.adapters.index.scan(search.collection, where):
         found |= {chunk.document_id: chunk for chunk in batch}
         if len(found) >= MOST_OPENINGS:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import Field
 
+from ragstone.core.answer import Usage
 from ragstone.core.chunk import EVERYONE
 from ragstone.core.events import Event
 from ragstone.core.records import (
@@ -26,6 +27,8 @@ from ragstone.ports import CacheFigures, Vectors
 from ragstone.service.allowed import allowed
 from ragstone.service.bounds import Count, Days, Offset, text
 from ragstone.service.conversations import ConversationService
+from ragstone.service.evaluation import EvaluationService
+from ragstone.service.feedback import FeedbackService
 from ragstone.service.jobs import JobsService
 from ragstone.service.keys import KeyService
 from ragstone.service.maintenance import MaintenanceService
@@ -112,7 +115,8 @@ class Progress:
     written by keyword, `embedded` of them also have their vectors, and so have those of the
     `waiting` ones that the collection had before. `phase` is what goes on now.
     `notes` are sentences for the user. `seconds` since the job began, `eta` seconds to go, None
-    if unknown. A job that was cut off counts what it did before too.
+    if unknown. `questions` were thought of by the chat model, which took `usage`. A job that was
+    cut off counts what it did before too.
     """
 
     job: str
@@ -133,6 +137,8 @@ class Progress:
     error: str = ""
     skipped: tuple[Skipped, ...] = ()
     waiting: int = 0
+    questions: int = 0
+    usage: Usage = Usage()
 
     @property
     def vectors(self) -> int:
@@ -203,6 +209,7 @@ class Overview:
 
 Texts = Annotated[Sequence[str], Field(min_length=1)]
 Question = Annotated[str, text(20_000)]
+Key = Annotated[str, text(100)]
 
 
 class Service(Protocol):
@@ -229,6 +236,16 @@ class Service(Protocol):
         ...
 
     @property
+    def feedback(self) -> FeedbackService:
+        """What people think of answers."""
+        ...
+
+    @property
+    def evaluation(self) -> EvaluationService:
+        """Sets of questions, and what came of asking them."""
+        ...
+
+    @property
     def settings(self) -> SettingsService:
         """The settings, which can change while it runs."""
         ...
@@ -249,8 +266,18 @@ class Service(Protocol):
         ...
 
     @allowed("reader")
-    def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
-        """Answer a question; see `events`. Close the iterator to cancel."""
+    def ask(self, ask: Ask, key: Key = "", after: Offset = 0) -> AsyncGenerator[Event, None]:
+        """Answer a question; see `events`. Close the iterator to cancel.
+
+        With a `key` of the caller's own, new for each question, the answer goes on for half a
+        minute when the connection breaks: the same call again, with the number of events that came
+        as `after`, goes on behind them. Raises UnknownAnswer where it is no longer kept.
+        """
+        ...
+
+    @allowed("reader")
+    async def stop(self, principal: Principal, key: Key) -> bool:
+        """End the answer of a key at once; whether it went on."""
         ...
 
     @allowed("reader")
@@ -279,10 +306,28 @@ class Service(Protocol):
         ...
 
     @allowed("reader")
+    async def collection(self, principal: Principal, collection: str) -> CollectionSummary:
+        """One of the collections, with what the principal may read of it. Raises
+        UnknownCollection."""
+        ...
+
+    @allowed("reader")
     async def documents(
-        self, principal: Principal, collection: str, *, limit: Count = 1000, offset: Offset = 0
+        self,
+        principal: Principal,
+        collection: str,
+        *,
+        limit: Count = 1000,
+        offset: Offset = 0,
+        after: str = "",
+        named: Sequence[str] | None = None,
     ) -> list[Document]:
-        """The documents of a collection that the principal may read, by path."""
+        """The documents of a collection that the principal may read, by path; with one of these
+        ids or paths, if any are `named`.
+
+        A page costs what is on it if it begins `after` the last path of the one before it; what
+        `offset` leaves out is counted through.
+        """
         ...
 
     @allowed("admin", everywhere=True)
@@ -342,6 +387,11 @@ class Service(Protocol):
 
     async def rebuild_cache(self) -> int:
         """Read the cache anew from where it is stored; how many questions there are."""
+        ...
+
+    @allowed("reader")
+    async def models(self) -> dict[str, str]:
+        """The embedding models that can be asked, each with its purpose."""
         ...
 
     async def overview(self) -> Overview:

@@ -70,7 +70,7 @@ class JobsService(Protocol):
     """Jobs of one Ragstone. A job belongs to the security context that submitted it: tenant, user
     and groups. To anybody else it does not exist; with `admin`, every job of the principal's
     tenant does, but not the result of another's question. A principal of single collections has
-    only the jobs of those, and of questions those that were asked with no more in reach.
+    only the jobs of those, and of questions those whose answer was made from no more.
 
     Errors: UnknownJob for an id that is unknown, someone else's, or forgotten; JobEnded where the
     state of the job does not allow it; QueueFull (429, Retry-After) where too many wait.
@@ -83,7 +83,8 @@ class JobsService(Protocol):
         question is the same job, which is returned as it is, finished perhaps.
 
         The result has `question`, `answer`, `finish`, `model`, `usage` and what `wire.answered`
-        has; each of its `sources` also `portal_type`, `chunk_index` and `metadata`.
+        has; each of its `sources` also `portal_type`, `chunk_index` and `metadata`. It is
+        forgotten, and the job cancelled, when a document of it is gone, or no more for who asked.
         """
         ...
 

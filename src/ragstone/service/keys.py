@@ -14,7 +14,9 @@ GRACE_SECONDS = 24 * 3600.0
 @dataclass(frozen=True, slots=True)
 class KeyGrant:
     """The rights of a new key. Without a `user` the key has an identity of its own. `collections`
-    None reaches every one of the tenant's, `seconds` None never ends."""
+    None reaches every one of the tenant's, `seconds` None never ends. With `sites`, the origins of
+    web pages, it is the key of a widget: whoever opens such a page asks with it, and can do nothing
+    else. Such a key is a reader's."""
 
     name: str
     tenant: str = "default"
@@ -23,6 +25,7 @@ class KeyGrant:
     collections: tuple[str, ...] | None = None
     role: Role = "reader"
     seconds: float | None = None
+    sites: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,14 @@ class IssuedKey:
 
     key: ApiKey
     secret: str
+
+
+@dataclass(frozen=True, slots=True)
+class WidgetSession:
+    """A credential that holds until `ends_at`, in seconds since 1970."""
+
+    secret: str
+    ends_at: float
 
 
 class KeyService(Protocol):
@@ -55,7 +66,16 @@ class KeyService(Protocol):
         ...
 
     async def whose(self, secret: str) -> ApiKey:
-        """The key that this is the secret of; raises Unauthorized unless it holds now."""
+        """The key that this is the secret or a session of; raises Unauthorized unless it holds
+        now."""
+        ...
+
+    async def widget(self, id: str) -> ApiKey:
+        """The key of a widget, which holds now. Raises UnknownKey."""
+        ...
+
+    async def session(self, id: str) -> WidgetSession:
+        """What a page of a widget asks with for a while. Raises UnknownKey."""
         ...
 
     async def exist(self) -> bool:

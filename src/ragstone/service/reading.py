@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Annotated, Protocol
 
+from pydantic import Field
+
 from ragstone.core.document import BlockSpan
 from ragstone.core.records import Document
 from ragstone.core.turn import Principal
@@ -10,6 +12,7 @@ from ragstone.service.allowed import allowed
 from ragstone.service.bounds import Count, Offset, text
 
 Path = Annotated[str, text(4_096)]
+Bytes = Annotated[int, Field(ge=1, le=4_000_000)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,16 @@ class DocumentText:
 
 
 @dataclass(frozen=True, slots=True)
+class OriginalPart:
+    """A part of the file that a document was read from: from the byte `offset` on, of `total`, in
+    base64."""
+
+    base64: str
+    offset: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
 class FacetValue:
     """A value of metadata, and how many documents have it."""
 
@@ -67,6 +80,17 @@ class ReadingService(Protocol):
         """At most `limit` characters of the document with this path or id.
 
         Raises UnknownCollection, and UnknownDocument where the principal may read none.
+        """
+        ...
+
+    @allowed("reader")
+    async def original(
+        self, principal: Principal, collection: str, path: str, offset: Offset, limit: Bytes
+    ) -> OriginalPart:
+        """At most `limit` bytes of the file that the document with this path or id was read from.
+
+        Raises UnknownCollection, UnknownDocument where the principal may read none, and
+        UnknownOriginal where the file is not here, or is no longer the one that was read.
         """
         ...
 

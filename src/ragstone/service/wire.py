@@ -23,7 +23,7 @@ from ragstone.core.conversation_turn import dump_turn
 from ragstone.core.errors import InputError, RagstoneError
 from ragstone.core.events import Event, Failed
 from ragstone.core.filters import And, AnyOf, Filter, Not, Or, Range
-from ragstone.core.source import Source, sources
+from ragstone.core.source import Source, described, sources
 from ragstone.core.turn import Turn
 
 T = TypeVar("T")
@@ -141,19 +141,7 @@ def load_filter(data: Any, depth: int = 0) -> Filter | None:
 def source(source: Source) -> Json:
     """A source as JSON answers show it."""
     return {
-        "number": source.number,
-        "document_id": source.document_id,
-        "chunk_id": source.chunk_id,
-        "title": source.title,
-        "path": source.path,
-        "page": source.page,
-        "section": list(source.section),
-        "start": source.start,
-        "end": source.end,
-        "snippet": source.snippet,
-        "score": source.score,
-        "similarity": source.similarity,
-        "confidence": source.confidence,
+        **described(source),
         "cited": source.cited,
         "metadata": dict(source.metadata),
     }
@@ -173,6 +161,7 @@ def answered(turn: Turn) -> Json:
         "is_grounded": answer.is_grounded,
         "groundedness_score": answer.groundedness_score,
         "verdicts": [verdict(one) for one in turn.verdicts],
+        **({"computed": dump(answer.computed)} if answer.computed else {}),
     }
 
 
@@ -197,8 +186,10 @@ def entry(entry: StoredTurn) -> Json:
     return {"at": iso(entry.at), "block": dump_turn(entry.block), "notes": dump(entry.notes)}
 
 
-def usage(used: Usage) -> Json:
-    """Tokens as JSON answers count them."""
+def usage(used: Usage) -> Json | None:
+    """Tokens as JSON answers count them; None where they are not known."""
+    if not used.counted:
+        return None
     return {
         "prompt_tokens": used.prompt_tokens,
         "completion_tokens": used.completion_tokens,

@@ -10,7 +10,12 @@ from ragstone.settings.all import Settings
 from ragstone.settings.dialects import DialectSettings
 from ragstone.settings.jobs import JobSettings
 from ragstone.settings.mcp import McpSettings
-from ragstone.settings.models import EmbeddingSettings, LlmSettings, RerankSettings
+from ragstone.settings.models import (
+    EmbeddingSettings,
+    LlmSettings,
+    ReaderSettings,
+    RerankSettings,
+)
 from ragstone.settings.observing import LogSettings, StatisticsSettings, TelemetrySettings
 from ragstone.settings.origin import Origin
 from ragstone.settings.plone import PloneSettings
@@ -44,6 +49,7 @@ __all__ = [
     "Origin",
     "PloneSettings",
     "RagSettings",
+    "ReaderSettings",
     "RerankSettings",
     "SelfRagSettings",
     "ServerSettings",

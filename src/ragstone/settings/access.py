@@ -1,6 +1,7 @@
 """Who may send requests, and how many."""
 
 import ipaddress
+from typing import Literal
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
@@ -21,6 +22,17 @@ class AuthSettings(Section):
         None,
         description="Whether every request needs a credential; empty for as soon as there is an "
         "API key, a JWKS address or a trusted proxy.",
+    )
+    guests: Literal["ask", "nothing", "everything"] = Field(
+        "ask",
+        description="What they may who are on this machine and do not show the token that "
+        "'ragstone token' prints, as long as there is no credential: ask; nothing; or everything, "
+        "as admins.",
+    )
+    admin_key: SecretStr = Field(
+        SecretStr(""),
+        description="A secret of 32 characters or more that is an admin's key, for containers; "
+        "empty for only those that 'ragstone keys' makes.",
     )
     jwks_url: str = Field(
         "", description="Address of the keys that sign tokens (OIDC); empty for no tokens."
@@ -71,6 +83,11 @@ class AuthSettings(Section):
     )
 
     @property
+    def configured(self) -> bool:
+        """Whether the settings have any credential."""
+        return self.by_token or self.by_proxy or bool(self.admin_key.get_secret_value())
+
+    @property
     def by_token(self) -> bool:
         """Whether signed tokens are taken."""
         return bool(self.jwks_url)
@@ -97,6 +114,14 @@ class AuthSettings(Section):
                 raise ValueError(f"{name!r} is no address or network") from error
         return names
 
+    @field_validator("admin_key")
+    @classmethod
+    def _long(cls, secret: SecretStr) -> SecretStr:
+        length = len(secret.get_secret_value())
+        if length and (length < 32 or not secret.get_secret_value().isascii()):
+            raise ValueError("use 32 ASCII characters or more, e.g. of openssl rand -hex 32")
+        return secret
+
     @model_validator(mode="after")
     def _tokens_are_ours(self) -> "AuthSettings":
         if self.jwks_url and not (self.issuer and self.audience):
@@ -121,5 +146,5 @@ class LimitSettings(Section):
         0, ge=0, description="Tokens of the chat model in a minute, in and out; 0 for no limit."
     )
     concurrent_queries: int = Field(
-        100, ge=0, description="Questions of one credential at a time, in one process; 0: no limit."
+        200, ge=0, description="Questions of one credential at a time, in one process; 0: no limit."
     )

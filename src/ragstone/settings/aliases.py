@@ -86,6 +86,10 @@ def _removes(value: Any) -> float | None:
     return None if _parse_bool(value) else 1.0
 
 
+def _checking(value: Any) -> str:
+    return "report" if _parse_bool(value) else "off"
+
+
 def _unless_default(*same: str) -> Callable[[Any], Any]:
     """A check that drops a value equal to the default."""
     return lambda value: None if str(value).strip().lower() in same else value
@@ -159,13 +163,7 @@ _FILE = (
     ),
     Alias("query_rewriting.multi_query.enabled", "rag.query_expansion_enabled", VOICE_HELPER),
     Alias("query_rewriting.multi_query.num_queries", "rag.rewrites", VOICE_HELPER),
-    Alias(
-        "query_rewriting.query_expansion.enabled",
-        "",
-        VOICE_HELPER,
-        _unless_default("false"),
-        "Set rag.rewrite to keywords to search for further terms.",
-    ),
+    Alias("query_rewriting.query_expansion.enabled", "rag.keywords_enabled", VOICE_HELPER),
     Alias("context.max_tokens", "rag.context_tokens", VOICE_HELPER),
     Alias(
         "context.compression.enabled",
@@ -191,12 +189,6 @@ _FILE = (
         for part in ("system_prompt", "instruction_template")
     ),
     Alias(
-        "self_rag.evaluation_model",
-        "",
-        VOICE_HELPER,
-        note="The chat model of llm.* judges answers.",
-    ),
-    Alias(
         "citation.enabled",
         "",
         VOICE_HELPER,
@@ -204,6 +196,7 @@ _FILE = (
         "Answers always cite their sources.",
     ),
     Alias("citation.confidence_threshold", "stages.cite.confidence", VOICE_HELPER),
+    Alias("citation.hallucination_detection", "rag.checking", VOICE_HELPER, _checking),
 )
 
 _RECORD = "wcs.backend.rag_"

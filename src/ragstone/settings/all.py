@@ -10,7 +10,12 @@ from ragstone.settings.access import AuthSettings, LimitSettings
 from ragstone.settings.dialects import DialectSettings
 from ragstone.settings.jobs import JobSettings
 from ragstone.settings.mcp import McpSettings
-from ragstone.settings.models import EmbeddingSettings, LlmSettings, RerankSettings
+from ragstone.settings.models import (
+    EmbeddingSettings,
+    LlmSettings,
+    ReaderSettings,
+    RerankSettings,
+)
 from ragstone.settings.observing import LogSettings, StatisticsSettings, TelemetrySettings
 from ragstone.settings.origin import Origin
 from ragstone.settings.plone import PloneSettings
@@ -53,6 +58,7 @@ class Settings(BaseModel):
     llm: LlmSettings = LlmSettings()
     llm_fallback: LlmSettings = LlmSettings()
     rerank: RerankSettings = RerankSettings()
+    reader: ReaderSettings = ReaderSettings()
     rag: RagSettings = RagSettings()
     ingest: IngestSettings = IngestSettings()
     cache: CacheSettings = CacheSettings()

@@ -20,13 +20,11 @@ class JobSettings(Section):
     rebuild: int = Field(1, ge=1, le=1000, description="Rebuilds at a time.")
     delete: int = Field(2, ge=1, le=1000, description="Deletions at a time.")
     evaluation: int = Field(1, ge=1, le=1000, description="Evaluations at a time.")
-    graph: int = Field(1, ge=1, le=1000, description="Graphs built at a time.")
     ask_priority: int = Field(0, ge=0, le=1000, description="Order of questions; 0 goes first.")
     ingest_priority: int = Field(5, ge=0, le=1000, description="Order of ingests.")
     rebuild_priority: int = Field(5, ge=0, le=1000, description="Order of rebuilds.")
     delete_priority: int = Field(5, ge=0, le=1000, description="Order of deletions.")
     evaluation_priority: int = Field(9, ge=0, le=1000, description="Order of evaluations.")
-    graph_priority: int = Field(9, ge=0, le=1000, description="Order of graphs.")
     max_queued: int = Field(
         10_000, ge=1, description="Jobs of a kind that may wait; further ones are refused (429)."
     )

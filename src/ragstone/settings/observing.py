@@ -23,7 +23,6 @@ class LogSettings(Section):
         "text", pattern="^(text|json)$", description="text, or json with a line for each record."
     )
     requests: bool = Field(True, description="Whether `ragstone serve` logs requests (INFO).")
-    questions: bool = Field(False, description="Whether the log may hold what was asked.")
 
 
 class TelemetrySettings(Section):

@@ -11,38 +11,65 @@ from typing import Any, Literal
 
 Dialect = Literal["chat_core", "pipeline", "rag_v1", "plone", "chats"]
 
+WHOLE_SHARE = 1_000_000
+"""Tokens of passages: more than the share of any window, which then decides."""
+
 PROFILES: Mapping[Dialect, Mapping[str, Any]] = {
-    # chat-core 10.1 and 13.1; the knowledge base's cache keeps its searches for 15 minutes.
+    # chat-core 4.6, 10.1, 11.1 and 13.1; the cache keeps searches for 15 minutes.
     "chat_core": {
         "llm.temperature": 0.2,
         "llm.max_tokens": 10_000,
         "cache.default_ttl_seconds": 900.0,
+        "cache.external": True,
+        "rag.prompt_layout": "references",
+        "conversation.required": True,
     },
     # Query pipeline, step 6 and the reference of its configuration: 15 from each search, RRF.
+    # Step 5 routes by complexity, steps 7 and 8 order and share out the window, step 10 suggests
+    # questions, and answers vote at the level maximum.
     "pipeline": {
+        "adaptive.routing": "complexity",
         "rag.candidates": 15,
         "rag.fusion": "ranks",
         "rag.similarity_threshold": 0.4,
+        "rag.context_tokens": WHOLE_SHARE,
+        "rag.sandwich": True,
+        "rag.suggestions": True,
+        "ensemble.enabled": True,
     },
     # VoiceHelper, its environment, its Nacos file and the table of its semantic cache.
     "rag_v1": {
         "rag.top_k": 5,
         "rag.fusion": "ranks",
         "rag.hyde_enabled": True,
+        "stages.rewrite.imagines_from": 20,
+        "stages.rewrite.temperature": 0.7,
+        "rag.no_answer": "I couldn't find relevant information to answer your question.",
         "llm.temperature": 0.7,
         "llm.max_tokens": 2000,
         "self_rag.enabled": False,
+        "self_rag.every_level": True,
         "stages.deduplicate.near_duplicate": 0.9,
         "cache.least_likeness": 0.92,
         "cache.default_ttl_seconds": 3600.0,
+        "cache.max_entries": 10_000,
     },
-    # Plone: RAG_TOP_K and RAG_NUM_CANDIDATES; answers are kept for 5 minutes.
-    "plone": {"rag.top_k": 5},
-    # Pipeline V5, config/settings.py: RRF of 50 candidates, the context filter, 5 passages.
+    # Plone: RAG_TOP_K is how many results are returned, whatever is asked; answers are kept for 5
+    # minutes.
+    "plone": {"rag.top_k": 5, "rag.top_k_by_intent": False},
+    # Pipeline V5: RRF of 50 candidates, the context filter, a cross-encoder, 5 passages of 4,000
+    # tokens; a summary reads every chunk of the chat, complex questions are rewritten, simple ones
+    # not.
     "chats": {
         "rag.candidates": 50,
+        "rag.reranked": 50,
+        "rag.reranker": "reader",
         "rag.top_k": 5,
+        "rag.top_k_by_intent": False,
+        "rag.context_tokens": 4000,
         "rag.fusion": "ranks",
         "rag.similarity_threshold": 0.3,
+        "rag.rewrite_complex": True,
+        "rag.summaries": "collection",
     },
 }

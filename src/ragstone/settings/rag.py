@@ -32,17 +32,33 @@ class RagSettings(Section):
     )
     rrf_k: int = Field(30, ge=1, description="Damping of ranks, where fusion is ranks.")
     title_boost: float = Field(
-        0.0, ge=0, le=1, description="Share of the score for a title that says it all."
+        0.0, ge=0, le=100, description="Share of the score for a title that says it all."
     )
     feedback: bool = Field(
         True, description="Whether what a topical question finds first refines its search."
     )
     rerank: bool = Field(True, description="Whether the best candidates are compared again.")
+    reranker: Literal["model", "reader"] = Field(
+        "model",
+        description="What compares them: model, that of RERANK__*; reader, the bundled reader, "
+        "which reads question and passage together as a cross-encoder does, about 30 ms a passage, "
+        "unless RERANK__* names another.",
+    )
     reranked: int = Field(
         30,
         ge=2,
         le=200,
         description="Candidates that are compared again; twice at the higher levels.",
+    )
+    top_k_by_intent: bool = Field(
+        True,
+        description="Whether lists, comparisons and the like are answered from more passages than "
+        "top_k.",
+    )
+    summaries: Literal["document", "collection"] = Field(
+        "document",
+        description="What a summary is of whose question names no document: the one that "
+        "introduces the others or fits best, or all of the collection.",
     )
     parallel: int = Field(
         0,
@@ -70,6 +86,11 @@ class RagSettings(Section):
     context_chars: int = Field(
         0, ge=0, description="Most characters of passages in one prompt; 0 is no further limit."
     )
+    sandwich: bool = Field(
+        False,
+        description="Whether the best passages stand first and last at every level; they do at "
+        "enhanced and maximum.",
+    )
     compression: float = Field(
         1.0,
         gt=0,
@@ -80,14 +101,21 @@ class RagSettings(Section):
     mode: Literal["simple", "advanced", "precise"] = Field(
         "simple", description="How answers are worded, unless a request says."
     )
+    prompt_layout: Literal["sources", "references"] = Field(
+        "sources",
+        description="How a prompt shows the sources: each in a fence before the conversation, or "
+        "as chat-core's references before the question, with the numbers of those used at the end.",
+    )
     suggestions: bool = Field(
         False, description="Whether the chat model suggests further questions."
     )
     answer_timeout: Seconds = Field(300.0, gt=0, description="Seconds that one answer may take.")
-    rewrite: Literal["auto", "none", "multi", "hyde", "step_back", "decompose", "keywords"] = Field(
+    rewrite: Literal[
+        "auto", "none", "multi", "hyde", "step_back", "decompose", "keywords", "combined"
+    ] = Field(
         "auto",
         description="How a question is searched in other words too: auto is what its level and "
-        "intent call for.",
+        "intent call for; combined is multi, hyde and step_back at once.",
     )
     query_expansion_enabled: bool = Field(
         False,
@@ -98,6 +126,16 @@ class RagSettings(Section):
         False,
         description="Whether a short or abstract question is searched with a passage that the "
         "chat model imagines, where rewrite is auto.",
+    )
+    rewrite_complex: bool = Field(
+        False,
+        description="Whether, where rewrite is auto, a comparison and several questions in one are "
+        "taken apart, and no other question is rewritten.",
+    )
+    keywords_enabled: bool = Field(
+        False,
+        description="Whether every question is searched by further terms of the chat model too, "
+        "where rewrite is auto.",
     )
     rewrites: int = Field(
         3, ge=1, le=10, description="Questions searched where it is, the original one included."
@@ -132,6 +170,11 @@ class RagSettings(Section):
         "llm",
         description="Who decides on a sentence of which the comparison is unsure: local, the "
         "comparison itself; llm, the chat model, if there is one.",
+    )
+    tables: bool = Field(
+        True,
+        description="Whether questions that count, add up, compare or filter rows are computed "
+        "from whole tables; needs the extra `tables` (DuckDB).",
     )
     faq_direct: bool = Field(
         True,
@@ -189,6 +232,12 @@ class SelfRagSettings(Section):
     )
     every_level: bool = Field(
         False, description="Whether answers of the levels basic and standard are judged too."
+    )
+    evaluation_model: str = Field(
+        "",
+        max_length=200,
+        description="Model that grades passages and judges answers, named as LLM__MODEL is and "
+        "reached as LLM__* says; empty for the chat model itself.",
     )
     need: Literal["rules", "llm"] = Field(
         "rules",

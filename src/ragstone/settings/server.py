@@ -14,7 +14,9 @@ class _Neighbour(Section):
 class ServiceSettings(_Neighbour):
     """What this server calls itself."""
 
-    name: str = Field("ragstone", max_length=200, description="The name of the service.")
+    name: str = Field(
+        "ragstone", max_length=200, description="The name of the service, in /health."
+    )
 
 
 class ServerSettings(Section):
@@ -25,6 +27,18 @@ class ServerSettings(Section):
         description="Address to listen on; only loopback as long as there are no credentials.",
     )
     port: int = Field(8006, ge=0, le=65535, description="Port to listen on; 0 picks a free one.")
+    public_url: str = Field(
+        "",
+        pattern="^(https?://[^\\s#?]+)?$",
+        description="The address that people open this server at, such as "
+        "https://docs.example.com: it stands before the addresses of sources. Empty takes the one "
+        "that the request was sent to.",
+    )
+    list_sources: bool = Field(
+        False,
+        description="Whether answers of the OpenAI-compatible API end with a list of what they "
+        "cite, for clients that show no annotations; a request's list_sources overrides it.",
+    )
     workers: int = Field(
         1, ge=1, le=64, description="Processes; more than one needs an index and state on servers."
     )

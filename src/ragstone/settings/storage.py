@@ -44,6 +44,13 @@ class IngestSettings(Section):
         description="Whether token vectors for reranking are kept, about 8 KB a chunk; without "
         "them they are computed at the question, about 30 ms a candidate.",
     )
+    questions: int = Field(
+        0,
+        ge=0,
+        le=6,
+        description="Questions that the chat model thinks of for each chunk, by which it is found "
+        "too: one call of the model a chunk; 0 is none.",
+    )
     max_file_mb: int = Field(
         512, ge=1, description="Largest file of a streamed format (text, CSV, PDF), in megabytes."
     )

@@ -32,6 +32,11 @@ class CacheSettings(Section):
         le=1,
         description="How alike two questions must be at least, whatever threshold_mode says.",
     )
+    external: bool = Field(
+        False,
+        description="Whether what a retrieval service or knowledge base finds is kept too, for the "
+        "seconds of an entry and no longer, as it does not say when its documents change.",
+    )
 
 
 class ConversationSettings(Section):
@@ -55,6 +60,11 @@ class ConversationSettings(Section):
         le=1000,
         description="Most turns that are remembered; a small model keeps fewer (3, 6, 10 or 15 by "
         "its size), and 0 leaves it to that.",
+    )
+    required: bool = Field(
+        False,
+        description="Whether a question is refused where its conversation cannot be read; else it "
+        "is answered without, and says so.",
     )
     wait_seconds: float = Field(
         30.0, gt=0, description="Seconds that a question waits for the one before in its room."
@@ -85,6 +95,11 @@ class SpellingSettings(Section):
 class AdaptiveSettings(Section):
     """What kind of question it is, and how it is therefore answered."""
 
+    routing: Literal["level", "complexity"] = Field(
+        "level",
+        description="What decides how a question is searched unless the request does: its level, "
+        "or how complex it is.",
+    )
     analyzer: Literal["patterns", "llm"] = Field(
         "patterns", description="Who judges complexity: patterns, or the chat model."
     )

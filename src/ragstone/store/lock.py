@@ -1,7 +1,7 @@
 """One process for each data directory."""
 
-import fcntl
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,8 +24,9 @@ def locked(data: Path) -> Iterator[None]:
         ) from error
     try:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+            _hold(handle)
+        except (BlockingIOError, PermissionError) as error:
+            os.lseek(handle, 0, os.SEEK_SET)
             holder = os.read(handle, 20).decode()
             if holder == str(os.getpid()):
                 raise DataDirectoryInUse(
@@ -38,8 +39,27 @@ def locked(data: Path) -> Iterator[None]:
                 "Wait for it, stop it, or choose another directory with --data."
             ) from error
         os.ftruncate(handle, 0)
+        os.lseek(handle, 0, os.SEEK_SET)
         os.write(handle, str(os.getpid()).encode())
         make_private(data)
         yield
     finally:
         os.close(handle)
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    _FAR = 1 << 30
+    """Windows lets nobody read what is locked: this is behind the holder's number."""
+
+    def _hold(handle: int) -> None:
+        os.lseek(handle, _FAR, os.SEEK_SET)
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+
+else:
+    import fcntl
+
+    def _hold(handle: int) -> None:
+        """Raises BlockingIOError, or PermissionError on Windows, where another has it."""
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -10,12 +10,13 @@ from pathlib import Path
 OURS = (
     "lock",
     "server.json*",
+    "token",
     "*state*.sqlite*",
     "jobs.sqlite*",
     "cache.sqlite*",
     "index",
     "spool",
-    "originals",
+    "originals*",
     "reading",
     "damaged",
 )

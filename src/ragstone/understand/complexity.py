@@ -53,6 +53,7 @@ def _parse_analysis(answer: object, known: Analysis) -> Analysis:
         answer.get("temporal") is True,
         answer.get("calculation") is True,
         answer.get("whole_document") is True,
+        known.several,
         by="model",
     )
 
@@ -85,13 +86,14 @@ def analyse(question: str) -> Analysis:
     found = {kind: bool(_pattern(kind).search(folded)) for kind in WORTH}
     found["temporal"] |= len(set(_YEAR.findall(question))) > 1
     names = {name.casefold() for name in _NAME.findall(question)}
+    several = len(QUESTION_MARKS.findall(question)) > 1
     clauses = len(_pattern("clause").findall(folded))
     score = (
         LOW
         + _length(question)
         + sum(WORTH[kind] for kind, there in found.items() if there)
         + min(MOST_CLAUSES, max(0, clauses - 1))
-        + 2 * (len(QUESTION_MARKS.findall(question)) > 1)
+        + 2 * several
         + (len(names) >= MANY_NAMES)
     )
     return Analysis(
@@ -102,6 +104,7 @@ def analyse(question: str) -> Analysis:
         temporal=found["temporal"],
         calculation=found["calculation"],
         whole_document=bool(_pattern("whole_document").search(folded)),
+        several=several,
     )
 
 

@@ -10,7 +10,8 @@ from pydantic import Field
 
 from ragstone.core.answer import Usage
 from ragstone.core.errors import EmptyQuestion, QuestionTooLong, RagstoneError
-from ragstone.core.turn import Message, Turn
+from ragstone.core.events import Rewritten
+from ragstone.core.turn import Message, Subquery, Turn
 from ragstone.engine.prompts import prompt
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.budget import Tier
@@ -88,6 +89,11 @@ class Contextualize(Stage):
     )
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        step = await self._step(turn, adapters)
+        await emit(Rewritten(step.turn.question, step.turn.queries))
+        return step
+
+    async def _step(self, turn: Turn, adapters: Adapters) -> Step:
         question = " ".join(turn.ask.question.split())
         if not question:
             raise EmptyQuestion
@@ -118,8 +124,10 @@ class Contextualize(Stage):
             )
             turn = replace(turn, usage=turn.usage + usage)
             if found:
-                turn = replace(turn, question=found[0], queries=tuple(found), parts=len(found) > 1)
-                return Step(turn, f"asked as {found[0]!r}", f"{adapters.completer.name} says so")
+                turn = _asking(turn, found)
+                return Step(
+                    turn, f"asked as {turn.question!r}", f"{adapters.completer.name} says so"
+                )
         text = by_rules.text
         queries = (text, f"{by_rules.context} {text}") if by_rules.context else (text,)
         changed = f"asked as {text!r}" if text != turn.question else "as asked"
@@ -151,6 +159,12 @@ class Contextualize(Stage):
             log.warning("%s gave no usable rewrite of a follow-up", model.name)
             return [], usage, "by rules, as the chat model gave no usable question"
         return found, usage, ""
+
+
+def _asking(turn: Turn, questions: Sequence[str]) -> Turn:
+    """The turn that asks these questions: all of them are its question, and each is searched."""
+    several = tuple(Subquery(one) for one in questions) if questions[1:] else ()
+    return replace(turn, question=" ".join(questions), queries=tuple(questions), subqueries=several)
 
 
 def exchanges(history: Iterable[Message]) -> list[Exchange]:

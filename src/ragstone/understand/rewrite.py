@@ -35,19 +35,19 @@ MOST_TERMS = 12
 
 
 async def alternatives(
-    completer: Completer, rules: str, question: str, count: int
+    completer: Completer, rules: str, question: str, count: int, temperature: float = 0.0
 ) -> tuple[list[str], Usage]:
     """At most `count` other ways to ask the same; raises ModelUnavailable."""
-    said = await completer.complete(rules, _question_block(question), LINE_TOKENS)
+    said = await completer.complete(rules, _question_block(question), LINE_TOKENS, temperature)
     return _usable(lines(said.text), question)[:count], said.usage
 
 
 async def imagined_passage(
-    completer: Completer, rules: str, question: str
+    completer: Completer, rules: str, question: str, temperature: float = 0.0
 ) -> tuple[list[str], Usage]:
     """A passage that could answer (Gao et al., "Precise Zero-Shot Dense Retrieval without Relevance
     Labels", 2022); raises ModelUnavailable."""
-    said = await completer.complete(rules, _question_block(question), PASSAGE_TOKENS)
+    said = await completer.complete(rules, _question_block(question), PASSAGE_TOKENS, temperature)
     text = " ".join(said.text.split())[:LONGEST_PASSAGE]
     return [text] if len(text) >= SHORTEST_PASSAGE else [], said.usage
 
@@ -105,6 +105,9 @@ _ABSTRACT = re.compile(
 )
 
 
+COMBINED: tuple[Rewriting, ...] = ("multi", "hyde", "step_back")
+
+
 @dataclass(frozen=True, slots=True)
 class Added:
     """Further queries, imagined passages, and why there are none."""
@@ -113,6 +116,14 @@ class Added:
     imagined: tuple[str, ...] = ()
     usage: Usage = Usage()
     reason: str = ""
+
+    def __add__(self, other: "Added") -> "Added":
+        return Added(
+            (*self.queries, *other.queries),
+            (*self.imagined, *other.imagined),
+            self.usage + other.usage,
+            "; ".join(filter(None, (self.reason, other.reason))),
+        )
 
 
 class Rewrite(Stage):
@@ -130,44 +141,72 @@ class Rewrite(Stage):
     imagines: bool = Field(
         False, description="Whether auto searches a vague question with an imagined passage."
     )
+    imagines_from: int = Field(
+        0, ge=0, description="Characters from which it does so for any question; 0 is never."
+    )
+    temperature: float = Field(
+        0.0, ge=0, le=2, description="Sampling temperature of other words and imagined passages."
+    )
+    adds_terms: bool = Field(
+        False, description="Whether auto searches every question by further terms."
+    )
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         step = await self._step(turn, adapters)
-        await emit(Rewritten(step.turn.rewritten, step.turn.queries))
+        if step.turn.queries != turn.queries or step.turn.imagined or turn.original:
+            await emit(Rewritten(step.turn.rewritten, step.turn.queries))
         return step
 
     async def _step(self, turn: Turn, adapters: Adapters) -> Step:
         if turn.recalled and turn.recalled.content:
             return Step(turn, "skipped", "what it would find is known")
-        asked, has_model = turn.plan.rewrite, adapters.completer is not None
-        eager = turn.ask.level in EAGER or turn.plan.strategy == "fusion" or self.expands
-        if asked == "auto" and self.imagines and has_model and vague(turn.question):
-            asked = "hyde"
-        method = chosen(asked, eager, turn.question, has_model)
-        turn = replace(turn, plan=replace(turn.plan, rewrite=method))
-        if method == "none":
+        if turn.subqueries:
+            return Step(turn, "skipped", "each of its questions is searched by itself")
+        wanted = turn.plan.rewrite
+        methods = self._methods(turn, adapters.completer is not None)
+        used: Rewriting = "combined" if methods[1:] else next(iter(methods), "none")
+        turn = replace(turn, plan=replace(turn.plan, rewrite=used))
+        if not methods:
             return Step(turn, "skipped", "the plan does not ask for it")
-        if method == "hyde" and turn.ask.wanted.rewrite != "hyde" and not vague(turn.question):
+        if wanted == "hyde" and turn.ask.wanted.rewrite != "hyde" and not vague(turn.question):
             return Step(turn, "skipped", "the question is specific enough")
-        found = await self._rewritten(method, turn, adapters)
-        turn = replace(turn, usage=turn.usage + found.usage)
+        added = await asyncio.gather(*(self._rewritten(one, turn, adapters) for one in methods))
+        found = sum(added[1:], added[0])
+        turn, said = replace(turn, usage=turn.usage + found.usage), ", ".join(methods)
         if not found.queries and not found.imagined:
-            return Step(turn, f"{method}, skipped", found.reason or "nothing to add")
+            return Step(turn, f"{said}, skipped", found.reason or "nothing to add")
         queries = tuple(dict.fromkeys((*turn.queries, *found.queries)))
         turn = replace(
             turn,
             queries=queries,
             imagined=found.imagined,
-            parts=turn.parts or method == "decompose",
+            parts=turn.parts or "decompose" in methods,
         )
-        return Step(turn, method, "; ".join([*found.queries, *found.imagined]) + found.reason)
+        return Step(turn, said, "; ".join([*found.queries, *found.imagined]) + found.reason)
+
+    def _methods(self, turn: Turn, has_model: bool) -> tuple[Rewriting, ...]:
+        """The ways in which the question is rewritten, at once."""
+        asked, question = turn.plan.rewrite, turn.question
+        if asked == "combined" and has_model:
+            return COMBINED
+        eager = turn.ask.level in EAGER or turn.plan.strategy == "fusion" or self.expands
+        whole = asked == "combined"
+        method = chosen("auto" if whole else asked, eager or whole, question, has_model)
+        methods = [method] if method != "none" else []
+        if asked == "auto" and has_model:
+            long = 0 < self.imagines_from <= len(question)
+            methods += ["hyde"] * (self.imagines and (long or vague(question)))
+            methods += ["keywords"] * self.adds_terms
+        return tuple(dict.fromkeys(methods))
 
     async def _rewritten(self, method: Rewriting, turn: Turn, adapters: Adapters) -> Added:
         failure = f"{method} needs a chat model"
         if adapters.completer:
             try:
                 async with asyncio.timeout(self.model_timeout):
-                    found = await _model_rewrites(method, turn, adapters, adapters.completer)
+                    found = await _model_rewrites(
+                        method, turn, adapters, adapters.completer, self.temperature
+                    )
                 if found.queries or found.imagined:
                     return found
                 failure = f"{adapters.completer.name} gave nothing usable"
@@ -211,15 +250,15 @@ def by_rules(method: Rewriting, question: str, failure: str) -> Added:
 
 
 async def _model_rewrites(
-    method: Rewriting, turn: Turn, adapters: Adapters, model: Completer
+    method: Rewriting, turn: Turn, adapters: Adapters, model: Completer, temperature: float
 ) -> Added:
     question, count = turn.question, turn.plan.rewrites - 1
     rules = await prompt(turn, adapters, f"rewrite.{method}", count=str(count))
     if method == "hyde":
-        found, usage = await imagined_passage(model, rules, question)
+        found, usage = await imagined_passage(model, rules, question, temperature)
         return Added(imagined=tuple(found), usage=usage)
     if method == "multi":
-        found, usage = await alternatives(model, rules, question, count)
+        found, usage = await alternatives(model, rules, question, count, temperature)
     elif method == "step_back":
         found, usage = await broader(model, rules, question)
     elif method == "decompose":

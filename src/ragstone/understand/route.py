@@ -7,12 +7,12 @@ from pydantic import Field
 
 from ragstone.core.errors import InputError
 from ragstone.core.intent import Analysis, Intent, IntentName
-from ragstone.core.turn import IN_ORDER, Ask, Mode, Plan, SearchOptions, Strategy, Turn
+from ragstone.core.turn import IN_ORDER, Ask, Level, Mode, Plan, SearchOptions, Strategy, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.ports import Adapters
 from ragstone.understand.complexity import analysed
 from ragstone.understand.intents import hints_of
-from ragstone.understand.summaries import wanted_document
+from ragstone.understand.summaries import wanted_document, wants_everything
 
 SIMPLE = 3
 """Complexity up to which a question is a plain fact; 6 and 7 are the VoiceHelper document's bounds
@@ -22,6 +22,12 @@ DEMANDING = 6
 PARTS = 7
 
 FAST_TOP_K = 5
+DEMANDING_TOP_K = 2
+"""How many times more passages a demanding question takes, where complexity decides."""
+
+ROUTED: tuple[Level, ...] = ("standard",)
+"""Levels whose plan complexity may make smaller; at higher ones it only adds."""
+
 WIDE = 3
 """How many times more candidates a two-stage search takes and compares."""
 
@@ -45,7 +51,8 @@ Decided = tuple[Plan, str]
 
 class Route(Stage):
     """Makes the question's plan: the level's, changed by what the question takes and whether
-    accuracy or speed is preferred, unless the request asks otherwise."""
+    accuracy or speed is preferred, unless the request asks otherwise. With `by_complexity` a plain
+    fact is searched by meaning alone and a demanding question in every way there is."""
 
     name: ClassVar[str] = "route"
     needs: ClassVar[frozenset[str]] = frozenset({"question", "intent"})
@@ -56,18 +63,34 @@ class Route(Stage):
         "patterns", description="Who judges how complex a question is."
     )
 
+    by_complexity: bool = Field(
+        False, description="Whether complexity decides, not the level alone."
+    )
+
     max_top_k: int = Field(1000, ge=1, description="Most passages that a request may ask for.")
     mode: Mode = Field("simple", description="How it is answered unless the question asks.")
 
     sums_up: bool = Field(
         True, description="Whether a question for a summary is answered from a whole document."
     )
+    sums_up_all: bool = Field(
+        False, description="Whether a summary that names no document is of all of them."
+    )
+    rewrites_complex: bool = Field(
+        False, description="Whether auto takes complex questions apart, and simple ones never."
+    )
+    widens: bool = Field(
+        True, description="Whether lists, comparisons and summaries take more passages."
+    )
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         ask = turn.ask
         analysis, usage = await analysed(turn, adapters, self.analyzer == "llm")
-        plan, why = _base_plan(self.plan, ask, analysis, turn.intent)
-        plan = _with_hints(plan, ask, turn.intent)
+        plan, why = self._base_plan(ask, analysis, turn.intent)
+        if self.widens:
+            plan = _with_hints(plan, ask, turn.intent)
+        if self.rewrites_complex and plan.rewrite == "auto":
+            plan = replace(plan, rewrite="decompose" if analysis.demanding else "none")
         if ask.top_k is not None:
             _check_range("top_k", ask.top_k, 1, self.max_top_k)
             plan = replace(plan, top_k=ask.top_k, candidates=max(plan.candidates, ask.top_k))
@@ -76,7 +99,7 @@ class Route(Stage):
         plan = replace(plan, **_requested_options(ask.wanted))
         _check(plan)
         if self.sums_up and not ask.strategy and plan.strategy != "dense":
-            plan = replace(plan, sums_up=wanted_document(turn.question, turn.intent))
+            plan = self._summing_up(plan, turn)
         turn = replace(turn, plan=plan, analysis=analysis, usage=turn.usage + usage)
         return Step(
             replace(turn, queries=_queries(turn)),
@@ -84,23 +107,58 @@ class Route(Stage):
             f"{why}, complexity {analysis.complexity} by {analysis.by}",
         )
 
+    def _summing_up(self, plan: Plan, turn: Turn) -> Plan:
+        name = wanted_document(turn.question, turn.intent)
+        whole = self.sums_up_all or (name == "" and wants_everything(turn.question))
+        return replace(plan, sums_up=name, sums_up_all=whole)
 
-def _base_plan(level: Plan, ask: Ask, analysis: Analysis, intent: Intent | None) -> Decided:
-    """The plan for a question, before what the request wants in detail."""
-    if ask.strategy:
-        return with_strategy(ask.strategy, level), "the request asks for it"
-    if level.strategy == "dense":
+    def _base_plan(self, ask: Ask, analysis: Analysis, intent: Intent | None) -> Decided:
+        """The plan for a question, before what the request wants in detail."""
+        level = self.plan
+        if ask.strategy:
+            plan = with_strategy(ask.strategy, level)
+            wide = self.by_complexity and ask.strategy == "fusion"
+            return (_in_every_way(plan) if wide else plan), "the request asks for it"
+        if level.strategy == "dense":
+            return level, f"level {ask.level}"
+        if ask.prefer == "speed":
+            return _fast_plan(level, analysis)
+        if ask.prefer == "accuracy":
+            return _accurate_plan(level, analysis, intent)
+        if self.by_complexity:
+            precise = (ask.mode or self.mode) == "precise"
+            return _plan_by_complexity(level, ask.level in ROUTED, analysis, precise)
         return level, f"level {ask.level}"
-    if ask.prefer == "speed":
-        return _fast_plan(level, analysis)
-    if ask.prefer == "accuracy":
-        return _accurate_plan(level, analysis, intent)
-    return level, f"level {ask.level}"
+
+
+def _plan_by_complexity(level: Plan, smaller: bool, analysis: Analysis, precise: bool) -> Decided:
+    """The query pipeline document's way: every way of searching for a demanding question, the best
+    documents first for one that spans several, two stages where precision is wanted, meaning alone
+    for a plain fact; the last only where the plan may become `smaller` than the level's."""
+    if analysis.complexity >= DEMANDING:
+        plan = _in_every_way(with_strategy("fusion", level))
+        top_k = DEMANDING_TOP_K * level.top_k if smaller else level.top_k
+        return replace(plan, top_k=top_k, verifies=True), "a demanding question"
+    if analysis.sources or analysis.whole_document:
+        return with_strategy("hierarchical", level), "it spans documents"
+    if precise:
+        return with_strategy("two_stage", level), "precision"
+    if analysis.complexity <= SIMPLE and smaller:
+        plan = with_strategy("dense", level)
+        return replace(plan, top_k=min(plan.top_k, FAST_TOP_K)), "a plain fact"
+    return level, "neither plain nor demanding"
+
+
+def _in_every_way(plan: Plan) -> Plan:
+    """The plan that also searches other wordings, a broader question and an imagined passage."""
+    return replace(plan, rewrite="combined") if plan.rewrite == "auto" else plan
 
 
 def _queries(turn: Turn) -> tuple[str, ...]:
     """The question, how it was spelt if that was corrected, and what the conversation adds: the
-    correction may be wrong."""
+    correction may be wrong. Of a message that asks several, the questions."""
+    if turn.subqueries:
+        return turn.queries
     as_spelt = (turn.original,) if turn.original else ()
     return (turn.question, *as_spelt, *turn.queries[1:])
 

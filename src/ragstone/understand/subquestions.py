@@ -4,6 +4,7 @@ import re
 
 from ragstone.language.words import STOPWORDS, words
 from ragstone.understand.antecedents import Salience
+from ragstone.understand.comparison import comparison
 from ragstone.understand.mentions import function_words, mentions
 from ragstone.understand.pronouns import resolved
 
@@ -23,27 +24,6 @@ _CLAUSES = re.compile(
     re.IGNORECASE,
 )
 _OPENS = re.compile(rf"^(?:{_ASKS})\b", re.IGNORECASE)
-_ITEM = r"[^\s,;?.!](?:[^,;?.!]{0,58}?[^\s,;?.!])??"
-_COMPARED = re.compile(
-    r"^(?P<before>.{0,80}?)(?:\b(?:differences?|similarit(?:y|ies)|comparison|distinction|"
-    r"relationship|choice|unterschiede?|diferencias?|différences?)\s(?:between|of|zwischen|entre)\s"
-    r"|\b(?:compare|contrast|vergleiche|compara|comparez)\s)"
-    rf"(?P<a>{_ITEM})\s(?:and|und|y|e|et|with|to|mit|con|avec|vs\.?|versus)\s(?P<b>{_ITEM})"
-    r"(?P<after>\s(?:in|on|for|by|with respect to|regarding|in terms of)\s[^?.!]{1,80})?[?.!\s]*$",
-    re.IGNORECASE,
-)
-_VERSUS = re.compile(rf"^(?P<a>{_ITEM})\s(?:vs\.?|versus)\s(?P<b>{_ITEM})[?.!\s]*$", re.IGNORECASE)
-_CHOICE = re.compile(
-    rf"^(?P<aspect>.{{0,120}}?)[,:]\s(?P<a>{_ITEM})\s(?:or|oder|o|ou)\s(?P<b>{_ITEM})\s*\?",
-    re.IGNORECASE,
-)
-_CHINESE = re.compile(
-    r"(?:比较|对比|比較)?(?P<a>[^\s，。？和与跟]{1,30})[和与跟](?P<b>[^\s，。？]{1,30}?)"
-    r"(?:之间)?(?:的|有什么|有何)(?:区别|不同|差异|差別|异同|关系|优缺点)"
-)
-_HEAD = re.compile(r"^[^\n]{1,50}?\s(?:of|for|in|von|de)\s(?:the\s)?", re.IGNORECASE)
-"""What two things that are compared have in common: `the revenue of`."""
-_LEAD = re.compile(r"^(?:what|which|who|is|are|the|between|please|can you)\s", re.IGNORECASE)
 
 
 def subquestions(question: str) -> list[str]:
@@ -95,14 +75,8 @@ def _resolve_pronouns(parts: list[str]) -> list[str]:
 
 
 def _comparison_parts(question: str) -> list[str]:
-    for pattern in (_COMPARED, _VERSUS, _CHOICE, _CHINESE):
-        match = pattern.search(question)
-        if match:
-            groups = match.groupdict()
-            first, second = (_LEAD.sub("", groups[name]).strip() for name in ("a", "b"))
-            head = _HEAD.match(first)
-            if head and not _HEAD.match(second):
-                second = head.group() + second
-            rest = groups.get("after") or f" {keywords(groups.get('aspect') or '')}"
-            return [f"{one}{rest}".strip() for one in (first, second)]
-    return []
+    found = comparison(question)
+    if found is None:
+        return []
+    rest = found.after or f" {keywords(found.aspect)}"
+    return [f"{one}{rest}".strip() for one in (found.first, found.second)]

@@ -25,13 +25,25 @@ def wanted_document(question: str, intent: Intent | None) -> str | None:
     asks = any(pattern.search(plain) for pattern in _asks())
     if not asks and (not summary or _others().search(plain)):
         return None
+    return " ".join(word for word in _unframed(question) if word.casefold() not in _every())
+
+
+def wants_everything(question: str) -> bool:
+    """Whether a question that wants a summary wants it of all documents."""
+    joined = any(word in question for word in _data()["every_joined"])
+    return joined or any(word.casefold() in _every() for word in _unframed(question))
+
+
+def _unframed(question: str) -> list[str]:
+    """The words of the question that are not part of the usual ways to ask for a summary."""
     rest = _joined().sub(" ", question)
     found = (_CLITIC.sub("", match.group()) for match in _WORD.finditer(rest))
-    return " ".join(
+    return [
         word
         for word in found
-        if word.casefold() not in _frame() and word.casefold() not in STOPWORDS
-    )
+        if word.casefold() in _every()
+        or (word.casefold() not in _frame() and word.casefold() not in STOPWORDS)
+    ]
 
 
 @cache
@@ -58,7 +70,13 @@ def _frame() -> frozenset[str]:
 
 
 @cache
+def _every() -> frozenset[str]:
+    """How languages say that all of something is meant."""
+    return frozenset(word for words in _data()["every"].values() for word in words.split())
+
+
+@cache
 def _joined() -> re.Pattern[str]:
     """Words of scripts that part none."""
-    words = sorted(_data()["joined"], key=len, reverse=True)
+    words = sorted((*_data()["joined"], *_data()["every_joined"]), key=len, reverse=True)
     return re.compile("|".join(map(re.escape, words)))

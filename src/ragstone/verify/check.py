@@ -8,13 +8,16 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from ragstone.core.answer import GeneratedAnswer, Usage, Verdict
+from ragstone.core.computed import Computed
 from ragstone.core.errors import CheckUnavailable, ModelUnavailable, RagstoneError
 from ragstone.core.events import Checked, Note, Token
 from ragstone.core.turn import Turn
 from ragstone.engine.prompts import prompt
 from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.language.yes_no import says_yes_or_no, yes_no
 from ragstone.ports import Adapters, Claim, Embedder, EvidenceSource, Support
-from ragstone.verify.claims import Sentence, answer_sentences
+from ragstone.verify.citation import citation
+from ragstone.verify.claims import Sentence, answer_sentences, plain
 from ragstone.verify.groundedness import groundedness
 from ragstone.verify.judge import judged
 from ragstone.verify.verdicts import REMOVED, UNDECIDED, removed, verdict, weighed
@@ -71,19 +74,24 @@ class Check(Stage):
     async def _verdicts(
         self, answer: GeneratedAnswer, turn: Turn, adapters: Adapters
     ) -> _CheckResult:
-        said = answer_sentences(answer.text)
+        said = _with_yes_or_no(answer_sentences(answer.text), turn)
         if answer.refused:
             said = [replace(one, claims=False) for one in said]
-        claims = [one for one in said if one.claims]
+        claims = [one for one in said if one.claims and not _is_computed(one, answer)]
         sources = [EvidenceSource(p.text, p.hit.chunk.heading) for p in turn.passages]
         asked = [_claim(one, turn) for one in claims]
         found = await adapters.checker.support(asked, sources, _embedder(turn, adapters))
         places = iter(found)
         verdicts = [
-            verdict(one, next(places) if one.claims else None, turn.passages) for one in said
+            _of_computation(one, answer.computed, turn)
+            if one.claims and answer.computed and _is_computed(one, answer)
+            else verdict(one, next(places) if one.claims else None, turn.passages)
+            for one in said
         ]
         if self.asks_model and adapters.completer:
             return await self._model_verdicts(verdicts, claims, found, turn, adapters)
+        if asked and not asked[0].by_words and _is_unsure(found[0]):
+            verdicts[0] = verdict(said[0], None, turn.passages)
         return _CheckResult(tuple(verdicts))
 
     async def _model_verdicts(
@@ -95,11 +103,10 @@ class Check(Stage):
         adapters: Adapters,
     ) -> _CheckResult:
         """The verdicts, with the chat model's on the undecided claims."""
-        low, high = UNDECIDED
         unsure = {
-            one.start: (one, support)
+            one.start: (replace(one, text=_claim(one, turn).text), support)
             for one, support in zip(claims, found, strict=True)
-            if low <= support.probability <= high
+            if _is_unsure(support)
         }
         model = adapters.completer
         if not unsure or model is None:
@@ -155,9 +162,54 @@ def _event(turn: Turn) -> Checked:
     return Checked(turn.verdicts, turn.answer.groundedness_score if turn.answer else None)
 
 
+def _is_unsure(support: Support) -> bool:
+    low, high = UNDECIDED
+    return low <= support.probability <= high
+
+
+def _with_yes_or_no(said: list[Sentence], turn: Turn) -> list[Sentence]:
+    """A yes or no that the answer begins with claims something too: what was asked. It rests on
+    what the next sentence rests on. Without a chat model it is judged only where it is clear."""
+    if not said or not says_yes_or_no(said[0].text) or not yes_no(turn.question):
+        return said
+    cited = said[0].cited or (said[1].cited if len(said) > 1 else ())
+    return [replace(said[0], claims=True, cited=cited), *said[1:]]
+
+
+COMPUTED, RAN = 0.99, 0.8
+"""How likely the sources support a figure that two computations from their rows gave, and one that
+the only query did."""
+
+
+def _is_computed(sentence: Sentence, answer: GeneratedAnswer) -> bool:
+    """Whether a sentence states what was computed, as it was."""
+    known = answer.computed
+    return known is not None and bool(sentence.text) and sentence.text in plain(known.sentence)
+
+
+def _of_computation(sentence: Sentence, known: Computed, turn: Turn) -> Verdict:
+    """The verdict on what was computed: it stands in no source, and follows from the rows that the
+    sentence cites, which the answer quotes."""
+    number = next(iter(sentence.cited), 0)
+    passage = next((one for one in turn.passages if one.number == number), None)
+    sure = COMPUTED if known.recomputed else RAN
+    return Verdict(
+        sentence.text,
+        "supported",
+        sure,
+        citation(passage, 0, len(passage.text), sure, sure) if passage else None,
+        sentence.start,
+        sentence.end,
+        f"computed: {known.sql}",
+    )
+
+
 def _claim(sentence: Sentence, turn: Turn) -> Claim:
     places = {passage.number: place for place, passage in enumerate(turn.passages)}
-    return Claim(sentence.text, tuple(places[n] for n in sentence.cited if n in places))
+    cited = tuple(places[n] for n in sentence.cited if n in places)
+    if says_yes_or_no(sentence.text):
+        return Claim(f"{turn.question} {sentence.text}", cited, by_words=False)
+    return Claim(sentence.text, cited)
 
 
 def _embedder(turn: Turn, adapters: Adapters) -> Embedder | None:

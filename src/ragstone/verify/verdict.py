@@ -37,6 +37,9 @@ negation and in little else."""
 UNSTATED = 0.45
 """The most that a claim gets whose number no source states."""
 
+EVEN = 0.5
+"""The probability of a claim of which words tell nothing."""
+
 NEAR_QUOTE = 0.85
 """The share of a claim's words, in their order, that make it a changed quotation."""
 
@@ -134,14 +137,17 @@ def _support(claim: Claim, evidence: Sentences) -> Support:
     if found is None:
         return Support(0.0)
     conflict = _conflict(found, claim.text, evidence.sentences.texts[found.best])
-    likely = _probability(found)
+    likely, most = _probability(found), 1.0
     if conflict:
         likely = min(likely, IN_CONFLICT)
-    elif found["quantities_missing"]:
-        likely = min(likely, UNSTATED)
+    if conflict == "number" or found["quantities_missing"]:
+        most = UNSTATED
     aligned = found.held >= ALIGNED
+    likely = min(likely, most)
+    if not claim.by_words:
+        return replace(_support_at(evidence, found.best, EVEN), held=found["all"])
     placed = _support_at(evidence, found.best, likely) if found.held else Support(likely)
-    return replace(placed, conflict=conflict if aligned else "", held=found["all"])
+    return replace(placed, conflict=conflict if aligned else "", held=found["all"], most=most)
 
 
 def _support_at(evidence: Sentences, row: int, probability: float) -> Support:
@@ -208,7 +214,7 @@ async def _weigh_by_meaning(
     for row, i in enumerate(foreign):
         best = int(likeness[row].argmax())
         likely = 1 / (1 + math.exp(-SLOPE * (float(likeness[row, best]) - MIDDLE)))
-        if evidence.sentences.lacks(terms(claims[i].text).quantities):
-            likely = min(likely, UNSTATED)
-        compared[i] = _support_at(evidence, best, likely)
+        lacks = evidence.sentences.lacks(terms(claims[i].text).quantities)
+        most = UNSTATED if lacks else 1.0
+        compared[i] = replace(_support_at(evidence, best, min(likely, most)), most=most)
     return compared

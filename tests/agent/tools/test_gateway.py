@@ -23,15 +23,17 @@ def server() -> Iterator[Gateway]:
 
 
 def a_gateway(url: str, **changes: Any) -> McpGateway:
-    return McpGateway(McpSettings(gateway=url, mcp_enabled=True, **changes))
+    settings = {"gateway": url, "mcp_enabled": True, "connect_timeout": 60.0, **changes}
+    return McpGateway(McpSettings(**settings))
 
 
+@pytest.mark.conforms("chat-core", "15.1", "Tools are loaded as the gateway lists them")
 async def test_given_a_gateway_then_its_tools_are_listed_with_their_arguments(
     server: Gateway,
 ) -> None:
     async with a_gateway(server.url).session("GO_RAG") as session:
         tools = {tool.name: tool for tool in session.tools}
-    assert set(tools) == {"neural_search", "add"}
+    assert {"neural_search", "add"} <= set(tools)
     assert tools["add"].description == "Adds two numbers."
     assert set(tools["add"].parameters["properties"]) == {"a", "b"}
 

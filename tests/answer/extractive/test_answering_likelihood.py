@@ -1,13 +1,13 @@
 """How likely an extractive answer is what was asked: another question than whether it is quoted."""
 
+from collections.abc import Sequence
 from contextlib import aclosing
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.answer.extractive.answering_evidence import CLOSE_NAMES, NAMES
+from ragstone.answer.extractive.answering_evidence import CLOSE_NAMES, NAMES, READ_NAMES
 from ragstone.answer.extractive.answering_likelihood import likelihood
 from ragstone.answer.extractive.extractive import Extractive
 from ragstone.core.answer import Instructions, confidence_level
@@ -73,10 +73,14 @@ async def test_given_the_faq_that_was_asked_then_it_is_likely() -> None:
 
 
 @given(
-    st.lists(st.floats(-10, 10), min_size=len(NAMES), max_size=len(NAMES) + len(CLOSE_NAMES)),
+    st.sampled_from([NAMES, (*NAMES, *CLOSE_NAMES), (*NAMES, *READ_NAMES)]),
+    st.data(),
     st.booleans(),
     st.sampled_from(["Who?", "谁是市长？", ""]),
 )
-def test_any_evidence_gives_a_probability(row: list[float], across: bool, question: str) -> None:
-    values = row if len(row) in (len(NAMES), len(NAMES) + len(CLOSE_NAMES)) else row[: len(NAMES)]
-    assert 0 <= likelihood(question, np.array(values, np.float32), across) <= 1
+def test_any_evidence_gives_a_probability(
+    names: Sequence[str], data: st.DataObject, across: bool, question: str
+) -> None:
+    found = {name: data.draw(st.floats(-10, 10)) for name in names}
+    found |= dict.fromkeys(CLOSE_NAMES, 0.5) if across else {}
+    assert 0 <= likelihood(question, found, across) <= 1

@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
+from ragstone import Client
+from ragstone.core.errors import Unauthorized
 from ragstone.service.server_file import find_server
 from tests.e2e.processes import environment
 from tests.patience import PATIENCE
@@ -34,9 +36,7 @@ def run(data: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    command = ragstone(tmp_path, "serve", "--port", "0")
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=pipe, text=True) as process:
+    with served(tmp_path) as process:
         assert process.stdout
         line = process.stdout.readline()
         assert line.startswith("Ragstone is ready at http://127.0.0.1:"), line
@@ -91,11 +91,43 @@ def test_a_killed_servers_file_is_ignored(tmp_path: Path, server: subprocess.Pop
     assert run(tmp_path, "ask", "q").stdout.endswith("closed\n")
 
 
-def test_only_this_machine(tmp_path: Path) -> None:
-    refused = run(tmp_path, "serve", "--host", "0.0.0.0")
-    assert refused.returncode == 1
-    assert "credentials" in refused.stderr
-    assert refused.stderr.count("\n") == 1
+def test_given_others_and_no_credentials_then_an_admins_key_is_made(tmp_path: Path) -> None:
+    with served(tmp_path, "--host", "0.0.0.0") as process:
+        try:
+            assert process.stdout
+            assert "key" in process.stdout.readline()
+            key = process.stdout.readline().strip()
+            assert process.stdout.readline().startswith("Ragstone is ready")
+            url = json.loads((tmp_path / "server.json").read_text())["url"]
+            assert httpx2.get(url + "/v1/models").status_code == 401
+            headers = {"x-api-key": key, "host": "docs.example"}
+            mine = httpx2.get(url + "/api/v1/keys/self", headers=headers).json()
+            assert mine["role"] == "admin"
+        finally:
+            process.terminate()
+            assert process.wait(timeout=PATIENCE) == 0
+
+
+def test_given_others_and_a_shared_state_then_the_key_comes_from_the_settings(
+    tmp_path: Path,
+) -> None:
+    shared = {"STATE__URL": "postgresql://127.0.0.1:1/none"}
+    with served(tmp_path, "--host", "0.0.0.0", **shared) as process:
+        _, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1
+    assert "AUTH__ADMIN_KEY" in errors
+    assert errors.count("\n") == 1
+    with served(tmp_path, "--host", "0.0.0.0", **shared, AUTH__ADMIN_KEY="k" * 32) as process:
+        try:
+            assert process.stdout
+            assert process.stdout.readline().startswith("Ragstone is ready")
+            url = json.loads((tmp_path / "server.json").read_text())["url"]
+            for key, status in (("k" * 32, 200), ("k" * 33, 401), ("", 401)):
+                answer = httpx2.get(url + "/api/v1/keys/self", headers={"x-api-key": key})
+                assert answer.status_code == status
+        finally:
+            process.terminate()
+            assert process.wait(timeout=PATIENCE) == 0
 
 
 def test_a_port_in_use(tmp_path: Path) -> None:
@@ -208,3 +240,33 @@ def test_given_a_grace_period_then_a_longer_stream_is_cut(tmp_path: Path) -> Non
             next(pieces)
             process.terminate()
             assert process.wait(timeout=PATIENCE) == 0  # The stream would never end by itself.
+
+
+def test_given_no_credentials_then_the_clients_of_the_owner_have_the_token_and_others_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with served(tmp_path, AUTH__GUESTS="nothing") as process:
+        try:
+            assert process.stdout
+            said = [process.stdout.readline() for _ in range(3)]
+            assert "ragstone token" in "".join(said)
+            url = json.loads((tmp_path / "server.json").read_text())["url"]
+            assert httpx2.get(url + "/v1/models").status_code == 401
+            token = run(tmp_path, "token").stdout.strip()
+            assert token not in "".join(said)  # It is no terminal.
+            allowed = httpx2.get(url + "/v1/models", headers={"x-api-key": token})
+            assert allowed.status_code == 200
+            address = run(tmp_path, "token", "--login").stdout.strip()
+            assert httpx2.get(address).status_code == 303
+            assert run(tmp_path, "ask", "q").stdout.startswith("The answer is 42")
+            monkeypatch.setenv("RAGSTONE_DATA", str(tmp_path))
+            with Client(url) as rag:
+                assert str(rag.ask("q")).startswith("The answer is 42")
+            monkeypatch.setenv("RAGSTONE_DATA", str(tmp_path / "another"))
+            with Client(url) as rag, pytest.raises(Unauthorized):
+                rag.ask("q")
+        finally:
+            process.terminate()
+            assert process.wait(timeout=PATIENCE) == 0
+    assert "No server runs" in run(tmp_path, "token", "--login").stderr
+    assert "no data directory" in run(tmp_path / "nowhere", "token").stderr

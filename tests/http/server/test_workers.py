@@ -26,6 +26,11 @@ SERVERS = {
 }
 
 
+@pytest.mark.conforms(
+    "RAG engine v1",
+    "Environment",
+    "WORKERS=4 on local state: refused, one line says what to set",
+)
 @pytest.mark.parametrize(
     ("index", "state", "named"),
     [("", "", "INDEX__URL"), ("http://x", "", "STATE__URL"), ("", "postgresql://x", "INDEX__URL")],
@@ -73,6 +78,9 @@ def children(process: int) -> list[int]:
     return found
 
 
+@pytest.mark.conforms(
+    "RAG engine v1", "Environment", "WORKERS: several processes on servers' state answer"
+)
 def test_given_two_processes_then_both_answer_and_one_that_dies_comes_again(
     server: tuple[subprocess.Popen[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

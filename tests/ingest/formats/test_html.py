@@ -119,3 +119,56 @@ def test_given_code_inside_lines_when_read_then_it_is_between_backticks(tmp_path
         "Name: ``--for`ce``; Days: 30",
         "`-v`: Says more.",
     ]
+
+
+TEXT = "The notice period is four weeks, and it begins on the first day of the next month. " * 3
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        f"<div class='related-to-my-size'><p>{TEXT}</p></div>",
+        f"<div id='skiplink-content'><p>{TEXT}</p></div>",
+        f"<noscript><p>{TEXT}</p></noscript><script>show()</script>",
+        f"<form action='/page.aspx'><p>{TEXT}</p></form>",
+        f"<aside><p>{TEXT}</p></aside>",
+    ],
+)
+def test_given_the_text_in_a_part_with_another_name_when_read_then_it_is_there(
+    tmp_path: Path, part: str
+) -> None:
+    page = f"<html><body><nav><a href='/'>Home</a></nav>{part}</body></html>"
+    blocks = list(parse(write(tmp_path, page), IngestSettings()).blocks)
+    assert [block.text for block in blocks] == [TEXT.strip()]
+
+
+def test_given_a_section_whose_anchor_has_a_menus_name_when_read_then_it_is_there(
+    tmp_path: Path,
+) -> None:
+    page = (
+        f"<html><body><main><h1>Bugs</h1><p>{TEXT}</p><p>{TEXT}</p>"
+        "<section id='handling-security-related-bugs'><h2>Security</h2><p>Tell the team.</p>"
+        "</section><div class='related'><ul><li><a href='/'>index</a></li></ul></div>"
+        "</main></body></html>"
+    )
+    blocks = list(parse(write(tmp_path, page), IngestSettings()).blocks)
+    assert [block.text for block in blocks][-2:] == ["Security", "Tell the team."]
+
+
+def test_given_a_page_with_more_links_than_text_when_read_then_its_menu_stays_out(
+    tmp_path: Path,
+) -> None:
+    links = "".join(f"<li><a href='/{n}'>Something else to read, {n}</a></li>" for n in range(30))
+    page = f"<html><body><p>{TEXT}</p><div class='related'><ul>{links}</ul></div></body></html>"
+    blocks = list(parse(write(tmp_path, page), IngestSettings()).blocks)
+    assert [block.text for block in blocks] == [TEXT.strip()]
+
+
+def test_given_equal_cells_when_read_then_only_what_is_merged_is_one(tmp_path: Path) -> None:
+    page = (
+        "<html><body><main><table><tr><th>Monday</th><th>Tuesday</th></tr>"
+        "<tr><td>closed</td><td>closed</td></tr><tr><td colspan=2>Holidays</td></tr>"
+        "</table></main></body></html>"
+    )
+    (table,) = parse(write(tmp_path, page), IngestSettings()).blocks
+    assert table.text == "Monday: closed; Tuesday: closed\nHolidays"

@@ -182,6 +182,17 @@ def test_given_a_mailbox_when_read_then_each_mail_is_a_section(tmp_path: Path) -
     assert texts[-1] == "Two."
 
 
+def test_given_mails_of_stated_lengths_when_read_then_each_is_read_without_an_empty_line(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "box.mbox"
+    one = b"From - \nSubject: Lift\nContent-Length: 26\n\nFrom here on it is broken.\n"
+    two = b"From a@b Mon Jun  3 12:50:27 1996\nSubject: Door\n\nOiled.\n"
+    path.write_bytes(one + two)
+    texts = [block.text for block in parse(path, IngestSettings()).blocks]
+    assert texts == ["Lift", "From here on it is broken.", "Door", "Oiled."]
+
+
 def test_given_a_mail_over_the_memory_when_read_then_it_is_too_large(tmp_path: Path) -> None:
     path = tmp_path / "box.mbox"
     path.write_bytes(b"From a\nSubject: x\n\n" + b"word\n" * 1000)
@@ -192,9 +203,37 @@ def test_given_a_mail_over_the_memory_when_read_then_it_is_too_large(tmp_path: P
         parse(path, IngestSettings())
 
 
-def test_given_empty_lines_before_the_first_mail_of_a_mailbox_when_read_then_it_is_read(
-    tmp_path: Path,
+@pytest.mark.parametrize("before", [b"\n\r\n", b"\xef\xbb\xbf"])
+def test_given_what_some_programs_write_before_a_mailbox_when_read_then_it_is_read(
+    tmp_path: Path, before: bytes
 ) -> None:
     path = tmp_path / "box.mbox"
-    path.write_bytes(b"\n\r\nFrom ann@example.org Wed Jul  1 13:17:17 1998\nSubject: Lift\n\nHi.\n")
+    path.write_bytes(
+        before + b"From ann@example.org Wed Jul  1 13:17:17 1998\nSubject: Lift\n\nHi.\n"
+    )
     assert [block.text for block in parse(path, IngestSettings()).blocks if "Hi" in block.text]
+
+
+def test_given_a_single_mail_that_is_called_a_mailbox_when_read_then_it_is_a_mail(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a.mbox").write_bytes(b"X-Mailer: some\n" + bytes(mail("Four weeks.")))
+    parsed = parse(tmp_path / "a.mbox", IngestSettings())
+    assert [block.text for block in parsed.blocks][-1] == "Four weeks."
+    assert parsed.media_type == "message/rfc822"
+    assert parsed.metadata["author"]
+
+
+@pytest.mark.parametrize("text", ["Only some words.\n", "Note: no mail\nat all\n"])
+def test_given_a_text_that_is_called_a_mailbox_when_read_then_it_is_refused(
+    tmp_path: Path, text: str
+) -> None:
+    (tmp_path / "a.mbox").write_text(text, encoding="utf-8")
+    with pytest.raises(WrongType, match="does not begin as a mailbox does"):
+        parse(tmp_path / "a.mbox", IngestSettings())
+
+
+def test_given_a_single_mail_over_the_memory_when_read_then_it_is_too_large(tmp_path: Path) -> None:
+    (tmp_path / "a.mbox").write_bytes(bytes(mail("x" * 5000)))
+    with pytest.raises(TooLarge, match="a single mail"):
+        parse_mbox(tmp_path / "a.mbox", ".mbox", 1000)

@@ -313,3 +313,8 @@ def test_given_any_marks_when_read_then_blocks_have_text(source: str) -> None:
     assert words == source.count("wort") or (
         ("```" in source and words < source.count("wort")) or (named and words > 0)
     )
+
+
+def test_given_equal_cells_when_read_then_each_stands_below_its_name() -> None:
+    (table,) = blocks("| Monday | Tuesday |\n| --- | --- |\n| closed | closed |\n")
+    assert table.text == "Monday: closed; Tuesday: closed"

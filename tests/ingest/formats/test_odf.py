@@ -134,3 +134,26 @@ def test_given_damage_or_a_password_when_read_then_it_says_so(tmp_path: Path) ->
             package.writestr("content.xml", data)
         with pytest.raises(error):
             parse(tmp_path / "b.odt", IngestSettings())
+
+
+def test_given_equal_values_when_read_then_only_what_is_merged_is_one(tmp_path: Path) -> None:
+    parsed = read(
+        tmp_path,
+        "ods",
+        f"""<office:spreadsheet><table:table table:name="S">
+        <table:table-row>{cell("Monday")}{cell("Tuesday")}</table:table-row>
+        <table:table-row>{cell("closed", 'table:number-columns-repeated="2"')}</table:table-row>
+        <table:table-row>{cell("Holidays", 'table:number-columns-spanned="2"')}
+        <table:covered-table-cell/></table:table-row></table:table></office:spreadsheet>""",
+    )
+    *_, table = parsed.blocks
+    assert table.text == "Monday: closed; Tuesday: closed\nHolidays"
+
+
+def test_given_a_byte_order_mark_when_read_then_it_is_no_password(tmp_path: Path) -> None:
+    read(tmp_path, "odt", "<office:text><text:p>Plain.</text:p></office:text>")
+    with zipfile.ZipFile(tmp_path / "a.odt") as package:
+        content = package.read("content.xml")
+    with zipfile.ZipFile(tmp_path / "b.odt", "w") as package:
+        package.writestr("content.xml", b"\xef\xbb\xbf" + content)
+    assert [one.text for one in parse(tmp_path / "b.odt", IngestSettings()).blocks] == ["Plain."]

@@ -6,6 +6,7 @@ from pathlib import Path
 from ragstone.ingest.document import Block
 from ragstone.ingest.parse import parse
 from ragstone.settings import IngestSettings
+from tests.documents import DOCUMENTS
 from tests.ingest.pdf_files import Placed, pdf, placed_pdf
 
 WIDE = "This line goes over the whole width of the page and so it belongs to no column at all"
@@ -59,6 +60,15 @@ def test_given_a_paragraph_over_two_pages_when_read_then_it_has_places_on_both(
         (2, "goes"),
     ]
     assert all(place.box is not None for place in block.places)
+
+
+def test_given_a_size_that_all_pages_share_when_read_then_boxes_are_on_the_page() -> None:
+    report = DOCUMENTS / "annual-report-2024.pdf"
+    first = next(iter(parse(report, IngestSettings()).blocks))
+    box = first.places[0].box
+    assert first.text == "Annual report 2024"
+    assert box is not None
+    assert 20 < box.top < box.bottom < 60
 
 
 def test_given_a_footnote_below_a_divided_paragraph_when_read_then_it_follows_after(

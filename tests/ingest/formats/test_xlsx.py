@@ -167,3 +167,13 @@ def test_given_protection_that_openpyxl_does_not_know_when_read_then_the_cells_a
             target.writestr(name, data)
     blocks = list(parse(tmp_path / "a.xlsx", IngestSettings()).blocks)
     assert blocks[1].text == "Name: Ann; Days: 30"
+
+
+def test_given_equal_values_when_read_then_only_what_is_merged_is_one(tmp_path: Path) -> None:
+    def make(sheet: Any) -> None:
+        for row in (["Monday", "Tuesday"], ["closed", "closed"], ["Holidays", None]):
+            sheet.append(row)
+        sheet.merge_cells("A3:B3")
+
+    *_, table = read(tmp_path, make)
+    assert table.text == "Monday: closed; Tuesday: closed\nHolidays"

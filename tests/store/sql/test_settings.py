@@ -187,7 +187,8 @@ async def test_given_no_scope_then_an_error(one: Replica, scope: str) -> None:
 
 
 async def test_given_a_scope_that_a_setting_cannot_have_then_an_error(one: Replica) -> None:
-    with pytest.raises(InvalidSetting, match="can be set for global, not for 'tenant:acme'"):
+    said = "can be set for global or dialect, not for 'tenant:acme'"
+    with pytest.raises(InvalidSetting, match=said):
         await one.settings.put("tenant:acme", {"cache.max_entries": 50}, "ann")
 
 

@@ -112,6 +112,7 @@ async def test_given_another_replica_then_it_sees_a_change_soon(
             await watch.aclose()
 
 
+@pytest.mark.conforms("chat-core", "13.1", "Prompts: Redis, then database, then file")
 async def test_given_redis_then_it_stands_before_the_database_until_it_is_gone(
     tmp_path: Path,
 ) -> None:

@@ -78,7 +78,8 @@ class McpGateway:
         if key := self._settings.api_key.get_secret_value():
             headers["authorization"] = f"Bearer {key}"
         url = self._address.replace(PLACEHOLDER, quote(organisation, safe=""))
-        limit = self._settings.timeout
+        # Connecting and calling have limits of their own; neither may end at the other's.
+        limit = max(self._settings.timeout, self._settings.connect_timeout)
         async with (
             httpx2.AsyncClient(headers=headers, timeout=limit) as http,
             Client(streamable_http_client(url, http_client=http)) as client,

@@ -9,7 +9,7 @@ from ragstone.language.unicode import whole, whole_values
 from ragstone.ports import Returned
 
 WRAPPED = ("result", "results", "documents", "data")
-"""Under which name some servers put a list that must be an object."""
+"""Under which name servers put what must be in an object, a list or a text."""
 
 MOST_JSON = 2_000_000
 """Longest text that is read as JSON."""
@@ -17,11 +17,16 @@ MOST_JSON = 2_000_000
 
 def returned(result: CallToolResult, most: int) -> Returned:
     """The text of the result, at most so many characters, and its data."""
-    text = "\n".join(part for block in result.content if (part := _text(block)))
+    parts = [part for block in result.content if (part := _text(block))]
+    text = "\n".join(parts)
     data = result.structured_content
     if data is None and len(text) <= MOST_JSON:
-        data = _json(text)
-    return Returned(whole(text)[:most], _unwrap(whole_values(data)), bool(result.is_error))
+        rows = [_json(part) for part in parts]
+        data = rows if len(rows) > 1 and None not in rows else _json(text)
+    data = _unwrap(data)
+    if isinstance(data, str) and len(data) <= MOST_JSON:
+        data = _unwrap(_json(data))
+    return Returned(whole(text)[:most], whole_values(data), bool(result.is_error))
 
 
 def _text(block: Any) -> str:
@@ -40,8 +45,10 @@ def _json(text: str) -> Any:
 
 
 def _unwrap(data: Any) -> Any:
+    """What stands in the object that a server puts around a list or a text."""
     if isinstance(data, dict):
         for name in WRAPPED:
-            if isinstance(data.get(name), list):
-                return data[name]
+            inside = data.get(name)
+            if isinstance(inside, list) or (len(data) == 1 and isinstance(inside, str | dict)):
+                return _unwrap(inside)
     return data

@@ -6,7 +6,7 @@ speak of, and whether they hold the kind of thing that is asked for.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -14,8 +14,8 @@ import numpy as np
 from ragstone.answer.extractive.answer_type import kind_of, things
 from ragstone.answer.extractive.unit_ranker import TOKEN_NAMES
 from ragstone.answer.extractive.unit_ranking import EXACT, RankedUnit
+from ragstone.core.answer import log_odds
 from ragstone.core.turn import Passage
-from ragstone.language.late_interaction import Floats
 from ragstone.language.named import named
 from ragstone.language.quantities import Quantity, quantities, states
 from ragstone.language.words import STOPWORDS, content_words, similar_words, words
@@ -36,10 +36,19 @@ passage's likeness, word score against the best, and place; how far its passage'
 its form; whether it is the answer to this very question of a FAQ; its length."""
 
 CLOSE_NAMES = ("match", "sharp_match", "worst_match", "with_heading", "passage_match", "topic")
-"""Columns of `unit_closeness` that follow where there are token vectors: the best of the units."""
+"""Columns of `unit_closeness`, where there are token vectors: the best of the units."""
+
+READ_NAMES = ("read", "read_best", "read_placed")
+"""Where a reader was asked: the log-odds that the text about the chosen units answers, those of the
+best text, and whether the place of the answer is in what was chosen."""
+
+Evidence = Mapping[str, float]
 
 FARTHEST = 8.0
 """Scores farther apart than this differ no more."""
+
+LEAST = 1e-4
+"""Shares nearer to 0 or 1 than this count as this."""
 
 MOST = 2
 """More missing names or numbers than this count no more."""
@@ -52,19 +61,19 @@ def evidence(
     best: Sequence[RankedUnit],
     passages: Sequence[Passage],
     sure: float,
-) -> Floats:
-    """The numbers (NAMES, then CLOSE_NAMES if there are token vectors) of what is `said`, which
-    rests on the `chosen` ones of the `best` units; `sure` is the ranker's sureness."""
+) -> Evidence:
+    """The numbers by name (NAMES, with CLOSE_NAMES if there are token vectors and READ_NAMES if a
+    reader was asked) of what is `said`, which rests on the `chosen` ones of the `best` units;
+    `sure` is the ranker's sureness."""
     from_ = list({id(one.passage): one.passage for one in chosen}.values())
     first = chosen[0]
     row = _unit_columns(question, chosen, best, passages, sure)
     row |= _word_columns(question, said, chosen, from_, passages)
     row |= _passage_columns(first.passage, passages)
-    values = [row[name] for name in NAMES]
     if first.row is not None and len(first.row) == len(TOKEN_NAMES):
         closest = np.max([one.row for one in chosen if one.row is not None], axis=0)
-        values += [float(closest[TOKEN_NAMES.index(name)]) for name in CLOSE_NAMES]
-    return np.array(values, np.float32)
+        row |= {name: float(closest[TOKEN_NAMES.index(name)]) for name in CLOSE_NAMES}
+    return row | _read_columns(chosen, best)
 
 
 def _unit_columns(
@@ -84,8 +93,8 @@ def _unit_columns(
     first = max(chosen, key=lambda one: one.score)
     margin = first.score - max(others) if others else FARTHEST
     return {
-        "sureness": _logit(sure),
-        "share": _logit(share),
+        "sureness": log_odds(sure, LEAST),
+        "share": log_odds(share, LEAST),
         "margin": float(np.clip(margin, -FARTHEST, FARTHEST)),
         **{form: float(first.unit.form == form) for form in ("row", "list", "code")},
         **{form: float(first.unit.form == form) for form in ("fragment", "heading")},
@@ -145,6 +154,18 @@ def _word_columns(
     }
 
 
+def _read_columns(chosen: Sequence[RankedUnit], best: Sequence[RankedUnit]) -> dict[str, float]:
+    mine = [one.reading for one in chosen if one.reading]
+    every = [one.reading for one in best if one.reading]
+    if not mine:
+        return {}
+    return {
+        "read": max(one.odds for one in mine),
+        "read_best": max(one.odds for one in every),
+        "read_placed": float(any(one.placed for one in mine)),
+    }
+
+
 def _passage_columns(first: Passage, passages: Sequence[Passage]) -> dict[str, float]:
     hits = [one.hit for one in passages]
     others = [one.score for one in hits if one.chunk.chunk_id != first.hit.chunk.chunk_id]
@@ -176,8 +197,3 @@ def _spoken(words: set[str], text: str) -> set[str]:
     """Those of the words that a text has, also in another form or in a compound."""
     held = words & set(content_words(text))
     return held | similar_words(words - held, text.casefold())
-
-
-def _logit(share: float) -> float:
-    share = min(max(share, 1e-4), 1 - 1e-4)
-    return math.log(share / (1 - share))

@@ -11,22 +11,25 @@ import asyncio
 import math
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ragstone.answer.extractive.answering_evidence import evidence
 from ragstone.answer.extractive.answering_likelihood import likelihood
+from ragstone.answer.extractive.both_sides import both_sides
 from ragstone.answer.extractive.lists import text_of, with_lists
 from ragstone.answer.extractive.meaning_closeness import MeaningCloseness, in_other_languages
 from ragstone.answer.extractive.summary import SummaryLine, summary
 from ragstone.answer.extractive.unit_ranking import RankedUnit, ranked
+from ragstone.answer.extractive.unit_reading import read_units, whether
 from ragstone.answer.extractive.unit_words import leans
 from ragstone.answer.extractive.units import AnswerUnit, Excerpt, Form, units
+from ragstone.answer.extractive.wanted_form import wanted_form
 from ragstone.core.answer import Instructions
 from ragstone.core.code_spans import by_code, without_spans
 from ragstone.core.turn import Ask, Passage
 from ragstone.language.code_blocks import fence_around
 from ragstone.language.markers import bare, neutral
-from ragstone.ports import Said, Vectors
+from ragstone.ports import PairReader, Said, Vectors
 
 Closeness = Callable[
     [Ask, Sequence[Passage], Sequence[Sequence[AnswerUnit]]], Awaitable[list[Vectors] | None]
@@ -45,6 +48,8 @@ one in case the first does not, a third one only if it seems nearly as good."""
 
 SAME_QUESTION = 0.95
 """How likely the answer of a FAQ that asks the same is what was asked."""
+
+_ITEM = re.compile(r"\s*(?:[-*•–]|\(?\w{1,3}[.)])\s")
 
 WHOLE: frozenset[Form] = frozenset({"list", "answer", "code"})
 """Forms that are an answer by themselves."""
@@ -86,11 +91,13 @@ class Extractive:
         refuse_below: float,
         meaning: MeaningCloseness | None = None,
         refuse_unlikely: float = 0.0,
+        reader: PairReader | None = None,
     ) -> None:
         self._closeness = closeness
         self._refuse_below = refuse_below
         self._refuse_unlikely = refuse_unlikely
         self._meaning = meaning
+        self._reader = reader
 
     async def answer(
         self, ask: Ask, passages: Sequence[Passage], instructions: Instructions
@@ -100,10 +107,14 @@ class Extractive:
             yield Said(finish="stop", confidence=instructions.sums_up)
             return
         ranking = await self.rank(ask, passages)
-        chosen = choose_units(ranking) if ranking.best else []
-        if chosen:
+        form = wanted_form(ask.guidance)
+        sides = both_sides(ask.question, ranking.best)
+        chosen = sides or (choose_units(ranking, form.sentences) if ranking.best else [])
+        if chosen and not sides:
             chosen = with_lists(ask.question, chosen, ranking.passages, ranking.units)
-        lines = answer_lines(chosen)
+        lines = [replace(one, apart=one.apart or bool(sides)) for one in answer_lines(chosen)]
+        if form.bullets:
+            lines = [_bulleted(line) for line in lines]
         said = "\n".join(line.text for line in lines)
         likely = await asyncio.to_thread(_likelihood, ask.question, said, chosen, ranking)
         if not lines or self._refuses(ranking.sure, likely, instructions):
@@ -111,6 +122,8 @@ class Extractive:
                 instructions.no_answer, finish="refused", confidence=min(ranking.sure, likely)
             )
             return
+        if self._reader and (word := await whether(ask.question, chosen[0], self._reader)):
+            yield Said(word + ("\n" if lines[0].apart or lines[0].code else " "))
         before: AnswerLine | None = None
         for line in lines:
             joint = "" if before is None else "\n" if before.apart or line.apart else " "
@@ -127,7 +140,7 @@ class Extractive:
 
     async def likelihood(self, ask: Ask, passages: Sequence[Passage]) -> float:
         """`ports.Answerability`."""
-        return (await self.rank(ask, passages)).sure
+        return (await self._nearest(ask, passages)).sure
 
     async def answers(self, ask: Ask, said: str, passages: Sequence[Passage]) -> float:
         """`ports.AnswerJudge`: by the units of the passages that come nearest to the question."""
@@ -138,6 +151,13 @@ class Extractive:
 
     async def rank(self, ask: Ask, passages: Sequence[Passage]) -> Ranking:
         """The units of the passages by how likely each answers."""
+        ranking = await self._nearest(ask, passages)
+        if self._reader is None:
+            return ranking
+        return replace(ranking, best=await read_units(ask.question, ranking.best, self._reader))
+
+    async def _nearest(self, ask: Ask, passages: Sequence[Passage]) -> Ranking:
+        """The ranking by words and vectors."""
         read = [passage for passage in passages[:PASSAGES] if passage.text.strip()]
         ranking = await self._rank_together(ask, read)
         foreign = in_other_languages(ask.question, read)
@@ -187,15 +207,16 @@ def _units(passages: Sequence[Passage]) -> list[list[AnswerUnit]]:
     return [units(passage.text[:PASSAGE_CHARS], passage.blocks) for passage in passages]
 
 
-def choose_units(ranking: Ranking) -> list[RankedUnit]:
-    """The best unit, the sentence that it depends on, and further likely answers."""
+def choose_units(ranking: Ranking, sentences: int | None = None) -> list[RankedUnit]:
+    """The best unit, the sentence that it depends on, and further likely answers: at most so many
+    of these with the best, if it is said how many."""
     best = ranking.best
     first = best[0]
     chosen = [first]
     if first.unit.form in WHOLE and (first.asked or first.unit.form == "list"):
         return chosen
     before = _preceding_unit(first, ranking.passages, ranking.units)
-    most = MOST_SENTENCES - (before is not None)
+    most = min(MOST_SENTENCES - (before is not None), sentences or MOST_SENTENCES)
     for candidate in best[1:]:
         least = SECOND if len(chosen) == 1 else THIRD
         if len(chosen) == most or candidate.score < first.score + math.log(least):
@@ -251,6 +272,13 @@ def _line(candidate: RankedUnit, excerpt: Excerpt) -> AnswerLine:
     elif excerpt.kind == "item" and excerpt.begins and not any(map(str.isalnum, block.label)):
         said = said.removeprefix(block.label).lstrip()
     return AnswerLine(said, number, apart)
+
+
+def _bulleted(line: AnswerLine) -> AnswerLine:
+    """A sentence as an item of a list; code and what is one already stay as they are."""
+    if line.code or _ITEM.match(line.text):
+        return line
+    return replace(line, text=f"- {line.text}", apart=True)
 
 
 def _clean_line(text: str) -> str:

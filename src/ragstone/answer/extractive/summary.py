@@ -58,21 +58,34 @@ class _Part:
 
 
 def summary(passages: Sequence[Passage]) -> list[SummaryLine]:
-    """The lines of a summary of passages of one document in order; empty where none has prose."""
+    """The lines of a summary of passages in order: of one document, or how each of several begins.
+    Empty where none has prose."""
+    documents: dict[str, list[Passage]] = {}
+    for passage in passages:
+        documents.setdefault(passage.hit.chunk.document_id, []).append(passage)
+    several = len(documents) > 1
+    return [line for own in documents.values() for line in _summary(own, several)]
+
+
+def _summary(passages: Sequence[Passage], several: bool) -> list[SummaryLine]:
+    """Of one document, which has a title of its own where it is one of several."""
     parts = list(_parts(passages))
     lead = _lead(parts)
     if lead is None:
         return []
     lines = _within(parts[lead].said)
+    if several:
+        named = passages[0].hit.chunk.heading or passages[0].hit.chunk.path
+        return [*(_title(parts) or [SummaryLine("", passages[0].number, named)]), *lines]
     sections = list(_sections(parts, lead))
     told = [line for line in sections if line.text]
     return [*_title(parts), *lines, *(told or sections)]
 
 
-def _title(parts: Sequence[_Part]) -> Iterator[SummaryLine]:
+def _title(parts: Sequence[_Part]) -> list[SummaryLine]:
     """The heading with which the document begins, as a line of its own."""
-    if parts[0].heading:
-        yield SummaryLine("", parts[0].number, parts[0].heading)
+    first = parts[0]
+    return [SummaryLine("", first.number, first.heading)] if first.heading else []
 
 
 def _parts(passages: Sequence[Passage]) -> Iterator[_Part]:

@@ -86,6 +86,15 @@ SUREST = 3
 
 
 @dataclass(frozen=True, slots=True)
+class UnitReading:
+    """What a reader makes of a unit: the log-odds that the text about it answers, and whether the
+    likeliest place of the answer there is in the unit."""
+
+    odds: float
+    placed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class RankedUnit:
     """A unit that may answer, its passage and its place among the passage's units. The answer is
     exp(`score`) times as likely in it as in one of score 0."""
@@ -99,6 +108,8 @@ class RankedUnit:
 
     row: Floats | None = None
     """Its features."""
+
+    reading: UnitReading | None = None
 
 
 def ranked(

@@ -8,6 +8,7 @@ RagstoneError
 │   ├── UnknownCollection
 │   ├── UnknownDocument
 │   ├── UnknownFolder
+│   ├── UnknownOriginal
 │   ├── UnknownOperation
 │   ├── UnknownModel
 │   ├── InvalidTopic
@@ -17,8 +18,12 @@ RagstoneError
 │   ├── UnknownRoom
 │   ├── InvalidBlock
 │   ├── UnknownJob
+│   ├── UnknownAnswer
+│   ├── UnknownQuestionSet
+│   ├── UnknownRun
 │   ├── UnknownKey
 │   ├── QuestionBlocked
+│   ├── QueryRefused
 │   ├── InvalidSetting
 │   ├── UnknownSetting
 │   ├── InvalidPrompt
@@ -48,6 +53,7 @@ RagstoneError
 ├── RequestTimeout          a whole request did
 └── Unavailable             something Ragstone needs does not answer; a retry may help
     ├── IndexUnavailable
+    ├── RetrievalUnavailable
     ├── StateUnavailable
     ├── ModelUnavailable
     │   ├── NoChatModel
@@ -85,9 +91,11 @@ from ragstone.core.errors.inputs import (
     InvalidRoom,
     InvalidSetting,
     InvalidTopic,
+    QueryRefused,
     QuestionBlocked,
     QuestionTooLong,
     Unauthorized,
+    UnknownAnswer,
     UnknownCollection,
     UnknownDocument,
     UnknownFolder,
@@ -95,8 +103,11 @@ from ragstone.core.errors.inputs import (
     UnknownKey,
     UnknownModel,
     UnknownOperation,
+    UnknownOriginal,
     UnknownPrompt,
+    UnknownQuestionSet,
     UnknownRoom,
+    UnknownRun,
     UnknownSetting,
     UnknownTopic,
     UnknownTrace,
@@ -116,6 +127,7 @@ from ragstone.core.errors.operation import (
     NoVision,
     QueueFull,
     RequestTimeout,
+    RetrievalUnavailable,
     StageTimeout,
     StateUnavailable,
     StorageFull,
@@ -159,11 +171,13 @@ __all__ = [
     "NoVision",
     "OutsideFolder",
     "PathTaken",
+    "QueryRefused",
     "QuestionBlocked",
     "QuestionTooLong",
     "QueueFull",
     "RagstoneError",
     "RequestTimeout",
+    "RetrievalUnavailable",
     "StageTimeout",
     "StateUnavailable",
     "StorageFull",
@@ -172,6 +186,7 @@ __all__ = [
     "ToolsUnavailable",
     "Unauthorized",
     "Unavailable",
+    "UnknownAnswer",
     "UnknownCollection",
     "UnknownDocument",
     "UnknownFolder",
@@ -179,8 +194,11 @@ __all__ = [
     "UnknownKey",
     "UnknownModel",
     "UnknownOperation",
+    "UnknownOriginal",
     "UnknownPrompt",
+    "UnknownQuestionSet",
     "UnknownRoom",
+    "UnknownRun",
     "UnknownSetting",
     "UnknownTopic",
     "UnknownTrace",

@@ -50,6 +50,17 @@ class UnknownDocument(InputError):
         super().__init__(f"There is no document {name!r}. List them with 'ragstone documents'.")
 
 
+class UnknownOriginal(InputError):
+    code = "unknown_original"
+    status = 404
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"The file of {name!r} is not kept here, or has changed since it was read. "
+            "Its text is there; ingest it again for the file."
+        )
+
+
 class UnknownFolder(InputError):
     code = "unknown_folder"
     status = 404
@@ -126,6 +137,34 @@ class UnknownJob(InputError):
         )
 
 
+class UnknownAnswer(InputError):
+    code = "unknown_answer"
+    status = 404
+
+    def __init__(self) -> None:
+        super().__init__("This answer is no longer kept. Ask the question again.")
+
+
+class UnknownQuestionSet(InputError):
+    code = "unknown_question_set"
+    status = 404
+
+    def __init__(self, id: str) -> None:
+        super().__init__(
+            f"There is no set of questions {id[:100]!r}. 'ragstone eval run FILE' makes one."
+        )
+
+
+class UnknownRun(InputError):
+    code = "unknown_run"
+    status = 404
+
+    def __init__(self, id: str) -> None:
+        super().__init__(
+            f"There is no evaluation {id[:100]!r}. List them with 'ragstone eval runs'."
+        )
+
+
 class UnknownKey(InputError):
     code = "unknown_key"
     status = 404
@@ -139,6 +178,12 @@ class QuestionBlocked(InputError):
 
     code = "question_blocked"
     status = 403
+
+
+class QueryRefused(InputError):
+    """A query over tables that is no plain reading, that fails, or that takes too much."""
+
+    code = "query_refused"
 
 
 class InvalidSetting(InputError):

@@ -92,6 +92,12 @@ class IndexUnavailable(Unavailable):
     code = "index_unavailable"
 
 
+class RetrievalUnavailable(Unavailable):
+    """The retrieval service that is asked instead of an index does not answer."""
+
+    code = "retrieval_unavailable"
+
+
 class StateUnavailable(Unavailable):
     code = "state_unavailable"
 

@@ -30,6 +30,11 @@ class CreateKey(ClosedBody):
     groups: Names = Field([], description="The groups that this user is in.")
     collections: Names | None = Field(None, description="What it reaches; null for all.")
     role: Role = Field("reader", description="reader, editor or admin.")
+    sites: Annotated[list[Name], Field(max_length=50)] | None = Field(
+        None,
+        description="The pages on which its widget stands, as https://www.example.org; null for "
+        "a key that is no widget's.",
+    )
     expires_in: float | None = Field(
         None, gt=0, le=_CENTURY, description="In how many seconds it ends; null for never."
     )
@@ -111,6 +116,7 @@ def _grant(body: CreateKey, caller: Caller) -> KeyGrant:
         collections,
         body.role,
         body.expires_in,
+        None if body.sites is None else tuple(body.sites),
     )
 
 

@@ -1,6 +1,6 @@
 """Whose settings and prompts an administrator may see and change."""
 
-from ragstone.core.caller import LOCAL, Caller
+from ragstone.core.caller import Caller
 from ragstone.core.errors import Forbidden, UnknownCollection
 
 
@@ -23,8 +23,8 @@ def of_scope(caller: Caller, tenant: str, collection: str) -> None:
 
 
 def _runs_the_server(caller: Caller) -> bool:
-    """Whether this is the operator, or whoever is on this machine where no credentials are set."""
-    return caller.operator or caller == LOCAL
+    """Whether this is the operator, or the local user where no credentials are set."""
+    return caller.operator or caller.local
 
 
 def name_of(caller: Caller) -> str:

@@ -11,11 +11,12 @@ from mcp.types import ToolAnnotations
 from pydantic import Field
 
 from ragstone import __version__
+from ragstone.answer.first_cited import by_first_citation, cited_numbers
 from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.caller import LOCAL, Caller
 from ragstone.core.errors import RagstoneError
 from ragstone.core.filters import under
-from ragstone.core.source import Source, hit_sources
+from ragstone.core.source import Source, hit_sources, sources
 from ragstone.core.turn import Ask, Level
 from ragstone.http.identity import caller_in, narrowed
 from ragstone.http.responses import well_formed
@@ -79,8 +80,11 @@ class _Tools:
         context: AnyContext,
         collection: Name = "default",
         level: Annotated[Level, Field(description="How much work to spend.")] = "standard",
+        details: Annotated[
+            bool, Field(description="Also what was not cited, and a verdict on each sentence.")
+        ] = False,
     ) -> Json:
-        """Answer a question from the documents, with numbered sources."""
+        """Answer a question from the documents, with the sources that it cites."""
         caller = _caller(context, collection)
         ask = Ask(
             question=well_formed(question),
@@ -90,7 +94,17 @@ class _Tools:
             id=f"mcp-{uuid.uuid4().hex}",
         )
         turn = await _finish_unless_left(context, finished(self._service.ask(ask)))
-        return {"answer": (turn.answer or GeneratedAnswer()).text, **wire.answered(turn)}
+        turn = by_first_citation(turn)
+        answer = turn.answer or GeneratedAnswer()
+        if details:
+            return {"answer": answer.text, **wire.answered(turn)}
+        numbers = cited_numbers(turn)
+        return {
+            "answer": answer.text,
+            "refused": answer.refused,
+            "confidence": answer.confidence_level,
+            "sources": [_cited(one) for one in sources(turn) if one.number in numbers],
+        }
 
     async def list_collections(self, context: AnyContext) -> Json:
         """List the collections of documents that can be searched."""
@@ -166,6 +180,17 @@ async def _finish_unless_left(context: AnyContext, work: Coroutine[Any, Any, T])
         task.cancel()
         gone.cancel()
         await asyncio.gather(task, gone, return_exceptions=True)
+
+
+def _cited(source: Source) -> Json:
+    """A source as a model needs it: what it says there, and where to read on."""
+    return {
+        "number": source.number,
+        "title": source.title,
+        "path": source.path,
+        "page": source.page,
+        "snippet": source.snippet,
+    }
 
 
 def _passage(source: Source) -> Json:

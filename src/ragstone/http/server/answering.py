@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import math
-import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,12 +11,15 @@ import uvicorn
 
 from ragstone import build
 from ragstone.access import setup
+from ragstone.access.gate import Known
 from ragstone.core.errors import ConfigError
 from ragstone.evaluation.job import evaluations
 from ragstone.http.app import create_app
 from ragstone.http.middleware import is_loopback
 from ragstone.http.server.connections import protocol, room_for
+from ragstone.http.server.loop import off_signals, on_signals
 from ragstone.service import Service
+from ragstone.service.keys import KeyGrant
 from ragstone.service.local import Ragstone
 from ragstone.settings import Settings
 
@@ -28,21 +30,28 @@ BACKLOG = 2048
 
 
 async def answer(
-    settings: Settings, listener: socket.socket, token: str, ready: Callable[[], None]
+    settings: Settings,
+    listener: socket.socket,
+    tokens: Known,
+    ready: Callable[[bool], None],
+    say: Callable[[str], None] = print,
 ) -> None:
-    """Serve at `listener` until SIGINT or SIGTERM; `ready` is called when it can be asked.
+    """Serve at `listener` until SIGINT or SIGTERM; `ready` is called when it can be asked, with
+    whether the local user's token counts.
 
-    Raises ConfigError where others could reach it without credentials.
+    Where others can reach it and there is no credential, an admin's key is made, of which `say`
+    tells once. Raises ConfigError where that cannot be, as several servers may start at once.
     """
     server = settings.server
     async with (
         setup.intercepting(settings) as interceptor,
         build.open(settings, evaluations(settings), interceptor) as service,
     ):
-        await _check_credentials(settings, service)
+        await _check_credentials(settings, service, say)
+        by_token = tokens.local is not None and not await _has_credentials(settings, service)
         await service.start_jobs()
         config = uvicorn.Config(
-            create_app(service, settings, token, interceptor),
+            create_app(service, settings, tokens.operator, interceptor, tokens.local),
             http=protocol(
                 server.header_seconds, server.send_seconds, room_for(server.max_connections)
             ),
@@ -60,7 +69,7 @@ async def answer(
         warming = asyncio.create_task(_warm(service, listening))
 
         def listens() -> None:
-            ready()
+            ready(by_token)
             listening.set()
 
         try:
@@ -79,7 +88,9 @@ async def _warm(service: Ragstone, listening: asyncio.Event) -> None:
         log.warning("Loading beforehand failed; the first question will load.", exc_info=True)
 
 
-async def _check_credentials(settings: Settings, service: Service) -> None:
+async def _check_credentials(
+    settings: Settings, service: Service, say: Callable[[str], None]
+) -> None:
     auth, host = settings.auth, settings.server.host
     if is_loopback(host):
         return
@@ -88,12 +99,23 @@ async def _check_credentials(settings: Settings, service: Service) -> None:
             f"The server cannot listen on {host} with AUTH__REQUIRED=false: everyone could use it. "
             "Leave AUTH__REQUIRED out, or use SERVER__HOST=127.0.0.1."
         )
-    if not (auth.by_token or auth.by_proxy or await service.keys.exist()):
+    if await _has_credentials(settings, service):
+        return
+    if settings.state.url:
         raise ConfigError(
             f"The server cannot listen on {host}: others could reach it without credentials. "
-            "Make a key with 'ragstone keys create NAME --role admin', set AUTH__JWKS_URL, or use "
-            "SERVER__HOST=127.0.0.1."
+            "Set AUTH__ADMIN_KEY or AUTH__JWKS_URL, make a key with 'ragstone keys create NAME "
+            "--role admin', or use SERVER__HOST=127.0.0.1."
         )
+    made = await service.keys.create(KeyGrant("first start", auth.tenant, role="admin"))
+    say(
+        f"Others can reach {host}, so requests need a key. This is an admin's, which is not shown "
+        f"again; 'ragstone keys' makes others:\n{made.secret}"
+    )
+
+
+async def _has_credentials(settings: Settings, service: Service) -> bool:
+    return settings.auth.configured or await service.keys.exist()
 
 
 class _Server(uvicorn.Server):
@@ -113,12 +135,8 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        loop = asyncio.get_running_loop()
-        signals = (signal.SIGINT, signal.SIGTERM)
-        for number in signals:
-            loop.add_signal_handler(number, self.handle_exit, number, None)
+        on_signals(lambda number: self.handle_exit(number, None))
         try:
             yield
         finally:
-            for number in signals:
-                loop.remove_signal_handler(number)
+            off_signals()

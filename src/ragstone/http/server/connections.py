@@ -2,9 +2,9 @@
 
 import asyncio
 import logging
-import resource
 import socket
 import struct
+import sys
 from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -24,6 +24,10 @@ megabytes for each connection, all of them answered before anybody notices that 
 
 def room_for(connections: int) -> int:
     """Let this process open so many connections, or as many as the system allows; how many."""
+    if sys.platform == "win32":
+        return connections  # It has no such limit.
+    import resource
+
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = connections + FILES_BESIDES
     if hard != resource.RLIM_INFINITY:
@@ -56,7 +60,8 @@ class HttpConnection(HttpToolsProtocol):
         if len(self.connections) > self.most:
             transport.abort()
             return
-        self._option(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, SENT_AHEAD)
+        if sys.platform != "win32":
+            self._option(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, SENT_AHEAD)
         # Whatever the system does not take at once is waited for, and its time counts.
         transport.set_write_buffer_limits(high=0)
         self._watch_head()

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import multiprocessing
-import signal
 import socket
 import sys
 import time
@@ -12,10 +11,11 @@ from dataclasses import dataclass
 from multiprocessing.context import SpawnProcess
 from multiprocessing.synchronize import Event
 
-import uvloop
-
+from ragstone.access.gate import Known
 from ragstone.core.errors import ConfigError, RagstoneError
 from ragstone.http.server.answering import answer
+from ragstone.http.server.loop import on_signals, run
+from ragstone.ingest.free_memory import few_arenas
 from ragstone.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -56,12 +56,12 @@ class Workers:
         self,
         settings: Settings,
         listener: socket.socket,
-        token: str,
-        ready: Callable[[], None],
+        tokens: Known,
+        ready: Callable[[bool], None],
     ) -> None:
         self._settings = settings
         self._listener = listener
-        self._token = token
+        self._tokens = tokens
         self._ready = ready
         self._running: dict[int, _Process] = {}
         self._said = False
@@ -69,9 +69,7 @@ class Workers:
     async def run(self) -> None:
         """Until SIGINT or SIGTERM; raises ConfigError when a process cannot start."""
         stopped = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, stopped.set)
+        on_signals(lambda _: stopped.set())
         try:
             for worker in range(self._settings.server.workers):
                 self._start(worker)
@@ -89,7 +87,9 @@ class Workers:
         settings = self._settings.model_copy(update={"ragstone_data": data})
         context = multiprocessing.get_context("spawn")
         ready = context.Event()
-        process = context.Process(target=_work, args=(settings, self._listener, self._token, ready))
+        process = context.Process(
+            target=_work, args=(settings, self._listener, self._tokens, ready)
+        )
         process.start()
         self._running[worker] = _Process(process, time.monotonic(), ready)
 
@@ -105,7 +105,7 @@ class Workers:
                 self._start(worker)
         if not self._said and all(one.ready.is_set() for one in self._running.values()):
             self._said = True
-            self._ready()
+            self._ready(False)  # Whether a key exists, only the processes know.
 
     def _end(self) -> None:
         for one in self._running.values():
@@ -125,10 +125,11 @@ class _Process:
     ready: Event
 
 
-def _work(settings: Settings, listener: socket.socket, token: str, ready: Event) -> None:
+def _work(settings: Settings, listener: socket.socket, tokens: Known, ready: Event) -> None:
     """The work of a process: serve until a signal to stop."""
     logging.basicConfig(level=settings.log_level)
+    few_arenas()
     try:
-        uvloop.run(answer(settings, listener, token, ready.set))
+        run(answer(settings, listener, tokens, lambda _: ready.set()))
     except RagstoneError as error:
         sys.exit(f"ragstone: {error.message}")

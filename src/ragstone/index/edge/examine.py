@@ -102,7 +102,11 @@ def save(shard: Shard, target: Path) -> Saved | None:
 
 def _in_child(task: Literal["open", "check", "save"], shard: Shard, target: Path) -> Any:
     """What the task says, or a phrase about how its process ended."""
-    size = sum(file.stat().st_blocks * 512 for file in shard.path.rglob("*") if file.is_file())
+    found = [file.stat() for file in shard.path.rglob("*") if file.is_file()]
+    if sys.platform == "win32":
+        size = sum(one.st_size for one in found)
+    else:
+        size = sum(one.st_blocks * 512 for one in found)
     command = [
         *(sys.executable, "-m", __name__, task, str(shard.path), str(target)),
         *(str(shard.dimensions), json.dumps(shard.language)),

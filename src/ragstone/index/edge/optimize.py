@@ -98,7 +98,8 @@ class Builder:
 
 def main(path: str, dimensions: str) -> None:
     """Optimize the shard at `path`, after everything else on this machine."""
-    os.nice(NICE)
+    if sys.platform != "win32":
+        os.nice(NICE)
     optimize_shard(Path(path), int(dimensions))
 
 

@@ -37,7 +37,7 @@ def _blocks(path: Path, ending: str) -> Iterator[Block]:
             _lines(path, file), delimiter=delimiter, quotechar=_quote(sample, delimiter)
         )
         try:
-            yield from table_blocks(_padded(rows), merged=False)
+            yield from table_blocks(_padded(rows), merged=())
         except csv.Error as error:
             raise UnreadableDocument(
                 f"{path.name} is no valid CSV near line {rows.line_num:,}: {error}."

@@ -17,6 +17,7 @@ from docx.oxml.parser import parse_xml
 
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.drawing import chart_blocks, diagram_lines
+from ragstone.ingest.formats.embedded import Pictures, packed_pictures
 from ragstone.ingest.formats.inline_code import marked, spanned, unmarked
 from ragstone.ingest.formats.numbering import BULLET, Numbering, W
 from ragstone.ingest.formats.package import office_package
@@ -29,6 +30,11 @@ _MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}chart"
 _DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}relIds"
+_WP = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}"
+_PICTURES = {
+    "{http://schemas.openxmlformats.org/drawingml/2006/main}blip",
+    "{urn:schemas-microsoft-com:vml}imagedata",
+}
 
 _DROPPED = {
     f"{W}{name}"
@@ -75,15 +81,22 @@ def parse_docx(path: Path, ending: str, max_bytes: int) -> Parsed:
     with opened(path):
         document = docx.Document(package)
         title, metadata = core_properties(path, package)
-        blocks = _Reader(path, document).blocks()
-    return Parsed(title, blocks, metadata=metadata)
+        pictures = packed_pictures(path, max_bytes)
+        blocks = _Reader(path, document, pictures).blocks()
+    return Parsed(
+        title,
+        blocks,
+        metadata=metadata | pictures.metadata,
+        recognised=pictures.recognised,
+        notes=pictures.notes,
+    )
 
 
 class _Reader:
     """Walks the body of one document, with what counts on from paragraph to paragraph."""
 
-    def __init__(self, path: Path, document: Any) -> None:
-        self._path, self._part = path, document.part
+    def __init__(self, path: Path, document: Any, pictures: Pictures) -> None:
+        self._path, self._part, self._pictures = path, document.part, pictures
         self._body = document.element.body
         self._styles = _styles(document.styles.element)
         self._code_styles = _code_styles(document.styles.element)
@@ -210,10 +223,22 @@ class _Reader:
                 found += chart_blocks(self._xml_of(child.get(f"{_R}id")))
             elif child.tag == _DIAGRAM:
                 found += [Block(line) for line in diagram_lines(self._xml_of(child.get(f"{_R}dm")))]
+            elif child.tag in _PICTURES:
+                found += self._picture(child)
             elif isinstance(child.tag, str):
                 found += self._drawn(child, depth + 1)
         self._fields = outer
         return found
+
+    def _picture(self, element: Any) -> Iterator[Block]:
+        """A picture by its relation; what is said of it stands in the drawing that it is in."""
+        relation = element.get(f"{_R}embed") or element.get(f"{_R}id")
+        part = self._part.related_parts.get(relation) if relation else None
+        around = next(element.iterancestors(f"{_WP}inline", f"{_WP}anchor"), None)
+        about = None if around is None else around.find(f"{_WP}docPr")
+        said = "" if about is None else about.get("descr", "") or about.get("title", "")
+        if part is not None:
+            yield from self._pictures.blocks(str(part.partname).lstrip("/"), said)
 
     def _xml_of(self, relation: str | None) -> Any:
         part = self._part.related_parts.get(relation) if relation else None

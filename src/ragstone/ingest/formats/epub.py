@@ -3,6 +3,7 @@
 import posixpath
 import zipfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -11,9 +12,11 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from ragstone.core.errors import EncryptedDocument, UnreadableDocument, WrongType
 from ragstone.ingest.document import Block, Parsed
+from ragstone.ingest.formats.embedded import Pictures, packed_pictures
 from ragstone.ingest.formats.html import page_blocks
 from ragstone.ingest.formats.metadata import described
 from ragstone.ingest.formats.package import bomb_error, open_archive, unpacked
+from ragstone.ingest.formats.page_pictures import Signs, in_book
 from ragstone.ingest.formats.types import ZIP, Format
 
 _FACTS = {
@@ -39,16 +42,25 @@ def parse_epub(path: Path, ending: str, max_bytes: int) -> Parsed:
         chapters = _chapters(tree, posixpath.dirname(package), set(book.namelist()))
     facts = _facts(tree)
     title = str(facts.pop("title", ""))
-    return Parsed(title, _blocks(path, chapters, max_bytes), metadata=described(facts))
+    pictures = packed_pictures(path, None, anywhere=True)
+    return Parsed(
+        title,
+        _blocks(path, chapters, max_bytes, pictures),
+        metadata=described(facts) | pictures.metadata,
+        recognised=pictures.recognised,
+        notes=pictures.notes,
+    )
 
 
-def _blocks(path: Path, chapters: list[str], max_bytes: int) -> Iterator[Block]:
+def _blocks(path: Path, chapters: list[str], max_bytes: int, pictures: Pictures) -> Iterator[Block]:
     room = max_bytes
     with open_archive(path, None) as book:
         for name in chapters:
             data = _member(path, book, name, room)
             room -= len(data)
-            yield from page_blocks(data)
+            signs = Signs(pictures)
+            blocks = page_blocks(data, partial(signs.put, named=partial(in_book, name)))
+            yield from signs.replaced(blocks)
 
 
 def _check_kind(path: Path, names: set[str]) -> None:

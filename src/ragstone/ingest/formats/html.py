@@ -17,6 +17,7 @@ from ragstone.ingest.formats.decode import decoded
 from ragstone.ingest.formats.inline_code import marked, spanned, unmarked
 from ragstone.ingest.formats.labels import ADMONITIONS, counted
 from ragstone.ingest.formats.metadata import described
+from ragstone.ingest.formats.page_pictures import Signs, page_pictures
 from ragstone.ingest.formats.tables import table_blocks
 from ragstone.ingest.formats.types import Format
 
@@ -31,10 +32,18 @@ _FURNITURE_ROLES = {
     "doc-toc", "complementary", "doc-backlink", "doc-noteref",
 }  # fmt: skip
 _FURNITURE_NAME = re.compile(
-    r"\b(?:cookie|consent|gdpr|onetrust|breadcrumbs?|sphinxsidebar|toctree-wrapper|skip-?link|"
+    r"\b(?:cookie|consent|gdpr|onetrust|skip-?link|"
     r"headerlink|hash-link|heading-?anchor|anchorjs-link|footnote-(?:ref|reference|back|backref)|"
-    r"linenos?|lineno|fn-?backref|navfooter|navheader|toc|table-of-contents|related|copybtn)\b"
+    r"linenos?|lineno|fn-?backref|copybtn)\b"
 )
+_LINKS_NAME = re.compile(
+    r"\b(?:breadcrumbs?|sphinxsidebar|toctree-wrapper|navfooter|navheader|toc|table-of-contents|"
+    r"related)\b"
+)
+"""Such an element is made of links; others are named so for what they tell of
+("security-related-bugs")."""
+
+_LINKS_SHARE = 0.25
 _KEPT_NAME = re.compile(r"\b(?:admonition|topic|footnotes?|footnote-list|sidebar|callout)\b")
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = {"ul", "ol", "menu", "dir"}
@@ -69,7 +78,13 @@ _TOP = _Within()
 
 
 def parse_html(path: Path, ending: str, max_bytes: int) -> Parsed:
-    """Read a page whole. Scripts and styles are dropped, entities outside never fetched.
+    """Read a page whole, without what is beside it. Raises UnreadableDocument."""
+    return parse_html_in(path, ending, max_bytes, None)
+
+
+def parse_html_in(path: Path, ending: str, max_bytes: int, folder: Path | None) -> Parsed:
+    """Read a page whole, with its pictures that are in a folder. Scripts and styles are dropped,
+    entities outside never fetched.
 
     Raises UnreadableDocument.
     """
@@ -80,20 +95,30 @@ def parse_html(path: Path, ending: str, max_bytes: int) -> Parsed:
         raise UnreadableDocument(f"{path.name} holds no HTML that can be read.") from error
     title = _plain(next(iter(tree.xpath("//title")), None))
     facts = _facts(tree)
+    pictures = page_pictures(tree, path, folder)
+    signs = Signs(pictures)
+    signs.put(tree, str)
     return Parsed(
         title or facts.pop("og:title", ""),
-        iter(_main_blocks(tree, source)),
-        metadata=described(facts),
+        signs.replaced(_main_blocks(tree, source)),
+        metadata=described(facts) | pictures.metadata,
+        recognised=pictures.recognised,
+        notes=pictures.notes,
     )
 
 
-def page_blocks(source: str | bytes) -> list[Block]:
+def page_blocks(
+    source: str | bytes, prepare: Callable[[Any], None] = lambda tree: None
+) -> list[Block]:
     """The blocks of a whole page or of a piece of one, without looking for its main part.
 
-    Bytes are XHTML, in the encoding that they name.
+    Bytes are XHTML, in the encoding that they name. `prepare` may change its elements.
     """
     try:
-        return list(_blocks(_tree(source), _TOP)) if source.strip() else []
+        if not source.strip():
+            return []
+        prepare(tree := _tree(source))
+        return list(_blocks(tree, _TOP))
     except (etree.LxmlError, ValueError, LookupError):
         return []
 
@@ -106,7 +131,42 @@ def _tree(source: str | bytes) -> Any:
     else:
         source = source.encode("utf-8", "replace")
     parser = lxml_html.HTMLParser(encoding=encoding, no_network=True, huge_tree=False)
-    return lxml_html.document_fromstring(source, parser)
+    tree = lxml_html.document_fromstring(source, parser)
+    _mend(tree)
+    return tree
+
+
+def _mend(tree: Any) -> None:
+    """Take its names from what is called a menu, a form or the like and holds most of the page's
+    words, but not as links; and show what a page without scripts would have, if it is all there
+    is."""
+    whole = _length(tree)
+    for element in tree.iter():
+        tag = element.tag if isinstance(element.tag, str) else ""
+        if tag == "noscript":
+            if _length(element) > whole:
+                element.tag = "div"
+        elif tag and tag not in _SILENT and not _is_hidden(element) and _is_furniture(element, tag):
+            own = _length(element)
+            if own * 2 > whole and _linked(element) * 2 < own:
+                element.tag = "div"
+                for name in ("class", "id", "role"):
+                    element.attrib.pop(name, None)
+
+
+def _linked(element: Any) -> int:
+    """Characters of the links in an element."""
+    return sum(len(one.text_content()) for one in element.iter("a"))
+
+
+def _length(element: Any) -> int:
+    """Characters of the text that an element shows, menus counted."""
+    size = len((element.text or "").strip())
+    for child in element:
+        if isinstance(child.tag, str) and child.tag not in _SILENT:
+            size += _length(child)
+        size += len((child.tail or "").strip())
+    return size
 
 
 def _facts(tree: Any) -> dict[str, Any]:
@@ -168,8 +228,10 @@ def _found_by_trafilatura(visible: list[Block], source: str) -> list[Block]:
     if not any(found):
         return []
     first, last = found.index(True), len(found) - found[::-1].index(True)
-    while first and visible[first - 1].kind == "heading":
+    while first and (visible[first - 1].kind == "heading" or _is_wordless(visible[first - 1])):
         first -= 1
+    while last < len(visible) and _is_wordless(visible[last]):
+        last += 1
     return [
         block
         for block, is_found in zip(visible[first:last], found[first:last], strict=True)
@@ -183,6 +245,11 @@ def _is_found(block: Block, runs: set[tuple[str, ...]], text: str) -> bool:
         return bool(words) and f" {' '.join(words)} " in text
     own = [tuple(words[at : at + _FOUND_WORDS]) for at in range(len(words) - _FOUND_WORDS + 1)]
     return sum(run in runs for run in own) * 2 >= len(own)
+
+
+def _is_wordless(block: Block) -> bool:
+    """Whether it is a picture, or nothing."""
+    return not _words(block.text)
 
 
 def _words(text: str) -> list[str]:
@@ -222,20 +289,29 @@ def _is_furniture(element: Any, tag: str) -> bool:
     if tag in _SILENT:
         return True
     name = f"{element.get('class') or ''} {element.get('id') or ''}"
-    hidden = element.get("hidden") is not None or element.get("aria-hidden") == "true"
-    if hidden or "display:none" in (element.get("style") or "").replace(" ", ""):
+    if _is_hidden(element):
         return True
     if _KEPT_NAME.search(name) or element.get("role") in ("note", "doc-footnote"):
         return False
     if element.get("role") in _FURNITURE_ROLES or (
-        name.strip()
-        and _FURNITURE_NAME.search(name.lower())
-        and tag not in ("body", "main", "html")
+        name.strip() and tag not in ("body", "main", "html") and _is_named_so(element, name.lower())
     ):
         return True
     if tag == "form":
         return not any(True for _ in element.iter("h1", "h2", "article", "main"))
     return tag in _FURNITURE
+
+
+def _is_named_so(element: Any, name: str) -> bool:
+    if _FURNITURE_NAME.search(name):
+        return True
+    return bool(_LINKS_NAME.search(name)) and _linked(element) >= _LINKS_SHARE * _length(element)
+
+
+def _is_hidden(element: Any) -> bool:
+    if element.get("hidden") is not None or element.get("aria-hidden") == "true":
+        return True
+    return "display:none" in (element.get("style") or "").replace(" ", "")
 
 
 def _element(element: Any, tag: str, within: _Within) -> Iterator[Block]:
@@ -389,16 +465,17 @@ def _table(table: Any, within: _Within) -> Iterator[Block]:
     caption = _text(next(iter(table.iter("caption")), None))
     if caption:
         yield Block(caption, "caption")
-    rows, header, is_labelled = _grid(table)
+    merged = set[str]()
+    rows, header, is_labelled = _grid(table, merged)
     if is_labelled and header and all(row and row[0] == rows[0][0] for row in rows[:header]):
         rows[0][0] = ""
         rows[1:header] = [["", *row[1:]] for row in rows[1:header]]
-    yield from table_blocks(rows, header or None, caption)
+    yield from table_blocks(rows, header or None, caption, merged=merged)
 
 
-def _grid(table: Any) -> tuple[list[list[str]], int, bool]:
+def _grid(table: Any, merged: set[str]) -> tuple[list[list[str]], int, bool]:
     """The cells with merged ones repeated, how many rows are heads, and whether the first column
-    names the rows."""
+    names the rows. What is in cells that reach over columns is put into `merged`."""
     rows: list[list[str]] = []
     held: dict[int, tuple[int, str]] = {}
     heads, still, labels = 0, True, []
@@ -409,6 +486,8 @@ def _grid(table: Any) -> tuple[list[list[str]], int, bool]:
             _fill(cells, held)
             text, wide = _text(cell), min(_number(cell.get("colspan"), 1), 100)
             tall = min(_number(cell.get("rowspan"), 1), 1000)
+            if wide > 1:
+                merged.add(text)
             for _ in range(max(wide, 1)):
                 if tall > 1:
                     held[len(cells)] = (tall - 1, text)
@@ -493,4 +572,4 @@ _READERS: Mapping[str, Callable[[Any, _Within], Iterator[Block]]] = {
     "table": _table,
 }
 
-HTML = Format("text/html", parse_html, whole=True)
+HTML = Format("text/html", parse_html, whole=True, including=parse_html_in)

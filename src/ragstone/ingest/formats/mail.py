@@ -6,6 +6,7 @@ Attachments are sections, read by the parsers of their types.
 """
 
 import base64
+import codecs
 import email
 import email.policy
 import re
@@ -52,14 +53,17 @@ def parse_eml(path: Path, ending: str, max_bytes: int) -> Parsed:
 def parse_eml_in(path: Path, ending: str, max_bytes: int, depth: int) -> Parsed:
     """The mail of a file that stands in `depth` others."""
     data = path.read_bytes()
-    if not _HEADER.search(data[:16_384]):
+    if not _HEADER.search(data[:_HEAD_BYTES]):
         raise WrongType(f"{path.name} ends in .eml, but it has none of the header lines of a mail.")
     mail = _Mail(path, data, max_bytes, depth)
     return Parsed(mail.subject, mail.blocks(1), metadata=mail.metadata())
 
 
+_HEAD_BYTES = 16_384
 _LEADING_BYTES = 200
 """Among so many a mailbox begins; some programs leave empty lines before the first mail."""
+
+_BEFORE = codecs.BOM_UTF8 + b"\r\n"
 
 
 def parse_mbox(path: Path, ending: str, max_bytes: int) -> Parsed:
@@ -68,10 +72,15 @@ def parse_mbox(path: Path, ending: str, max_bytes: int) -> Parsed:
 
 
 def parse_mbox_in(path: Path, ending: str, max_bytes: int, depth: int) -> Parsed:
-    """The mailbox of a file that stands in `depth` others."""
+    """The mailbox of a file that stands in `depth` others. Some programs save a single mail so."""
     with path.open("rb") as file:
-        if not file.read(_LEADING_BYTES).lstrip(b"\r\n").startswith(b"From "):
+        head = file.read(_HEAD_BYTES)
+    if not head[:_LEADING_BYTES].lstrip(_BEFORE).startswith(b"From "):
+        if not (_HEAD_LINE.match(head) and _HEADER.search(head)):
             raise WrongType(f"{path.name} ends in .mbox, but it does not begin as a mailbox does.")
+        if path.stat().st_size > max_bytes:
+            raise _too_large(path)
+        return replace(parse_eml_in(path, ending, max_bytes, depth), media_type=EML.media_type)
 
     def blocks() -> Iterator[Block]:
         for data in _mails(path, max_bytes):
@@ -80,13 +89,25 @@ def parse_mbox_in(path: Path, ending: str, max_bytes: int, depth: int) -> Parsed
     return Parsed(path.stem, blocks())
 
 
+_STAMP = rb"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) +[A-Z][a-z]{2} +\d\d? +\d\d:\d\d.*\d{4}.*"
+_FROM = re.compile(rb"From (?:-(?: +%s)?|\S+ +%s)\s*" % (_STAMP, _STAMP))
+_HEAD_LINE = re.compile(rb"[A-Za-z][\w-]*:")
+
+
 def _mails(path: Path, max_bytes: int) -> Iterator[bytes]:
-    """The mails of a mailbox: each begins with a line "From " after an empty one."""
+    """The mails of a mailbox: each begins with a line "From ". Of an empty line before it, an
+    address and a date in it, and a header below it, two must be there: mails of a stated length
+    end without an empty line, and the text of a mail may have such a line too."""
     held: list[bytes] = []
     size, empty, begun = 0, True, False
     with path.open("rb") as file:
-        while line := file.readline(1 << 20):
-            if empty and line.startswith(b"From "):
+        after = file.readline(1 << 20).removeprefix(codecs.BOM_UTF8)
+        while line := after:
+            after = file.readline(1 << 20)
+            begins = line.startswith(b"From ") and (
+                bool(_FROM.fullmatch(line)) + bool(_HEAD_LINE.match(after)) + empty > 1
+            )
+            if begins:
                 if held:
                     yield b"".join(held)
                 held, size, begun = [], 0, True
@@ -94,13 +115,16 @@ def _mails(path: Path, max_bytes: int) -> Iterator[bytes]:
                 held.append(line[1:] if re.match(rb">+From ", line) else line)
                 size += len(line)
                 if size > max_bytes:
-                    raise TooLarge(
-                        f"{path.name} has a single mail that is larger than INGEST__MAX_MEMORY_MB "
-                        "allows."
-                    )
+                    raise _too_large(path)
             empty = not line.strip()
     if held:
         yield b"".join(held)
+
+
+def _too_large(path: Path) -> TooLarge:
+    return TooLarge(
+        f"{path.name} has a single mail that is larger than INGEST__MAX_MEMORY_MB allows."
+    )
 
 
 @dataclass(slots=True)

@@ -111,7 +111,8 @@ def parse_markdown_in(path: Path, ending: str, max_bytes: int, folder: Path | No
 
 def markdown_blocks(source: str, is_mdx: bool = False) -> Iterator[Block]:
     """The blocks of a text without front matter."""
-    tree = SyntaxTreeNode(_parser().parse(source))
+    # A container's plugin looks behind the last character of a text that no line break ends.
+    tree = SyntaxTreeNode(_parser().parse(f"{source}\n"))
     return _blocks(tree.children, _Within(is_mdx=is_mdx))
 
 
@@ -330,7 +331,7 @@ def _table(node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:
         for part in node.children
         for row in part.children
     ]
-    yield from table_blocks(rows, 1 if any(rows[0]) else 0)
+    yield from table_blocks(rows, 1 if any(rows[0]) else 0, merged=())
 
 
 def _definition_list(node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ragstone.core.errors import EncryptedDocument
 from ragstone.ingest.document import Block, Parsed
+from ragstone.ingest.formats.embedded import Pictures, packed_pictures
 from ragstone.ingest.formats.metadata import keyword_list
 from ragstone.ingest.formats.numbering import BULLET, numeral
 from ragstone.ingest.formats.package import bomb_error, safe_tree, xml_parts
@@ -28,7 +29,9 @@ _DRAW = f"{{{_NAMESPACE}:drawing:1.0}}"
 _STYLE = f"{{{_NAMESPACE}:style:1.0}}"
 _META = f"{{{_NAMESPACE}:meta:1.0}}"
 _PRESENTATION = f"{{{_NAMESPACE}:presentation:1.0}}"
+_SVG = f"{{{_NAMESPACE}:svg-compatible:1.0}}"
 _DC = "{http://purl.org/dc/elements/1.1/}"
+_HREF = "{http://www.w3.org/1999/xlink}href"
 
 _DROPPED = {
     *(f"{_OFFICE}{name}" for name in ("annotation", "annotation-end", "forms")),
@@ -51,6 +54,7 @@ _NUMBERS = {"1": "decimal", "a": "lowerLetter", "A": "upperLetter", "i": "lowerR
 _TITLES = {"title"}
 _FURNITURE = {"header", "footer", "date-time", "page-number"}
 _MAX_DEPTH = 60
+_COVERED = f"{_TABLE}covered-table-cell"
 _MAX_REPEATED = 1000
 """So often at most a cell or a row that is said to repeat is repeated."""
 
@@ -87,18 +91,29 @@ def parse_odf(path: Path, ending: str, max_bytes: int) -> Parsed:
         )
     with opened(path):
         roots = {name: safe_tree(path, parts[name]) for name in names if parts.get(name)}
-        reader = _Reader(path, roots, max_bytes)
+        pictures = packed_pictures(path, max_bytes)
+        reader = _Reader(path, roots, max_bytes, pictures)
         title, metadata = _properties(roots.get("meta.xml"))
         body = next(roots["content.xml"].iter(f"{_OFFICE}body"))
+        count: int | None = None
         sheets, slides = body.find(f"{_OFFICE}spreadsheet"), body.find(f"{_OFFICE}presentation")
         if sheets is not None:
             tables = list(sheets.iterchildren(f"{_TABLE}table"))
             title = title or (path.stem if len(tables) > 1 else "")
-            return Parsed(title, reader.sheets(tables), len(tables), metadata)
-        if slides is not None:
+            blocks, count = reader.sheets(tables), len(tables)
+        elif slides is not None:
             pages = list(slides.iterchildren(f"{_DRAW}page"))
-            return Parsed(title, reader.slides(pages), len(pages), metadata)
-    return Parsed(title, reader.text(body), metadata=metadata)
+            blocks, count = reader.slides(pages), len(pages)
+        else:
+            blocks = reader.text(body)
+    return Parsed(
+        title,
+        blocks,
+        count,
+        metadata | pictures.metadata,
+        recognised=pictures.recognised,
+        notes=pictures.notes,
+    )
 
 
 def _properties(meta: Any | None) -> tuple[str, dict[str, Any]]:
@@ -128,8 +143,11 @@ def _properties(meta: Any | None) -> tuple[str, dict[str, Any]]:
 class _Reader:
     """Reads the body of one document."""
 
-    def __init__(self, path: Path, roots: dict[str, Any], max_bytes: int) -> None:
-        self._path, self._max = path, max_bytes
+    def __init__(
+        self, path: Path, roots: dict[str, Any], max_bytes: int, pictures: Pictures
+    ) -> None:
+        self._path, self._max, self._pictures = path, max_bytes, pictures
+        self._cells, self._held = 0, list[Any]()
         self._page: int | None = None
         trees = list(roots.values())
         self._lists = {
@@ -163,9 +181,11 @@ class _Reader:
         with opened(self._path):
             for number, table in enumerate(tables, 1):
                 self._page = number
-                found = sheet_blocks(self._limited(_grid(table, self._cell_text)), number)
+                merged = set[str]()
+                rows = self._limited(_grid(table, self._cell_text, merged))
+                found = sheet_blocks(rows, number, merged)
                 shapes = (self._children(one, 0) for one in table.iter(f"{_TABLE}shapes"))
-                found = chain(found, *shapes)
+                found = chain(found, self._from_cells(), *shapes)
                 if first := next(found, None):
                     yield Block(table.get(f"{_TABLE}name", ""), "heading", 1, number)
                     yield first
@@ -220,8 +240,31 @@ class _Reader:
                 yield from self._list(child, self._counted(child), 1, depth)
             elif tag == f"{_TABLE}table":
                 yield from self._table(child, depth)
+            elif tag == f"{_DRAW}image":
+                yield from self._picture(child)
             else:
                 yield from self._children(child, depth + 1)
+
+    def _picture(self, image: Any) -> Iterator[Block]:
+        """What is said of a picture and the text in it; one in a cell waits for the table's end."""
+        if self._cells:
+            self._held.append(image)
+            return
+        frame = image.getparent()
+        said = (
+            " ".join("".join(one.itertext()).split())
+            for name in ("desc", "title")
+            for one in frame.iterchildren(f"{_SVG}{name}")
+        )
+        name = image.get(_HREF, "").removeprefix("./")
+        yield from self._pictures.blocks(name, next(filter(None, said), ""), self._page)
+
+    def _from_cells(self) -> Iterator[Block]:
+        """The pictures in the cells of a table that has been read, once it is in no other one."""
+        if not self._cells:
+            held, self._held = self._held, []
+            for image in held:
+                yield from self._picture(image)
 
     def _paragraph(
         self, element: Any, depth: int, label: str = "", level: int = 0
@@ -309,8 +352,10 @@ class _Reader:
                     break
 
     def _table(self, table: Any, depth: int) -> Iterator[Block]:
-        rows = list(_grid(table, self._cell_text))
+        merged, held = set[str](), len(self._held)
+        rows = list(_grid(table, self._cell_text, merged))
         if all(len(row) <= 1 for row in rows):
+            del self._held[held:]
             for cell in table.iter(f"{_TABLE}table-cell"):
                 yield from self._children(cell, depth + 1)
             return
@@ -318,7 +363,8 @@ class _Reader:
             row for one in table.iterchildren(f"{_TABLE}table-header-rows")
             for row in one.iter(f"{_TABLE}table-row")
         ]  # fmt: skip
-        yield from table_blocks(rows, len(marked) or None, page=self._page)
+        yield from table_blocks(rows, len(marked) or None, page=self._page, merged=merged)
+        yield from self._from_cells()
 
     def _cell_text(self, cell: Any) -> str:
         if cell.get(f"{_OFFICE}value-type") == "date" and self._page is not None:
@@ -326,8 +372,10 @@ class _Reader:
             return str(date[:16].replace("T", " ") if "T" in date else date)
         if all(not len(one) and one.tag == f"{_TEXT}p" for one in cell):
             return " ".join(" ".join((one.text or "").split()) for one in cell).strip()
-        blocks = self._children(cell, 1)
-        return " ".join(" ".join(block.text.split()) for block in blocks)
+        self._cells += 1
+        text = " ".join(" ".join(block.text.split()) for block in self._children(cell, 1))
+        self._cells -= 1
+        return text
 
     def _inline(self, parent: Any, found: "_Inline", depth: int) -> None:
         found.parts.append(parent.text or "")
@@ -404,33 +452,57 @@ def _next_label(levels: dict[int, _Level], counted: _List, level: int) -> str:
     return f"{here.before}{'.'.join(parts)}{here.after}".strip()
 
 
-def _grid(table: Any, text: Any) -> Iterator[list[str]]:
-    """The rows of a table; cells that are covered by a merged one repeat its value."""
+def _grid(table: Any, text: Any, merged: set[str]) -> Iterator[list[str]]:
+    """The rows of a table; cells that are covered by a merged one repeat its value. Some programs
+    leave them out. What is in cells that reach over columns is put into `merged`."""
     spans: dict[int, tuple[int, str]] = {}
-    for row in table.iter(f"{_TABLE}table-row"):
-        if next(row.iterancestors(f"{_TABLE}table")) is not table:
-            continue
+    left_out = next(table.iter(_COVERED), None) is None
+    for row in _own_rows(table):
         cells: list[str] = []
         empty = 0
-        for cell in row.iterchildren(f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell"):
+        for cell in row.iterchildren(f"{_TABLE}table-cell", _COVERED):
+            if left_out:
+                _cover(cells, spans)
             column = len(cells) + empty
             said = text(cell)
             down, above = spans.get(column, (0, ""))
-            if cell.tag == f"{_TABLE}covered-table-cell" and down:
+            if cell.tag == _COVERED and down:
                 said = above
                 spans[column] = down - 1, above
-            rows, columns = (_count(cell, f"number-{one}-spanned") for one in ("rows", "columns"))
-            for place in range(column, column + min(columns, _MAX_REPEATED)):
-                if rows > 1 or columns > 1:
-                    first = place == column
-                    spans[place] = rows - 1 if first else rows, said
+            if _reach(cell, column, said, spans) > 1:
+                merged.add(said)
             repeated = min(_count(cell, "number-columns-repeated"), _MAX_REPEATED)
             if said:
                 cells += [""] * empty + [said] * repeated
             empty = 0 if said else empty + repeated
+        if left_out and not empty:
+            _cover(cells, spans)
         repeated = _count(row, "number-rows-repeated") if cells else 1
         for _ in range(min(repeated, _MAX_REPEATED)):
             yield list(cells)
+
+
+def _reach(cell: Any, column: int, said: str, spans: dict[int, tuple[int, str]]) -> int:
+    """Note what a cell covers below and beside it; over how many columns it reaches."""
+    rows, columns = (_count(cell, f"number-{one}-spanned") for one in ("rows", "columns"))
+    if rows > 1 or columns > 1:
+        for place in range(column, column + min(columns, _MAX_REPEATED)):
+            spans[place] = rows - 1 if place == column else rows, said
+    return columns
+
+
+def _own_rows(table: Any) -> Iterator[Any]:
+    """The rows of a table that are in no other one inside it."""
+    for row in table.iter(f"{_TABLE}table-row"):
+        if next(row.iterancestors(f"{_TABLE}table")) is table:
+            yield row
+
+
+def _cover(cells: list[str], spans: dict[int, tuple[int, str]]) -> None:
+    """Add to a row what merged cells before it or above it say in its next columns."""
+    while (span := spans.get(len(cells), (0, "")))[0]:
+        spans[len(cells)] = span[0] - 1, span[1]
+        cells.append(span[1])
 
 
 def _count(element: Any, name: str) -> int:

@@ -7,6 +7,7 @@ with a document type declaration, which the standard forbids, is refused, so tha
 replaced.
 """
 
+import codecs
 import io
 import posixpath
 import re
@@ -180,6 +181,7 @@ def _name(entry: zipfile.ZipInfo) -> str:
 
 def _plain_xml(path: Path, data: bytes) -> bytes:
     """The part in UTF-8 (UTF-16 is allowed too), in the namespaces that all libraries know."""
+    data = data.removeprefix(codecs.BOM_UTF8)
     if data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\x00" in data[:4]:
         try:
             text = data.decode("utf-16" if data[0] >= 0xFE else _wide(data))

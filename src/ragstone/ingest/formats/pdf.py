@@ -16,13 +16,15 @@ import pypdfium2.raw
 from ragstone.core.errors import EncryptedDocument, TooLarge, UnreadableDocument
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.pdf_blocks import Prose, across_pages, page_blocks
+from ragstone.ingest.formats.pdf_frame import frame_of
 from ragstone.ingest.formats.pdf_lines import (
     PageLine,
     clean,
     top_first,
     without_edges,
 )
-from ragstone.ingest.formats.pdf_text import frame_of, page_lines
+from ragstone.ingest.formats.pdf_rules import Rules, page_rules
+from ragstone.ingest.formats.pdf_text import page_lines
 from ragstone.ingest.formats.recognised import Outlook, page_block, recognised_lines
 from ragstone.ingest.formats.recognition import (
     CHOSEN,
@@ -190,9 +192,11 @@ class _Scans(NamedTuple):
 
 
 class _Read(NamedTuple):
-    """The lines of a page; those of a scan are seen in a view of their own."""
+    """The lines of a page and what is ruled on it; those of a scan are seen in a view of their
+    own."""
 
     lines: list[PageLine]
+    rules: Rules = Rules()
     view: Outlook | None = None
 
 
@@ -207,7 +211,7 @@ def _blocks(path: Path, document: Any, pages: int, scans: _Scans) -> Iterator[Bl
                 prose.learn(page.lines)
             kept = without_edges([page.lines for page in read], running, window[0] + 1)
             for index, page, lines in zip(window, read, kept, strict=True):
-                blocks = page_blocks(lines, index + 1, prose)
+                blocks = page_blocks(lines, index + 1, prose, page.rules)
                 yield from (page_block(one, page.view) if page.view else one for one in blocks)
     finally:
         with _PDFIUM:
@@ -231,23 +235,26 @@ def _windows(pages: int, scans: _Scans) -> Iterator[list[int]]:
 def _page(path: Path, document: Any, index: int, scans: _Scans) -> _Read:
     try:
         if index not in scans.pages:
-            return _Read(_lines(document, index))
+            return _ruled_lines(document, index)
         pixels, points = _picture(document, index)
     except pypdfium2.PdfiumError as error:
         raise UnreadableDocument(
             f"{path.name} is damaged: page {index + 1} cannot be read."
         ) from error
-    return _Read(*recognised_lines(recognised(pixels, scans.recognition), points))
+    lines, view = recognised_lines(recognised(pixels, scans.recognition), points)
+    return _Read(lines, view=view)
 
 
-def _lines(document: Any, index: int) -> list[PageLine]:
+def _ruled_lines(document: Any, index: int) -> _Read:
     with _PDFIUM:
         page = document[index]
         text_page = page.get_textpage()
-        lines = top_first(page_lines(text_page, frame_of(page)))
+        frame = frame_of(page)
+        rules = page_rules(page, frame)
+        lines = top_first(page_lines(text_page, frame, rules))
         text_page.close()
         page.close()
-    return lines
+    return _Read(lines, rules)
 
 
 def _picture(document: Any, index: int) -> tuple[Any, float]:

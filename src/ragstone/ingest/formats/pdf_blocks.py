@@ -5,11 +5,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from ragstone.core.document import BlockKind, Place
+from ragstone.core.document import BlockKind, Box, Place
 from ragstone.ingest.document import Block
 from ragstone.ingest.formats.pdf_columns import in_reading_order
+from ragstone.ingest.formats.pdf_grids import ruled_apart
 from ragstone.ingest.formats.pdf_lines import HYPHEN, PageLine, joined, learn_words
+from ragstone.ingest.formats.pdf_rules import Rules
 from ragstone.ingest.formats.pdf_tables import Table, TableRow, find_tables
+from ragstone.ingest.formats.pdf_words import find_word_tables
 
 _NUMBERED = re.compile(r"(?:^|\s)\(?[$€£¥]?[-–—(]?\d[\d.,]*[)%]*(?=\s|$)|(?<=\s)[-–—](?=\s|$)")
 _LOWER_WORD = re.compile(r"\b[a-z]{2,}\b")
@@ -69,20 +72,49 @@ def _sizes(lines: Sequence[PageLine]) -> Counter[float]:
     return sizes
 
 
-def page_blocks(lines: Sequence[PageLine], page: int, prose: Prose) -> Iterator[Block]:
+_NO_RULES = Rules()
+
+
+def page_blocks(
+    lines: Sequence[PageLine], page: int, prose: Prose, rules: Rules = _NO_RULES
+) -> Iterator[Block]:
     """Join the lines of a page into blocks in reading order."""
     body, words = prose.body_size(lines), prose.words
     lines = [line for line in lines if not _ORNAMENT.fullmatch(line.text)]
     before, prose.last_table = prose.last_table, None
+    lines, ruled = ruled_apart(lines, rules, before, words)
     for stretch in in_reading_order(lines):
-        numbered = list(enumerate(stretch))
-        tables = find_tables(numbered, before)
-        if before and tables and min(tables[0].lines) > _FEW_LINES:
-            tables = find_tables(numbered)
+        tables = list(_tables(stretch, ruled, before, rules))
         yield from _stretch_blocks(stretch, tables, page, words, body)
         last = tables[-1] if tables else None
         ends = last is not None and len(stretch) - max(last.lines) <= _FEW_LINES
         before, prose.last_table = None, last if ends else None
+
+
+def _tables(
+    lines: Sequence[PageLine], ruled: dict[Box, Table], before: Table | None, rules: Rules
+) -> Iterator[Table]:
+    """The tables of lines that follow each other: the ruled ones, and those between them."""
+    between: list[tuple[int, PageLine]] = []
+    for place, line in enumerate(lines):
+        if line.box not in ruled:
+            between.append((place, line))
+            continue
+        yield from _aligned(between, before, rules)
+        yield replace(ruled[line.box], lines=frozenset((place,)))
+        between, before = [], None
+    yield from _aligned(between, before, rules)
+
+
+def _aligned(
+    lines: Sequence[tuple[int, PageLine]], before: Table | None, rules: Rules
+) -> list[Table]:
+    tables = find_tables(lines, before)
+    if before and tables and min(tables[0].lines) > _FEW_LINES:
+        tables = find_tables(lines)
+    taken = frozenset[int]().union(*(table.lines for table in tables))
+    tables += find_word_tables(lines, taken, rules)
+    return sorted(tables, key=lambda table: min(table.lines))
 
 
 def across_pages(blocks: Iterable[Block]) -> Iterator[Block]:

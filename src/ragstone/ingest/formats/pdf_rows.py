@@ -61,6 +61,7 @@ class Row:
     """The places of the lines that it has taken in."""
 
     has_leaders: bool = False
+    bold: bool = False
 
     @property
     def text(self) -> str:
@@ -123,6 +124,7 @@ def _row(group: Iterable[tuple[int, TextRun]]) -> Row:
         around([run.box for run in runs]),
         frozenset(place for place, _ in ordered),
         leaders,
+        all(run.bold for run in runs),
     )
 
 

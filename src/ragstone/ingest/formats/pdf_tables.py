@@ -16,7 +16,7 @@ _MAX_BETWEEN = 6
 """So many rows without figures may follow each other within a table."""
 
 _MAX_HEADER_ROWS = 8
-_MAX_RUNS = 4_000
+MAX_RUNS = 4_000
 """What has more on a page is a drawing or an attack."""
 
 _MAX_COLUMNS = 60
@@ -114,7 +114,7 @@ def find_tables(lines: Sequence[tuple[int, PageLine]], before: Table | None = No
     One without names whose columns stand below those of the one right before it has its names;
     `before` is the one with which the page before ended.
     """
-    if sum(len(line.runs) for _, line in lines) > _MAX_RUNS:
+    if sum(len(line.runs) for _, line in lines) > MAX_RUNS:
         return []
     upright = [one for one in lines if one[1].box.bottom - one[1].box.top < 4 * one[1].size]
     rows = rows_of(upright)

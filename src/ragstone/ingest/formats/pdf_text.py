@@ -9,7 +9,9 @@ from typing import Any
 import pypdfium2.raw
 
 from ragstone.core.document import Box
+from ragstone.ingest.formats.pdf_frame import Edges, Frame
 from ragstone.ingest.formats.pdf_lines import HYPHEN, PageLine, TextRun, clean, line_of
+from ragstone.ingest.formats.pdf_rules import Rules
 
 _C: Any = pypdfium2.raw
 
@@ -20,6 +22,9 @@ _GAP = 0.75
 """A gap of more font sizes than this parts two runs: more than between words, less than between
 cells."""
 
+_WORD_GAP = 0.15
+"""A gap of more font sizes than this may have a ruled line in it."""
+
 _RISE = 0.5
 """A baseline that moves by more font sizes than this begins another run."""
 
@@ -28,45 +33,10 @@ _SPACES = (9, 32, 160, 0x2002, 0x2003, 0x2009, 0x202F, 0x3000)
 _CUTS = (2, 0xFFFE)
 _NOWHERE = (0.0, 0.0, 0.0, 0.0)
 
-Edges = tuple[float, float, float, float]
-"""Left, top, right and bottom: lighter than a Box, as there is one for each character."""
 
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """What is seen of a page: its edges in PDF's coordinates and its rotation in degrees."""
-
-    left: float
-    bottom: float
-    right: float
-    top: float
-    rotation: int = 0
-
-    def seen(self, x: float, y: float) -> tuple[float, float]:
-        """A point as its distance from the left and the top of the page as it is shown."""
-        if self.rotation == 90:
-            return y - self.bottom, x - self.left
-        if self.rotation == 180:
-            return self.right - x, y - self.bottom
-        if self.rotation == 270:
-            return self.top - y, self.right - x
-        return x - self.left, self.top - y
-
-    def edges(self, one: tuple[float, float], other: tuple[float, float]) -> "Edges":
-        """The rectangle between two corners, as it is shown."""
-        (x1, y1), (x2, y2) = self.seen(*one), self.seen(*other)
-        return min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)
-
-
-def frame_of(page: Any) -> Frame:
-    """The frame of a pypdfium2 page."""
-    left, bottom, right, top = page.get_cropbox()
-    return Frame(left, bottom, right, top, page.get_rotation() % 360)
-
-
-def page_lines(text_page: Any, frame: Frame) -> list[PageLine]:
-    """The lines of a page as PDFium orders them."""
-    found = _Lines(text_page.raw)
+def page_lines(text_page: Any, frame: Frame, rules: Rules) -> list[PageLine]:
+    """The lines of a page as PDFium orders them; a ruled line parts what stands beside it."""
+    found = _Lines(text_page.raw, rules)
     for place, code, edges, baseline in _characters(text_page.raw, frame):
         if edges is not None:
             found.add(place, code, edges, baseline)
@@ -94,15 +64,18 @@ class _Open:
 class _Lines:
     """Characters become runs, and runs lines."""
 
-    def __init__(self, raw: Any) -> None:
+    def __init__(self, raw: Any, rules: Rules) -> None:
         self.lines: list[PageLine] = []
         self._raw = raw
+        self._rules = rules
         self._fonts = _Fonts()
         self._runs: list[TextRun] = []
         self._run: _Open | None = None
 
     def add(self, place: int, code: int, edges: Edges, baseline: float) -> None:
-        if self._run is not None and _apart(self._run, edges, baseline):
+        if self._run is not None and (
+            _apart(self._run, edges, baseline) or self._is_parted(self._run, edges)
+        ):
             self._end_run()
         if self._run is None:
             self._run = _Open(place, baseline, _height(self._raw, place))
@@ -113,6 +86,12 @@ class _Lines:
         run.parts.append(chr(code))
         run.boxes.append(edges)
         run.last = place
+
+    def _is_parted(self, run: _Open, edges: Edges) -> bool:
+        left, top, _right, bottom = edges
+        gap = left - run.boxes[-1][2]
+        beside = bool(self._rules.down) and gap > _WORD_GAP * run.size
+        return beside and self._rules.part(left - gap, left, (top + bottom) / 2)
 
     def space(self) -> None:
         if self._run is not None:

@@ -1,5 +1,6 @@
 """Pictures as documents: the text in them is recognised. It needs the extra `ocr`."""
 
+import io
 import struct
 import warnings
 from collections.abc import Iterator
@@ -17,6 +18,10 @@ from ragstone.ingest.formats.types import Format
 
 MOST_PIXELS = 60_000_000
 """Those of a picture of the largest usual cameras; they take 180 MB unpacked."""
+
+_ORNAMENT_SIDE = 24
+_ORNAMENT_PIXELS = 6_000
+"""A picture inside a document with fewer pixels, or with a shorter side, is a sign or a rule."""
 
 _POINTS = 72.0
 _RESOLUTIONS = (50, 2400)
@@ -43,10 +48,25 @@ def parse_picture(kind: str, path: Path, ending: str, max_bytes: int) -> Parsed:
     return Parsed("", _blocks(kind, path, pages, recognition), pages, recognised=pages)
 
 
-def _blocks(kind: str, path: Path, pages: int, recognition: Recognition) -> Iterator[Block]:
+def embedded_blocks(kind: str, name: str, data: bytes, recognition: Recognition) -> list[Block]:
+    """The text of a picture inside a document; none of a small one, which is an ornament.
+
+    Raises UnreadableDocument or TooLarge.
+    """
+    path = Path(name)
+    with _opened(kind, path, io.BytesIO(data)) as image:
+        width, height = image.size
+        if min(width, height) < _ORNAMENT_SIDE or width * height < _ORNAMENT_PIXELS:
+            return []
+    return list(_blocks(kind, path, 1, recognition, data))
+
+
+def _blocks(
+    kind: str, path: Path, pages: int, recognition: Recognition, data: bytes | None = None
+) -> Iterator[Block]:
     prose = Prose()
     for page in range(pages):
-        with _opened(kind, path) as image:
+        with _opened(kind, path, io.BytesIO(data) if data else None) as image:
             image.seek(page)
             _check_pixels(path, image)
             pixels, points = _pixels(image)
@@ -57,14 +77,15 @@ def _blocks(kind: str, path: Path, pages: int, recognition: Recognition) -> Iter
 
 
 @contextmanager
-def _opened(kind: str, path: Path) -> Iterator[Any]:
-    """The picture, of which nothing is unpacked yet; what is wrong with it is one line."""
+def _opened(kind: str, path: Path, file: io.BytesIO | None = None) -> Iterator[Any]:
+    """The picture at a path, or in `file`, of which nothing is unpacked yet; what is wrong with it
+    is one line."""
     from PIL import Image
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Of its size: it is looked at here.
-            with Image.open(path, formats=[kind]) as image:
+            with Image.open(file or path, formats=[kind]) as image:
                 yield image
     except Image.DecompressionBombError as error:
         raise _too_large(path, "far more") from error

@@ -16,6 +16,7 @@ from pptx.exc import PythonPptxError
 from ragstone.core.errors import UnreadableDocument
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.drawing import chart_blocks, diagram_lines
+from ragstone.ingest.formats.embedded import Pictures, packed_pictures
 from ragstone.ingest.formats.numbering import BULLET, numeral
 from ragstone.ingest.formats.package import office_package, safe_tree
 from ragstone.ingest.formats.properties import core_properties, opened
@@ -56,17 +57,25 @@ def parse_pptx(path: Path, ending: str, max_bytes: int) -> Parsed:
         presentation = pptx.Presentation(package)
         title, metadata = core_properties(path, package)
         pages = len(presentation.slides)
+        pictures = packed_pictures(path, max_bytes)
     if title == "PowerPoint Presentation":
         title = ""
-    return Parsed(title, _blocks(path, presentation), pages, metadata)
+    return Parsed(
+        title,
+        _blocks(path, presentation, pictures),
+        pages,
+        metadata | pictures.metadata,
+        recognised=pictures.recognised,
+        notes=pictures.notes,
+    )
 
 
-def _blocks(path: Path, presentation: Any) -> Iterator[Block]:
+def _blocks(path: Path, presentation: Any, pictures: Pictures) -> Iterator[Block]:
     with opened(path):
         height = presentation.slide_height or 1
         for page, slide in enumerate(presentation.slides, 1):
             try:
-                yield from _Slide(path, slide, page, height).blocks()
+                yield from _Slide(path, slide, page, height, pictures).blocks()
             except KeyError as error:
                 raise UnreadableDocument(
                     f"{path.name} is damaged or incomplete: slide {page} misses a part."
@@ -76,8 +85,8 @@ def _blocks(path: Path, presentation: Any) -> Iterator[Block]:
 class _Slide:
     """One slide being read."""
 
-    def __init__(self, path: Path, slide: Any, page: int, height: int) -> None:
-        self._path, self._slide, self._page = path, slide, page
+    def __init__(self, path: Path, slide: Any, page: int, height: int, pictures: Pictures) -> None:
+        self._path, self._slide, self._page, self._pictures = path, slide, page, pictures
         self._row = max(height // _ROW_SHARE, 1)
 
     def blocks(self) -> Iterator[Block]:
@@ -115,6 +124,8 @@ class _Slide:
             yield from self._table(shape.table)
         elif element.tag == f"{_P}graphicFrame":
             yield from self._graphic(element)
+        elif element.tag == f"{_P}pic":
+            yield from self._picture(element)
         elif getattr(shape, "has_text_frame", False):
             yield from self._text(shape)
 
@@ -125,12 +136,23 @@ class _Slide:
             for line in diagram_lines(self._related(diagram.get(f"{_R}dm"))):
                 yield Block(f"{BULLET} {line}", "item", 1, self._page, BULLET)
 
+    def _picture(self, element: Any) -> Iterator[Block]:
+        blip = next(element.iter(f"{_A}blip"), None)
+        part = self._part(blip.get(f"{_R}embed")) if blip is not None else None
+        about = next(element.iter(f"{_P}cNvPr"), None)
+        said = "" if about is None else about.get("descr", "") or about.get("title", "")
+        if part is not None:
+            yield from self._pictures.blocks(str(part.partname).lstrip("/"), said, self._page)
+
     def _related(self, relation: str | None) -> Any | None:
+        part = self._part(relation)
+        return safe_tree(self._path, part.blob) if part is not None and part.blob else None
+
+    def _part(self, relation: str | None) -> Any | None:
         try:
-            part = self._slide.part.related_part(relation) if relation else None
+            return self._slide.part.related_part(relation) if relation else None
         except KeyError:
             return None
-        return safe_tree(self._path, part.blob) if part is not None and part.blob else None
 
     def _table(self, table: Any) -> Iterator[Block]:
         rows: list[list[str]] = []

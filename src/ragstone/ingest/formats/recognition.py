@@ -1,21 +1,23 @@
 """The text of pictures: scanned pages, photos, screenshots. It needs the extra `ocr`."""
 
-import ctypes
 import math
 import os
-import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from typing import Any, cast
 
+from ragstone.ingest.free_memory import give_back
+
 INSTALL = "pip install 'ragstone[ocr]'"
 
 UNREAD = "pages_unread"
 """In a document's metadata: scanned pages whose text would be read if the extra were installed."""
+
+PICTURES_UNREAD = "pictures_unread"
+"""In a document's metadata: pictures inside of it, of which the same is true."""
 
 MOST_SIDE = 2400
 """Pixels of the longer side that are looked at: an A4 page at 200 dpi has 2,339."""
@@ -102,7 +104,7 @@ def recognised(pixels: Any, recognition: Recognition) -> list[Stretch]:
     try:
         return _recognised(pixels, recognition)
     finally:
-        _give_back()
+        give_back()
 
 
 def _recognised(pixels: Any, recognition: Recognition) -> list[Stretch]:
@@ -143,14 +145,6 @@ def _engine() -> Any:
     cv2.setNumThreads(threads)
     options = {"EngineConfig.onnxruntime.intra_op_num_threads": threads}
     return RapidOCR(params={**_PARAMS, **options})
-
-
-def _give_back() -> None:
-    """Return freed memory to the system, where it can be asked to (glibc): a page leaves holes of
-    hundreds of megabytes, beside which the next one would take as much again."""
-    if sys.platform == "linux":
-        with suppress(AttributeError):
-            ctypes.CDLL(None).malloc_trim(0)
 
 
 @cache

@@ -1,6 +1,6 @@
 """The cells of a sheet as tables: empty rows and columns divide them, titles stand above them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import chain, islice
 
 from ragstone.ingest.document import Block
@@ -11,8 +11,11 @@ _MAX_HELD = 20_000
 """So many rows at most are held for tables that stand side by side."""
 
 
-def sheet_blocks(rows: Iterable[Sequence[str]], page: int | None = None) -> Iterator[Block]:
-    """The tables and notes of a sheet, lazily, as far as no tables stand side by side.
+def sheet_blocks(
+    rows: Iterable[Sequence[str]], page: int | None = None, merged: Container[str] = ()
+) -> Iterator[Block]:
+    """The tables and notes of a sheet, lazily, as far as no tables stand side by side. `merged`
+    holds what the merged cells of the rows say that were given.
 
     A line of its own above a table is a paragraph and the table's label. Rows after an empty one
     belong to the table above if they name no columns of their own.
@@ -26,7 +29,7 @@ def sheet_blocks(rows: Iterable[Sequence[str]], page: int | None = None) -> Iter
             continue
         band = chain([first], _until_empty(source))
         ahead = list(islice(band, _LOOK_AHEAD))
-        note = _note(ahead)
+        note = _note(ahead, merged)
         if note:
             title = note
             yield Block(note, page=page)
@@ -38,7 +41,7 @@ def sheet_blocks(rows: Iterable[Sequence[str]], page: int | None = None) -> Iter
             goes_on = not own and before and left == edge
             count = len(before) if goes_on else None
             rest = chain(before if goes_on else (), top, table)
-            yield from table_blocks(_trimmed(rest), count, title, page)
+            yield from table_blocks(_trimmed(rest), count, title, page, merged)
             if not goes_on:
                 before, edge = top[:own], left
         title = ""
@@ -51,14 +54,14 @@ def _until_empty(rows: Iterator[Sequence[str]]) -> Iterator[Sequence[str]]:
         yield row
 
 
-def _note(rows: list[Sequence[str]]) -> str:
+def _note(rows: list[Sequence[str]], merged: Container[str]) -> str:
     """The text of lines with one filled cell each, where they are all there is."""
     lines: list[str] = []
     for row in rows:
-        filled = {cell for cell in row if cell}
-        if len(filled) != 1:
+        first, *more = [cell for cell in row if cell]
+        if more and not (first in merged and all(cell == first for cell in more)):
             return ""
-        lines += filled
+        lines.append(first)
     return "\n".join(lines) if len(rows) <= 3 else ""
 
 

@@ -1,7 +1,7 @@
 """Rows of cells as text: one row a line, so that a table can be cut between rows."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import chain, islice, pairwise
 
 from ragstone.core.code_spans import without_spans
@@ -36,25 +36,30 @@ def table_blocks(
     header: int | None = None,
     label: str = "",
     page: int | None = None,
-    merged: bool = True,
+    merged: Container[str] | None = None,
 ) -> Iterator[Block]:
     """A table whose merged cells repeat their value, as blocks of about 4,000 characters, lazily.
 
     `header` is how many rows name the columns, None to find out. Names of several rows are joined
     ("2018 Q1"); those of empty columns are a last line. Rows above the header with one value only
-    are the table's title, which comes before `label`. Without `merged` equal cells of a row are
-    data, never one cell that is merged.
+    are the table's title, which comes before `label`. `merged` holds what cells say that reach over
+    columns: other equal cells of a row are data. None is for a format that does not tell.
     """
     source = ([_single_line(cell) for cell in row] for row in rows)
     filled = (row for row in source if any(row))
     ahead = list(islice(filled, _LOOK_AHEAD))
     titles = []
-    while len(ahead) > 1 and ahead[0][0] and _is_banner(ahead[0]) and not _is_banner(ahead[1]):
+    while (
+        len(ahead) > 1
+        and ahead[0][0]
+        and is_banner(ahead[0], merged)
+        and not is_banner(ahead[1], merged)
+    ):
         titles.append(next(cell for cell in ahead.pop(0) if cell))
         header = header - 1 if header else header
     count = min(header_rows(ahead) if header is None else header, len(ahead))
     count = 0 if count == len(ahead) else count
-    names = [without_spans(name) for name in _joined_names(ahead[:count])]
+    names = [without_spans(name) for name in joined_names(ahead[:count])]
     caption = ". ".join(dict.fromkeys(one for one in (*titles, label) if one))
     lines = _table_lines(names, chain(ahead[count:], filled), merged)
     for text in _grouped(chain(titles if not label else (), lines)):
@@ -62,13 +67,13 @@ def table_blocks(
 
 
 def _table_lines(
-    names: Sequence[str], rows: Iterable[Sequence[str]], merged: bool
+    names: Sequence[str], rows: Iterable[Sequence[str]], merged: Container[str] | None
 ) -> Iterator[str]:
     """The rows, and last the names of columns in which no row has anything."""
     unused = {column for column, name in enumerate(names) if name}
     for row in rows:
         unused -= {column for column, cell in enumerate(row) if cell}
-        yield _line(names, row, merged)
+        yield row_line(names, row, merged)
     if unused:
         yield " | ".join(names[column] for column in sorted(unused))
 
@@ -87,9 +92,9 @@ def _grouped(lines: Iterable[str]) -> Iterator[str]:
         yield "\n".join(held)
 
 
-def _line(names: Sequence[str], row: Sequence[str], merged: bool) -> str:
+def row_line(names: Sequence[str], row: Sequence[str], merged: Container[str] | None = None) -> str:
     """A row as a record under the names; one that is a single merged cell is that alone."""
-    if merged and _is_banner(row) and len([cell for cell in row if cell]) > 1:
+    if is_banner(row, merged) and len([cell for cell in row if cell]) > 1:
         return row[0]
     if names:
         return _record(names, row)
@@ -98,31 +103,33 @@ def _line(names: Sequence[str], row: Sequence[str], merged: bool) -> str:
     return " | ".join(cell for cell in row if cell)
 
 
-def _is_banner(row: Sequence[str]) -> bool:
+def is_banner(row: Sequence[str], merged: Container[str] | None = None) -> bool:
     """Whether the row says one thing only, in its first cell or in one merged from there on.
 
-    Short or equal numbers in all cells are data.
+    Short or equal numbers in all cells are data, and so is what is not among the `merged`.
     """
     filled = [cell for cell in row if cell]
     if len(row) < 2 or not row[0] or len(set(filled)) != 1:
         return False
-    return len(filled) == 1 or (len(row[0]) > 3 and not _is_number(row[0]))
+    if len(filled) == 1:
+        return True
+    return row[0] in merged if merged is not None else len(row[0]) > 3 and not _is_number(row[0])
 
 
 def header_rows(rows: Sequence[Sequence[str]]) -> int:
     """How many of the first rows name the columns."""
     if len(rows) < 2:
         return 0
-    if _is_group(rows[0]) and len(rows) > 2 and _names(rows[1]):
+    if _is_group(rows[0]) and len(rows) > 2 and are_names(rows[1]):
         return 2
-    if not _names(rows[0]):
+    if not are_names(rows[0]):
         return 0
     named = [cell for cell in rows[0] if cell]
     spans = len(set(named)) < len(named) or "" in rows[0][1:]
     if not spans:
         return 1
-    if len(rows) > 2 and _names(rows[1]) and not _is_banner(rows[1]):
-        both = _joined_names(rows[:2])
+    if len(rows) > 2 and are_names(rows[1]) and not is_banner(rows[1]):
+        both = joined_names(rows[:2])
         under = sum(bool(cell) for cell in both)
         if len(set(both)) >= under and under > len(set(named)):
             return 2
@@ -139,7 +146,7 @@ def _is_number(cell: str) -> bool:
     return bool(_NUMBER.fullmatch(without_spans(cell)))
 
 
-def _names(row: Sequence[str]) -> bool:
+def are_names(row: Sequence[str]) -> bool:
     """Whether the cells can be names of columns: no numbers, but years, or numbers that count on
     (the days of a month)."""
     cells = [without_spans(cell) for cell in row if cell]
@@ -154,7 +161,7 @@ def _names(row: Sequence[str]) -> bool:
     )
 
 
-def _joined_names(rows: Sequence[Sequence[str]]) -> list[str]:
+def joined_names(rows: Sequence[Sequence[str]]) -> list[str]:
     width = max((len(row) for row in rows), default=0)
     columns = (
         dict.fromkeys(row[column] for row in rows if column < len(row) and row[column])

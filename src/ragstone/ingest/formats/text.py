@@ -80,7 +80,8 @@ def _table(text: str, span: BlockSpan) -> Iterator[Block]:
     lines = [line for line in text.split("\n") if line.strip()]
     if all(line.strip().startswith("|") for line in lines):
         rows = [line.strip().strip("|").split("|") for line in lines]
-        yield from table_blocks(row for row in rows if any(cell.strip(" :-") for cell in row))
+        filled = (row for row in rows if any(cell.strip(" :-") for cell in row))
+        yield from table_blocks(filled, merged=())
     elif any(_LEADER.search(line) for line in lines):
         yield from _cut("\n".join(" ".join(line.split()) for line in lines), span)
     else:
@@ -90,7 +91,7 @@ def _table(text: str, span: BlockSpan) -> Iterator[Block]:
 def _columns(lines: list[str], span: BlockSpan) -> Iterator[Block]:
     rows = [_GAP.split(line.strip()) for line in lines if not _UNDERLINE.fullmatch(line.strip())]
     if len({len(row) for row in rows}) == 1:
-        yield from table_blocks(rows)
+        yield from table_blocks(rows, merged=())
     else:
         yield from _cut("\n".join(" | ".join(row) for row in rows), span)
 

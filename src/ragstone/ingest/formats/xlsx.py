@@ -58,8 +58,9 @@ def _blocks(path: Path, book: Any, package: BinaryIO, max_bytes: int) -> Iterato
             found: Iterator[Block] = iter(())
             if hasattr(sheet, "iter_rows"):
                 sheet.reset_dimensions()
-                rows = _limited(path, _rows(sheet, parts.merged(name)), max_bytes)
-                found = sheet_blocks(rows, page)
+                said = set[str]()
+                rows = _limited(path, _rows(sheet, parts.merged(name), said), max_bytes)
+                found = sheet_blocks(rows, page, said)
             found = chain(found, parts.drawn(name, page))
             if first := next(found, None):
                 yield Block(name, "heading", 1, page)
@@ -112,8 +113,9 @@ Merged = dict[int, list[tuple[int, int, int, int]]]
 """By their first row: the columns and rows of merged cells, from 1."""
 
 
-def _rows(sheet: Any, merged: Merged) -> Iterator[Sequence[str]]:
-    """The rows as texts; merged cells repeat their value where the row holds anything."""
+def _rows(sheet: Any, merged: Merged, said: set[str]) -> Iterator[Sequence[str]]:
+    """The rows as texts; merged cells repeat their value where the row holds anything. What is in
+    cells that reach over columns is put into `said`."""
     open_ones: list[tuple[int, int, int, str]] = []
     for number, cells in enumerate(sheet.iter_rows(), 1):
         row = [shown(cell.value, cell.number_format) if cell.value is not None else ""
@@ -126,6 +128,8 @@ def _rows(sheet: Any, merged: Merged) -> Iterator[Sequence[str]]:
             value = row[left - 1] if left <= len(row) else ""
             if value:
                 open_ones.append((left, min(right, left + _MAX_FILLED), bottom, value))
+                if right > left:
+                    said.add(value)
         if row and open_ones:
             _fill(row, open_ones)
         yield row

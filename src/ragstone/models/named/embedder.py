@@ -14,7 +14,7 @@ from ragstone.models.named.likeness_scale import LikenessScale, measured
 from ragstone.models.named.places import NamedModels
 from ragstone.models.named.pooling import Pooler, pooler
 from ragstone.models.named.text_model import TextModel, megabytes
-from ragstone.ports import Vectors
+from ragstone.ports import IN_BULK, Vectors
 from ragstone.settings import EmbeddingSettings
 
 T = TypeVar("T")
@@ -49,7 +49,8 @@ class NamedEmbedder:
         self._model = None
 
     async def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        return await self._call(self._bulk, self._passages, texts)
+        lane = self._bulk if IN_BULK.get() else self._quick
+        return await self._call(lane, self._passages, texts)
 
     async def embed_queries(self, texts: Sequence[str]) -> Vectors:
         return await self._call(self._quick, self._queries, texts)

@@ -14,7 +14,6 @@ from ragstone.language.language import detect
 from ragstone.language.late_interaction import (
     EncodedQuestion,
     Floats,
-    TokenVectors,
     maxsim,
     phrases,
     unpacked,
@@ -61,26 +60,36 @@ class LateInteraction:
         specific = rarity.specificity(ids)
         if not specific:
             return Judgement(none, 0.0, "the question is topical")
-        passages = await self._passages(collection, embedder, chunks)
+        packed = await self._packed(collection, embedder, chunks)
+        places = [place for place, chunk in enumerate(chunks) if chunk.chunk_id in packed]
+        if not places:
+            return Judgement(none, 0.0, "the passages wait for their vectors")
+        scale = embedder.token_scale()
+        passages = [unpacked(packed[chunks[place].chunk_id], scale) for place in places]
         idf = rarity.idf(ids)
         said = maxsim(asked, embedder.token_weights(ids, idf), passages)
         both = MAXSIM * _spread(said) + PHRASES * phrases(asked, idf, passages)
-        scores = (both / (MAXSIM + PHRASES)).astype(np.float32)
+        scores = np.full(len(chunks), np.nan, np.float32)
+        scores[places] = both / (MAXSIM + PHRASES)
         language = detect(question)
         scores[[language not in ("", c.language) and c.language != "" for c in chunks]] = np.nan
         weight = (MAXSIM + PHRASES) * specific / (1 + PHRASES * specific)
         return Judgement(scores, weight, f"the question is {specific:.0%} specific")
 
-    async def _passages(
+    async def _packed(
         self, collection: Collection, embedder: LateEmbedder, chunks: Sequence[Chunk]
-    ) -> list[TokenVectors]:
+    ) -> dict[str, bytes]:
+        """The token vectors by chunk. Those that an ingest has still to embed are ranked without:
+        a question does not do its work."""
         held = await self._tokens.of(collection, [chunk.chunk_id for chunk in chunks])
         missing = [chunk for chunk in chunks if chunk.chunk_id not in held]
         if missing:
+            pending = await self._tokens.pending(collection, [c.chunk_id for c in missing])
+            missing = [chunk for chunk in missing if chunk.chunk_id not in pending]
+        if missing:
             _, packed = await embedder.embed_with_tokens([c.searchable for c in missing])
             held.update(zip((c.chunk_id for c in missing), packed, strict=True))
-        scale = embedder.token_scale()
-        return [unpacked(held[chunk.chunk_id], scale) for chunk in chunks]
+        return held
 
     async def aclose(self) -> None:
         """Nothing to close."""

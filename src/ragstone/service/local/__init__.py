@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import shutil
+import sys
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, replace
@@ -33,20 +34,24 @@ from ragstone.core.records import (
 from ragstone.core.turn import Ask, Principal, Turn
 from ragstone.engine.engine import Engine
 from ragstone.guard.topic_file import MOST_TOPICS, topic
-from ragstone.ingest.languages import outgrown
+from ragstone.ingest.handed import Originals
+from ragstone.ingest.languages import may_outgrow, outgrown
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.jobs.runner import Runner
 from ragstone.language.phrases import key
-from ragstone.ports import Adapters, CacheFigures, Embedder, Vectors
+from ragstone.ports import Adapters, CacheFigures, Embedder, Vectors, in_bulk
 from ragstone.service import CollectionSummary, IngestRequest, Overview, Progress, SearchResult
 from ragstone.service.local.collections import rename
 from ragstone.service.local.configured import Configured
 from ragstone.service.local.conversations import LocalConversations
+from ragstone.service.local.evaluation import LocalEvaluation
+from ragstone.service.local.feedback import LocalFeedback
 from ragstone.service.local.jobs import LocalJobs
 from ragstone.service.local.keys import LocalKeys
 from ragstone.service.local.prompts import LocalPrompts
 from ragstone.service.local.reading import LocalReading
 from ragstone.service.local.removal import Removal
+from ragstone.service.local.resuming import KeptAnswers
 from ragstone.service.local.settings import LocalSettings
 from ragstone.service.local.statistics import LocalStatistics
 from ragstone.service.local.warming import warm
@@ -55,6 +60,9 @@ from ragstone.service.local.work import DELETE, INGEST, REBUILD, progress_of
 from ragstone.service.maintenance import MaintenanceService
 
 log = logging.getLogger(__name__)
+
+MOST_NOTES = 256
+"""Collections and principals whose notes are kept until the collection is another one."""
 
 NO_MODEL = (
     "Functions need a chat model that calls them, and there is none: leave functions out, "
@@ -83,6 +91,7 @@ class Ragstone:
     ) -> None:
         self._adapters = adapters
         self._answers = answers
+        self._kept = KeptAnswers(answers.events)
         self._searches = searches
         self._functions = functions
         self._pipeline = pipeline
@@ -95,8 +104,11 @@ class Ragstone:
         self.maintenance = maintenance
         self.statistics = LocalStatistics(adapters)
         self.conversations = LocalConversations(adapters, answers.aclose)
-        self.reading = LocalReading(adapters)
+        self.reading = LocalReading(adapters, Originals(data))
+        self.feedback = LocalFeedback(adapters.feedback)
         self._configured = configured
+        priority = configured.base.jobs.evaluation_priority
+        self.evaluation = LocalEvaluation(adapters, jobs, priority)
         self.settings = LocalSettings(
             adapters.settings, adapters.catalog, configured, adapters.cache
         )
@@ -104,10 +116,14 @@ class Ragstone:
         refreshes = {"settings": self.settings.refresh, "prompts": adapters.templates.refresh}
         self._watch = Watch(adapters.settings, refreshes)
         self._purging: asyncio.Task[None] | None = None
+        self._notes: dict[tuple[str, str, tuple[str, ...]], tuple[str, str]] = {}
         self.keys = LocalKeys(adapters.keys, adapters.catalog)
 
-    def ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
-        return self._answers.events(ask)
+    def ask(self, ask: Ask, key: str = "", after: int = 0) -> AsyncGenerator[Event, None]:
+        return self._kept.events(ask, key, after) if key else self._answers.events(ask)
+
+    async def stop(self, principal: Principal, key: str) -> bool:
+        return self._kept.stop(principal, key)
 
     async def search(self, ask: Ask) -> SearchResult:
         turn = await self._searches.answered(ask)
@@ -145,27 +161,62 @@ class Ragstone:
         known = await self._adapters.catalog.collections(principal.tenant)
         return list(await asyncio.gather(*(self._summary(c, principal) for c in known)))
 
+    async def collection(self, principal: Principal, collection: str) -> CollectionSummary:
+        known = await self._removal.known(principal.tenant, collection)
+        return await self._summary(known, principal)
+
     async def _summary(self, collection: Collection, principal: Principal) -> CollectionSummary:
-        documents = await self._removal.readable(principal, collection)
-        async with self._adapters.catalog.snapshot() as hidden:
-            where = And((readable(principal), Not(AnyOf("revision", tuple(sorted(hidden))))))
-            chunks = await self._adapters.index.count(collection, where)
-            languages = await self._adapters.index.facet(collection, "language", where)
-        pending = sum(d.chunks for d in documents if d.status == "text")
+        names = set(principal.names)
+        counted = await self._adapters.catalog.counts(collection.tenant, collection.id)
+        mine = [one for one in counted if names & set(one.allowed)]
         return CollectionSummary(
             collection=collection,
-            documents=sum(document.version > 0 for document in documents),
-            chunks=chunks,
-            failed=sum(document.status == "failed" for document in documents),
-            pending=pending,
-            note=outgrown(collection, languages, self._adapters.embedders),
+            documents=sum(one.documents for one in mine if one.answers),
+            chunks=sum(one.chunks for one in mine if one.answers),
+            failed=sum(one.documents for one in mine if one.status == "failed"),
+            pending=sum(one.chunks for one in mine if one.status == "text"),
+            note=await self._note(collection, principal),
         )
 
+    async def _note(self, collection: Collection, principal: Principal) -> str:
+        """What is to be said to its keeper, asked of the index where it could be anything."""
+        if not may_outgrow(collection, self._adapters.embedders):
+            return ""
+        edition = await self._adapters.catalog.edition(collection.tenant, collection.id)
+        whose = (collection.tenant, collection.id, principal.names)
+        stamp, known = self._notes.get(whose, ("", ""))
+        if edition and stamp == edition.stamp:
+            return known
+        async with self._adapters.catalog.snapshot() as hidden:
+            where = And((readable(principal), Not(AnyOf("revision", tuple(sorted(hidden))))))
+            languages = await self._adapters.index.facet(collection, "language", where)
+        note = outgrown(collection, languages, self._adapters.embedders)
+        if edition:
+            self._notes[whose] = edition.stamp, note
+            while len(self._notes) > MOST_NOTES:
+                del self._notes[next(iter(self._notes))]
+        return note
+
     async def documents(
-        self, principal: Principal, collection: str, *, limit: int = 1000, offset: int = 0
+        self,
+        principal: Principal,
+        collection: str,
+        *,
+        limit: int = 1000,
+        offset: int = 0,
+        after: str = "",
+        named: Sequence[str] | None = None,
     ) -> list[Document]:
         known = await self._removal.known(principal.tenant, collection)
-        found = (await self._removal.readable(principal, known))[offset : offset + limit]
+        found = await self._adapters.catalog.documents(
+            known.tenant,
+            known.id,
+            readers=principal.names,
+            named=named,
+            after=after,
+            limit=limit,
+            offset=offset,
+        )
         return [replace(document, collection=known.name) for document in found]
 
     async def rename_collection(self, principal: Principal, old: str, new: str) -> Collection:
@@ -177,7 +228,7 @@ class Ragstone:
         self, principal: Principal, collection: str, paths: Sequence[str] | None = None
     ) -> int:
         known = await self._removal.known(principal.tenant, collection)
-        documents = len(await self._removal.named(principal, known, paths))
+        documents = await self._removal.number(principal, known, paths)
         if documents <= self._delete_at_once:
             return await self._removal.remove(principal, known, paths)
         given = None if paths is None else sorted(paths)
@@ -197,7 +248,8 @@ class Ragstone:
         usable = self._embedders()
         for embedder in usable:
             if model in ("", embedder.name):
-                return embedder.name, await embedder.embed_passages(texts)
+                with in_bulk():
+                    return embedder.name, await embedder.embed_passages(texts)
         names = ", ".join(embedder.name for embedder in usable)
         raise UnknownModel(f"There is no embedding model {model!r}; use {names}.")
 
@@ -251,6 +303,9 @@ class Ragstone:
     async def rebuild_cache(self) -> int:
         return await self._adapters.cache.rebuild()
 
+    async def models(self) -> dict[str, str]:
+        return {embedder.name: "embedding" for embedder in self._embedders()}
+
     async def overview(self) -> Overview:
         collections = await self.collections(Principal())
         return Overview(
@@ -262,7 +317,7 @@ class Ragstone:
             chunks=sum(c.chunks for c in collections),
             failed=sum(c.failed for c in collections),
             answerer=self._adapters.answerer.name,
-            models={embedder.name: "embedding" for embedder in self._embedders()},
+            models=await self.models(),
             jobs=tuple(progress_of(v) for v in await self.jobs.unfinished(INGEST, REBUILD)),
             disk_bytes=await asyncio.to_thread(_size, self._data),
         )
@@ -274,6 +329,8 @@ class Ragstone:
             "models": self._adapters.answerer.ready(),
             "disk": asyncio.to_thread(_check_space, self._data),
         }
+        if self._adapters.external_retriever:
+            checks["retrieval"] = self._adapters.external_retriever.ready()
         results = await asyncio.gather(*checks.values(), return_exceptions=True)
         return {name: _check_result(result) for name, result in zip(checks, results, strict=True)}
 
@@ -300,6 +357,7 @@ class Ragstone:
     async def aclose(self) -> None:
         """Stop jobs (the next start continues them) and wait for what is being stored."""
         await self._watch.aclose()
+        await self._kept.aclose()
         if self._purging is not None:
             self._purging.cancel()
             await asyncio.gather(self._purging, return_exceptions=True)
@@ -330,4 +388,7 @@ def _check_space(data: Path) -> None:
 
 def _size(root: Path) -> int:
     """Bytes on disk; the index has sparse files, whose length says nothing."""
-    return sum(file.stat().st_blocks * 512 for file in root.rglob("*") if file.is_file())
+    found = [file.stat() for file in root.rglob("*") if file.is_file()]
+    if sys.platform == "win32":
+        return sum(one.st_size for one in found)
+    return sum(one.st_blocks * 512 for one in found)

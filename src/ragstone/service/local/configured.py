@@ -121,6 +121,12 @@ class Configured:
             loaded.merged[place] = found
         return found
 
+    @property
+    def cache_entries(self) -> int:
+        """How many entries the one cache of all dialects has: as many as that which wants most."""
+        dialects = ("", *self._profiles)
+        return max(self.of(dialect=one).settings.cache.max_entries for one in dialects)
+
     def answering(self, ask: Ask) -> Recipe:
         """The recipe that answers this question."""
         return self._of(ask).recipes.answering(ask)

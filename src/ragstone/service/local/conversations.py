@@ -90,6 +90,9 @@ class LocalConversations:
         rooms, turns = await self._conversations.forget(principal, account)
         days = await self._adapters.history.forget(principal, account)
         await self._adapters.traces.forget(principal, account)
+        if account is None:
+            await self._adapters.feedback.forget(principal)
+            await self._adapters.evaluations.forget(principal)
         blocked = await self._adapters.topics.forget(principal, account)
         return Forgotten(rooms, turns, days, blocked, await self._adapters.cache.clear())
 

@@ -4,14 +4,17 @@ import json
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol, overload
 from uuid import uuid4
 
 from ragstone.access.asking import ASKING, check_everywhere, check_known, limited_key
+from ragstone.conversation.reach import readable
 from ragstone.core.errors import EmptyQuestion, InputError, JobEnded, UnknownJob
 from ragstone.core.limits import check_ask
+from ragstone.core.provenance import Reader
+from ragstone.core.records import Document
 from ragstone.core.turn import Ask, Principal
-from ragstone.jobs.questions import CREDENTIAL, question_id, request_of
+from ragstone.jobs.questions import CREDENTIAL, DOCUMENTS, ORIGIN, question_id, request_of
 from ragstone.jobs.runner import Runner
 from ragstone.ports import CollectionNames
 from ragstone.ports.jobs import (
@@ -34,25 +37,34 @@ from ragstone.settings import JobSettings
 LOOK_SECONDS = 0.5
 """How often a watcher looks at a job that goes on in another process."""
 MOST_ID = 200
+HIDDEN = (ORIGIN, DOCUMENTS)
+WITHDRAWN = "What this was answered from is gone, or not for you any more. Ask again."
+
+
+class Answered(CollectionNames, Protocol):
+    """What collections are called, and what is known of the documents of an answer."""
+
+    async def known(self, document_ids: Sequence[str]) -> Mapping[str, Document]: ...
 
 
 class LocalJobs:
     """`service.jobs.JobsService` on a store and the runner of this process.
 
-    The store has the id of a job's collection, `names` what that is called now. `admit` raises
-    TooManyRequests for a new question of who may ask none now; one that is queued waits.
+    The store has the id of a job's collection, the catalog what that is called now, and who may
+    read the documents of an answer. `admit` raises TooManyRequests for a new question of who may
+    ask none now; one that is queued waits.
     """
 
     def __init__(
         self,
         store: JobStore,
-        names: CollectionNames,
+        catalog: Answered,
         runner: Runner,
         settings: JobSettings,
         admit: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._store = store
-        self._names = names
+        self._names = catalog
         self._admit = admit
         self._runner = runner
         self._settings = settings
@@ -63,7 +75,7 @@ class LocalJobs:
         check_ask(ask)
         ask = await identified(self._names, ask)
         id = question_id(ask)
-        known = await self._store.get(id)
+        known = await self._unless_withdrawn(await self._store.get(id))
         if known is None or known.state in (FAILED, CANCELLED):
             new = self._new_job(ASK, id, request_of(ask), ask.principal, ask.collection_id)
             known = await self._submit(new)
@@ -99,6 +111,7 @@ class LocalJobs:
         job = await self._store.get(id)
         if job is None or not await self._has(principal, job, admin):
             return None
+        job = await self._unless_withdrawn(job)
         progress = self._runner.progress(id) if job.state == RUNNING else None
         if progress is not None:
             job = replace(job, progress=dict(progress))
@@ -218,14 +231,39 @@ class LocalJobs:
         reach = principal.collections
         if reach is None:
             return True
-        if job.kind == ASK:
-            asked = _asker_reach(job)
-            if asked is None or not set(asked) <= set(reach):
-                return False
         named = await self._names.names(job.tenant, {job.collection}) if job.collection else {}
+        if job.kind == ASK:
+            return named.get(job.collection) in reach and await self._has_answer(principal, job)
         # What an own job did to a collection that it removed is still its owner's.
         gone = _submitted_collection(job) if mine else ""
         return named.get(job.collection, gone) in reach
+
+    async def _has_answer(self, principal: Principal, job: Job) -> bool:
+        """Whether a principal of single collections reaches all that a question was answered from,
+        its conversation included; or, as long as nobody knows, all that its asker reached."""
+        reach, origin = principal.collections, (job.result or {}).get(ORIGIN)
+        if origin is None:
+            asked = _asker_reach(job)
+            return asked is not None and set(asked) <= set(reach or ())
+        reader = Reader(reach, principal.names if _is_of(principal, job) else None)
+        return bool(await readable([origin], reader, self._names, job.tenant))
+
+    @overload
+    async def _unless_withdrawn(self, job: Job) -> Job: ...
+    @overload
+    async def _unless_withdrawn(self, job: None) -> None: ...
+    async def _unless_withdrawn(self, job: Job | None) -> Job | None:
+        """The job, without its answer if that was made from documents that are gone by now, or that
+        who asked may not read any more."""
+        documents = (job.result or {}).get(DOCUMENTS) if job and job.kind == ASK else None
+        if job is None or not documents:
+            return job
+        asked = set(Principal(job.tenant, job.user, tuple(job.groups)).names)
+        known = await self._names.known(documents)
+        if all(asked & _readers(known.get(id)) for id in documents):
+            return job
+        await self._store.move(job.id, (DONE,), CANCELLED, result=None, error=WITHDRAWN)
+        return replace(job, state=CANCELLED, result=None, error=WITHDRAWN)
 
     async def _submit(self, new: NewJob, same: bool = False) -> Job:
         await self._runner.start()
@@ -298,6 +336,11 @@ def _is_of(principal: Principal, job: Job) -> bool:
     )
 
 
+def _readers(document: Document | None) -> set[str]:
+    """Who may read a document that answers."""
+    return set(document.allowed) if document and document.version else set()
+
+
 def _asker_reach(job: Job) -> list[str] | None:
     """The collections that a question's asker reached, None for all: its conversation may have
     brought in any of them."""
@@ -313,13 +356,16 @@ def _submitted_collection(job: Job) -> str:
 
 def _job_view(job: Job, collection: str, with_result: bool) -> JobView:
     eta = job.progress.get("eta") if job.state == RUNNING else None
+    result = job.result if with_result and job.state == DONE else None
+    if result is not None and job.kind == ASK:
+        result = {name: value for name, value in result.items() if name not in HIDDEN}
     return JobView(
         id=job.id,
         kind=job.kind,
         state=job.state,
         progress={"share": None, **job.progress},
         eta=eta if isinstance(eta, int | float) else None,
-        result=job.result if with_result and job.state == DONE else None,
+        result=result,
         error=job.error,
         attempts=job.attempts,
         created_at=job.created_at,

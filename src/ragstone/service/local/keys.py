@@ -2,13 +2,23 @@
 
 import asyncio
 import logging
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
-from ragstone.access.secrets import digest, id_of, new_id, new_secret, same
+from ragstone.access.secrets import (
+    digest,
+    id_of,
+    is_session,
+    new_id,
+    new_secret,
+    same,
+    session,
+    session_parts,
+)
 from ragstone.core.caller import OF_A_KEY, Role
 from ragstone.core.errors import (
     InputError,
@@ -19,7 +29,7 @@ from ragstone.core.errors import (
 )
 from ragstone.core.records import ApiKey
 from ragstone.ports import CollectionNames, KeyStore, StoredKey
-from ragstone.service.keys import GRACE_SECONDS, IssuedKey, KeyGrant
+from ragstone.service.keys import GRACE_SECONDS, IssuedKey, KeyGrant, WidgetSession
 
 log = logging.getLogger(__name__)
 
@@ -30,8 +40,14 @@ USED_SECONDS = 60.0
 """How exactly the time of the last use is kept, so that not every request writes."""
 
 MOST_REMEMBERED = 10_000
-MOST_CHARACTERS, MOST_NAMES = 255, 1000
+MOST_CHARACTERS, MOST_NAMES, MOST_SITES = 255, 1000, 50
 LONGEST_SECONDS = 100 * 365 * 86_400.0
+
+SESSION_SECONDS = 3600.0
+"""How long a page of a widget asks with one session; then it gets another."""
+
+_SITE = re.compile(r"https?://(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*(:[0-9]{1,5})?", re.ASCII)
+"""The origin of a page, or of those of all names below one. It goes into a content policy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +91,7 @@ class LocalKeys:
             role=grant.role,
             created_at=now,
             expires_at=None if grant.seconds is None else now + grant.seconds,
+            sites=grant.sites,
         )
         secret = new_secret(key.id)
         await self._store_key(StoredKey(key, digest(secret)))
@@ -106,10 +123,44 @@ class LocalKeys:
         return named
 
     async def whose(self, secret: str) -> ApiKey:
+        if parts := session_parts(secret):
+            return await self._whose_session(secret, *parts)
         stored = await self._read(id_of(secret))
         now = self._clock()
         if stored is None or not _matches_secret(stored, digest(secret), now):
             raise Unauthorized("This API key is not known here. Check it, or ask for another one.")
+        return await self._holding(stored, now)
+
+    async def widget(self, id: str) -> ApiKey:
+        return (await self._widget(id)).key
+
+    async def session(self, id: str) -> WidgetSession:
+        stored = await self._widget(id)
+        until = self._clock() + SESSION_SECONDS
+        if stored.key.expires_at is not None:
+            until = min(until, stored.key.expires_at)
+        return WidgetSession(session(id, stored.digest, int(until)), float(int(until)))
+
+    async def _widget(self, id: str) -> StoredKey:
+        stored = await self._read(id)
+        if stored is None or stored.key.sites is None:
+            raise UnknownKey(id[:MOST_CHARACTERS])
+        try:
+            key = await self._holding(stored, self._clock())
+        except Unauthorized as error:
+            raise UnknownKey(id) from error
+        return replace(stored, key=key)
+
+    async def _whose_session(self, secret: str, id: str, until: int) -> ApiKey:
+        stored, now = await self._read(id), self._clock()
+        if stored is None or stored.key.sites is None or not is_session(secret, stored.digest):
+            raise Unauthorized("This session is not known here. Load the page again.")
+        if now >= until:
+            raise Unauthorized("This session has ended. Load the page again.")
+        return await self._holding(stored, now)
+
+    async def _holding(self, stored: StoredKey, now: float) -> ApiKey:
+        """The key, with the names of its collections; raises Unauthorized unless it holds now."""
         key = stored.key
         if key.revoked_at is not None:
             raise Unauthorized(f"The API key {key.id} was revoked. Ask for another one.")
@@ -216,5 +267,25 @@ def _check(grant: KeyGrant) -> None:
             )
     if grant.role not in get_args(Role):
         raise InputError(f"The key's role must be one of {', '.join(get_args(Role))}.")
+    _check_sites(grant)
     if grant.seconds is not None and not 0 < grant.seconds <= LONGEST_SECONDS:
         raise InputError("A key must end in the future, and within 100 years.")
+
+
+def _check_sites(grant: KeyGrant) -> None:
+    """Raise InputError unless these can be the sites of a widget."""
+    if grant.sites is None:
+        return
+    if grant.role != "reader" or grant.user:
+        raise InputError(
+            "The key of a widget only asks, for whoever opens the page: give it the role reader, "
+            "and no user."
+        )
+    if not 0 < len(grant.sites) <= MOST_SITES:
+        raise InputError(f"A widget stands on 1 to {MOST_SITES} sites. Name them.")
+    for site in grant.sites:
+        if len(site) > MOST_CHARACTERS or not _SITE.fullmatch(site):
+            raise InputError(
+                f"{site[:100]!r} is no site: write it as https://www.example.org, with small "
+                "letters, without a path and a slash at the end."
+            )

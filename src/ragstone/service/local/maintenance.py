@@ -24,17 +24,17 @@ class LocalMaintenance:
         self._pipeline = pipeline
 
     async def back_up(self, file: str) -> AsyncGenerator[Upkeep, None]:
-        adapters = self._adapters
+        adapters, originals = self._adapters, self._pipeline.originals
         async with aclosing(
-            back_up(Path(file), adapters.index, adapters.catalog, self._adapters.dump)
+            back_up(Path(file), adapters.index, adapters.catalog, adapters.dump, originals)
         ) as steps:
             async for step in steps:
                 yield step
 
     async def restore(self, file: str) -> AsyncGenerator[Upkeep, None]:
-        adapters = self._adapters
+        adapters, originals = self._adapters, self._pipeline.originals
         async with aclosing(
-            restore(Path(file), adapters.index, adapters.catalog, self._adapters.dump)
+            restore(Path(file), adapters.index, adapters.catalog, adapters.dump, originals)
         ) as steps:
             async for step in steps:
                 if step.finished:

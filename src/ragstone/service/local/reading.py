@@ -1,18 +1,24 @@
 """Documents as text, from the chunks of the index, and their metadata, from the catalog."""
 
+import asyncio
+import base64
 import difflib
+import os
+import stat
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from ragstone.core.chunk import Chunk, joined, revision
 from ragstone.core.document import cut_blocks
-from ragstone.core.errors import UnknownCollection, UnknownDocument, UnknownFolder
+from ragstone.core.errors import UnknownCollection, UnknownDocument, UnknownFolder, UnknownOriginal
 from ragstone.core.filters import And, AnyOf, Not, Scalar, eq, readable, token, under
 from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Principal
+from ragstone.ingest.handed import Originals
 from ragstone.ports import Adapters, ValueCount
-from ragstone.service.reading import ChunkPlace, DocumentText, Facet, FacetValue
+from ragstone.service.reading import ChunkPlace, DocumentText, Facet, FacetValue, OriginalPart
 
 MADE = frozenset({"question", "summary"})
 """Kinds of chunks that are no text of the document."""
@@ -24,8 +30,9 @@ MOST_NAMES = 5_000
 class LocalReading:
     """`service.Reading` on the index of this process."""
 
-    def __init__(self, adapters: Adapters) -> None:
+    def __init__(self, adapters: Adapters, originals: Originals) -> None:
         self._adapters = adapters
+        self._originals = originals
 
     async def read(
         self, principal: Principal, collection: str, path: str, offset: int, limit: int
@@ -53,6 +60,28 @@ class LocalReading:
             ),
         )
 
+    async def original(
+        self, principal: Principal, collection: str, path: str, offset: int, limit: int
+    ) -> OriginalPart:
+        known = await self._known(principal, collection)
+        document = await self._document(principal, known, path)
+        return await asyncio.to_thread(self._part, document, offset, limit)
+
+    def _part(self, document: Document, offset: int, limit: int) -> OriginalPart:
+        kept = self._originals.of(document)
+        try:
+            with (kept or Path(document.source)).open("rb") as file:
+                about = os.fstat(file.fileno())
+                # A copy of ours is replaced with its document; a file of the user's may be changed.
+                same = (about.st_size, about.st_mtime) == (document.size, document.modified)
+                if not stat.S_ISREG(about.st_mode) or not (kept or same):
+                    raise UnknownOriginal(document.path)
+                file.seek(offset)
+                part = base64.b64encode(file.read(limit)).decode()
+        except (OSError, ValueError) as error:
+            raise UnknownOriginal(document.path) from error
+        return OriginalPart(part, offset, about.st_size)
+
     async def facets(
         self, principal: Principal, collection: str, *, key: str = "", limit: int = 10
     ) -> list[Facet]:
@@ -76,9 +105,10 @@ class LocalReading:
             where = And((readable(principal), visible, under(path)))
             if await self._adapters.index.count(known, where):
                 return
-        names = set(principal.names)
-        documents = await self._adapters.catalog.documents(known.tenant, known.id)
-        paths = [one.path for one in documents if one.version and names & set(one.allowed)]
+        found = await self._adapters.catalog.documents(
+            known.tenant, known.id, readers=principal.names, limit=MOST_NAMES
+        )
+        paths = [one.path for one in found if one.version]
         raise UnknownFolder(path, _nearest_places(path, paths))
 
     async def _known(self, principal: Principal, collection: str) -> Collection:
@@ -88,12 +118,11 @@ class LocalReading:
         return known
 
     async def _document(self, principal: Principal, collection: Collection, path: str) -> Document:
-        names, place = set(principal.names), "/" + path.strip("/")
-        for one in await self._adapters.catalog.documents(collection.tenant, collection.id):
-            if path == one.id or place == one.path:
-                if one.version and names & set(one.allowed):
-                    return one
-                break
+        found = await self._adapters.catalog.documents(
+            collection.tenant, collection.id, readers=principal.names, named=[path]
+        )
+        if shown := [one for one in found if one.version]:
+            return shown[0]
         raise UnknownDocument(path)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from ragstone.core.errors import UnknownCollection, UnknownDocument
-from ragstone.core.records import Collection, Document
+from ragstone.core.records import Collection
 from ragstone.core.turn import Principal
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ports import Adapters
@@ -24,35 +24,37 @@ class Removal:
             raise UnknownCollection(name)
         return collection
 
-    async def readable(self, principal: Principal, collection: Collection) -> list[Document]:
-        """The documents of a collection that the principal may read, by path."""
-        documents = await self._adapters.catalog.documents(collection.tenant, collection.id)
-        names = set(principal.names)
-        return [document for document in documents if names & set(document.allowed)]
-
-    async def named(
+    async def number(
         self, principal: Principal, collection: Collection, paths: Sequence[str] | None
-    ) -> list[Document]:
-        """The documents that `paths` name, None for all. Raises UnknownDocument."""
-        documents = await self.readable(principal, collection)
-        return documents if paths is None else _named_documents(documents, paths)
+    ) -> int:
+        """How many documents `paths` name, None for all. Raises UnknownDocument."""
+        if paths is not None:
+            return len(await self._named(principal, collection, paths))
+        names = set(principal.names)
+        counted = await self._adapters.catalog.counts(collection.tenant, collection.id)
+        return sum(one.documents for one in counted if names & set(one.allowed))
 
     async def remove(
         self, principal: Principal, collection: Collection, paths: Sequence[str] | None
     ) -> int:
         """Delete documents, None for the whole collection; how many went."""
-        documents = await self.named(principal, collection, paths)
-        await self._adapters.catalog.retire([document.id for document in documents])
-        await self._pipeline.purge()
-        if paths is None:
-            # It may have been built anew meanwhile.
-            now = await self._adapters.catalog.identified(collection.tenant, collection.id)
-            # Before its row goes: what is cut off in between is then done again by its job. And
-            # after, for what a search has made again meanwhile.
-            await self._adapters.index.drop(now or collection)
-            await self._adapters.catalog.drop_collection(collection.tenant, collection.id)
-            await self._adapters.index.drop(now or collection)
-        return len(documents)
+        catalog = self._adapters.catalog
+        if paths is not None:
+            ids = await self._named(principal, collection, paths)
+            await catalog.retire(ids)
+            await self._pipeline.purge()
+            return len(ids)
+        number = await self.number(principal, collection, None)
+        # It may have been built anew meanwhile.
+        now = await catalog.identified(collection.tenant, collection.id) or collection
+        # Before its row goes: what is cut off in between is then done again by its job. And
+        # after, for what a search has made again meanwhile.
+        await self._adapters.index.drop(now)
+        await self._pipeline.forget_originals(now)
+        await catalog.drop_collection(collection.tenant, collection.id)
+        await catalog.drained()
+        await self._adapters.index.drop(now)
+        return number
 
     async def finish(
         self, principal: Principal, collection: Collection | None, paths: Sequence[str] | None
@@ -65,18 +67,18 @@ class Removal:
         await self._pipeline.purge()
         return 0
 
-
-def _named_documents(documents: Sequence[Document], paths: Sequence[str]) -> list[Document]:
-    """The documents that `paths` name: by id, by path, or by a folder above them."""
-    named: dict[str, Document] = {}
-    for path in paths:
-        place = "/" + path.strip("/")
-        found = [
-            d
-            for d in documents
-            if d.id == path or d.path == place or d.path.startswith(place + "/")
-        ]
-        if not found:
-            raise UnknownDocument(path)
-        named.update((document.id, document) for document in found)
-    return list(named.values())
+    async def _named(
+        self, principal: Principal, collection: Collection, paths: Sequence[str]
+    ) -> list[str]:
+        """The ids of what `paths` name: by id, by path, or by a folder above. Raises
+        UnknownDocument."""
+        named: dict[str, None] = {}
+        for path in paths:
+            ids = self._adapters.catalog.ids(
+                collection.tenant, collection.id, principal.names, path
+            )
+            found = await ids
+            if not found:
+                raise UnknownDocument(path)
+            named.update(dict.fromkeys(found))
+        return list(named)

@@ -16,6 +16,7 @@ from ragstone.core.records import Collection
 from ragstone.index.edge import examine
 from ragstone.index.edge.examine import Shard
 from ragstone.index.edge.shard import built_shards, next_generation, shard_path
+from ragstone.ingest.handed import RESTORED, Originals
 from ragstone.settings import Settings
 from ragstone.store.lock import locked
 from ragstone.store.sql import salvage
@@ -48,7 +49,7 @@ def find_damage(settings: Settings) -> list[Damage]:
     if not data.is_dir():
         return []
     with locked(data):
-        found = [*_cache(data), *_jobs(data)]
+        found = [*_cache(data), *_jobs(data), *_uploads(data)]
         if not settings.state.url:
             found += _state(data)
         if not settings.index.url:
@@ -122,6 +123,20 @@ def _jobs(data: Path) -> Iterator[Damage]:
             "It is set aside; jobs that had not ended begin again.",
             lambda: _Aside(data).move(*salvage.with_its_own(data / JOBS)),
         )
+
+
+def _uploads(data: Path) -> Iterator[Damage]:
+    if (data / RESTORED).exists():
+        yield Damage(
+            "A restore that was interrupted left uploads of its backup.",
+            "They are deleted; restore the backup again if you want what it holds.",
+            lambda: _dropped_uploads(data),
+        )
+
+
+def _dropped_uploads(data: Path) -> str:
+    Originals(data).drop_restored()
+    return f"{RESTORED} is deleted."
 
 
 def _state(data: Path) -> Iterator[Damage]:

@@ -45,7 +45,7 @@ class LocalSettings:
         """Read anew what is set in the store; raises StateUnavailable."""
         await asyncio.to_thread(self._configured.load, await self._store.stored())
         if self._cache is not None:
-            self._cache.resize(self._configured.of().settings.cache.max_entries)
+            self._cache.resize(self._configured.cache_entries)
 
     async def listed(
         self, tenant: str = "", collection: str = "", dialect: str = ""

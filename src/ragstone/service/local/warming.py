@@ -5,10 +5,13 @@ import contextlib
 
 from ragstone.core.errors import RagstoneError
 from ragstone.language.dictionary import english
-from ragstone.ports import Adapters
+from ragstone.ports import Adapters, Claim, EvidenceSource
 
 ANYTHING = "ready"
 """The text of the warming calls; only the loading matters."""
+
+CLAIM, BESIDE = "It is ready now.", "It was ready early."
+"""A claim that is no quotation of its source, so that a reader is loaded."""
 
 MOST = 4
 """Collections that are warmed: with more, the first questions would wait."""
@@ -26,4 +29,6 @@ async def warm(adapters: Adapters) -> None:
     for collection in collections[:MOST]:
         with contextlib.suppress(RagstoneError):  # A question will be told.
             await adapters.statistics.specificity(collection, ANYTHING)
+    with contextlib.suppress(RagstoneError):
+        await adapters.checker.support([Claim(CLAIM)], [EvidenceSource(BESIDE)], None)
     await asyncio.to_thread(english)

@@ -1,13 +1,16 @@
 """What each kind of job does, and its progress as those who wait for it see it."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, replace
 from typing import Any
 
 from ragstone.access.asking import ASKING
+from ragstone.core.answer import Usage
 from ragstone.core.caller import Caller
 from ragstone.core.errors import UnknownCollection
 from ragstone.core.turn import Principal
+from ragstone.ingest.free_memory import give_back
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.jobs.questions import CREDENTIAL, Answers, answer
 from ragstone.jobs.runner import Report, Work
@@ -29,6 +32,8 @@ _SUMMARY = (
     "chunks",
     "embedded",
     "pages",
+    "questions",
+    "usage",
 )
 
 
@@ -40,7 +45,11 @@ def works(
     async def ingest(job: Job, report: Report) -> dict[str, Any]:
         request, reported = IngestRequest.of(job.request), _progress_reporter(report)
         earlier = _progress(job.id, job.progress) if job.attempts > 1 else None
-        return _summary(await pipeline.ingest(job.id, request, reported, job.collection, earlier))
+        try:
+            done = await pipeline.ingest(job.id, request, reported, job.collection, earlier)
+        finally:
+            await asyncio.to_thread(give_back)
+        return _summary(done)
 
     async def rebuild(job: Job, report: Report) -> dict[str, Any]:
         collection = await catalog.identified(job.tenant, job.collection)
@@ -83,6 +92,7 @@ def _progress(job: str, stored: Mapping[str, Any]) -> Progress:
     known["failed"] = tuple(FileFailure(**one) for one in known.get("failed", ()))
     known["skipped"] = tuple(Skipped(**one) for one in known.get("skipped", ()))
     known["notes"] = tuple(known.get("notes", ()))
+    known["usage"] = Usage(**known.get("usage", {}))
     return Progress(job, **known)
 
 

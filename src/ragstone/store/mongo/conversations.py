@@ -66,7 +66,7 @@ class MongoConversations:
     async def history(
         self,
         conversation: ConversationKey,
-        search_type: SearchType,
+        search_type: SearchType | None,
         classes: Sequence[str],
         most: int,
         since: float = 0.0,
@@ -75,8 +75,9 @@ class MongoConversations:
         wanted: Document = {
             **_room_fields(conversation),
             "is_error": False,
-            "search_type": search_type,
         }
+        if search_type:
+            wanted["search_type"] = search_type
         if since:
             wanted["at"] = {"$gt": since}
         if classes:

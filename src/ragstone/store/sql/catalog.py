@@ -1,22 +1,22 @@
 """Collections, documents and their revisions: which exist, which answer, which are hidden."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Collection as Several
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import Connection, delete, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.core.chunk import revision
 from ragstone.core.errors import Conflict, UnknownCollection
 from ragstone.core.records import Collection, Document, DocumentStatus, new_collection_id
-from ragstone.ports import Edition, StatusCount, ValueCount
+from ragstone.ports import Begun, Edition, Look, StatusCount, ValueCount
 from ragstone.settings.scope import of_collection
-from ragstone.store.sql import revising
+from ragstone.store.sql import listing, looking, revising
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.rows import batches, insert, to_collection, to_document
 from ragstone.store.sql.settings import forget_scope
@@ -49,7 +49,7 @@ class SqlCatalog:
             from ragstone.store.sql.shared_view import SharedView
 
             return cls(database, await SharedView.open(database))
-        hidden, known = await database.write(revising.read)
+        hidden, known = await database.keep(revising.read)
         return cls(database, MemoryView(database, hidden, known))
 
     async def collection(self, tenant: str, name: str) -> Collection | None:
@@ -118,7 +118,7 @@ class SqlCatalog:
             stored = to_collection(dict(put.mappings().one()))
             if stored.name == collection.name:
                 await _end_waiting(connection, stored)
-            await self._view.putting(connection, stored)
+            await connection.run_sync(self._view.putting, stored)
             return stored
 
         await self._database.write(work, self._view.put)
@@ -159,10 +159,21 @@ class SqlCatalog:
         await self._database.write(work, lambda gone: self._view.dropped((tenant, id), gone))
 
     async def document(self, document_id: str) -> Document | None:
-        one = select(documents).where(documents.c.id == document_id)
-        async with self._database.reading() as connection:
-            row = (await connection.execute(one)).mappings().first()
-        return None if row is None else to_document(dict(row))
+        found = await self.known([document_id])
+        return found.get(document_id)
+
+    async def known(self, document_ids: Sequence[str]) -> Mapping[str, Document]:
+        """`ports.Catalog`."""
+
+        def read(connection: Connection) -> dict[str, Document]:
+            found = {}
+            for ids in batches(document_ids):
+                some = select(documents).where(documents.c.id.in_(ids))
+                for row in connection.execute(some).mappings():
+                    found[row["id"]] = to_document(dict(row))
+            return found
+
+        return await self._database.read(read)
 
     async def documents(
         self,
@@ -170,19 +181,39 @@ class SqlCatalog:
         collection: str | None = None,
         *,
         status: DocumentStatus | None = None,
+        readers: Several[str] | None = None,
+        named: Sequence[str] | None = None,
+        after: str = "",
         limit: int | None = None,
         offset: int = 0,
     ) -> list[Document]:
         """By path; the same path in two collections by collection."""
-        some = select(documents).where(documents.c.tenant == tenant)
-        if collection is not None:
-            some = some.where(documents.c.collection == collection)
-        if status is not None:
-            some = some.where(documents.c.status == status)
-        some = some.order_by(documents.c.path, documents.c.collection, documents.c.id)
-        async with self._database.reading() as connection:
-            rows = await connection.execute(some.limit(limit).offset(offset or None))
-            return [to_document(dict(row)) for row in rows.mappings()]
+        wanted = listing.documents_of(tenant, collection, status, after)
+        wanted = wanted.limit(limit).offset(offset or None)
+
+        def read(connection: Connection) -> list[Document]:
+            some = wanted
+            if readers is not None:
+                some = some.where(listing.readable_by(connection, readers))
+            if named is not None:
+                some = some.where(listing.named(named))
+            return [to_document(dict(row)) for row in connection.execute(some).mappings()]
+
+        return await self._database.read(read)
+
+    async def ids(
+        self, tenant: str, collection: str, readers: Several[str], named: str | None = None
+    ) -> list[str]:
+        """`ports.Catalog`."""
+        wanted = listing.ids_of(tenant, collection)
+        if named is not None:
+            wanted = wanted.where(listing.named_or_below(named))
+
+        def read(connection: Connection) -> list[str]:
+            some = wanted.where(listing.readable_by(connection, readers))
+            return list(connection.execute(some).scalars())
+
+        return await self._database.read(read)
 
     async def sources(self, tenant: str, collection: str) -> Mapping[str, Sequence[str]]:
         """`ports.Catalog`."""
@@ -191,6 +222,10 @@ class SqlCatalog:
     async def statuses(self, tenant: str, collection: str) -> Sequence[StatusCount]:
         """`ports.Catalog`."""
         return await self._tallies.statuses(tenant, collection)
+
+    async def counts(self, tenant: str, collection: str) -> Sequence[StatusCount]:
+        """`ports.Catalog`."""
+        return await self._tallies.counts(tenant, collection)
 
     async def metadata_keys(
         self, tenant: str, collection: str
@@ -210,12 +245,21 @@ class SqlCatalog:
         Returns when every search that began before has ended: those do not know the version's
         name yet, and would see it half written. So do not call this while `snapshot`.
         """
-        version = await self._database.write(
-            partial(revising.begin, document=document),
-            lambda number: self._view.changed(Change(hide=(revision(document.id, number),))),
-        )
+        [begun] = await self.begin_all([document])
+        return begun.version
+
+    async def begin_all(self, documents: Sequence[Document]) -> Sequence[Begun]:
+        """`ports.Catalog`."""
+
+        def hide(several: list[Begun]) -> None:
+            pairs = zip(documents, several, strict=True)
+            names = tuple(revision(one.id, begun.version) for one, begun in pairs)
+            self._view.changed(Change(hide=names))
+
+        work = partial(revising.begin_all, several=documents)
+        begun = await self._database.keep(work, hide)
         await self._view.drained()
-        return version
+        return begun
 
     async def publish(self, document: Document, version: int) -> None:
         """Make `version` the one that answers; see `ports.Catalog`.
@@ -223,13 +267,48 @@ class SqlCatalog:
         A document that was retired while it was being written stays forgotten. Raises
         UnknownCollection if its collection was dropped.
         """
-        row = replace(document, version=version, status="text", error="")
-        await self._change_visibility([row.id], partial(revising.publish, document=row))
+        await self.publish_all([replace(document, version=version)])
+
+    async def publish_all(self, documents: Sequence[Document]) -> None:
+        """`ports.Catalog`."""
+        rows = [replace(one, status="text", error="") for one in documents]
+        work = partial(revising.publish_all, several=rows)
+        await self._change_visibility([row.id for row in rows], work)
+
+    async def in_text(self, tenant: str, collection: str) -> list[str]:
+        """`ports.Catalog`."""
+        wanted = listing.ids_of(tenant, collection).where(documents.c.status == "text")
+        return await self._database.read(lambda c: list(c.execute(wanted).scalars()))
+
+    async def of_content(
+        self, tenant: str, collection: str, hashes: Several[str]
+    ) -> Mapping[str, Document]:
+        """`ports.Catalog`."""
+        mine = (documents.c.tenant == tenant) & (documents.c.collection == collection)
+        ready = (documents.c.status == "ready") & (documents.c.version > 0)
+
+        def read(connection: Connection) -> dict[str, Document]:
+            found = {}
+            for some in batches(sorted(hashes)):
+                wanted = select(documents).where(mine, documents.c.content_hash.in_(some), ready)
+                for row in connection.execute(wanted).mappings():
+                    found[row["content_hash"]] = to_document(dict(row))
+            return found
+
+        return await self._database.read(read)
+
+    async def looks(self, document_ids: Sequence[str]) -> Mapping[str, Look]:
+        """`ports.Catalog`."""
+        return await self._database.read(partial(looking.read, document_ids=document_ids))
+
+    async def put_looks(self, looks: Mapping[str, Look]) -> None:
+        """`ports.Catalog`."""
+        await self._database.keep(partial(looking.put, looks=looks))
 
     async def embedded(self, document_ids: Sequence[str]) -> None:
-        async def work(connection: AsyncConnection) -> Change:
+        def work(connection: Connection) -> Change:
             for ids in batches(document_ids):
-                await connection.execute(
+                connection.execute(
                     documents.update()
                     .where(documents.c.id.in_(ids), documents.c.status == "text")
                     .values(status="ready")
@@ -244,7 +323,7 @@ class SqlCatalog:
         Raises UnknownCollection.
         """
         row = replace(document, version=0, status="failed", error=error)
-        await self._database.write(partial(revising.fail, document=row))
+        await self._database.keep(partial(revising.fail, document=row))
 
     async def retire(self, document_ids: Sequence[str]) -> None:
         await self._change_visibility(
@@ -252,10 +331,10 @@ class SqlCatalog:
         )
 
     async def _change_visibility(
-        self, document_ids: Sequence[str], work: Callable[[AsyncConnection], Awaitable[Change]]
+        self, document_ids: Sequence[str], work: Callable[[Connection], Change]
     ) -> None:
         """Change the visible versions of documents, visibility and edition at once."""
-        await self._database.write(
+        await self._database.keep(
             lambda connection: self._view.showing(connection, document_ids, work),
             self._view.shown,
         )
@@ -272,10 +351,10 @@ class SqlCatalog:
         async with self._database.reading() as connection:
             return frozenset((await connection.execute(mine)).scalars())
 
-    async def replacing(self, connection: AsyncConnection) -> Any:
+    def replacing(self, connection: Connection) -> Any:
         """The store's rows have been replaced in this transaction; `replaced` takes what it
         returns once that is committed."""
-        return await self._view.replacing(connection)
+        return self._view.replacing(connection)
 
     def replaced(self, done: Any) -> None:
         """Replace the state in memory with the committed one."""
@@ -284,10 +363,10 @@ class SqlCatalog:
     async def retired(self) -> list[tuple[Collection, str]]:
         # In turn with the writers: between a commit and its `apply`, a search could still begin
         # that sees what this would return for purging.
-        return await self._database.write(revising.retired)
+        return await self._database.keep(revising.retired)
 
     async def purged(self, revisions: Sequence[str]) -> None:
-        await self._database.write(partial(revising.purged, names=revisions), self._view.changed)
+        await self._database.keep(partial(revising.purged, names=revisions), self._view.changed)
 
     def snapshot(self) -> AbstractAsyncContextManager[frozenset[str]]:
         return self._view.snapshot()

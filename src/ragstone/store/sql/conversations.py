@@ -46,7 +46,7 @@ class SqlConversations:
     async def history(
         self,
         conversation: ConversationKey,
-        search_type: SearchType,
+        search_type: SearchType | None,
         classes: Sequence[str],
         most: int,
         since: float = 0.0,
@@ -60,7 +60,7 @@ class SqlConversations:
             "classes": [storable(value) for value in classes],
             "origins": origins,
         }
-        newest = _newest_turns(bool(since), bool(classes), origins is not None)
+        newest = _newest_turns(bool(search_type), bool(since), bool(classes), origins is not None)
         found = await self._database.read(
             lambda connection: connection.execute(newest, asked).all()
         )
@@ -224,13 +224,11 @@ def _bound_conditions(table: Table) -> list[ColumnElement[bool]]:
 
 
 @cache
-def _newest_turns(since: bool, classes: bool, origins: bool) -> Select[int, str]:
+def _newest_turns(search_type: bool, since: bool, classes: bool, origins: bool) -> Select[int, str]:
     """The last turns of a room, made once: that takes longer than to run it."""
-    wanted = [
-        *_bound_conditions(turns),
-        turns.c.is_error.is_(False),
-        turns.c.search_type == bindparam("search_type"),
-    ]
+    wanted = [*_bound_conditions(turns), turns.c.is_error.is_(False)]
+    if search_type:
+        wanted.append(turns.c.search_type == bindparam("search_type"))
     if since:
         wanted.append(turns.c.at > bindparam("since"))
     if classes:

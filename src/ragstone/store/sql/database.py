@@ -110,14 +110,18 @@ class Database:
         with translated(self.backend):
             return await self.backend.whole(self.engine, work, writing=False)
 
-    async def keep(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` in a transaction that it shares with whatever else is to be kept just then.
+    async def keep(
+        self, work: Callable[[Connection], T], committed: Callable[[T], None] | None = None
+    ) -> T:
+        """Run `work` in a transaction that it shares with whatever else is to be kept just then,
+        then `committed` before another transaction of this process.
 
         For what is written often. It is committed when this returns, or nothing of it is kept. It
-        may be run a second time, if another one's work failed.
+        may be run a second time, if another one's work failed. As with `write`, a caller that is
+        cancelled only stops waiting.
         """
         self._check_open()
-        return await self._together.run(work)
+        return await self._together.run(work, committed)
 
     async def write(
         self,
@@ -151,10 +155,14 @@ class Database:
                 committed(result)
             return result
 
-    async def _write_in_turn(self, work: Callable[[Connection], T]) -> T:
+    async def _write_in_turn(
+        self, work: Callable[[Connection], T], committed: Callable[[T], None]
+    ) -> T:
         async with self._turn:
             with translated(self.backend):
-                return await self.backend.whole(self.engine, work, writing=True)
+                result = await self.backend.whole(self.engine, work, writing=True)
+            committed(result)
+            return result
 
     async def ready(self) -> None:
         """Raise StateUnavailable unless the database answers."""

@@ -79,7 +79,7 @@ class SqlDump:
             await connection.run_sync(lambda sync: _insert_rows(sync, metadata, rows))
             await connection.run_sync(lambda sync: _end_unfinished_work(sync, those))
             await number_on(connection)
-            return await self._catalog.replacing(connection)
+            return await connection.run_sync(self._catalog.replacing)
 
         await self._database.write(work, self._catalog.replaced)
 

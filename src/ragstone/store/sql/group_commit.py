@@ -18,9 +18,14 @@ MOST = 64
 """Changes in one transaction, so that the first of them does not wait long for the last."""
 
 
+Transaction = Callable[[Work[list[Any]], Callable[[list[Any]], None]], Awaitable[list[Any]]]
+"""Runs work in a transaction, and what is to be done with its results once that is committed."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Waiting:
     work: Work[Any]
+    committed: Callable[[Any], None] | None
     done: "asyncio.Future[Any]"
 
 
@@ -31,15 +36,15 @@ class GroupCommit:
     harms no other: then nothing of the transaction is kept, and each is tried in one of its own.
     """
 
-    def __init__(self, transaction: Callable[[Work[list[Any]]], Awaitable[list[Any]]]) -> None:
+    def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
         self._waiting: deque[_Waiting] = deque()
         self._writer: asyncio.Task[None] | None = None
 
-    async def run(self, work: Work[T]) -> T:
-        """What `work` returns, once that is committed. A caller that is cancelled stops waiting,
-        but the work is still done."""
-        waiting = _Waiting(work, asyncio.get_running_loop().create_future())
+    async def run(self, work: Work[T], committed: Callable[[T], None] | None = None) -> T:
+        """What `work` returns, once that is committed and `committed` has it. A caller that is
+        cancelled stops waiting, but the work is still done."""
+        waiting = _Waiting(work, committed, asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
         if self._writer is None or self._writer.done():
             self._writer = asyncio.create_task(self._write())
@@ -56,8 +61,13 @@ class GroupCommit:
             await self._commit([self._waiting.popleft() for _ in range(many)])
 
     async def _commit(self, some: Sequence[_Waiting]) -> None:
+        def committed(results: list[Any]) -> None:
+            for one, result in zip(some, results, strict=True):
+                if one.committed is not None:
+                    one.committed(result)
+
         try:
-            results = await self._transaction(lambda c: [one.work(c) for one in some])
+            results = await self._transaction(lambda c: [one.work(c) for one in some], committed)
         except Exception as error:
             if len(some) == 1 or isinstance(error, StateUnavailable):
                 _set_results(some, [error] * len(some))

@@ -13,7 +13,7 @@ from ragstone.store.sql.rows import put
 from ragstone.store.sql.tables import api_keys
 
 _DIGESTS = ("digest", "old_digest", "old_until")
-_LISTS = ("groups", "collections")
+_LISTS = ("groups", "collections", "sites")
 
 
 class SqlKeys:

@@ -10,62 +10,118 @@ Every state but live is hidden.
 from collections.abc import Sequence
 from typing import Literal
 
-from sqlalchemy import ColumnElement, delete, select, update
+from sqlalchemy import ColumnElement, Connection, delete, select, update
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.core.chunk import revision
 from ragstone.core.errors import UnknownCollection
 from ragstone.core.records import Collection, Document
-from ragstone.store.sql.rows import batches, document_row, insert, put, to_collection
+from ragstone.ports import Begun
+from ragstone.store.sql.rows import (
+    adding,
+    batches,
+    document_row,
+    insert,
+    put_now,
+    putting,
+    to_collection,
+)
 from ragstone.store.sql.tables import collections, documents, revisions, versions
 from ragstone.store.sql.visibility import Change
 
 State = Literal["writing", "live", "retired", "abandoned"]
 
 
-async def recover(connection: AsyncConnection) -> frozenset[str]:
+def recover(connection: Connection) -> frozenset[str]:
     """The hidden revisions. Writers of an earlier process have stopped: theirs may be purged."""
-    await _move(connection, revisions.c.state == "abandoned", "retired")
+    _move(connection, revisions.c.state == "abandoned", "retired")
     hidden = select(revisions.c.name).where(revisions.c.state != "live")
-    return frozenset((await connection.execute(hidden)).scalars())
+    return frozenset(connection.execute(hidden).scalars())
 
 
 Read = tuple[frozenset[str], list[Collection]]
 """The hidden revisions, and the collections."""
 
 
-async def read(connection: AsyncConnection) -> Read:
+def read(connection: Connection) -> Read:
     """What there is; whoever was writing has stopped."""
-    hidden = await recover(connection)
-    rows = (await connection.execute(select(collections))).mappings()
+    hidden = recover(connection)
+    rows = connection.execute(select(collections)).mappings()
     return hidden, [to_collection(dict(row)) for row in rows]
 
 
-async def begin(connection: AsyncConnection, *, document: Document) -> int:
+def begin_all(connection: Connection, *, several: Sequence[Document]) -> list[Begun]:
+    """`begin` for each; those that were never there take a few statements in all."""
+    ids = [one.id for one in several]
+    known = _ids_among(connection, documents.c.id, ids)
+    known |= _ids_among(connection, revisions.c.document_id, ids)
+    fresh = {one.id: one for one in several if one.id not in known}
+    begun = _begin_fresh(connection, list(fresh.values()))
+    return [begun.get(one.id) or begin(connection, document=one) for one in several]
+
+
+def _begin_fresh(connection: Connection, fresh: Sequence[Document]) -> dict[str, Begun]:
+    """Open the first versions of documents, or those after the last number of deleted ones."""
+    if not fresh:
+        return {}
+    last: dict[str, int] = {}
+    for ids in batches([one.id for one in fresh]):
+        rows = connection.execute(select(versions).where(versions.c.document_id.in_(ids)))
+        last.update((id, number) for id, number in rows)
+    numbers = {one.id: last.get(one.id, 0) + 1 for one in fresh}
+    counted = adding(connection.dialect.name, versions, (), ("last",))
+    opened = [
+        {
+            "name": revision(one.id, numbers[one.id]),
+            "document_id": one.id,
+            "version": numbers[one.id],
+            "tenant": one.tenant,
+            "collection": one.collection,
+            "state": "writing",
+        }
+        for one in fresh
+    ]
+    new = [{**document_row(one), "version": 0, "status": "writing", "error": ""} for one in fresh]
+    try:
+        connection.execute(counted, [{"document_id": id, "last": n} for id, n in numbers.items()])
+        connection.execute(insert(connection, revisions), opened)
+        connection.execute(putting(connection.dialect.name, documents, tuple(new[0])), new)
+    except IntegrityError as error:
+        raise UnknownCollection(fresh[0].collection) from error
+    return {id: Begun(number, False) for id, number in numbers.items()}
+
+
+def _ids_among(connection: Connection, column: ColumnElement[str], ids: Sequence[str]) -> set[str]:
+    """Those of these ids that the column holds."""
+    found: set[str] = set()
+    for some in batches(ids):
+        found |= set(connection.execute(select(column).where(column.in_(some))).scalars())
+    return found
+
+
+def begin(connection: Connection, *, document: Document) -> Begun:
     """The version that is being written, else a new one; the document's row says so."""
     mine = revisions.c.document_id == document.id
-    await _move(connection, mine & (revisions.c.state == "abandoned"), "retired")
+    _move(connection, mine & (revisions.c.state == "abandoned"), "retired")
     open_ = select(revisions.c.version).where(mine, revisions.c.state == "writing")
-    version = (await connection.execute(open_)).scalar()
+    resumed = connection.execute(open_).scalar()
     try:
-        if version is None:
-            version = await _next_version(connection, document)
-        await _describe(connection, document, "writing", "")
+        version = _next_version(connection, document) if resumed is None else resumed
+        _describe(connection, document, "writing", "")
     except IntegrityError as error:
         raise UnknownCollection(document.collection) from error
-    return int(version)
+    return Begun(int(version), resumed is not None)
 
 
-async def _next_version(connection: AsyncConnection, document: Document) -> int:
+def _next_version(connection: Connection, document: Document) -> int:
     """Give the document a number that it never had, and a revision of that name."""
     number = insert(connection, versions).values(document_id=document.id, last=1)
     number = number.on_conflict_do_update(
         index_elements=["document_id"], set_={"last": versions.c.last + 1}
     )
-    last = await connection.execute(number.returning(versions.c.last))
+    last = connection.execute(number.returning(versions.c.last))
     version = int(last.scalar_one())
-    await connection.execute(
+    connection.execute(
         insert(connection, revisions).values(
             name=revision(document.id, version),
             document_id=document.id,
@@ -78,60 +134,85 @@ async def _next_version(connection: AsyncConnection, document: Document) -> int:
     return version
 
 
-async def _describe(
-    connection: AsyncConnection, document: Document, status: str, error: str
-) -> None:
+def _describe(connection: Connection, document: Document, status: str, error: str) -> None:
     """Store the document, or only how it is doing if a version answers: that one is described."""
-    changed = await connection.execute(
+    changed = connection.execute(
         update(documents)
         .where(documents.c.id == document.id, documents.c.version > 0)
         .values(status=status, error=error, source=document.source)
     )
     if not changed.rowcount:
         row = {**document_row(document), "version": 0, "status": status, "error": error}
-        await put(connection, documents, row)
+        put_now(connection, documents, row)
 
 
-async def publish(connection: AsyncConnection, *, document: Document) -> Change:
+def publish_all(connection: Connection, *, several: Sequence[Document]) -> Change:
+    """`publish` for each; the first versions take a few statements in all."""
+    by_id = {one.id: one for one in several}
+    states: dict[tuple[str, str], str] = {}
+    for ids in batches(list(by_id)):
+        there = select(revisions.c.document_id, revisions.c.name, revisions.c.state)
+        for id, name, state in connection.execute(there.where(revisions.c.document_id.in_(ids))):
+            states[id, name] = state
+    live = {id for (id, _), state in states.items() if state == "live"}
+    first = [
+        one
+        for one in by_id.values()
+        if one.id not in live and states.get((one.id, revision(one.id, one.version))) == "writing"
+    ]
+    names = [revision(one.id, one.version) for one in first]
+    for some in batches(names):
+        _move(connection, revisions.c.name.in_(some), "live")
+    if first:
+        rows = [document_row(one) for one in first]
+        connection.execute(putting(connection.dialect.name, documents, tuple(rows[0])), rows)
+    done = {one.id for one in first}
+    changes = [publish(connection, document=one) for one in several if one.id not in done]
+    hide = {name for one in changes for name in one.hide}
+    show = {name for one in changes for name in one.show}
+    return Change(hide=tuple(hide), show=(*names, *show))
+
+
+def publish(connection: Connection, *, document: Document) -> Change:
     """Make `document.version` live, retire the one before, and store the document."""
     name = revision(document.id, document.version)
     found = select(revisions.c.state).where(revisions.c.name == name)
-    state = (await connection.execute(found)).scalar()
+    state = connection.execute(found).scalar()
     if state is None:
         raise UnknownCollection(document.collection)
     if state in ("abandoned", "retired"):
-        await _move(connection, revisions.c.name == name, "retired")
+        _move(connection, revisions.c.name == name, "retired")
         return Change()
     mine = revisions.c.document_id == document.id
     before = mine & (revisions.c.state == "live") & (revisions.c.name != name)
-    hide = await _move(connection, before, "retired")
-    await _move(connection, revisions.c.name == name, "live")
-    await put(connection, documents, document_row(document))
+    hide = _move(connection, before, "retired")
+    _move(connection, revisions.c.name == name, "live")
+    put_now(connection, documents, document_row(document))
     return Change(hide=hide, show=(name,))
 
 
-async def fail(connection: AsyncConnection, *, document: Document) -> None:
+def fail(connection: Connection, *, document: Document) -> None:
     """Retire the unfinished revision and store the reason; the live one stays live."""
     being_written = revisions.c.state.in_(["writing", "abandoned"])
-    await _move(connection, (revisions.c.document_id == document.id) & being_written, "retired")
+    _move(connection, (revisions.c.document_id == document.id) & being_written, "retired")
     try:
-        await _describe(connection, document, document.status, document.error)
+        _describe(connection, document, document.status, document.error)
     except IntegrityError as error:
         raise UnknownCollection(document.collection) from error
 
 
-async def retire(connection: AsyncConnection, *, document_ids: Sequence[str]) -> Change:
+def retire(connection: Connection, *, document_ids: Sequence[str]) -> Change:
     """Forget documents and hide what answered."""
     hide: list[str] = []
     for ids in batches(document_ids):
         mine = revisions.c.document_id.in_(ids)
-        hide += await _move(connection, mine & (revisions.c.state == "live"), "retired")
-        await _move(connection, mine & (revisions.c.state == "writing"), "abandoned")
-        await connection.execute(delete(documents).where(documents.c.id.in_(ids)))
+        hide += _move(connection, mine & (revisions.c.state == "live"), "retired")
+        _move(connection, mine & (revisions.c.state == "writing"), "abandoned")
+        connection.execute(delete(documents).where(documents.c.id.in_(ids)))
     return Change(hide=tuple(hide))
 
 
-async def retired(connection: AsyncConnection) -> list[tuple[Collection, str]]:
+def retired(connection: Connection) -> list[tuple[Collection, str]]:
     """What is to be purged, with its collection.
 
     Abandoned revisions too: what their writer has written so far goes at once, the rest when it
@@ -140,7 +221,7 @@ async def retired(connection: AsyncConnection) -> list[tuple[Collection, str]]:
     same = (revisions.c.tenant == collections.c.tenant) & (
         revisions.c.collection == collections.c.id
     )
-    rows = await connection.execute(
+    rows = connection.execute(
         select(revisions.c.name.label("revision"), collections)
         .join(collections, same)
         .where(revisions.c.state.in_(["retired", "abandoned"]))
@@ -149,11 +230,11 @@ async def retired(connection: AsyncConnection) -> list[tuple[Collection, str]]:
     return [(to_collection(dict(row)), row["revision"]) for row in rows.mappings()]
 
 
-async def purged(connection: AsyncConnection, *, names: Sequence[str]) -> Change:
+def purged(connection: Connection, *, names: Sequence[str]) -> Change:
     """Forget retired revisions; one that is being written or answers again stays."""
     gone: list[str] = []
     for some in batches(names):
-        rows = await connection.execute(
+        rows = connection.execute(
             delete(revisions)
             .where(revisions.c.name.in_(some), revisions.c.state == "retired")
             .returning(revisions.c.name)
@@ -162,11 +243,9 @@ async def purged(connection: AsyncConnection, *, names: Sequence[str]) -> Change
     return Change(show=tuple(gone))
 
 
-async def _move(
-    connection: AsyncConnection, which: ColumnElement[bool], state: State
-) -> tuple[str, ...]:
+def _move(connection: Connection, which: ColumnElement[bool], state: State) -> tuple[str, ...]:
     """Put revisions into a state; their names."""
-    rows = await connection.execute(
+    rows = connection.execute(
         update(revisions).where(which).values(state=state).returning(revisions.c.name)
     )
     return tuple(rows.scalars())

@@ -41,6 +41,11 @@ async def put(connection: AsyncConnection, table: Table, row: Mapping[str, Any])
     await connection.execute(putting(connection.dialect.name, table, tuple(row)), row)
 
 
+def put_now(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:
+    """`put`, in a transaction that runs whole in a thread."""
+    connection.execute(putting(connection.dialect.name, table, tuple(row)), row)
+
+
 @cache
 def putting(
     dialect: str, table: Table, names: tuple[str, ...]

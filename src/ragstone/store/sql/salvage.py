@@ -88,7 +88,6 @@ def save_rows(broken: Path, target: Path) -> int:
         engine.dispose()
         with closing(_opened(copy)) as source, closing(sqlite3.connect(draft)) as new:
             # A table whose definition is damaged does not keep the others from being read.
-            source.execute("PRAGMA writable_schema = ON")
             rows = _copied(source, new)
         if rows:
             draft.replace(target)
@@ -152,6 +151,8 @@ def _readable(source: sqlite3.Connection, table: str, names: str) -> Iterator[tu
 
 def _opened(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path)
+    # An index of a column whose name is damaged keeps no table from being read then.
+    connection.execute("PRAGMA writable_schema = ON")
     # What is no text any more can be told by its surrogates, and cannot be written.
     connection.text_factory = lambda read: read.decode("utf-8", "surrogateescape")
     return connection

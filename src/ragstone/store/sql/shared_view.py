@@ -1,19 +1,18 @@
 """The catalog's view when several servers share the database: nothing is kept that may be old."""
 
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from collections.abc import Collection as Several
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
-from sqlalchemy import Text, cast, delete, select, text
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection, Text, cast, delete, select, text
 
 from ragstone.core.records import Collection
 from ragstone.ports import Edition
 from ragstone.store.sql import revising
 from ragstone.store.sql.database import Database
-from ragstone.store.sql.editions import Key
+from ragstone.store.sql.editions import Key, visible_readers
 from ragstone.store.sql.leases import Leases
 from ragstone.store.sql.postgres import Postgres
 from ragstone.store.sql.rows import batches, insert, to_collection
@@ -40,12 +39,12 @@ class SharedView:
         leases = leases_of(database)
         lonely = await leases.lonely()
 
-        async def work(connection: AsyncConnection) -> None:
+        def work(connection: Connection) -> None:
             if lonely:
-                await revising.recover(connection)
-            await _complete_editions(connection)
+                revising.recover(connection)
+            _complete_editions(connection)
 
-        await database.write(work)
+        await database.keep(work)
         return cls(database, leases)
 
     async def collection(self, key: Key) -> Collection | None:
@@ -105,14 +104,12 @@ class SharedView:
         async with self._turns(key), self._leases.alone(*key):
             yield
 
-    async def showing(
-        self, connection: AsyncConnection, document_ids: Sequence[str], work: Work
-    ) -> Any:
-        before = await _visible_readers(connection, document_ids)
-        await work(connection)
-        after = await _visible_readers(connection, document_ids)
+    def showing(self, connection: Connection, document_ids: Sequence[str], work: Work) -> Any:
+        before = visible_readers(connection, document_ids)
+        work(connection)
+        after = visible_readers(connection, document_ids)
         for key in sorted({*before, *after}):
-            await _renumber(connection, key, after.get(key, set()))
+            _renumber(connection, key, after.get(key, set()))
 
     def shown(self, done: Any) -> None:
         """The database knows."""
@@ -120,11 +117,11 @@ class SharedView:
     def changed(self, change: Change) -> None:
         """The database knows."""
 
-    async def putting(self, connection: AsyncConnection, collection: Collection) -> None:
+    def putting(self, connection: Connection, collection: Collection) -> None:
         first = insert(connection, editions).values(
             tenant=collection.tenant, collection=collection.id, number=_NOW
         )
-        await connection.execute(first.on_conflict_do_nothing())
+        connection.execute(first.on_conflict_do_nothing())
 
     def put(self, collection: Collection) -> None:
         """The database knows."""
@@ -132,11 +129,11 @@ class SharedView:
     def dropped(self, key: Key, change: Change) -> None:
         self._readers.pop(key, None)
 
-    async def replacing(self, connection: AsyncConnection) -> Any:
+    def replacing(self, connection: Connection) -> Any:
         """Every collection gets a number that it has never had."""
-        await connection.execute(delete(readers))
-        await connection.execute(delete(editions))
-        await _complete_editions(connection)
+        connection.execute(delete(readers))
+        connection.execute(delete(editions))
+        _complete_editions(connection)
 
     def replaced(self, done: Any) -> None:
         self._readers.clear()
@@ -160,51 +157,35 @@ def _same_collection(table: Any) -> Any:
     return (table.c.tenant == collections.c.tenant) & (table.c.collection == collections.c.id)
 
 
-async def _visible_readers(
-    connection: AsyncConnection, document_ids: Sequence[str]
-) -> Mapping[Key, set[str]]:
-    """The collections of those documents that answer, and who may read them."""
-    found: dict[Key, set[str]] = {}
-    for ids in batches(document_ids):
-        rows = await connection.execute(
-            select(documents.c.tenant, documents.c.collection, documents.c.allowed).where(
-                documents.c.id.in_(ids), documents.c.version > 0
-            )
-        )
-        for tenant, collection, allowed in rows:
-            found.setdefault((tenant, collection), set()).update(allowed)
-    return found
-
-
-async def _renumber(connection: AsyncConnection, key: Key, names: set[str]) -> None:
+def _renumber(connection: Connection, key: Key, names: set[str]) -> None:
     """The next edition of a collection, with those of its readers that are new."""
     place = {"tenant": key[0], "collection": key[1]}
     next_ = insert(connection, editions).values(**place, number=_NOW)
     next_ = next_.on_conflict_do_update(
         index_elements=list(place), set_={"number": editions.c.number + 1}
     )
-    number = (await connection.execute(next_.returning(editions.c.number))).scalar_one()
+    number = connection.execute(next_.returning(editions.c.number)).scalar_one()
     if names:
         rows = [{**place, "name": name, "since": number} for name in sorted(names)]
-        await connection.execute(insert(connection, readers).on_conflict_do_nothing(), rows)
+        connection.execute(insert(connection, readers).on_conflict_do_nothing(), rows)
 
 
-async def _complete_editions(connection: AsyncConnection) -> None:
+def _complete_editions(connection: Connection) -> None:
     """Number imported collections, and delete readers of documents that no longer exist."""
     some = select(collections.c.tenant, collections.c.id, _NOW)
     numbers = insert(connection, editions).from_select(["tenant", "collection", "number"], some)
-    await connection.execute(numbers.on_conflict_do_nothing())
+    connection.execute(numbers.on_conflict_do_nothing())
     allowed = cast(documents.c.allowed, Text)
     now = select(documents.c.tenant, documents.c.collection, allowed).where(documents.c.version > 0)
     known = select(readers.c.tenant, readers.c.collection, readers.c.name)
     names = {
         (tenant, collection, name)
-        for tenant, collection, listed in await connection.execute(now.distinct())
+        for tenant, collection, listed in connection.execute(now.distinct())
         for name in json.loads(listed)
     }
-    before = {tuple(row) for row in await connection.execute(known)}
+    before = {tuple(row) for row in connection.execute(known)}
     for tenant, collection, name in before - names:
-        await connection.execute(
+        connection.execute(
             delete(readers).where(
                 readers.c.tenant == tenant,
                 readers.c.collection == collection,
@@ -216,4 +197,4 @@ async def _complete_editions(connection: AsyncConnection) -> None:
         for tenant, collection, name in sorted(names - before)
     ]
     if rows:
-        await connection.execute(insert(connection, readers).on_conflict_do_nothing(), rows)
+        connection.execute(insert(connection, readers).on_conflict_do_nothing(), rows)

@@ -8,23 +8,22 @@ import json
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from collections.abc import Collection as Several
+from functools import partial
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Select, String, cast, func, select
+from sqlalchemy import Connection, Select, String, cast, func, select, type_coerce
 
 from ragstone.core.filters import Scalar, token
 from ragstone.ports import Edition, StatusCount, ValueCount
 from ragstone.store.sql.database import Database
+from ragstone.store.sql.editions import ALLOWED
 from ragstone.store.sql.tables import documents
 
 T = TypeVar("T")
 Key = tuple[str, str]
 """A collection's tenant and id."""
 
-_ALLOWED, _METADATA = (
-    cast(column, String) for column in (documents.c.allowed, documents.c.metadata)
-)
-"""As JSON: the documents of a collection have few different lists, which are read once each."""
+_METADATA = cast(documents.c.metadata, String)
 
 MOST_KEPT = 64
 MOST_VALUES = 10_000
@@ -55,14 +54,16 @@ class Tallies:
 
     async def statuses(self, tenant: str, collection: str) -> Sequence[StatusCount]:
         """`ports.Catalog`."""
-        kind = (documents.c.status, _ALLOWED)
-        wanted = _of((tenant, collection), *kind, func.count()).where(documents.c.version > 0)
+        counted = partial(_counts, place=(tenant, collection))
 
         def count(connection: Connection) -> tuple[StatusCount, ...]:
-            rows = connection.execute(wanted.group_by(*kind))
-            return tuple(StatusCount(status, _readers(names), n) for status, names, n in rows)
+            return tuple(one for one in counted(connection) if one.answers)
 
         return await self._at_edition((tenant, collection), ("statuses",), count)
+
+    async def counts(self, tenant: str, collection: str) -> Sequence[StatusCount]:
+        """`ports.Catalog`."""
+        return await self._database.read(partial(_counts, place=(tenant, collection)))
 
     async def metadata_keys(
         self, tenant: str, collection: str
@@ -114,8 +115,25 @@ def _of(place: Key, *columns: Any) -> Select[Any]:
     return select(*columns).where(mine)
 
 
+def _counts(connection: Connection, place: Key) -> tuple[StatusCount, ...]:
+    # SQLite reads the groups in the order of its index, without sorting, where they are columns.
+    sqlite = connection.dialect.name == "sqlite"
+    allowed = type_coerce(documents.c.allowed, String) if sqlite else ALLOWED
+    kind = (documents.c.status, documents.c.version, allowed)
+    wanted = _of(place, *kind, func.count(), func.sum(documents.c.chunks)).group_by(*kind)
+    found: dict[tuple[str, str, bool], tuple[int, int]] = {}
+    for status, version, names, n, chunks in connection.execute(wanted):
+        group = (status, names, version > 0)
+        before = found.get(group, (0, 0))
+        found[group] = before[0] + n, before[1] + int(chunks)
+    return tuple(
+        StatusCount(status, _readers(names), n, chunks, answers)
+        for (status, names, answers), (n, chunks) in found.items()
+    )
+
+
 def _described(place: Key) -> Select[Any]:
-    some = _of(place, _METADATA, _ALLOWED)
+    some = _of(place, _METADATA, ALLOWED)
     return some.where(documents.c.version > 0, documents.c.metadata.is_not(None))
 
 

@@ -1,22 +1,24 @@
 """What questions ask of the catalog, and how it stays right when something is written."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from collections.abc import Collection as Several
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import replace
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, NamedTuple, Protocol
 
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection, delete
+from sqlalchemy.exc import IntegrityError
 
 from ragstone.core.records import Collection
 from ragstone.ports import Edition
 from ragstone.store.sql import revising
 from ragstone.store.sql.database import Database
-from ragstone.store.sql.editions import Editions, Key
+from ragstone.store.sql.editions import Key, next_number, number_of, readers_of, visible_readers
+from ragstone.store.sql.tables import editions
 from ragstone.store.sql.visibility import Change, Visibility
 
-Work = Callable[[AsyncConnection], Awaitable[Change]]
+Work = Callable[[Connection], Change]
 
 
 class View(Protocol):
@@ -39,9 +41,7 @@ class View(Protocol):
 
     def alone(self, key: Key) -> AbstractAsyncContextManager[None]: ...
 
-    async def showing(
-        self, connection: AsyncConnection, document_ids: Sequence[str], work: Work
-    ) -> Any:
+    def showing(self, connection: Connection, document_ids: Sequence[str], work: Work) -> Any:
         """Run `work`, which changes these documents' visibility; `shown` takes its result."""
         ...
 
@@ -51,7 +51,7 @@ class View(Protocol):
         """Revisions were hidden or shown, by a committed transaction of this process."""
         ...
 
-    async def putting(self, connection: AsyncConnection, collection: Collection) -> None:
+    def putting(self, connection: Connection, collection: Collection) -> None:
         """A collection is being inserted or replaced."""
         ...
 
@@ -59,7 +59,7 @@ class View(Protocol):
 
     def dropped(self, key: Key, change: Change) -> None: ...
 
-    async def replacing(self, connection: AsyncConnection) -> Any:
+    def replacing(self, connection: Connection) -> Any:
         """Every row has been replaced; `replaced` takes what this returns."""
         ...
 
@@ -76,6 +76,20 @@ class ViewWriters:
         return self._locks.setdefault(key, asyncio.Lock())
 
 
+class Shown(NamedTuple):
+    """The number of what a collection shows, and who may read that."""
+
+    number: int
+    readers: frozenset[str]
+
+
+def _read_shown(connection: Connection, key: Key) -> Shown | None:
+    try:
+        return Shown(number_of(connection, key), frozenset(readers_of(connection, key)))
+    except IntegrityError:  # It was dropped meanwhile.
+        return None
+
+
 class MemoryView:
     """In the memory of the only process that has the database open."""
 
@@ -86,7 +100,7 @@ class MemoryView:
         self._visibility = Visibility(hidden)
         # Every question asks for its collection, and nobody else can change them.
         self._set_collections(known)
-        self._editions = Editions()
+        self._shown: dict[Key, Shown] = {}
         self._turns = ViewWriters()
 
     def _set_collections(self, known: Iterable[Collection]) -> None:
@@ -107,16 +121,21 @@ class MemoryView:
         return list(self._known.values())
 
     async def edition(self, key: Key) -> Edition | None:
-        if key not in self._known:
-            return None
-        if key not in self._editions:
-            # In turn with the writers, so that no change falls between reading and keeping.
-            await self._database.write(lambda connection: self._editions.load(connection, key))
         known = self._known.get(key)
-        if known is None or key not in self._editions:
+        if known is None:
             return None
-        edition = self._editions.get(key)
-        return replace(edition, stamp=f"{edition.stamp}/{known.fingerprint}/{known.build}")
+        if key not in self._shown:
+            # In turn with the writers, so that no change falls between reading and keeping.
+            await self._database.keep(partial(_read_shown, key=key), partial(self._show, key))
+        shown = self._shown.get(key)
+        if shown is None:
+            return None
+        stamp = f"{shown.number:032x}/{known.fingerprint}/{known.build}"
+        return Edition(stamp, shown.readers)
+
+    def _show(self, key: Key, shown: "Shown | None") -> None:
+        if key in self._known and shown is not None:
+            self._shown[key] = shown
 
     def snapshot(self) -> AbstractAsyncContextManager[frozenset[str]]:
         return self._visibility.snapshot()
@@ -129,20 +148,29 @@ class MemoryView:
         async with self._turns(key):
             yield
 
-    async def showing(
-        self, connection: AsyncConnection, document_ids: Sequence[str], work: Work
-    ) -> Any:
-        return await self._editions.around(connection, document_ids, work)
+    def showing(
+        self, connection: Connection, document_ids: Sequence[str], work: Work
+    ) -> tuple[Change, Mapping[Key, Shown]]:
+        before = visible_readers(connection, document_ids)
+        change = work(connection)
+        after = visible_readers(connection, document_ids)
+        return change, {
+            key: Shown(next_number(connection, key), frozenset(after.get(key, ())))
+            for key in {*before, *after}
+        }
 
-    def shown(self, done: tuple[Change, Mapping[Key, Any]]) -> None:
+    def shown(self, done: tuple[Change, Mapping[Key, Shown]]) -> None:
         """Visibility and edition in the same instant."""
         self._visibility.apply(done[0])
-        self._editions.apply(done[1])
+        for key, shown in done[1].items():
+            if known := self._shown.get(key):
+                # Names only come: one too many makes two principals differ that need not.
+                self._shown[key] = Shown(shown.number, known.readers | shown.readers)
 
     def changed(self, change: Change) -> None:
         self._visibility.apply(change)
 
-    async def putting(self, connection: AsyncConnection, collection: Collection) -> None:
+    def putting(self, connection: Connection, collection: Collection) -> None:
         pass
 
     def put(self, collection: Collection) -> None:
@@ -158,13 +186,15 @@ class MemoryView:
         old = self._known.pop(key, None)
         if old is not None:
             del self._named[old.tenant, old.name]
-        self._editions.forget(key)
+        self._shown.pop(key, None)
 
-    async def replacing(self, connection: AsyncConnection) -> revising.Read:
-        return await revising.read(connection)
+    def replacing(self, connection: Connection) -> revising.Read:
+        """Every collection gets a number that it has never had."""
+        connection.execute(delete(editions))
+        return revising.read(connection)
 
     def replaced(self, done: revising.Read) -> None:
         hidden, known = done
         self._visibility.replace(hidden)
         self._set_collections(known)
-        self._editions = Editions()
+        self._shown = {}

@@ -8,10 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.core.chunk import EVERYONE
-from ragstone.ingest.connectors.plone.names import CONNECTOR, filtered_path, names, path_in, tokens
+from ragstone.ingest.connectors.plone.names import (
+    CONNECTOR,
+    filtered_path,
+    names,
+    path_in,
+    reader_names,
+    said,
+)
 from ragstone.ingest.connectors.plone.text import page
 from ragstone.ingest.parse import parse
 from ragstone.settings import IngestSettings
+from ragstone.settings.plone import PloneSettings
 
 SITE = "https://x.org/Plone"
 ANY = f"group:{CONNECTOR}"
@@ -114,21 +122,38 @@ def test_given_very_deep_blocks_then_no_endless_recursion() -> None:
         (["user:admin"], (ANY, "user:admin", "group:admin")),
         (["group:Editors"], (ANY, "group:Editors")),
         ([], (ANY,)),
-        (["", "user:", "odd:thing"], (ANY,)),
+        (["", "user:", "odd:thing", "Owner"], (ANY,)),
+        (["user:AuthenticatedUsers"], (ANY, "group:Authenticated")),
+        (["user:Manager", "group:Reader"], (ANY, "user:Manager")),
     ],
 )
 def test_names(given_tokens: list[str], allowed: tuple[str, ...]) -> None:
     assert names(given_tokens) == allowed
 
 
-def test_given_no_list_of_readers_then_the_state_decides_and_private_is_closed() -> None:
-    public = ("published",)
-    assert tokens({"allowedRolesAndUsers": ["Reader"]}, public) == ["Reader"]
-    assert tokens({"allowed_roles_and_users": ["Reader"]}, public) == ["Reader"]
-    assert tokens({"review_state": "published"}, public) == ["Anonymous"]
-    private = tokens({"review_state": "private", "creators": ["ann", 7]}, public)
-    assert private == ["Manager", "Site Administrator", "user:ann"]
-    assert "Anonymous" not in tokens({}, public)
+def test_given_a_list_of_readers_then_it_is_what_the_site_says() -> None:
+    assert said({"allowedRolesAndUsers": ["Reader", 7]}) == ["Reader"]
+    assert said({"allowed_roles_and_users": []}) == []
+    assert said({"allowedRolesAndUsers": None, "creators": ["ann"]}) is None
+
+
+def test_given_sharing_then_who_has_a_role_there_and_nobody_else() -> None:
+    def entry(kind: str, name: str, **roles: object) -> dict[str, object]:
+        return {"type": kind, "id": name, "roles": roles}
+
+    entries = [
+        entry("user", "ann", Reader=True),
+        entry("group", "team", Editor="acquired", Reader=False),
+        entry("user", "eva", Reader="global", Editor=False),
+        entry("user", "otto", Reviewer=True),
+        entry("group", "Manager", Reader=True),
+        entry("group", "AuthenticatedUsers", Reader=True),
+        {"type": "user", "id": "odd", "roles": ["Reader"]},
+        {"type": "role", "id": "Member", "roles": {"Reader": True}},
+    ]
+    found = reader_names(("Reader", "Editor", "Owner"), entries, ["dora"])
+    always = ("group:Manager", "group:Site Administrator", "group:Editor", "group:Reader")
+    assert found == (ANY, *always, "user:ann", "group:team", "group:Authenticated", "user:dora")
 
 
 @pytest.mark.parametrize(
@@ -147,16 +172,47 @@ def test_paths(address: str, path: str | None) -> None:
     assert path_in(SITE, address) == path
 
 
+HOST = "/VirtualHostBase/https/www.x.org:443/Plone/VirtualHostRoot"
+
+
+@pytest.mark.conforms("Plone", "Path filtering", "However the site is addressed")
 @pytest.mark.parametrize(
     ("path", "asked_at", "filtered"),
     [
         ("/plone/section", "/Plone/@rag-ask", "/section"),
         ("/plone/documentation/admin-guide", "/Plone/@rag-ask", "/documentation/admin-guide"),
         ("/section", "/Plone/@rag-ask", "/section"),
+        ("/section/sub", "/section/@rag-ask", "/section/sub"),
+        ("/section", "/section/sub/@rag-ask", "/section"),
         ("/plone", "/Plone/@rag-ask", "/"),
         ("/Plone/section/", "/@rag-ask", "/section"),
         ("section", "/x/@rag-ask", "/section"),
+        ("", "/@rag-ask", "/"),
+        ("", "/Plone/@rag-ask", "/"),
+        ("", "/section/@rag-ask", "/section"),
+        ("", "/Plone/de/%C3%BCber/@rag-ask", "/de/über"),
+        ("", "/++api++/section/@rag-ask", "/section"),
+        ("", "/++api++/Plone/section/@rag-ask", "/section"),
+        ("", f"{HOST}/section/@rag-ask", "/section"),
+        ("", f"{HOST}/_vh_cms/section/@rag-ask", "/section"),
+        ("", f"{HOST}/@rag-ask", "/"),
+        (SITE, "/Plone/@rag-ask", "/"),
+        (f"{SITE}/section/", "/Plone/@rag-ask", "/section"),
+        ("https://www.x.org/section?a=b#c", "/@rag-ask", "/section"),
+        ("http://backend:8080/Plone/a%20b", "/@rag-ask", "/a b"),
+        ("/section/@@view", "/@rag-ask", "/section"),
+        ("/section/./sub/../sub//x/", "/@rag-ask", "/section/sub/x"),
+        ("/../../section", "/@rag-ask", "/section"),
+        ("/plonetown", "/@rag-ask", "/plonetown"),
     ],
 )
 def test_filters_name_the_site_or_not(path: str, asked_at: str, filtered: str) -> None:
-    assert filtered_path(path, asked_at, SITE) == filtered
+    assert filtered_path(path, asked_at, SITE, "Plone") == filtered
+    at_root = filtered_path(path, asked_at, "https://www.x.org", "Plone")
+    assert at_root == filtered
+
+
+def test_given_another_name_of_the_site_then_that_is_left_out() -> None:
+    named = PloneSettings(site_id="harbour").site_id
+    assert filtered_path("/harbour/pier", "/@rag-ask", "https://x.org", named) == "/pier"
+    assert filtered_path("/a/harbour/pier", "/@rag-ask", "https://x.org/a/harbour", "") == "/pier"

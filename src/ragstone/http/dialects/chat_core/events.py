@@ -16,25 +16,30 @@ from ragstone.core.events import (
     Thinking,
     Token,
 )
-from ragstone.core.foreign_passages import to_kdb
-from ragstone.core.source import Source, sources
+from ragstone.core.foreign_passages import references
 from ragstone.core.turn import SearchType, StageTrace, Turn
 from ragstone.http.streaming import Transcript
 from ragstone.service import wire
 
 Json = dict[str, Any]
 
+SEARCHING = "Searching for relevant documents..."
+ANSWERING = "Generating an answer..."
 STEPS = {
     "contextualize": "Understanding the intent of the user's question...",
-    "retrieve": "Searching for relevant documents...",
+    "recall": SEARCHING,
+    "retrieve": SEARCHING,
+    "search_subqueries": SEARCHING,
     "tool_agent": "Gathering information with tools...",
-    "rounds": "Searching for relevant documents...",
-    "generate": "Generating an answer...",
-    "converse": "Generating an answer...",
+    "rounds": SEARCHING,
+    "generate": ANSWERING,
+    "converse": ANSWERING,
 }
 """The text shown when a stage begins."""
 
-DEBUGGED = frozenset({"guard", "recall", "retrieve", "rounds", "tool_agent", "tool"})
+DEBUGGED = frozenset(
+    {"guard", "recall", "retrieve", "search_subqueries", "rounds", "tool_agent", "tool"}
+)
 """Stages whose end is told; one that fails always is."""
 
 
@@ -70,7 +75,7 @@ class Conversation(Transcript):
                 return [{"type": "think", "id": self._thought, "content": text}]
             case Token(text):
                 self._text.append(text)
-                return [{"type": "token", "content": text}]
+                return [*self._step(ANSWERING), {"type": "token", "content": text}]
             case Done(turn):
                 return [self._done_event(turn)]
         return []
@@ -114,17 +119,6 @@ def refused(message: str, detail: str) -> Json:
         "content": f"A server error occurred: {message}",
         "detail": detail,
     }
-
-
-def references(turn: Turn) -> list[Json]:
-    """The sources that the answer cites, by number, as results of the knowledge base."""
-    return [_reference(source) for source in sources(turn) if source.cited]
-
-
-def _reference(source: Source) -> Json:
-    ours = wire.source(source)
-    named_otherwise = ("score", "cited", "metadata")
-    return {**to_kdb(source), **{k: v for k, v in ours.items() if k not in named_otherwise}}
 
 
 def _is_reported(traced: StageTrace) -> bool:

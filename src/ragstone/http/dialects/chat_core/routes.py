@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from ragstone.core.caller import Caller
 from ragstone.core.conversation import conversation_key
+from ragstone.core.errors import ModelUnavailable, StateUnavailable
 from ragstone.core.tool import Picture
 from ragstone.core.turn import Ask, SearchType
 from ragstone.http import sse
@@ -34,8 +35,10 @@ class ChatCoreRoute(APIRoute):
 
     @staticmethod
     def refused(refusal: Refusal) -> Response:
-        """`detail` is what a program can tell errors by; a traceback is for the log."""
-        return Json(refused(refusal.message, refusal.code), refusal.status, refusal.headers)
+        """`detail` is what a program can tell errors by; a traceback is for the log. A database
+        that is away is a 500."""
+        status = 500 if refusal.code == StateUnavailable.code else refusal.status
+        return Json(refused(refusal.message, refusal.code), status, refusal.headers)
 
 
 _ANSWERS = documented("application/json", STREAM)
@@ -50,7 +53,8 @@ def router(parts: DialectParts) -> APIRouter:
         if ask.search_type != "gpt":
             narrowed(caller, ask.collection)
         events = service.ask(ask)
-        return sse.EventStream(streamed(opened(events), Conversation(ask.search_type)))
+        begun = opened(events, in_stream=(ModelUnavailable.code,))
+        return sse.EventStream(streamed(begun, Conversation(ask.search_type)))
 
     @routes.post("/rag/query", response_model=None, responses=_ANSWERS)
     async def rag(body: SessionChatRequest, caller: Who) -> Response:

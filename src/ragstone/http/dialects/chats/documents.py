@@ -10,7 +10,7 @@ from typing import Any
 from fastapi import UploadFile
 
 from ragstone.access.uploads import check_type
-from ragstone.core.caller import LOCAL, Caller
+from ragstone.core.caller import Caller
 from ragstone.core.errors import RagstoneError, UnknownCollection
 from ragstone.core.records import Document
 from ragstone.ingest.formats.types import supported, unsupported
@@ -64,7 +64,7 @@ class ChatDocuments:
         if end.error:
             reasons = dict.fromkeys(handed, end.error)
         failed += [{"name": _name(path), "error": reason} for path, reason in reasons.items()]
-        known = {d.path: d for d in await self._documents(caller, collection)}
+        known = {d.path: d for d in await self._documents(caller, collection, list(handed))}
         there = [known[path] for path in handed if path in known and path not in reasons]
         return {"uploaded": [_uploaded(document) for document in there], "failed": failed}
 
@@ -109,7 +109,7 @@ class ChatDocuments:
             return None
         kept = await asyncio.to_thread(self._spool.add, file.file, name)
         user = caller.principal.user
-        path = f"/{name}" if caller == LOCAL else f"/{user_folder(user)}/{name}"
+        path = f"/{name}" if caller.local else f"/{user_folder(user)}/{name}"
         return Handed(kept, path, f"upload:{collection}{path}", allowed=(f"user:{user}",))
 
     async def _ingest(
@@ -133,9 +133,13 @@ class ChatDocuments:
                 end = progress
         return end
 
-    async def _documents(self, caller: Caller, collection: str) -> list[Document]:
+    async def _documents(
+        self, caller: Caller, collection: str, named: Sequence[str] | None = None
+    ) -> list[Document]:
         try:
-            return await self._service.documents(caller.principal, collection, limit=PAGE)
+            return await self._service.documents(
+                caller.principal, collection, limit=PAGE, named=named
+            )
         except UnknownCollection:
             return []
 

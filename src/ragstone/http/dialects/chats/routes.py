@@ -83,6 +83,7 @@ class ChatStream(Transcript):
                         "type": "done",
                         "is_grounded": is_grounded(turn),
                         "groundedness_score": answer.groundedness_score,
+                        "state": state(turn),
                         **wire.statements(answer),
                         "session_id": self._session,
                     },
@@ -154,6 +155,26 @@ def is_grounded(turn: Turn) -> bool:
     if answer.is_grounded is not None:
         return answer.is_grounded
     return answer.refused or not turn.passages or bool(answer.citations)
+
+
+def state(turn: Turn) -> Object:
+    """The state of V5's document at the end; of documents the numbers, as `sources` has them."""
+    intent, rewriting = turn.intent, turn.plan.rewrite
+    searched = bool(turn.lists)
+    complexity = "complex" if turn.analysis and turn.analysis.demanding else "simple"
+    ended = [one for one in turn.trace if not one.inside]
+    return {
+        "detected_intent": intent.name if intent else None,
+        "intent_confidence": intent.confidence if intent else 0.0,
+        "query_complexity": complexity if searched else "conversational",
+        "skip_rewrite": rewriting in ("auto", "none"),
+        "retrieved_documents": len({one.chunk_id for found in turn.lists for one in found.found}),
+        "relevant_documents": len(turn.passages),
+        "iteration": turn.iteration,
+        "max_iterations": turn.max_iterations,
+        "errors": [one.stage for one in ended if one.status in ("failed", "timeout")],
+        "processing_steps": [one.stage for one in ended if one.decision != "skipped"],
+    }
 
 
 def _chat_collection(chat_id: str, caller: Caller) -> str:

@@ -1,28 +1,61 @@
 """A finished or growing answer in the shapes of OpenAI's API."""
 
-import re
 import time
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from ragstone.answer.first_cited import cited_numbers, markers_in
 from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Done, Event, Sources, Thinking, Token
-from ragstone.core.source import cited_sources, passage_sources
+from ragstone.core.source import Source, cited_sources, passage_sources, sources
 from ragstone.core.turn import Passage, Turn
+from ragstone.http.addresses import source_addresses
 from ragstone.http.dialects.openai.requests import ChatRequest
 from ragstone.http.responses import openai_error
+from ragstone.http.source_list import source_list
 from ragstone.http.streaming import Transcript
 from ragstone.service import wire
 
-_MARKER = re.compile(r"\[(\d{1,3})\]")
+
+@dataclass(frozen=True, slots=True)
+class CitedSource:
+    """A source that the answer cites, with the address that people read it at."""
+
+    source: Source
+    url: str
+
+
+def cited_in(turn: Turn, base: str) -> list[CitedSource]:
+    """The sources that an answer cites, by number; `base` is the server's own address."""
+    numbers = cited_numbers(turn)
+    known = {one.number: one for one in cited_sources(_answer(turn).citations, turn.passages)}
+    known |= {one.number: one for one in sources(turn)}
+    found = [known[number] for number in sorted(numbers)]
+    urls = source_addresses(found, turn.ask.collection, base)
+    return [CitedSource(one, url) for one, url in zip(found, urls, strict=True)]
+
+
+def _answer(turn: Turn) -> GeneratedAnswer:
+    return turn.answer or GeneratedAnswer()
+
+
+def list_of(cited: Sequence[CitedSource]) -> str:
+    """What they add to the end of an answer that lists its sources."""
+    return source_list([one.source for one in cited], [one.url for one in cited])
 
 
 class Completion(Transcript):
-    """Makes the objects of one answer."""
+    """Makes the objects of one answer, whose sources are numbered by first citation.
 
-    def __init__(self, request: ChatRequest, id: str) -> None:
+    `base` is the server's own address; `lists` says whether the sources stand at the answer's end.
+    """
+
+    def __init__(self, request: ChatRequest, id: str, base: str, lists: bool) -> None:
         self.id = id
+        self._base = base
+        self._lists = lists
         self._passages: tuple[Passage, ...] = ()
         self._opened = False
         self._request = request
@@ -30,12 +63,14 @@ class Completion(Transcript):
 
     def whole(self, turn: Turn) -> dict[str, Any]:
         """The answer in one piece."""
-        answer = turn.answer or GeneratedAnswer()
+        answer, cited = _answer(turn), cited_in(turn, self._base)
+        text = answer.text + self._list_of(cited)
+        refusal = self._refusal(answer)
         message = {
             "role": "assistant",
-            "content": answer.text or (None if answer.calls else ""),
-            "refusal": None,
-            "annotations": annotations(turn),
+            "content": None if refusal else text or (None if answer.calls else ""),
+            "refusal": refusal,
+            "annotations": annotations(answer.text, cited),
         }
         if answer.calls:
             message["tool_calls"] = tool_calls(answer)
@@ -49,7 +84,7 @@ class Completion(Transcript):
             **self._head("chat.completion"),
             "choices": [choice],
             "usage": wire.usage(turn.usage),
-            "ragstone": self._extension_fields(turn),
+            "ragstone": extension_fields(turn, cited, bool(self._request.trace)),
         }
 
     def said(self, event: Event) -> list[dict[str, Any]]:
@@ -57,6 +92,9 @@ class Completion(Transcript):
         match event:
             case Sources(passages):
                 self._passages = passages
+            case Token() if self._request.wants_json:
+                # It comes with the end: until then nobody knows whether it is JSON or a refusal.
+                return []
             case Token(text):
                 return [*self._opening(), self._chunk({"content": text}, None)]
             case Thinking(text):
@@ -69,23 +107,40 @@ class Completion(Transcript):
         """`streaming.Transcript`."""
         return openai_error(error.status, error.message, error.code)
 
+    def _list_of(self, cited: Sequence[CitedSource]) -> str:
+        return list_of(cited) if self._lists and not self._request.wants_json else ""
+
+    def _refusal(self, answer: GeneratedAnswer) -> str | None:
+        """What is said in place of the JSON that was asked for; None where there is some."""
+        refused = self._request.wants_json and answer.finish in ("refused", "blocked")
+        return answer.text if refused else None
+
     def _opening(self) -> list[dict[str, Any]]:
         """The first chunk, once: the role, and the sources that the answer may cite."""
         if self._opened:
             return []
         self._opened = True
-        listed = [wire.source(one) for one in passage_sources(self._passages)]
+        # Nothing is cited yet, and so nothing has a number.
+        shown = (wire.source(one) for one in passage_sources(self._passages))
+        listed = [{**one, "number": None} for one in shown]
         chunk = self._chunk({"role": "assistant", "content": ""}, None)
         return [{**chunk, "ragstone": {"sources": listed}} if listed else chunk]
 
     def _closing(self, turn: Turn) -> list[dict[str, Any]]:
         """What is known at the end: calls and citations, the end itself, the usage if it is asked
         for."""
-        answer, cited = turn.answer or GeneratedAnswer(), annotations(turn)
+        answer, cited = _answer(turn), cited_in(turn, self._base)
+        noted = annotations(answer.text, cited)
         calls = [{"index": i, **one} for i, one in enumerate(tool_calls(answer))]
         chunks = [self._chunk({"tool_calls": calls}, None)] if calls else []
-        end = self._chunk({"annotations": cited} if cited else {}, _finish(answer))
-        chunks.append({**end, "ragstone": self._extension_fields(turn)})
+        if self._request.wants_json:
+            refusal = self._refusal(answer)
+            said = {"refusal": refusal} if refusal else {"content": answer.text}
+            chunks.insert(0, self._chunk(said, None))
+        if listed := self._list_of(cited):
+            chunks.append(self._chunk({"content": listed}, None))
+        end = self._chunk({"annotations": noted} if noted else {}, _finish(answer))
+        chunks.append({**end, "ragstone": extension_fields(turn, cited, bool(self._request.trace))})
         if self._request.wants_usage:
             head = self._head("chat.completion.chunk")
             chunks.append({**head, "choices": [], "usage": wire.usage(turn.usage)})
@@ -105,17 +160,20 @@ class Completion(Transcript):
             "system_fingerprint": None,
         }
 
-    def _extension_fields(self, turn: Turn) -> dict[str, Any]:
-        """The fields that OpenAI's schema does not have."""
-        answer = turn.answer or GeneratedAnswer()
-        ours = wire.answered(turn)
-        if answer.suggested:
-            ours["suggested_questions"] = list(answer.suggested)
-        if turn.original:
-            ours["corrected_question"] = turn.question
-        if self._request.trace:
-            ours["trace"] = [asdict(traced) for traced in turn.trace]
-        return ours
+
+def extension_fields(
+    turn: Turn, cited: Sequence[CitedSource], trace: bool = False
+) -> dict[str, Any]:
+    """The fields that OpenAI's schema does not have."""
+    answer = _answer(turn)
+    ours = {**wire.answered(turn), "sources": shown_sources(turn, cited)}
+    if answer.suggested:
+        ours["suggested_questions"] = list(answer.suggested)
+    if turn.original:
+        ours["corrected_question"] = turn.question
+    if trace:
+        ours["trace"] = [asdict(traced) for traced in turn.trace]
+    return ours
 
 
 def tool_calls(answer: GeneratedAnswer) -> list[dict[str, Any]]:
@@ -130,20 +188,31 @@ def tool_calls(answer: GeneratedAnswer) -> list[dict[str, Any]]:
     ]
 
 
-def annotations(turn: Turn) -> list[dict[str, Any]]:
+def shown_sources(turn: Turn, cited: Sequence[CitedSource]) -> list[dict[str, Any]]:
+    """Everything that the answer was made from: what it cites with number and address, then the
+    rest, which has neither."""
+    numbers = {one.source.number for one in cited}
+    rest = [one for one in sources(turn) if one.number not in numbers]
+    return [
+        *({**wire.source(one.source), "url": one.url} for one in cited),
+        *({**wire.source(one), "number": None, "url": None} for one in rest),
+    ]
+
+
+def annotations(text: str, cited: Sequence[CitedSource]) -> list[dict[str, Any]]:
     """The cited sources, each at every marker in the text that cites it."""
-    answer = turn.answer or GeneratedAnswer()
-    cited = {one.number: one for one in cited_sources(answer.citations, turn.passages)}
+    by_number = {one.source.number: one for one in cited}
     found = []
-    for marker in _MARKER.finditer(answer.text):
-        source = cited.get(int(marker[1]))
-        if source is None:
+    for marker in markers_in(text):
+        one = by_number.get(int(marker[1]))
+        if one is None:
             continue
         place = {
             "start_index": marker.start(),
             "end_index": marker.end(),
-            "title": source.title or source.path,
-            "url": source.url or source.path,
+            "title": one.source.title or one.source.path,
+            "url": one.url,
+            "content": one.source.snippet,
         }
         found.append({"type": "url_citation", "url_citation": place})
     return found

@@ -10,6 +10,7 @@ from ragstone.core.tool import ANY_ARGUMENTS, Picture, Tool, ToolCall, ToolResul
 from ragstone.core.turn import Message
 from ragstone.http.bodies import StrictBody, Text
 from ragstone.http.dialects.pictures import of_urls
+from ragstone.http.source_list import without_source_list
 
 
 class ImageUrl(StrictBody):
@@ -165,11 +166,17 @@ def looked_at(question: ChatMessage) -> tuple[Picture, ...]:
 def history(messages: Sequence[ChatMessage]) -> list[Message]:
     """What was said before. Calls of tools for earlier questions are left out, and so are their
     images, which clients send again with every question."""
-    roles: dict[str, Literal["user", "assistant", "system"]] = {
-        "user": "user",
-        "assistant": "assistant",
-        "system": "system",
-        "developer": "system",
-    }
+    roles: dict[str, Literal["user", "assistant"]] = {"user": "user", "assistant": "assistant"}
     known = [message for message in messages if message.role in roles]
-    return [Message(roles[m.role], text) for m in known if (text := m.text)]
+    return [Message(roles[m.role], text) for m in known if (text := _said(m))]
+
+
+def guidance(messages: Sequence[ChatMessage]) -> str:
+    """What the client's program wants of the answer: its messages of system and developer."""
+    said = (one.only_text for one in messages if one.role in ("system", "developer"))
+    return "\n\n".join(text for text in said if text.strip())
+
+
+def _said(message: ChatMessage) -> str:
+    """The text of a message; an answer without the list of its sources, which is nothing said."""
+    return without_source_list(message.text) if message.role == "assistant" else message.text

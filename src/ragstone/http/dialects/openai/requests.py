@@ -1,30 +1,50 @@
 """What clients send to the OpenAI-compatible API, and what it means to Ragstone."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, field_validator
+from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_validator
 
 from ragstone.core.conversation import room_name, user_name
 from ragstone.core.errors import InputError, InvalidRoom, UnknownModel
 from ragstone.core.limits import MOST_MESSAGES, MOST_STOPS
 from ragstone.core.tool import Tool
-from ragstone.core.turn import LEVELS, Ask, Level, Mode, Preference, Rewriting, SearchOptions
-from ragstone.http.bodies import Name, StrictBody
+from ragstone.core.turn import (
+    LEVELS,
+    Ask,
+    JsonFormat,
+    Level,
+    Mode,
+    Preference,
+    Rewriting,
+    Sampling,
+    SearchOptions,
+)
+from ragstone.http.bodies import Name, StrictBody, Text
 from ragstone.http.dialects.openai.messages import (
     ChatMessage,
     OfferedTool,
     asked,
+    guidance,
     history,
     looked_at,
     steps,
 )
+from ragstone.http.dialects.openai.token_texts import text_of
 from ragstone.http.responses import well_formed
+from ragstone.language.json_schema import schema_error
 
 CHAT_MODELS: dict[str, Level] = {
     "ragstone": "standard",
     **{f"ragstone-{level}": level for level in LEVELS},
 }
 """The models of chat completions: one per level, and a plain name for the usual one."""
+
+CHAT_EXAMPLE: dict[str, Any] = {
+    "model": "ragstone",
+    "messages": [{"role": "user", "content": "How long does a full battery charge last?"}],
+}
+EMBEDDING_EXAMPLE: dict[str, Any] = {"model": "all-MiniLM-L6-v2", "input": ["One text."]}
 
 MAX_INPUTS = 2048
 LONGEST_USER = 4096
@@ -47,8 +67,71 @@ class StreamOptions(StrictBody):
     include_usage: bool | None = None
 
 
+class JsonSchema(StrictBody):
+    """The schema of an answer in JSON."""
+
+    name: str = Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")
+    description: Text | None = None
+    json_schema: dict[str, Any] | None = Field(None, alias="schema")
+    strict: bool | None = None
+
+    @field_validator("json_schema")
+    @classmethod
+    def _is_schema(cls, given: dict[str, Any] | None) -> dict[str, Any] | None:
+        if given is not None and (wrong := schema_error(given)):
+            raise ValueError(f"this is no JSON schema: {wrong}")
+        return given
+
+
+class ResponseFormat(StrictBody):
+    """Whether the answer is text or JSON."""
+
+    type: Literal["text", "json_object", "json_schema"]
+    json_schema: JsonSchema | None = None
+
+    @model_validator(mode="after")
+    def _has_its_schema(self) -> "ResponseFormat":
+        if self.type == "json_schema" and self.json_schema is None:
+            raise ValueError("json_schema needs a json_schema with a name and a schema")
+        return self
+
+    @property
+    def wanted(self) -> JsonFormat | None:
+        """The form of the answer; None for text."""
+        if self.type == "text":
+            return None
+        if self.json_schema is None:
+            return JsonFormat()
+        return JsonFormat(self.json_schema.name, self.json_schema.json_schema)
+
+
+REFUSED: Mapping[str, tuple[Any, str]] = {
+    "logprobs": ((None, False), "the probabilities of tokens are not known; leave it out"),
+    "top_logprobs": ((None, 0), "the probabilities of tokens are not known; leave it out"),
+    "logit_bias": ((None, {}), "tokens cannot be weighed; leave it out"),
+    "audio": ((None,), "answers are text; leave it out"),
+    "modalities": ((None, ["text"]), "answers are text; leave it out, or send ['text']"),
+    "functions": ((None, []), "functions have become tools; send them as tools"),
+    "function_call": ((None, "none", "auto"), "functions have become tools; use tool_choice"),
+    "store": ((None, False), "chat completions are not stored; send a room to keep a conversation"),
+    "web_search_options": ((None,), "the web is not searched, only the documents; leave it out"),
+    "background": ((None, False), "there are no answers in the background; leave it out"),
+}
+"""What OpenAI's API has and this one has not: with which values it means nothing, and what is said
+to any other."""
+
+
+def refuse(given: Mapping[str, Any]) -> None:
+    """Raise ValueError for a field that cannot be had."""
+    for name, (harmless, why) in REFUSED.items():
+        if given.get(name) not in harmless:
+            raise ValueError(f"{name} cannot be had: {why}")
+
+
 class ChatRequest(StrictBody):
-    """The body of POST /v1/chat/completions, with ten fields of ours at the end."""
+    """The body of POST /v1/chat/completions, with twelve fields of ours at the end."""
+
+    model_config = ConfigDict(strict=True, json_schema_extra={"example": CHAT_EXAMPLE})
 
     model: Name
     messages: list[ChatMessage] = Field(min_length=1, max_length=MOST_MESSAGES)
@@ -62,15 +145,27 @@ class ChatRequest(StrictBody):
     user: Annotated[str, Field(max_length=LONGEST_USER)] | None = None
     tools: list[OfferedTool] | None = Field(None, max_length=128)
     tool_choice: Literal["none", "auto", "required"] | dict[str, Any] | None = None
+    parallel_tool_calls: bool | None = None
+    response_format: ResponseFormat | None = None
+    top_p: float | None = Field(None, ge=0, le=1)
+    frequency_penalty: float | None = Field(None, ge=-2, le=2)
+    presence_penalty: float | None = Field(None, ge=-2, le=2)
+    seed: int | None = Field(None, ge=-(2**63), lt=2**63)
+    top_k: int | None = Field(
+        None, ge=-1, le=1_000_000, description="Of the chat model's sampling, as vLLM has it."
+    )
 
     room: RoomId | None = Field(None, description="The conversation to continue and to keep it in.")
     conversation: RoomId | None = Field(None, description="The same, as other APIs call it.")
     collection: Name | None = Field(None, description="Which documents to answer from.")
     level: Level | None = Field(None, description="How much work to spend; overrides the model.")
-    top_k: int | None = Field(None, ge=1, le=100, description="Passages to answer from.")
+    passages: int | None = Field(None, ge=1, le=100, description="Passages to answer from.")
     prefer: Preference | None = Field(None, description="What counts more: accuracy or speed.")
     mode: Mode | None = Field(None, description="How the answer is worded.")
     rewrite: Rewriting | None = Field(None, description="In which other words to search it too.")
+    list_sources: bool | None = Field(
+        None, description="Whether the answer ends with a list of what it cites."
+    )
     trace: bool | None = Field(None, description="Whether to return what each stage did.")
     cache: bool | None = Field(
         None, description="Whether an equal question's answer will do; false wants a fresh one."
@@ -82,6 +177,18 @@ class ChatRequest(StrictBody):
         if n not in (None, 1):
             raise ValueError("only one answer can be given; leave n out or set it to 1")
         return n
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse(cls, given: Any) -> Any:
+        if isinstance(given, dict):
+            refuse(given)
+        return given
+
+    @property
+    def wants_json(self) -> bool:
+        """Whether the answer is to be JSON."""
+        return self.response_format is not None and self.response_format.wanted is not None
 
     @property
     def wants_usage(self) -> bool:
@@ -105,11 +212,21 @@ class ChatRequest(StrictBody):
             # What is in an image stands in no document.
             search_type="gpt" if pictures else "rag",
             level=self.level or _model_level(self.model),
-            top_k=self.top_k,
+            top_k=self.passages,
             prefer=self.prefer,
             mode=self.mode,
             wanted=SearchOptions(rewrite=self.rewrite),
             history=tuple(history(before)),
+            guidance=guidance(self.messages),
+            sampling=Sampling(
+                top_p=self.top_p,
+                top_k=self.top_k if self.top_k and self.top_k > 0 else None,
+                frequency_penalty=self.frequency_penalty,
+                presence_penalty=self.presence_penalty,
+                seed=self.seed,
+                parallel_tool_calls=self.parallel_tool_calls,
+            ),
+            json=self._json(bool(pictures)),
             room=self.room or self.conversation,
             user_id=self.user_id,
             temperature=self.temperature,
@@ -123,6 +240,13 @@ class ChatRequest(StrictBody):
             id=id,
         )
 
+    def _json(self, pictures: bool) -> JsonFormat | None:
+        """The wanted form of JSON; raises InputError where it cannot be had."""
+        wanted = self.response_format.wanted if self.response_format else None
+        if wanted is not None and pictures:
+            raise InputError("What is said of an image cannot be JSON: leave response_format out.")
+        return wanted
+
     def _offered_tools(self) -> tuple[Tool, ...]:
         if self.tool_choice == "none":
             return ()
@@ -133,7 +257,7 @@ class ChatRequest(StrictBody):
         if not isinstance(self.tool_choice, dict):
             return "required" if self.tool_choice == "required" else ""
         function = self.tool_choice.get("function")
-        name = function.get("name") if isinstance(function, dict) else None
+        name = function.get("name") if isinstance(function, dict) else self.tool_choice.get("name")
         if name not in {one.function.name for one in self.tools or ()}:
             raise InputError("tool_choice names none of the tools.")
         return str(name)
@@ -142,8 +266,12 @@ class ChatRequest(StrictBody):
 class EmbeddingRequest(StrictBody):
     """The body of POST /v1/embeddings."""
 
+    model_config = ConfigDict(strict=True, json_schema_extra={"example": EMBEDDING_EXAMPLE})
+
     model: Name
-    input: Any = Field(description="A text, or a list of texts.")
+    input: Any = Field(
+        description="A text or a list of texts, or the tokens (cl100k_base) of one or several."
+    )
     encoding_format: Literal["float", "base64"] | None = None
     dimensions: int | None = Field(None, ge=1)
     user: Annotated[str, Field(max_length=LONGEST_USER)] | None = None
@@ -154,12 +282,14 @@ class EmbeddingRequest(StrictBody):
         texts = [given] if isinstance(given, str) else given
         if not isinstance(texts, list) or not texts:
             raise ValueError("give a text or a list of texts")
-        if any(isinstance(text, int | list) for text in texts):
-            raise ValueError("token numbers are not supported; give the text itself")
+        if len(texts) > MAX_INPUTS and not isinstance(texts[0], int):
+            raise ValueError(f"at most {MAX_INPUTS:,} texts in one request")
+        if all(isinstance(one, int) for one in texts):
+            texts = [text_of(texts)]
+        elif all(isinstance(one, list) for one in texts):
+            texts = [text_of(one) for one in texts]
         if not all(isinstance(text, str) and text for text in texts):
             raise ValueError("every text must be a string that is not empty")
-        if len(texts) > MAX_INPUTS:
-            raise ValueError(f"at most {MAX_INPUTS:,} texts in one request")
         return [well_formed(text) for text in texts]
 
 

@@ -4,19 +4,26 @@ import base64
 import uuid
 from collections.abc import AsyncGenerator
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 from fastapi import APIRouter, Request
 from fastapi.routing import APIRoute
 from starlette.responses import Response
 
+from ragstone.answer.first_cited import numbered
 from ragstone.core.errors import InputError, NoChatModel, NoVision, UnknownModel
 from ragstone.core.events import Event
 from ragstone.http import sse
+from ragstone.http.addresses import base_address
 from ragstone.http.dialects import DialectParts
+from ragstone.http.dialects.openai import shapes
 from ragstone.http.dialects.openai.answers import Completion
+from ragstone.http.dialects.openai.housekeeping import chore_in, done
 from ragstone.http.dialects.openai.requests import CHAT_MODELS, ChatRequest, EmbeddingRequest
+from ragstone.http.dialects.openai.responses import ResponseObject
+from ragstone.http.dialects.openai.responses_requests import ResponsesRequest, response_id
+from ragstone.http.dialects.openai.store_routes import add_routes
 from ragstone.http.identity import Who, narrowed
 from ragstone.http.openapi import STREAM, documented
 from ragstone.http.responses import (
@@ -29,8 +36,8 @@ from ragstone.http.responses import (
 from ragstone.http.streaming import finished, streamed
 from ragstone.service import Service
 
-EMBEDDING_PURPOSE = "embedding"
 CHARACTERS_PER_TOKEN = 4
+Kind = Literal["chat", "embedding"]
 
 
 class OpenAiRoute(APIRoute):
@@ -45,44 +52,77 @@ class OpenAiRoute(APIRoute):
 
 def router(parts: DialectParts) -> APIRouter:
     """The routes below /v1."""
-    service = parts.service
+    service, server = parts.service, parts.settings.server
     routes = APIRouter(prefix=OPENAI_PREFIX, tags=["OpenAI-compatible"], route_class=OpenAiRoute)
 
     @routes.post(
         "/chat/completions",
         response_model=None,
-        responses=documented("application/json", STREAM),
+        responses=documented("application/json", STREAM, shape=shapes.ChatCompletion),
     )
     async def chat_completions(body: ChatRequest, request: Request, caller: Who) -> Response:
         """Answer the last message from the documents, or from the images that it holds, streamed
         or in one piece."""
-        completion = Completion(body, f"chatcmpl-{uuid.uuid4().hex}")
+        lists = server.list_sources if body.list_sources is None else body.list_sources
+        base = base_address(request, server)
+        completion = Completion(body, f"chatcmpl-{uuid.uuid4().hex}", base, lists)
         ask = replace(body.ask(completion.id), principal=caller.principal)
-        if not ask.pictures:
+        chore = chore_in(ask)
+        if not ask.pictures and chore is None:
             narrowed(caller, ask.collection)
-        events = service.ask(ask)
+        events = done(chore, ask, service) if chore else numbered(service.ask(ask))
         if body.stream:
             return sse.EventStream(streamed(events, completion, sse.DONE))
         return await json_unless_left(request, _completion_json(completion, events))
 
-    @routes.get("/models", response_model=None)
+    @routes.post(
+        "/responses",
+        response_model=None,
+        responses=documented("application/json", STREAM, shape=shapes.ResponseAnswer),
+    )
+    async def responses(body: ResponsesRequest, request: Request, caller: Who) -> Response:
+        """Answer the last message of the input from the documents, streamed or in one piece."""
+        fresh = uuid.uuid4().hex
+        asked = body.ask(f"resp-{fresh}", fresh)
+        lists = server.list_sources if body.list_sources is None else body.list_sources
+        id = response_id(asked.room, uuid.uuid4().hex)
+        made = ResponseObject(body, id, base_address(request, server), lists)
+        ask = replace(asked, principal=caller.principal)
+        if not ask.pictures:
+            narrowed(caller, ask.collection)
+        events = numbered(service.ask(ask))
+        if body.stream:
+            return sse.EventStream(streamed(events, made, named=True))
+        return await json_unless_left(request, _response_json(made, events))
+
+    _add_models(routes, service)
+    add_routes(routes, parts)
+    return routes
+
+
+def _add_models(routes: APIRouter, service: Service) -> None:
+    @routes.get("/models", response_model=None, responses=documented(shape=shapes.ModelList))
     async def models() -> Response:
         """The levels of answering as chat models, and the embedding models."""
-        return Json({"object": "list", "data": [_model(name) for name in await _models(service)]})
+        found = await _models(service)
+        return Json({"object": "list", "data": [_model(*one) for one in found.items()]})
 
-    @routes.get("/models/{name:path}", response_model=None)
+    @routes.get(
+        "/models/{name:path}", response_model=None, responses=documented(shape=shapes.ModelObject)
+    )
     async def model(name: str) -> Response:
         """One of the models."""
-        if name not in await _models(service):
+        kind = (await _models(service)).get(name)
+        if kind is None:
             raise UnknownModel(f"There is no model {name[:100]!r}; GET /v1/models lists them.")
-        return Json(_model(name))
+        return Json(_model(name, kind))
 
-    @routes.post("/embeddings", response_model=None)
+    @routes.post(
+        "/embeddings", response_model=None, responses=documented(shape=shapes.EmbeddingList)
+    )
     async def embeddings(body: EmbeddingRequest, request: Request) -> Response:
         """The vectors of texts."""
         return await json_unless_left(request, _embed(service, body))
-
-    return routes
 
 
 async def _completion_json(
@@ -91,13 +131,21 @@ async def _completion_json(
     return completion.whole(await finished(events))
 
 
-async def _models(service: Service) -> list[str]:
-    models = (await service.overview()).models
-    return [*CHAT_MODELS, *(name for name, use in models.items() if EMBEDDING_PURPOSE in use)]
+async def _response_json(
+    made: ResponseObject, events: AsyncGenerator[Event, None]
+) -> dict[str, Any]:
+    return made.whole(await finished(events))
 
 
-def _model(name: str) -> dict[str, Any]:
-    return {"id": name, "object": "model", "created": 0, "owned_by": "ragstone"}
+async def _models(service: Service) -> dict[str, Kind]:
+    """Each model's kind by its name."""
+    embedding: dict[str, Kind] = dict.fromkeys(await service.models(), "embedding")
+    return {**dict.fromkeys(CHAT_MODELS, "chat"), **embedding}
+
+
+def _model(name: str, kind: Kind) -> dict[str, Any]:
+    """OpenAI's object does not tell what a model is for; `type` does, as other servers have it."""
+    return {"id": name, "object": "model", "created": 0, "owned_by": "ragstone", "type": kind}
 
 
 async def _embed(service: Service, body: EmbeddingRequest) -> dict[str, Any]:

@@ -16,8 +16,8 @@ SNIPPET_CHARS = 200
 
 
 def rag_response(turn: Turn) -> dict[str, Any]:
-    """The structure as the document prints it, and the two statements. What is not known, as the
-    confidence in an answer without documents, is null."""
+    """The structure as the document prints it, whether the sources support the answer, and the two
+    statements. What is not known, as the confidence in an answer without documents, is null."""
     answer = turn.answer or GeneratedAnswer()
     return {
         "content": spelt_out(answer.text) if turn.passages else answer.text,
@@ -26,6 +26,8 @@ def rag_response(turn: Turn) -> dict[str, Any]:
         "confidence_level": answer.confidence_level,
         "suggested_questions": list(answer.suggested),
         "context_sufficiency": asdict(answer.sufficiency) if answer.sufficiency else None,
+        "is_grounded": answer.is_grounded,
+        "groundedness_score": answer.groundedness_score,
         **wire.statements(answer),
     }
 

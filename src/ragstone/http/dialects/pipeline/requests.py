@@ -7,9 +7,10 @@ from pydantic import Field
 from ragstone.core.caller import Caller
 from ragstone.core.errors import InputError
 from ragstone.core.filters import under
-from ragstone.core.turn import Ask, Level, SearchType
+from ragstone.core.turn import Ask, Level, SearchOptions, SearchType
 from ragstone.http.bodies import Name, NullableBody, Text
 from ragstone.http.dialects.pictures import pictures
+from ragstone.http.dialects.strategies import StrategyName, named
 
 Mode = Literal["chat", "general", "agent", "vision"]
 
@@ -35,6 +36,7 @@ class PipelineRequest(NullableBody):
         None, description="A folder of the collection, by its path."
     )
     intelligence_level: Level = Field("standard", description="How much work to spend.")
+    strategy: StrategyName | None = None
     temperature_override: float | None = Field(None, ge=0, le=2, description="Sampling.")
     enable_cot: bool | None = Field(None, description="Whether it is reasoned out first.")
     enable_verification: bool | None = Field(None, description="Whether the answer is judged.")
@@ -50,19 +52,23 @@ class PipelineRequest(NullableBody):
             raise InputError("Images are looked at in the mode vision.")
         if self.mode == "vision" and not self.images:
             raise InputError("The mode vision needs images: data URLs or base64 in images.")
+        wanted = named(self.strategy)
         return Ask(
             question=self.message,
             principal=caller.principal,
             collection=self._collection(),
             level=self.intelligence_level,
             search_type=ANSWERED_FROM[self.mode],
+            strategy=wanted.strategy,
+            wanted=SearchOptions(rewrite=wanted.rewrite),
             where=under(self.folder_id) if self.folder_id else None,
             room=self.session_id or None,
             temperature=self.temperature_override,
             reasons=self.enable_cot,
-            verifies=self.enable_verification,
+            verifies=wanted.verifies or self.enable_verification,
             votes=self.ensemble_voting,
             pictures=pictures(self.images),
+            one_session=True,
             id=id,
             profile="pipeline",
         )

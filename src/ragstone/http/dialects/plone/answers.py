@@ -20,8 +20,9 @@ def answer(result: Mapping[str, Any]) -> Object:
     }
 
 
-def job(job: Any, question: str, no_answer: str) -> Object:
-    """A job (`service.jobs.JobView`): pending, completed with its answer, or failed."""
+def job(job: Any, question: str, no_answer: str, failure: str) -> Object:
+    """A job (`service.jobs.JobView`): pending, completed with its answer, or failed; then `failure`
+    is the answer that a reader gets."""
     asked = question or str(job.progress.get("question", ""))
     known = {"question": asked} if asked else {}
     if job.state == "done" and isinstance(job.result, Mapping):
@@ -30,7 +31,8 @@ def job(job: Any, question: str, no_answer: str) -> Object:
         return {"status": "completed", **answer({"question": asked, "answer": no_answer})}
     if job.state in ("done", "failed", "cancelled"):
         error = job.error or "The question was not answered; ask it again."
-        return {"status": "failed", "job_id": job.id, **known, "error": error}
+        told: Object = {"answer": failure, "sources": [], "error": error}
+        return {"status": "failed", "job_id": job.id, **known, **told}
     return {"status": "pending", "job_id": job.id, **known}
 
 

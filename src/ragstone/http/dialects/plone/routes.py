@@ -4,6 +4,7 @@ a site."""
 import asyncio
 import uuid
 from collections.abc import Coroutine
+from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -12,17 +13,28 @@ from fastapi.routing import APIRoute
 from pydantic import Field
 from starlette.responses import Response
 
-from ragstone.core.caller import Caller
-from ragstone.core.errors import ConfigError, InputError, Unauthorized
+from ragstone.access.asking import ASKING
+from ragstone.core.caller import GUEST, Caller
+from ragstone.core.errors import (
+    ConfigError,
+    InputError,
+    RagstoneError,
+    Unauthorized,
+    Unavailable,
+    UnknownCollection,
+)
 from ragstone.core.filters import under
 from ragstone.core.source import passage_sources
 from ragstone.core.turn import Ask, Principal
 from ragstone.http.bodies import StrictBody, Text
 from ragstone.http.dialects import DialectParts
 from ragstone.http.dialects.plone import answers
+from ragstone.http.dialects.plone.records import put_records
 from ragstone.http.dialects.plone.site import PloneSite
-from ragstone.http.identity import Who, at_least, narrowed
-from ragstone.http.responses import Json, Refusal, json_unless_left
+from ragstone.http.dialects.plone.visitors import VisitorCall, site_settings, visitor_call
+from ragstone.http.dialects.plone.visitors import caller_of as visiting
+from ragstone.http.identity import Who, at_least, check_role, narrowed
+from ragstone.http.responses import Json, Refusal, json_unless_left, plone_error
 from ragstone.http.streaming import finished, or_refusal
 from ragstone.ingest.connectors.plone.names import AUTHENTICATED, filtered_path
 from ragstone.jobs.questions import result_of, result_source
@@ -34,21 +46,29 @@ from ragstone.settings import Settings
 
 Object = dict[str, Any]
 
-_TYPES = {400: "BadRequest", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound"}
-
 
 class PloneRoute(APIRoute):
     """A route whose errors plone.restapi's clients can read, with ours beside them."""
 
     @staticmethod
     def refused(refusal: Refusal) -> Response:
-        """The refusal; what is wrong with a request is a bad request here."""
-        status = 400 if refusal.status == 422 else refusal.status
-        if isinstance(refusal.error, ConfigError):
-            status = 503
-        kind = _TYPES.get(status, "InternalServerError" if status >= 500 else "BadRequest")
-        body = {"type": kind, "message": refusal.message, "error": refusal.body}
-        return Json(body, status, refusal.headers)
+        """The refusal, with the site's own message where an answer could not be made."""
+        error = refusal.error
+        if isinstance(error, ConfigError):
+            refusal = replace(refusal, status=503)
+        if isinstance(error, AnswerFailed):
+            cause = error.cause
+            detail = Refusal(cause.status, cause.message, cause.code, cause.retry)
+            return plone_error(replace(detail, headers=refusal.headers), error.message)
+        return plone_error(refusal)
+
+
+class AnswerFailed(Unavailable):
+    """An answer could not be made: the message is for who asked, the `cause` for who runs this."""
+
+    def __init__(self, message: str, cause: RagstoneError) -> None:
+        super().__init__(message, getattr(cause, "retry_after", None))
+        self.cause = cause
 
 
 class AskRequest(StrictBody):
@@ -75,26 +95,41 @@ class Questions:
 
     def ask(self, body: AskRequest, asked_at: str, caller: Caller) -> Ask:
         """The question; raises InputError, Unauthorized, UnknownCollection."""
-        if not body.question.strip():
+        plone = self._settings.plone
+        path = filtered_path(body.path or "", asked_at, plone.url, plone.site_id)
+        return self.ask_below(path, body.question, body.sync, caller)
+
+    def ask_below(
+        self, path: str, question: str, sync: bool, caller: Caller, guidance: str = ""
+    ) -> Ask:
+        """The same for a path below the site; `guidance` is the site's own prompt."""
+        check_enabled(self._settings)
+        if not question.strip():
             raise InputError("question: it is empty; write what you want to know.")
-        if body.sync and not caller.principal.user:
+        principal = as_plone(caller)
+        if sync and not principal.user:
             raise Unauthorized("Only users who are logged in may ask with sync; leave it out.")
         plone = self._settings.plone
         narrowed(caller, plone.collection)
-        path = filtered_path(body.path, asked_at, plone.url) if body.path else "/"
         return Ask(
-            question=body.question,
-            principal=as_plone(caller.principal),
+            question=question,
+            principal=principal,
             collection=plone.collection,
             where=None if path == "/" else under(path),
             id=f"plone-{uuid.uuid4().hex}",
             profile="plone",
+            guidance=guidance,
         )
 
     async def answer(self, ask: Ask) -> Object:
         """What a synchronous question gets."""
         events = self._service.ask(ask)
-        turn = await finished(or_refusal(ask, events, self._refusal(ask.question)))
+        try:
+            turn = await finished(or_refusal(ask, events, self._refusal(ask.question)))
+        except RagstoneError as error:
+            if error.status < 500 or isinstance(error, ConfigError):
+                raise
+            raise AnswerFailed(self._settings.plone.error_message, error) from error
         # A source is shown by its beginning here, not by the span that is cited.
         shown = [result_source(one) for one in passage_sources(turn.passages)]
         return answers.answer({**result_of(turn), "sources": shown})
@@ -102,15 +137,20 @@ class Questions:
     async def queue(self, ask: Ask) -> Object:
         """What an asynchronous question gets: the answer if it is known, else the job's id."""
         job = await self._jobs.ask(ask)
-        return answers.job(job, ask.question, self._refusal(ask.question))
+        return self._shown(job, ask.question)
 
     async def poll(self, caller: Caller, id: str) -> Object:
         """How far a question is; raises UnknownJob."""
+        check_enabled(self._settings)
         narrowed(caller, self._settings.plone.collection)
-        job = await self._jobs.get(as_plone(caller.principal), id)
+        job = await self._jobs.get(as_plone(caller), id)
         if job is None:
             raise UnknownQuestion(id)
-        return answers.job(job, "", self._refusal(""))
+        return self._shown(job, "")
+
+    def _shown(self, job: Any, question: str) -> Object:
+        failure = self._settings.plone.error_message
+        return answers.job(job, question, self._refusal(question), failure)
 
     @property
     def _jobs(self) -> JobsService:
@@ -118,6 +158,12 @@ class Questions:
 
     def _refusal(self, question: str) -> str:
         return no_answer(self._settings.rag.no_answer, detect(question) if question else "en")
+
+
+def check_enabled(settings: Settings) -> None:
+    """Raise ConfigError where the site is neither asked nor indexed."""
+    if not settings.plone.enabled:
+        raise ConfigError("The site's RAG is switched off. Set RAG_ENABLED=true and restart.")
 
 
 class UnknownQuestion(InputError):
@@ -136,7 +182,8 @@ def router(parts: DialectParts) -> APIRouter:
     site = PloneSite(service, settings)
     _add_asking(routes, questions)
     _add_status(routes, service, settings)
-    _add_indexing(routes, site)
+    _add_indexing(routes, site, settings)
+    _add_signed(routes, site, questions, service, settings)
     return routes
 
 
@@ -163,25 +210,30 @@ def _add_status(routes: APIRouter, service: Service, settings: Settings) -> None
     @routes.get("/{path:path}/@rag-status", response_model=None)
     async def status(request: Request, caller: Who) -> Response:
         """How much of the site is indexed."""
-        name = settings.plone.collection
-        found = None
-        if caller.reaches(name):
-            known = await service.collections(as_plone(caller.principal))
-            found = next((one for one in known if one.collection.name == name), None)
-        body = {
-            "@id": _address(request),
-            "enabled": True,
-            "index_name": f"{name}-rag-chunks",
-            "exists": found is not None,
-            "chunk_count": found.chunks if found else 0,
-            "parent_count": found.documents if found else 0,
-            "dimensions": found.collection.dimensions if found else 0,
-        }
-        return Json(body)
+        return Json(await _with_address(request, _status(service, settings, caller)))
 
 
-def _add_indexing(routes: APIRouter, site: PloneSite) -> None:
-    editor = [Depends(at_least("editor"))]
+async def _status(service: Service, settings: Settings, caller: Caller) -> Object:
+    name = settings.plone.collection
+    found = None
+    if caller.reaches(name):
+        with suppress(UnknownCollection):
+            found = await service.collection(as_plone(caller), name)
+    return {
+        "enabled": settings.plone.enabled,
+        "index_name": f"{name}-rag-chunks",
+        "exists": found is not None,
+        "chunk_count": found.chunks if found else 0,
+        "parent_count": found.documents if found else 0,
+        "dimensions": found.collection.dimensions if found else 0,
+    }
+
+
+def _add_indexing(routes: APIRouter, site: PloneSite, settings: Settings) -> None:
+    def enabled() -> None:
+        check_enabled(settings)
+
+    editor = [Depends(at_least("editor")), Depends(enabled)]
 
     @routes.post("/@rag-index", response_model=None, dependencies=editor)
     @routes.post("/{path:path}/@rag-index", response_model=None, dependencies=editor)
@@ -203,13 +255,83 @@ def _add_indexing(routes: APIRouter, site: PloneSite) -> None:
     async def webhook(request: Request) -> Response:
         """Take a signed content event: what was added or modified is fetched, what was removed is
         forgotten."""
+        check_enabled(settings)
         body = await request.body()
         event = site.verified(dict(request.headers), body)
         return Json(await asyncio.shield(site.event(event)))
 
 
-def as_plone(principal: Principal) -> Principal:
-    """The principal as Plone sees it: whoever is logged in has the role Authenticated."""
+def _add_signed(
+    routes: APIRouter,
+    site: PloneSite,
+    questions: Questions,
+    service: Service,
+    settings: Settings,
+) -> None:
+    """What the add-on in the site calls, with the signature of content events."""
+    calls = VisitorCalls(service, settings, questions, site)
+
+    @routes.post("/plone/visitor", response_model=None)
+    async def visitor(request: Request) -> Response:
+        """Take a signed call that the site makes for one of its visitors: a question, the answer
+        of a job, how much is indexed, or one object to index."""
+        body = await request.body()
+        site.check_signature(dict(request.headers), body)
+        return await json_unless_left(request, calls.answer(visitor_call(body)))
+
+    @routes.post("/plone/settings", response_model=None)
+    async def records(request: Request) -> Response:
+        """Take signed records of the site's registry, by their name there (`rag_...`); they hold
+        for its collection."""
+        check_enabled(settings)
+        body = await request.body()
+        site.check_signature(dict(request.headers), body)
+        return Json(await put_records(service.settings, settings, site_settings(body)))
+
+
+class VisitorCalls:
+    """Answers calls that the site has signed."""
+
+    def __init__(
+        self, service: Service, settings: Settings, questions: Questions, site: PloneSite
+    ) -> None:
+        self._service = service
+        self._settings = settings
+        self._questions = questions
+        self._site = site
+
+    async def answer(self, call: VisitorCall) -> Object:
+        """What the visitor gets; raises what the services of the site raise."""
+        caller = visiting(call.visitor, self._settings.plone)
+        ASKING.set(caller)
+        match call.call:
+            case "ask":
+                return await self._ask(call, caller)
+            case "poll":
+                return await self._questions.poll(caller, call.job_id)
+            case "status":
+                return await _status(self._service, self._settings, caller)
+            case "index":
+                check_enabled(self._settings)
+                check_role(caller, "editor")
+                if not call.uid:
+                    raise InputError("uid: it must be the UID of an object.")
+                return await self._site.index(call.uid, not call.sync, call.portal_type)
+
+    async def _ask(self, call: VisitorCall, caller: Caller) -> Object:
+        path = "/" + "/".join(part for part in call.path.split("/") if part)
+        asked = self._questions.ask_below(path, call.question, call.sync, caller, call.guidance)
+        if call.sync:
+            return await self._questions.answer(asked)
+        return await self._questions.queue(asked)
+
+
+def as_plone(caller: Caller) -> Principal:
+    """Who asks, as Plone sees it: whoever is logged in has the role Authenticated, and who has
+    shown no credential is its visitor Anonymous."""
+    principal = caller.principal
+    if caller == GUEST:
+        return replace(principal, user="", groups=())
     if not principal.user:
         return principal
     groups = tuple(dict.fromkeys((*principal.groups, AUTHENTICATED)))

@@ -26,19 +26,23 @@ log = logging.getLogger(__name__)
 Object = dict[str, Any]
 
 TIMESTAMP, SIGNATURE = "x-ragstone-timestamp", "x-ragstone-signature"
-REMOVED = frozenset({"removed", "deleted"})
-EVENTS = REMOVED | {"added", "created", "modified", "moved", "published", "retracted"}
+EVENTS = frozenset(
+    ("added", "created", "modified", "moved", "published", "retracted", "removed", "deleted")
+)
 MOST_SEEN = 100_000
+LONGEST_TYPE = 200
 _UID = re.compile(r"[A-Za-z0-9_-]{1,200}")
 
 
 class PloneSite:
-    """Fetches from the site of the settings; one run over all of it at a time."""
+    """Fetches from the site of the settings; one run at a time, of all of it or of a part."""
 
     def __init__(self, service: Service, settings: Settings) -> None:
         self._service = service
         self._settings = settings
         self._running: asyncio.Task[None] | None = None
+        self._waiting: dict[str, bool] = {}
+        self._turn = asyncio.Lock()
         self._events = SignedEvents(
             settings.plone.webhook_secret.get_secret_value(), settings.plone.webhook_seconds
         )
@@ -47,11 +51,12 @@ class PloneSite:
         """Raise unless the caller may change the site's collection."""
         narrowed(caller, self._settings.plone.collection, self._settings.plone.tenant)
 
-    async def index(self, uid: str, queue: bool) -> Object:
-        """Fetch one object and index it, or queue that; one that is gone is forgotten."""
+    async def index(self, uid: str, queue: bool, portal_type: str = "") -> Object:
+        """Fetch one object and index it, or queue that; one that is gone is forgotten. A site that
+        chooses by itself what is indexed says the object's `portal_type`."""
         async with aclosing(self._client()) as client:
-            done = await self._sync(client).one(uid, wait=not queue)
-        if done.deleted or not done.total:
+            done = await self._sync(client, portal_type).one(uid, wait=not queue)
+        if not done.total:
             return {"status": "removed", "uid": uid}
         if done.failed:
             return {"status": "failed", "uid": uid, "error": done.failed[0].reason}
@@ -61,8 +66,7 @@ class PloneSite:
         """Begin a run over the whole site, unless one goes on; how much there is to do."""
         async with aclosing(self._client()) as client:
             count = await client.count()
-        if self._running is None or self._running.done():
-            self._running = asyncio.create_task(self._run())
+        self._begin("", full=True)
         types = list(self._settings.plone.content_types)
         return {"status": "queued", "queued_count": count, "content_types": types}
 
@@ -70,38 +74,67 @@ class PloneSite:
         """The event of a webhook; raises Unauthorized, InputError."""
         return self._events.verified(headers, body)
 
-    async def event(self, event: Object) -> Object:
-        """Do what a content event asks for; raises PloneUnavailable, ConfigError."""
-        uid = event["uid"]
-        if event["event"] not in REMOVED:
-            return await self.index(uid, queue=True)
-        async with aclosing(self._client()) as client:
-            return {
-                "status": "removed",
-                "uid": uid,
-                "deleted": await self._sync(client).forget(uid),
-            }
+    def check_signature(self, headers: Mapping[str, str], body: bytes) -> None:
+        """Raise Unauthorized unless the site has signed this body, and it comes for the first
+        time."""
+        self._events.check(headers, body)
 
-    async def _run(self) -> None:
+    async def event(self, event: Object) -> Object:
+        """Bring what a content event is about up to date; raises PloneUnavailable, ConfigError.
+
+        What the event says happened is not believed: events come late, twice, and in any order, so
+        the site is asked how it is now. What an object holds follows behind: it moves with it, and
+        may be for others now.
+        """
+        uid = event["uid"]
         try:
             async with aclosing(self._client()) as client:
-                async for done in self._sync(client).run(full=True):
-                    log.info("Plone: %d of %s objects", done.seen, done.total)
-        except RagstoneError as error:
-            log.warning("The run over the Plone site ended early: %s", error)
-        except Exception:
-            log.exception("The run over the Plone site broke")
+                sync = self._sync(client, event["portal_type"])
+                done = await sync.one(uid, wait=False)
+                holder = await sync.holder(uid)
+        except BaseException:
+            self._events.release(event["signature"])
+            raise
+        if holder is not None:
+            self._begin(holder)
+        if done.total:
+            state = "failed" if done.failed else "queued"
+            reason = {"error": done.failed[0].reason} if done.failed else {}
+            return {"status": state, "uid": uid, **reason}
+        return {"status": "removed", "uid": uid, "deleted": done.deleted}
+
+    def _begin(self, below: str, full: bool = False) -> None:
+        """Begin a run at and below an address, empty for the whole site, after the one that goes
+        on; equal ones that wait are one."""
+        self._waiting[below] = full or self._waiting.get(below, False)
+        if self._running is None or self._running.done():
+            self._running = asyncio.create_task(self._run())
+
+    async def _run(self) -> None:
+        while self._waiting:
+            below, full = self._waiting.popitem()
+            try:
+                async with aclosing(self._client()) as client:
+                    async for done in self._sync(client).run(full, below):
+                        log.info("Plone: %d of %s objects", done.seen, done.total)
+            except RagstoneError as error:
+                log.warning("The run over the Plone site ended early: %s", error)
+            except Exception:
+                log.exception("The run over the Plone site broke")
 
     def _client(self) -> "PloneClient":
         from ragstone.ingest.connectors.plone.client import PloneClient
 
         return PloneClient(self._settings.plone)
 
-    def _sync(self, client: "PloneClient") -> "PloneSync":
+    def _sync(self, client: "PloneClient", portal_type: str = "") -> "PloneSync":
         from ragstone.ingest.connectors.plone.sync import PloneSync
 
-        settings = self._settings
-        return PloneSync(self._service, client, settings.plone, settings.ragstone_data)
+        settings, data = self._settings.plone, self._settings.ragstone_data
+        if portal_type:
+            types = (*settings.content_types, portal_type)
+            settings = settings.model_copy(update={"content_types": types})
+        return PloneSync(self._service, client, settings, data, self._turn)
 
 
 class SignedEvents:
@@ -120,6 +153,11 @@ class SignedEvents:
 
     def verified(self, headers: Mapping[str, str], body: bytes) -> Object:
         """The event; raises Unauthorized, Unavailable where too much comes, InputError."""
+        signature = self.check(headers, body)
+        return {**_event(body), "signature": signature}
+
+    def check(self, headers: Mapping[str, str], body: bytes) -> str:
+        """Let a body pass; its signature. Raises Unauthorized, Unavailable where too much comes."""
         if not self._secret:
             raise Unauthorized("Content events are not taken: set PLONE__WEBHOOK_SECRET.")
         stamp, given = headers.get(TIMESTAMP, ""), headers.get(SIGNATURE, "")
@@ -129,7 +167,11 @@ class SignedEvents:
         self._accept_event(
             int(stamp) if stamp.isascii() and stamp.isdigit() and len(stamp) < 12 else 0, signature
         )
-        return _event(body)
+        return signature
+
+    def release(self, signature: str) -> None:
+        """Let an event pass again that could not be followed."""
+        self._seen.pop(signature, None)
 
     def _accept_event(self, at: int, signature: str) -> None:
         now = int(time.time())
@@ -159,4 +201,7 @@ def _event(body: bytes) -> Object:
         raise InputError("uid: it must be the UID of an object.")
     if kind not in EVENTS:
         raise InputError(f"event: it must be one of {', '.join(sorted(EVENTS))}.")
-    return {"uid": uid, "event": kind}
+    portal_type = event.get("portal_type", "")
+    if not isinstance(portal_type, str) or len(portal_type) > LONGEST_TYPE:
+        raise InputError(f"portal_type: it must be a text of {LONGEST_TYPE} characters or fewer.")
+    return {"uid": uid, "event": kind, "portal_type": portal_type}

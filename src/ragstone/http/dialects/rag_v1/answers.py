@@ -1,6 +1,7 @@
 """A finished or growing answer in the shapes of the VoiceHelper document."""
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,7 @@ from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.events import Done, Event, Rewritten, Sources, StageStarted, Thinking, Token
 from ragstone.core.source import Source, cited_sources, sources
 from ragstone.core.turn import Turn
-from ragstone.http.dialects.rag_v1.requests import QueryRequest
+from ragstone.http.dialects.rag_v1.requests import QueryRequest, RagRequest
 from ragstone.http.streaming import Transcript, token
 from ragstone.service import wire
 
@@ -18,21 +19,27 @@ Object = dict[str, Any]
 NOTHING_FOUND = "I couldn't find relevant information to answer your question."
 SNIPPET_CHARS = 2000
 
+RISKS: Mapping[str, str] = {"contradicted": "high", "unsupported": "high", "partly": "medium"}
+"""How likely a sentence of each verdict is made up."""
+
 REWRITING = frozenset({"contextualize", "correct", "rewrite"})
 RETRIEVING = frozenset({"retrieve", "fuse", "rerank", "subject", "deduplicate", "expand"})
 GENERATING = frozenset({"generate"})
 
 
-def whole(turn: Turn, seconds: float, cites: bool) -> Object:
+def whole(turn: Turn, seconds: float, request: RagRequest) -> Object:
     """The body of /generate; `seconds` is how long it took from outside. Where a function is to be
     called there is no answer yet."""
     answer = turn.answer or GeneratedAnswer()
     call = next(iter(answer.calls), None)
-    cited = cited_sources(answer.citations, turn.passages) if cites and call is None else ()
+    cites = request.include_citations and call is None
+    cited = cited_sources(answer.citations, turn.passages) if cites else ()
     body: Object = {
         "answer": "" if call else spelt_out(text_of(turn)),
         "citations": [_citation(one) for one in cited],
-        "formatted_citations": citation_list([replace(one, title=one.filename) for one in cited]),
+        "formatted_citations": citation_list(
+            [replace(one, title=one.filename) for one in cited], request.citation_format
+        ),
         "metadata": metadata(turn, seconds),
     }
     if call:
@@ -62,8 +69,18 @@ def metadata(turn: Turn, seconds: float) -> Object:
         "cache_hit": bool(turn.recalled and turn.recalled.content),
         "confidence": answer.confidence,
         "is_grounded": answer.is_grounded,
+        "hallucinations": _hallucinations(turn),
         **wire.statements(answer),
     }
+
+
+def _hallucinations(turn: Turn) -> list[Object]:
+    """The sentences of the answer that no source supports, as the document lists them."""
+    return [
+        {"sentence": one.sentence, "risk": RISKS[one.label], "reason": one.reason or one.label}
+        for one in turn.verdicts
+        if one.label in RISKS
+    ]
 
 
 def citations(turn: Turn) -> list[Object]:

@@ -5,18 +5,33 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
+from ragstone.answer.citation_list import ListFormat
 from ragstone.core.caller import Caller
 from ragstone.core.errors import InputError
 from ragstone.core.tool import Tool
-from ragstone.core.turn import Ask, Mode, Rewriting, SearchOptions
+from ragstone.core.turn import Ask, Level, Mode, Preference, Rewriting, SearchOptions
 from ragstone.http.bodies import StrictBody, Text
+from ragstone.http.dialects.strategies import StrategyName, named
 from ragstone.http.identity import narrowed
 from ragstone.http.responses import well_formed
 
 log = logging.getLogger(__name__)
 
 DEFAULT = "default"
-METHODS: dict[str, Rewriting] = {"multi": "multi", "hyde": "hyde", "none": "none"}
+METHODS: dict[str, Rewriting] = {
+    "multi": "multi",
+    "hyde": "hyde",
+    "none": "none",
+    "decompose": "decompose",
+    "decomposition": "decompose",
+    "expand": "keywords",
+    "expansion": "keywords",
+    "step_back": "step_back",
+    "step-back": "step_back",
+    "auto": "auto",
+}
+"""The document's methods, and those that it names beside them."""
+
 MODE_REWRITES: dict[Mode, Rewriting] = {"advanced": "multi"}
 MOST_QUERIES = 50
 
@@ -48,13 +63,40 @@ class FunctionName(StrictBody):
     name: str = Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")
 
 
-class _How(StrictBody):
+class _Search(StrictBody):
+    """How any query wants to be searched and answered, beside what the document prints."""
+
+    level: Level = Field("standard", description="How much work to spend.")
+    strategy: StrategyName | None = None
+    prefer: Preference | None = Field(None, description="What counts more: accuracy or speed.")
+    self_rag: bool | None = Field(
+        None, description="Whether the answer is judged and tried again; the settings decide."
+    )
+
+    def searched(self, rewrite: Rewriting | None) -> dict[str, Any]:
+        """These fields as `Ask` has them; `rewrite` is what the request names besides."""
+        wanted = named(self.strategy)
+        return {
+            "level": self.level,
+            "strategy": wanted.strategy,
+            "prefer": self.prefer,
+            "verifies": wanted.verifies if self.self_rag is None else self.self_rag,
+            "wanted": SearchOptions(rewrite=rewrite or wanted.rewrite),
+        }
+
+
+class _How(_Search):
     """What queries of a batch share."""
 
     tenant_id: Name | None = Field(None, description="Narrows; never widens what may be read.")
-    rewrite_method: Name = Field("multi", description="multi, hyde or none.")
+    rewrite_method: Name = Field(
+        "multi", description="multi, hyde, none, decompose, expand, step_back, or auto."
+    )
     top_k: int = Field(10, ge=1, le=50, description="Passages for each query.")
     include_citations: bool = Field(True, description="Whether to return the sources cited.")
+    citation_format: ListFormat = Field(
+        "markdown", description="How formatted_citations is written: markdown, html or plain."
+    )
     collection: Collection = None
 
 
@@ -73,18 +115,25 @@ class RagRequest(_How):
         """
         collection = self.collection or DEFAULT
         principal = narrowed(caller, collection, self.tenant_id)
-        plain = streamed and "rewrite_method" not in self.model_fields_set
         return Ask(
             question=self.query,
             principal=principal,
             collection=collection,
             top_k=self.top_k,
-            wanted=SearchOptions(rewrite="none" if plain else _method(self.rewrite_method)),
+            **self.searched(self._rewrite(streamed)),
             tools=self._offered_tools(),
             tool_choice=self._choice(),
             id=id,
             profile="rag_v1",
         )
+
+    def _rewrite(self, streamed: bool) -> Rewriting | None:
+        """The method that the request names, else that of its strategy, else the default."""
+        if "rewrite_method" in self.model_fields_set:
+            return _method(self.rewrite_method)
+        if self.strategy:
+            return None
+        return "none" if streamed else _method(self.rewrite_method)
 
     def _offered_tools(self) -> tuple[Tool, ...]:
         """The functions that may be called."""
@@ -116,7 +165,7 @@ class BatchRequest(_How):
         return RagRequest.model_validate({**shared, **own})
 
 
-class QueryRequest(StrictBody):
+class QueryRequest(_Search):
     """The body of POST /api/v1/rag/query and /query-stream."""
 
     query: ShortQuery
@@ -138,7 +187,7 @@ class QueryRequest(StrictBody):
             collection=collection,
             mode=self._said("mode"),
             top_k=self._said("top_k"),
-            wanted=SearchOptions(rewrite=MODE_REWRITES.get(self.mode)),
+            **self.searched(None if self.strategy else MODE_REWRITES.get(self.mode)),
             room=self.conversation_id,
             temperature=self._said("temperature"),
             id=id,

@@ -65,7 +65,7 @@ class RagEngine:
             turn = await self._service.function_calling(ask)
         else:
             turn = await finished(self._events(ask, body.collection))
-        return answers.whole(turn, time.perf_counter() - started, body.include_citations)
+        return answers.whole(turn, time.perf_counter() - started, body)
 
     def generating(self, body: RagRequest, caller: Caller) -> Response:
         """The same as events."""

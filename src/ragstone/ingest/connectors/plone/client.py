@@ -2,145 +2,355 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import httpx2
 
 from ragstone.core.errors import ConfigError, Conflict, RagstoneError, TooLarge, Unavailable
+from ragstone.ingest.connectors.plone.credential import basic_header, ends_soon
 from ragstone.ingest.connectors.plone.names import path_in
+from ragstone.ingest.connectors.plone.summary import FIELDS, Summary, summary
 from ragstone.settings import PloneSettings
 
 Item = dict[str, Any]
+LocalRoles = tuple[str, tuple[str, ...]]
+"""A user or group, and its roles."""
 
 FIRST_PAUSE = 0.5
 _MEGABYTE = 1 << 20
-MOST_PAGES = 100_000
+LISTED_AT_ONCE = 500
+"""Objects of one page of a listing, which has few fields of each."""
+NAMED_AT_ONCE = 40
+"""UIDs in one address, which proxies limit to some 4,000 characters."""
+BEFORE_ALL = "!"
+"""Sorts before every UID."""
+REFUSED = (401, 403)
+GONE = (404, 410)
 
 
 class PloneUnavailable(Unavailable):
     code = "plone_unavailable"
 
 
+class BrokenAnswer(PloneUnavailable):
+    """The site failed at this request (5xx) however often it was tried; others may work."""
+
+
 class _Again(Exception):
     """A failure after which the same request may work."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Response:
+    status: int
+    content: bytes
+    kind: str
+
+
 class PloneClient:
-    """Asks one site; raises PloneUnavailable, and ConfigError where a setting is wrong."""
+    """Asks one site; raises PloneUnavailable, and ConfigError where a setting is wrong.
+
+    `visitor` asks as the site's anonymous visitors do: without a credential, and without cookies.
+    """
 
     def __init__(self, settings: PloneSettings) -> None:
         if not settings.url:
             raise Conflict("There is no Plone site: set PLONE__URL to its address.")
         self.site = settings.url.rstrip("/")
         self._settings = settings
+        self._token = settings.token.get_secret_value()
+        self._http = self._new_http()
+        self._visitor = self._new_http()
+
+    def _new_http(self) -> httpx2.AsyncClient:
         headers = {"accept": "application/json"}
-        if token := settings.token.get_secret_value():
-            headers["authorization"] = f"Bearer {token}"
-        self._http = httpx2.AsyncClient(headers=headers, timeout=settings.timeout)
+        return httpx2.AsyncClient(headers=headers, timeout=self._settings.timeout)
 
     async def aclose(self) -> None:
         await self._http.aclose()
+        await self._visitor.aclose()
+
+    @property
+    def is_visitor(self) -> bool:
+        """Whether there is no credential."""
+        return not (self._token or self._settings.login)
+
+    async def check(self) -> bool:
+        """Raise ConfigError unless the site knows the credential: it answers searches with a wrong
+        or expired one, with what every visitor may view. False where it did not know the token,
+        and has given another one for name and password."""
+        if self.is_visitor:
+            return True
+        response = await self._get(f"{self.site}/@types", {})
+        if response.status == 401 and self._settings.login and not self._settings.basic:
+            self._token = ""
+            if (await self._get(f"{self.site}/@types", {})).status == 200:
+                return False
+        if response.status == 200:
+            self._json(response)
+            return True
+        if response.status not in REFUSED:
+            raise self._unexpected(response.status)
+        if self._settings.login:
+            raise ConfigError(
+                f"The site {self.site} does not know the user {self._settings.login!r} by this "
+                "password. Check PLONE__LOGIN and PLONE__PASSWORD."
+            )
+        raise ConfigError(
+            f"The site {self.site} refuses the token: it is wrong or expired. Check PLONE__TOKEN, "
+            "or set PLONE__LOGIN and PLONE__PASSWORD instead."
+        )
 
     async def count(self) -> int:
         """How many objects of the content types there are."""
-        return _total(await self._search({"b_size": 1}))
+        await self.check()
+        types = list(self._settings.content_types)
+        found = await self._search(self.site, {"b_size": 1, "portal_type": types})
+        return _total(found)
 
-    async def pages(
-        self, since: float | None = None, start: int = 0
-    ) -> AsyncGenerator[tuple[list[Item], int], None]:
-        """Whole objects, the least recently changed first, page by page from `start`; with how many
-        there are. `since` (seconds since 1970) leaves out what is older."""
-        query: dict[str, Any] = {"fullobjects": 1, "sort_on": "modified", "sort_order": "ascending"}
-        if since is not None:
-            moment = datetime.fromtimestamp(since, UTC).isoformat(timespec="seconds")
-            query |= {"modified.query": moment, "modified.range": "min"}
-        async for page in self._paged(query, start):
-            yield page
+    async def listed(
+        self, below: str = "", *, visitor: bool = False
+    ) -> AsyncGenerator[Summary, None]:
+        """Every object at and below an address, or of the whole site. Raises PloneUnavailable if a
+        page has fewer objects than it should: what is missing would be taken for deleted.
 
-    async def uids(self) -> set[str]:
-        """The ids of all objects; raises PloneUnavailable if the site lists fewer than it counts,
-        as whatever is missing would be taken for deleted."""
+        Objects come by their UIDs, and each page begins at the last UID of the one before: however
+        many are changed meanwhile, none is passed over, and the listing ends.
+        """
+        last = BEFORE_ALL
+        while True:
+            query = {
+                "sort_on": "UID",
+                "UID.query": last,
+                "UID.range": "min",
+                "b_size": LISTED_AT_ONCE,
+                "metadata_fields": FIELDS,
+            }
+            found = await self._search(below or self.site, query, visitor)
+            items, wanted = _items(found), min(LISTED_AT_ONCE, _total(found))
+            if len(items) < wanted:
+                raise PloneUnavailable(
+                    f"The site {self.site} lists {len(items):,} of {wanted:,} objects, so it is "
+                    "unknown which there are. Try again later; nothing was deleted."
+                )
+            summaries = [one for one in map(summary, items) if one is not None]
+            fresh = [one for one in summaries if one.uid > last]
+            for one in fresh:
+                yield one
+            if wanted < LISTED_AT_ONCE:
+                return
+            if not fresh:
+                raise PloneUnavailable(
+                    f"The site {self.site} does not list its objects in order of their UIDs. "
+                    "Check that it has the index UID in its catalog."
+                )
+            last = fresh[-1].uid
+
+    async def visible(self, uids: Sequence[str]) -> set[str]:
+        """Those of these objects that the site's visitors find."""
         found: set[str] = set()
-        counted = 0
-        query = {"metadata_fields": "UID", "sort_on": "path"}
-        async for items, total in self._paged(query, 0):
-            counted = total
-            found |= {str(item["UID"]) for item in items if item.get("UID")}
-        if len(found) < counted:
-            raise PloneUnavailable(
-                f"The site {self.site} lists {len(found):,} of {counted:,} objects, so it is "
-                "unknown which were deleted. Try again when it is not being edited."
-            )
+        for some in _several(uids, NAMED_AT_ONCE):
+            query = {"UID": list(some), "b_size": len(some), "metadata_fields": ["UID"]}
+            listed = _items(await self._search(self.site, query, visitor=True))
+            found |= {str(one.get("UID")) for one in listed} & set(some)
         return found
 
+    async def items(self, uids: Sequence[str]) -> list[Item]:
+        """These objects whole, but for those that are gone or that the site fails at."""
+        found: list[Item] = []
+        for some in _several(uids, NAMED_AT_ONCE):
+            try:
+                found += await self._whole(some)
+            except (BrokenAnswer, TooLarge):
+                if len(some) == 1:
+                    continue
+                for uid in some:
+                    found += await self.items([uid])
+        return found
+
+    async def _whole(self, uids: Sequence[str]) -> list[Item]:
+        query = {"UID": list(uids), "fullobjects": 1, "b_size": len(uids) + 1}
+        found = _items(await self._search(self.site, query))
+        return [one for one in found if one.get("UID") in uids]
+
     async def item(self, uid: str) -> Item | None:
-        """One whole object; None if there is none, or none of the content types."""
-        found = await self._search({"UID": uid, "fullobjects": 1, "b_size": 2})
-        return next((one for one in _items(found) if one.get("UID") == uid), None)
+        """One whole object; None if there is none."""
+        return next(iter(await self._whole([uid])), None)
+
+    async def place(self, address: str) -> Summary | None:
+        """The object at an address; None if there is none that the credential may view."""
+        query = {"path.depth": 0, "metadata_fields": FIELDS}
+        response = await self._get(f"{address}/@search", query)
+        if response.status in (*GONE, *REFUSED):
+            return None
+        items = _items(self._found(response))
+        return summary(items[0]) if items else None
+
+    async def at(self, address: str, *, visitor: bool = False) -> Item | None:
+        """What is at an address of the site; None for nothing, or nothing that may be viewed."""
+        response = await self._get(address, {}, visitor)
+        if response.status in (*GONE, *REFUSED) or 300 <= response.status < 400:
+            return None
+        if response.status != 200:
+            raise self._unexpected(response.status)
+        found = self._json(response)
+        return found if isinstance(found, dict) else None
+
+    async def sharing(self, address: str) -> Item | None:
+        """Who an object is shared with (`@sharing`); None where the site does not tell this."""
+        response = await self._get(f"{address}/@sharing", {})
+        if response.status in (*GONE, *REFUSED, 501):
+            return None
+        if response.status != 200:
+            raise self._unexpected(response.status)
+        found = self._json(response)
+        return found if isinstance(found, dict) and "entries" in found else None
+
+    async def local_roles(self, uids: Sequence[str]) -> dict[str, list[LocalRoles]]:
+        """The roles that users and groups have at these objects themselves, by UID. Sharing leaves
+        out who owns them."""
+        found: dict[str, list[LocalRoles]] = {}
+        for some in _several(uids, NAMED_AT_ONCE):
+            fields = ["UID", "get_local_roles"]
+            query = {"UID": list(some), "b_size": len(some), "metadata_fields": fields}
+            for one in _items(await self._search(self.site, query)):
+                found[str(one.get("UID"))] = list(_roles(one.get("get_local_roles")))
+        return found
 
     async def download(self, address: str) -> bytes:
         """A file of the site; raises TooLarge."""
         if path_in(self.site, address) is None:
             raise PloneUnavailable(f"The file {address[:200]} is not on the site {self.site}.")
-        content, _ = await self._get(address, {})
-        return content
-
-    async def _paged(
-        self, query: Mapping[str, Any], start: int
-    ) -> AsyncGenerator[tuple[list[Item], int], None]:
-        """Each page begins with the last object of the one before: where it does not, objects have
-        moved up meanwhile, and what might have been passed over is read again."""
-        size, last = max(2, self._settings.page_size), ""
-        for _ in range(MOST_PAGES):
-            first = start - 1 if last else start
-            page = await self._search({**query, "b_start": first, "b_size": size})
-            items, total = _items(page), _total(page)
-            if last and (not items or items[0].get("UID") != last):
-                start, last = max(0, min(start, total) - size), ""
-                continue
-            fresh = items[1:] if last else items
-            yield fresh, total
-            start += len(fresh)
-            if not fresh or start >= total:
-                return
-            last = str(fresh[-1].get("UID") or "")
-
-    async def _search(self, query: Mapping[str, Any]) -> Item:
-        types: Sequence[str] = self._settings.content_types
-        content, kind = await self._get(
-            f"{self.site}/@search", {**query, "portal_type": list(types)}
-        )
-        try:
-            found = json.loads(content)
-        except (ValueError, RecursionError) as error:
-            what = "an HTML page" if "html" in kind else "something else"
+        response = await self._get(address, {})
+        if response.status != 200:
             raise PloneUnavailable(
-                f"The site {self.site} answered with {what} instead of JSON. "
-                "Check that PLONE__URL is the site's own address and that it has plone.restapi."
-            ) from error
+                f"The file {address[:200]} cannot be had (status {response.status})."
+            )
+        return response.content
+
+    async def _search(self, place: str, query: Mapping[str, Any], visitor: bool = False) -> Item:
+        response = await self._get(f"{place}/@search", query, visitor)
+        if visitor and (response.status in REFUSED or 300 <= response.status < 400):
+            return {"items": [], "items_total": 0}  # The whole site is behind its login.
+        return self._found(response)
+
+    def _found(self, response: _Response) -> Item:
+        if response.status in REFUSED:
+            raise ConfigError(
+                f"The site {self.site} refuses the credential (status {response.status}). Check "
+                "PLONE__TOKEN, or PLONE__LOGIN and PLONE__PASSWORD."
+            )
+        if response.status != 200:
+            raise self._unexpected(response.status)
+        found = self._json(response)
         if not isinstance(found, dict) or not isinstance(found.get("items"), list):
             raise PloneUnavailable(f"The site {self.site} answered a search without items.")
         return found
 
-    async def _get(self, address: str, query: Mapping[str, Any]) -> tuple[bytes, str]:
-        """Content and its kind, tried again where that may help."""
+    def _json(self, response: _Response) -> Any:
+        try:
+            return json.loads(response.content)
+        except (ValueError, RecursionError) as error:
+            what = "an HTML page" if "html" in response.kind else "something else"
+            raise PloneUnavailable(
+                f"The site {self.site} answered with {what} instead of JSON. "
+                "Check that PLONE__URL is the site's own address and that it has plone.restapi."
+            ) from error
+
+    def _unexpected(self, status: int) -> RagstoneError:
+        return PloneUnavailable(
+            f"The site {self.site} answered with status {status}. "
+            "Check that PLONE__URL is its own address and that it has plone.restapi."
+        )
+
+    async def _get(
+        self, address: str, query: Mapping[str, Any], visitor: bool = False
+    ) -> _Response:
+        """A response, tried again where that may help."""
+        if visitor:
+            return await self._tried("GET", address, self._visitor, {}, query)
+        return await self._tried("GET", address, self._http, await self._credential(), query)
+
+    async def _credential(self) -> dict[str, str]:
+        """The header that shows who asks; logs in, and renews a token that is about to end."""
+        if self._settings.login and self._settings.basic:
+            return {"authorization": basic_header(self._settings)}
+        if self._settings.login and (not self._token or ends_soon(self._token)):
+            self._token = await self._log_in()
+        elif self._token and ends_soon(self._token):
+            self._token = await self._renewed() or self._token
+        return {"authorization": f"Bearer {self._token}"} if self._token else {}
+
+    async def _log_in(self) -> str:
+        body = {
+            "login": self._settings.login,
+            "password": self._settings.password.get_secret_value(),
+        }
+        response = await self._tried("POST", f"{self.site}/@login", self._visitor, {}, {}, body)
+        self._visitor.cookies.clear()
+        if response.status in (400, *REFUSED):
+            raise ConfigError(
+                f"The site {self.site} does not let the user {self._settings.login!r} in. Check "
+                "PLONE__LOGIN and PLONE__PASSWORD."
+            )
+        if response.status != 200:
+            raise self._unexpected(response.status)
+        return self._token_of(response)
+
+    async def _renewed(self) -> str:
+        """A new token for one that is about to end; empty where the site gives none."""
+        headers = {"authorization": f"Bearer {self._token}"}
+        address = f"{self.site}/@login-renew"
+        response = await self._tried("POST", address, self._http, headers, {}, {})
+        return self._token_of(response) if response.status == 200 else ""
+
+    def _token_of(self, response: _Response) -> str:
+        found = self._json(response)
+        token = found.get("token") if isinstance(found, dict) else None
+        if not isinstance(token, str) or not token.isascii():
+            raise PloneUnavailable(f"The site {self.site} answered a login without a token.")
+        return token
+
+    async def _tried(
+        self,
+        method: str,
+        address: str,
+        http: httpx2.AsyncClient,
+        headers: Mapping[str, str],
+        query: Mapping[str, Any],
+        body: Mapping[str, str] | None = None,
+    ) -> _Response:
+        broken = False
         for attempt in range(self._settings.retries + 1):
             if attempt:
                 await asyncio.sleep(FIRST_PAUSE * 2 ** (attempt - 1))
             try:
-                return await self._read_response(address, query)
+                response = await self._read_response(method, address, http, headers, query, body)
             except _Again as error:
-                reason = str(error)
-        raise PloneUnavailable(f"The site {self.site} {reason}. Try again later.")
+                reason, broken = str(error), False
+                continue
+            if (response.status != 429 and response.status < 500) or response.status == 501:
+                return response
+            reason, broken = f"answered with status {response.status}", response.status == 500
+        kind = BrokenAnswer if broken else PloneUnavailable
+        raise kind(f"The site {self.site} {reason}. Try again later.")
 
-    async def _read_response(self, address: str, query: Mapping[str, Any]) -> tuple[bytes, str]:
+    async def _read_response(
+        self,
+        method: str,
+        address: str,
+        http: httpx2.AsyncClient,
+        headers: Mapping[str, str],
+        query: Mapping[str, Any],
+        body: Mapping[str, str] | None,
+    ) -> _Response:
         most = self._settings.max_file_mb * _MEGABYTE
         try:
-            async with self._http.stream("GET", address, params=dict(query)) as response:
-                if trouble := self._status_error(response.status_code):
-                    raise trouble
+            async with http.stream(
+                method, address, params=dict(query), headers=dict(headers), json=body
+            ) as response:
                 parts, size = [], 0
                 async for part in response.aiter_bytes():
                     size += len(part)
@@ -150,25 +360,12 @@ class PloneClient:
                             "(PLONE__MAX_FILE_MB)."
                         )
                     parts.append(part)
-                return b"".join(parts), response.headers.get("content-type", "")
+                kind = response.headers.get("content-type", "")
+                return _Response(response.status_code, b"".join(parts), kind)
         except httpx2.TimeoutException as error:
             raise _Again(f"was silent for {self._settings.timeout:g} s") from error
         except httpx2.HTTPError as error:
             raise _Again(f"cannot be reached ({type(error).__name__})") from error
-
-    def _status_error(self, status: int) -> RagstoneError | _Again | None:
-        if status == 200:
-            return None
-        if status in (401, 403):
-            return ConfigError(
-                f"The site {self.site} refuses the token (status {status}). Check PLONE__TOKEN."
-            )
-        if status == 429 or status >= 500:
-            return _Again(f"answered with status {status}")
-        return PloneUnavailable(
-            f"The site {self.site} answered with status {status}. "
-            "Check that PLONE__URL is its own address and that it has plone.restapi."
-        )
 
 
 def _items(found: Item) -> list[Item]:
@@ -178,3 +375,14 @@ def _items(found: Item) -> list[Item]:
 def _total(found: Item) -> int:
     total = found.get("items_total")
     return total if isinstance(total, int) else len(found["items"])
+
+
+def _roles(said: Any) -> Iterator[LocalRoles]:
+    """Pairs of a name and its roles, as Zope lists them."""
+    for pair in said if isinstance(said, list) else ():
+        if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[1], list):
+            yield str(pair[0]), tuple(str(role) for role in pair[1])
+
+
+def _several(uids: Sequence[str], size: int) -> list[Sequence[str]]:
+    return [uids[start : start + size] for start in range(0, len(uids), size)]

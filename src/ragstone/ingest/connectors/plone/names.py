@@ -1,49 +1,104 @@
 """Readers of Plone content as Ragstone principals, and its path."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from ragstone.core.chunk import EVERYONE
 
 ANONYMOUS, AUTHENTICATED = "Anonymous", "Authenticated"
+LOGGED_IN = "AuthenticatedUsers"
+"""The group of Plone that everyone is in who is logged in."""
 CONNECTOR = "ragstone:plone"
 """The group that reads whatever the connector indexed, so that it can replace and delete it."""
 
 ALWAYS = ("Manager", "Site Administrator")
+OWNER = "Owner"
+"""A role that only counts where somebody has it: a group of its name would read what others own."""
+ROLES = frozenset(
+    {
+        *ALWAYS,
+        ANONYMOUS,
+        AUTHENTICATED,
+        OWNER,
+        "Contributor",
+        "Editor",
+        "Member",
+        "Reader",
+        "Reviewer",
+    }
+)
 _KEYS = ("allowedRolesAndUsers", "allowed_roles_and_users")
+
+
+def said(item: Mapping[str, Any]) -> list[str] | None:
+    """Who may read an object, where the site itself says so; None where it does not."""
+    for place in (of_add_on(item), item):
+        for key in _KEYS:
+            value = place.get(key)
+            if isinstance(value, list):
+                return [token for token in value if isinstance(token, str)]
+    return None
+
+
+def of_add_on(item: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the add-on `ragstone-plone` says of an object; empty where a site does not have it."""
+    components = item.get("@components")
+    found = components.get("rag-permissions") if isinstance(components, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
 
 
 def names(tokens: Iterable[str]) -> tuple[str, ...]:
     """The values of `allowedRolesAndUsers` as the names that a principal has.
 
     Anonymous is everyone of the tenant; a role is the group of its name; `user:x` is both the user
-    and the group x, as Plone spells groups like users.
+    and the group x, as Plone spells groups like users. A user called like a role is the user alone.
     """
     found: list[str] = [f"group:{CONNECTOR}"]
     for token in tokens:
         kind, colon, name = token.partition(":")
         if token == ANONYMOUS:
             found.append(EVERYONE)
-        elif kind in ("user", "group") and name:
-            found += [f"user:{name}", f"group:{name}"] if kind == "user" else [f"group:{name}"]
-        elif token and not colon:
+        elif kind in ("user", "group") and name == LOGGED_IN:
+            found.append(f"group:{AUTHENTICATED}")
+        elif kind == "user" and name:
+            found += [f"user:{name}"] if name in ROLES else [f"user:{name}", f"group:{name}"]
+        elif kind == "group" and name and name not in ROLES:
+            found.append(f"group:{name}")
+        elif token and not colon and token != OWNER:
             found.append(f"group:{token}")
     return tuple(dict.fromkeys(found))
 
 
-def tokens(item: Mapping[str, Any], public_states: Sequence[str]) -> list[str]:
-    """Who may read an object: as the site says, else everyone in a public state, else its owners
-    and those who may read all."""
-    for key in _KEYS:
-        said = item.get(key)
-        if isinstance(said, list):
-            return [token for token in said if isinstance(token, str)]
-    if item.get("review_state") in public_states:
-        return [ANONYMOUS]
-    creators = item.get("creators")
-    owners = [one for one in creators if isinstance(one, str)] if isinstance(creators, list) else []
-    return [*ALWAYS, *(f"user:{owner}" for owner in owners)]
+def reader_names(
+    roles: Iterable[str], entries: Iterable[Mapping[str, Any]], owners: Iterable[str]
+) -> tuple[str, ...]:
+    """The same for an object that everyone with one of these roles may view: who has it on the
+    whole site, those of the sharing page's `entries` who have it there, and `owners`, users who may
+    view it besides."""
+    wanted = set(roles)
+    found = [
+        f"group:{CONNECTOR}",
+        *(f"group:{role}" for role in (*ALWAYS, *sorted(wanted - {OWNER}))),
+    ]
+    for entry in entries:
+        kind, name, has = entry.get("type"), entry.get("id"), entry.get("roles")
+        if (
+            kind not in ("user", "group")
+            or not isinstance(name, str)
+            or not isinstance(has, Mapping)
+        ):
+            continue
+        # A role is true where it was given here, "acquired" from above, "global" on the site.
+        if any(
+            value is True or value == "acquired" for role, value in has.items() if role in wanted
+        ):
+            if name == LOGGED_IN:
+                found.append(f"group:{AUTHENTICATED}")
+            elif kind == "user" or name not in ROLES:
+                found.append(f"{kind}:{name}")
+    found += [f"user:{owner}" for owner in owners]
+    return tuple(dict.fromkeys(found))
 
 
 def path_in(site: str, address: str) -> str | None:
@@ -57,16 +112,43 @@ def path_in(site: str, address: str) -> str | None:
     return path[len(above) :] or "/"
 
 
-def filtered_path(path: str, asked_at: str, site: str) -> str:
-    """A path filter below the site: clients name the site first, in whatever case.
+def filtered_path(path: str, asked_at: str, site: str, site_id: str) -> str:
+    """The part of the site that a question is limited to, as a path below the site; / for none.
 
-    `asked_at` is the path of the address that was asked, `site` the address of the site.
+    `path` is what the client names: a path that begins with the site's own in whatever case, or
+    not, or an address; empty for the place where it asks, as Plone's own searches do. `asked_at` is
+    the path of the address that was asked, `site` the address of the site, `site_id` its name
+    inside Zope.
     """
-    parts = [part for part in path.split("/") if part]
-    roots = [[part for part in unquote(urlsplit(site).path).split("/") if part]]
-    roots.append([part for part in asked_at.split("/") if part][:1])
-    for root in roots:
+    where = urlsplit(path).path if "://" in path else path
+    parts = _parts(unquote(where) if "://" in path else where) if path else _context(asked_at)
+    for root in (_parts(unquote(urlsplit(site).path)), [site_id] if site_id else []):
         head = [part.casefold() for part in parts[: len(root)]]
         if root and head == [part.casefold() for part in root]:
-            return "/" + "/".join(parts[len(root) :])
+            parts = parts[len(root) :]
+            break
     return "/" + "/".join(parts)
+
+
+def _context(asked_at: str) -> list[str]:
+    """The place in the site that a service was called at."""
+    return _parts(unquote(asked_at).rpartition("/@")[0])
+
+
+def _parts(path: str) -> list[str]:
+    """The names in a path, without those that are none: what a virtual host is made of, namespaces
+    such as ++api++, and views."""
+    names = [part for part in path.split("/") if part and part != "."]
+    if names[:1] == ["VirtualHostBase"] and "VirtualHostRoot" in names:
+        root = names.index("VirtualHostRoot")
+        # /VirtualHostBase/https/x.org:443/Plone/VirtualHostRoot/_vh_cms/section
+        names = names[3:root] + [one for one in names[root + 1 :] if not one.startswith("_vh_")]
+    found: list[str] = []
+    for name in names:
+        if name.startswith("@"):
+            break
+        if name == "..":
+            found = found[:-1]
+        elif not (name.startswith("++") and name.count("++") > 1):
+            found.append(name)
+    return found

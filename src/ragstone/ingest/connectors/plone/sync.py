@@ -2,22 +2,22 @@
 
 import asyncio
 import io
-import json
 import logging
 import time
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections import Counter
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import asdict, dataclass, replace
-from datetime import datetime
-from hashlib import sha256
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from ragstone.core.errors import DocumentError, Unavailable, UnknownCollection
+from ragstone.core.chunk import EVERYONE
+from ragstone.core.errors import ConfigError, DocumentError, Unavailable, UnknownCollection
 from ragstone.core.records import Document
 from ragstone.core.turn import Principal
 from ragstone.ingest.connectors.plone.client import Item, PloneClient, PloneUnavailable
-from ragstone.ingest.connectors.plone.names import CONNECTOR, names, path_in, tokens
+from ragstone.ingest.connectors.plone.names import CONNECTOR, path_in, said
+from ragstone.ingest.connectors.plone.readers import Readers, told_readers
+from ragstone.ingest.connectors.plone.summary import Summary, summary
 from ragstone.ingest.connectors.plone.text import page
 from ragstone.ingest.formats.types import ending_of, supported
 from ragstone.ingest.handed import Spool, plain_name
@@ -26,18 +26,31 @@ from ragstone.settings import PloneSettings
 
 log = logging.getLogger(__name__)
 
-OVERLAP = 300.0
-"""Seconds that a run looks back behind the last one: clocks differ, and catalogs lag."""
+PAGE = 1000
+"""Documents of the collection that are read at a time."""
+VISITOR = (
+    "No credential is set (PLONE__TOKEN, or PLONE__LOGIN and PLONE__PASSWORD): only what visitors "
+    "of the site may view is indexed."
+)
+UNTOLD = (
+    "The site does not tell this user with whom some of its content is shared: that is for its "
+    "managers alone. Give the user the role Manager or Site Administrator."
+)
+_ENDED = "The login at the site ended meanwhile; nothing was deleted. Try again."
+_NOT_GIVEN = "The site did not give this object; the next run asks again."
+LISTED_AGAIN = 3
+"""How often the site is listed anew because the token ended meanwhile."""
+LOOKED_AT = 4
+"""Objects that the site is asked for at the same time."""
 
-PAGE = 100_000
-MOST_PASSED_OVER = 1000
-"""Objects that one run fetches singly, because its pages did not hold them."""
+
+Names = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Synced:
-    """How far a run is; the last one has `finished`. The objects `again` could not be fetched, and
-    the next run tries them."""
+    """How far a run is; the last one has `finished`. What `failed` because the site did not give it
+    is tried by the next run."""
 
     seen: int = 0
     total: int | None = None
@@ -45,146 +58,321 @@ class Synced:
     unchanged: int = 0
     deleted: int = 0
     failed: tuple[FileFailure, ...] = ()
-    again: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     finished: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
-    """What is remembered between runs: when the last complete one began (0 for never), how far one
-    that was cut off came, and the ids of what could not be fetched."""
+class _Listed:
+    """What the site has, or has below one address, at one moment."""
 
-    complete: float = 0.0
-    began: float = 0.0
-    cursor: int = 0
-    again: tuple[str, ...] = ()
+    objects: Mapping[str, Summary]
+    public: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """An object as it goes into the collection."""
+
+    item: Item
+    about: Summary
+    path: str
+    allowed: Names
+
+
+Known = Mapping[str, Sequence[Document]]
+"""The documents of the site in the collection, by the UIDs of their objects."""
 
 
 class PloneSync:
     """Reads `client`'s site into the collection of the settings, through the service's own ingest.
 
-    What was fetched waits in the spool below `data`. A run that is cut off goes on where it was.
+    Every run lists the whole site in a few fields, and compares that with the collection: what is
+    gone is forgotten first, then what is new, changed or for others is fetched. A run that is cut
+    off leaves less to do for the next. What was fetched waits in the spool below `data`. Whoever
+    holds `turn` is the only one to change the collection: so nothing old replaces what is newer.
     """
 
     def __init__(
-        self, service: Service, client: PloneClient, settings: PloneSettings, data: Path
+        self,
+        service: Service,
+        client: PloneClient,
+        settings: PloneSettings,
+        data: Path,
+        turn: asyncio.Lock | None = None,
     ) -> None:
         self._service = service
         self._client = client
         self._settings = settings
         self._spool = Spool(data)
-        place = sha256(f"{client.site}\0{settings.tenant}\0{settings.collection}".encode())
-        self._file = data.expanduser().absolute() / "plone" / f"{place.hexdigest()[:32]}.json"
         self._principal = Principal(settings.tenant, CONNECTOR, (CONNECTOR,))
+        self._turn = turn or asyncio.Lock()
+        self._types = frozenset(settings.content_types)
 
-    async def run(self, full: bool = False) -> AsyncGenerator[Synced, None]:
-        """Index what changed since the last complete run, or everything, and forget what is gone.
+    async def run(self, full: bool = False, below: str = "") -> AsyncGenerator[Synced, None]:
+        """Index what changed since the last run, or everything, and forget what is gone; of the
+        whole site, or at and below one of its addresses. Documents of other types than those of
+        the settings, which an event may have brought, stay until a full run.
 
         Raises PloneUnavailable, ConfigError; what was indexed until then stays.
         """
-        state = await asyncio.to_thread(self._load)
-        resumed = state.cursor > 0
-        since = None if full or not state.complete else state.complete - OVERLAP
-        state = replace(state, began=state.began if resumed else time.time())
-        notes = ("The last run was cut off; this one goes on.",) if resumed else ()
-        done = await self._index_each(state.again, Synced(notes=notes))
-        start = max(0, state.cursor - self._settings.page_size)
-        async with aclosing(self._client.pages(since, start)) as pages:
-            async for items, total in pages:
-                done = await self._index_items(items, replace(done, total=total))
-                start += len(items)
-                state = replace(state, cursor=start, again=done.again)
-                await asyncio.to_thread(self._save, state)
-                yield done
-        done = await self._complete(done)
-        await asyncio.to_thread(self._save, _State(state.began, again=done.again))
+        if not self._settings.enabled:
+            raise ConfigError("The site's RAG is switched off. Set RAG_ENABLED=true.")
+        site, known = await self._listed(below), await self._known()
+        if not full:
+            self._types |= _types_of(known)
+        wanted = [one for one in site.objects.values() if self._path(one) is not None]
+        done = Synced(total=len(wanted), notes=() if below else self._notes(site, wanted))
         yield done
-
-    async def _index_each(self, uids: Iterable[str], done: Synced) -> Synced:
-        """Index these objects one by one."""
-        for uid in uids:
-            if item := await self._client.item(uid):
-                done = await self._index_items([item], done)
-        return done
-
-    async def _complete(self, done: Synced) -> Synced:
-        """Index the objects passed over, and delete documents the site no longer has."""
-        there, known = await self._client.uids(), await self._known_documents()
-        passed_over = sorted(there - set(known) - set(done.again))
-        done = await self._index_each(passed_over[:MOST_PASSED_OVER], done)
-        gone = [document for uid in set(known) - there for document in known[uid]]
-        if gone and not there:
-            note = "The site lists no content at all, so nothing was deleted."
-            return replace(done, notes=(*done.notes, note), finished=True)
-        return replace(done, deleted=await self._delete(gone), finished=True)
+        async with self._turn:
+            done = await self._forget_gone(known, wanted, site, below, done)
+        expected, todo = await self._todo(site, wanted, known, full)
+        same = len(wanted) - len(todo)
+        done = replace(done, seen=same, unchanged=same)
+        if expected.untold:
+            done = replace(done, notes=(*done.notes, UNTOLD))
+        for start in range(0, len(todo), self._settings.page_size):
+            some = todo[start : start + self._settings.page_size]
+            done = await self._index(some, expected, site.objects.values(), done, full)
+            yield done
+        yield replace(done, finished=True)
 
     async def one(self, uid: str, wait: bool = True) -> Synced:
         """Index one object anew, or forget it if the site has it no more; without `wait`, until it
         is queued."""
+        await self._client.check()
         item = await self._client.item(uid)
-        if item is None:
+        about = summary(item) if item else None
+        if about is None or self._path(about) is None:
+            if not await self._client.check():
+                raise PloneUnavailable(_ENDED)
             return Synced(deleted=await self.forget(uid), finished=True)
-        return await self._index_items([item], Synced(total=1), wait)
+        return await self._index([about], _Expected({}), (), Synced(total=1), True, wait)
 
     async def forget(self, uid: str) -> int:
         """Delete the documents of one object; how many there were."""
-        return await self._delete((await self._known_documents()).get(uid, []))
+        async with self._turn:
+            return await self._delete((await self._known()).get(uid, ()))
 
-    async def _index_items(self, items: Sequence[Item], done: Synced, wait: bool = True) -> Synced:
-        """Hand a page of objects over, and delete what moved from where it was."""
-        handed: dict[str, Handed] = {}
-        failed, again = list(done.failed), list(done.again)
-        try:
-            for item in items:
-                try:
-                    if one := await self._spool_item(item):
-                        handed[one.path] = one
-                except (DocumentError, PloneUnavailable) as error:
-                    failed.append(FileFailure(str(item.get("@id", ""))[:500], error.message))
-                    if isinstance(error, PloneUnavailable):
-                        again.append(str(item.get("UID")))
-        except BaseException:
-            for one in handed.values():
-                self._spool.drop(one.file)
-            raise
-        end = await self._ingest(tuple(handed.values()), wait)
-        if end.error:
-            raise Unavailable(f"The objects could not be indexed: {end.error}")
-        if wait:
-            await self._delete_moved(handed)
-        return replace(
-            done,
-            seen=done.seen + len(items),
-            indexed=done.indexed + end.indexed,
-            unchanged=done.unchanged + end.unchanged,
-            failed=(*failed, *end.failed),
-            again=tuple(dict.fromkeys(again)),
+    async def holder(self, uid: str) -> str | None:
+        """The address that has to be looked at besides the object itself when that has changed:
+        its own where it holds others; empty, for the whole site, where it is not known by now."""
+        found = await self._client.item(uid)
+        if found is None:
+            return ""
+        return str(found.get("@id")) if found.get("is_folderish") is True else None
+
+    async def _listed(self, below: str) -> _Listed:
+        """The site now, from listings that began and ended with a valid credential."""
+        for _ in range(LISTED_AGAIN):
+            await self._client.check()
+            objects = {one.uid: one async for one in self._client.listed(below)}
+            public = frozenset(objects)
+            if not self._client.is_visitor:
+                visitors = self._client.listed(below, visitor=True)
+                public = frozenset([one.uid async for one in visitors])
+            if await self._client.check():
+                return _Listed(objects, public)
+        raise PloneUnavailable(_ENDED)
+
+    def _path(self, one: Summary) -> str | None:
+        """The place of an object in the collection; None for what does not belong there."""
+        if one.type not in self._types:
+            return None
+        return path_in(self._client.site, one.address)
+
+    def _notes(self, site: _Listed, wanted: Sequence[Summary]) -> Names:
+        """What an administrator should know of a site that shows little."""
+        notes = (VISITOR,) if self._client.is_visitor else ()
+        kinds = Counter(one.type for one in site.objects.values())
+        kinds.subtract(one.type for one in wanted)
+        left = {kind: number for kind, number in kinds.most_common() if number > 0}
+        if not site.objects:
+            who = "visitors" if self._client.is_visitor else "this user"
+            return (*notes, f"The site {self._client.site} shows {who} no content at all.")
+        if len(wanted) > sum(left.values()):
+            return notes
+        others = ", ".join(f"{kind} ({number:,})" for kind, number in left.items())
+        types = ", ".join(self._settings.content_types)
+        return (
+            *notes,
+            f"{len(wanted):,} of the site's {len(site.objects):,} objects are of the types "
+            f"{types}. Not indexed: {others}. PLONE__CONTENT_TYPES says what is.",
         )
 
-    async def _spool_item(self, item: Item) -> Handed | None:
-        """An object with its content in the spool; None for one that is not of the site."""
-        path = path_in(self._client.site, str(item.get("@id", "")))
-        uid = item.get("UID")
-        if path is None or not isinstance(uid, str):
-            log.warning("An object without a UID, or of another site, is passed over")
-            return None
-        content, name = await self._content(item, path)
+    async def _todo(
+        self, site: _Listed, wanted: Sequence[Summary], known: Known, full: bool
+    ) -> tuple["_Expected", list[Summary]]:
+        """Who may view the objects, and which of them are to be fetched: first what is known, as
+        fewer people may see it now."""
+        sample = await self._client.items([one.uid for one in wanted[:3]])
+        if any(said(item) is not None for item in sample):
+            # Only whole objects say who may view them.
+            return _Expected({}), list(wanted)
+        readers = Readers(self._client, self._settings, site.objects.values())
+        allowed = await readers.of(wanted, site.public)
+        todo = [
+            one
+            for one in wanted
+            if full or self._differs(one, allowed[one.uid], known.get(one.uid, ()))
+        ]
+        todo.sort(key=lambda one: one.uid not in known)
+        return _Expected(allowed, readers.untold), todo
+
+    def _differs(self, one: Summary, allowed: Names, documents: Sequence[Document]) -> bool:
+        """Whether what the collection has of an object is not what the site has."""
+        path = self._path(one)
+        return not any(
+            document.path == path
+            and document.allowed == allowed
+            and document.modified == one.modified
+            and (document.metadata or {}).items() >= _metadata(one).items()
+            for document in documents
+        )
+
+    async def _forget_gone(
+        self, known: Known, wanted: Sequence[Summary], site: _Listed, below: str, done: Synced
+    ) -> Synced:
+        """Delete documents of objects that the site no longer has, or has elsewhere."""
+        paths = {one.uid: self._path(one) for one in wanted}
+        moved = [
+            document
+            for uid, path in paths.items()
+            for document in known.get(uid, ())
+            if document.path != path
+        ]
+        missing = [
+            uid
+            for uid, documents in known.items()
+            if uid not in paths and all(_is_below(one.source, below) for one in documents)
+        ]
+        # What is listed, but of another type now, is surely none of the collection's.
+        unlisted = [uid for uid in missing if uid not in site.objects]
+        kept = await self._still_there(known, unlisted)
+        if unlisted and not await self._client.check():
+            raise PloneUnavailable(_ENDED)
+        if kept:
+            note = f"{len(kept):,} objects that the site does not list are there, and were kept."
+            done = replace(done, notes=(*done.notes, note))
+        gone = [one for uid in missing if uid not in kept for one in known[uid]]
+        return replace(done, deleted=await self._delete([*moved, *gone]))
+
+    async def _still_there(self, known: Known, uids: Sequence[str]) -> set[str]:
+        """Those of the objects that can be viewed though they are not listed, as while the site's
+        catalog is being made anew, and by the same people as before."""
+        limit = asyncio.Semaphore(LOOKED_AT)
+        readers = Readers(self._client, self._settings)
+
+        async def there(uid: str) -> bool:
+            document = known[uid][-1]
+            public = EVERYONE in document.allowed
+            async with limit:
+                item = await self._client.at(document.source, visitor=public)
+                about = summary(item) if item else None
+                if about is None or about.uid != uid or self._path(about) != document.path:
+                    return False
+                if public:
+                    return not about.hidden(time.time())
+                return (await readers.of([about], set()))[uid] == document.allowed
+
+        found = await asyncio.gather(*(there(uid) for uid in uids))
+        return {uid for uid, is_there in zip(uids, found, strict=True) if is_there}
+
+    async def _index(
+        self,
+        some: Sequence[Summary],
+        expected: "_Expected",
+        places: Iterable[Summary],
+        done: Synced,
+        full: bool,
+        wait: bool = True,
+    ) -> Synced:
+        """Fetch objects and hand them over. What cannot be had, and is elsewhere or for others
+        now, is forgotten: old permissions must not outlast it."""
+        async with self._turn:
+            known = await self._known()
+            fetched = await self._fetched(some, places)
+            handed: dict[str, Handed] = {}
+            failed = list(done.failed)
+            same = 0
+            old: list[Document] = []
+            try:
+                for one in some:
+                    documents = known.get(one.uid, ())
+                    ready = fetched.get(one.uid)
+                    if ready is None:
+                        failed.append(FileFailure(one.address[:500], _NOT_GIVEN))
+                        old += _unlike(documents, self._path(one), expected.allowed.get(one.uid))
+                        continue
+                    if not (full or self._differs(ready.about, ready.allowed, documents)):
+                        same += 1
+                        continue
+                    unlike = _unlike(documents, ready.path, ready.allowed)
+                    try:
+                        handed[ready.path] = await self._spooled(ready)
+                    except (DocumentError, PloneUnavailable) as error:
+                        failed.append(FileFailure(one.address[:500], error.message))
+                        old += unlike
+                    else:
+                        # Nobody sees how a job ends that is not waited for.
+                        old += [doc for doc in unlike if not wait or doc.path != ready.path]
+            except BaseException:
+                for hand in handed.values():
+                    self._spool.drop(hand.file)
+                raise
+            deleted = await self._delete(old)
+            end = await self._ingest(tuple(handed.values()), wait)
+            if end.error:
+                raise Unavailable(f"The objects could not be indexed: {end.error}")
+            broken = {failure.path for failure in end.failed}
+            stale = [
+                document
+                for path in broken & handed.keys()
+                for document in known.get(str(handed[path].metadata["uid"]), ())
+                if document.version and document.allowed != handed[path].allowed
+            ]
+            deleted += await self._delete(stale)
+        return replace(
+            done,
+            seen=done.seen + len(some),
+            indexed=done.indexed + end.indexed,
+            unchanged=done.unchanged + end.unchanged + same,
+            deleted=done.deleted + deleted,
+            failed=(*failed, *end.failed),
+        )
+
+    async def _fetched(
+        self, some: Sequence[Summary], places: Iterable[Summary]
+    ) -> dict[str, _Ready]:
+        """The objects as they are now, whatever a listing said, and who may view them now."""
+        items = {str(one["UID"]): one for one in await self._client.items([o.uid for o in some])}
+        if len(items) < len(some) and not await self._client.check():
+            raise PloneUnavailable(_ENDED)
+        about = {uid: one for uid, item in items.items() if (one := summary(item))}
+        now = [one for one in about.values() if self._path(one) is not None]
+        public = await self._client.visible([one.uid for one in now])
+        readers = Readers(self._client, self._settings, [*places, *now])
+        allowed = await readers.of(now, public)
+        found = {}
+        for one in now:
+            if (told := told_readers(items[one.uid], one, time.time())) is not None:
+                allowed[one.uid] = told
+            path = self._path(one) or ""
+            found[one.uid] = _Ready(items[one.uid], one, path, allowed[one.uid])
+        return found
+
+    async def _spooled(self, ready: _Ready) -> Handed:
+        """An object with its content in the spool."""
+        content, name = await self._content(ready.item, ready.path)
         file = await asyncio.to_thread(self._spool.add, io.BytesIO(content), name)
-        metadata = {
-            "uid": uid,
-            "portal_type": str(item.get("@type") or item.get("portal_type") or ""),
-            "review_state": str(item.get("review_state") or ""),
-            "url": str(item["@id"]),
-        }
         return Handed(
             file,
-            path,
-            str(item["@id"]),
-            title=str(item.get("title") or ""),
-            modified=_seconds(item.get("modified")),
-            allowed=names(tokens(item, self._settings.public_states)),
-            metadata={name: value for name, value in metadata.items() if value},
+            ready.path,
+            ready.about.address,
+            title=ready.about.title,
+            modified=ready.about.modified,
+            allowed=ready.allowed,
+            metadata=_metadata(ready.about),
         )
 
     async def _content(self, item: Item, path: str) -> tuple[bytes, str]:
@@ -213,58 +401,62 @@ class PloneSync:
                         break
         return last
 
-    async def _delete_moved(self, handed: dict[str, Handed]) -> None:
-        """Delete documents of these objects at other paths."""
-        known = await self._known_documents()
-        moved = [
-            document
-            for path, one in handed.items()
-            for document in known.get(one.metadata["uid"], [])
-            if document.path != path
-        ]
-        await self._delete(moved)
-
-    async def _known_documents(self) -> dict[str, list[Document]]:
-        """The documents of the site in the collection, by the ids of their objects."""
+    async def _known(self) -> Known:
         known: dict[str, list[Document]] = {}
+        site = self._client.site
         for document in await self._documents():
             uid = (document.metadata or {}).get("uid")
-            if document.source.startswith(self._client.site + "/") and isinstance(uid, str):
+            if isinstance(uid, str) and _is_below(document.source, site):
                 known.setdefault(uid, []).append(document)
         return known
 
     async def _documents(self) -> list[Document]:
+        """All documents of the collection, those that never answered among them."""
+        found: list[Document] = []
         try:
-            name = self._settings.collection
-            return await self._service.documents(self._principal, name, limit=PAGE)
+            while True:
+                after = found[-1].path if found else ""
+                some = await self._service.documents(
+                    self._principal, self._settings.collection, limit=PAGE, after=after
+                )
+                found += some
+                if len(some) < PAGE:
+                    return found
         except UnknownCollection:
             return []
 
     async def _delete(self, documents: Sequence[Document]) -> int:
         if not documents:
             return 0
-        ids = [document.id for document in documents]
+        ids = list({document.id: None for document in documents})
         return await self._service.delete(self._principal, self._settings.collection, ids)
 
-    def _load(self) -> _State:
-        try:
-            data = json.loads(self._file.read_text())
-            again = tuple(str(uid) for uid in data["again"])
-            return _State(float(data["complete"]), float(data["began"]), int(data["cursor"]), again)
-        except (OSError, ValueError, KeyError, TypeError):
-            return _State()
 
-    def _save(self, state: _State) -> None:
-        """In one step, so that a run that is killed leaves the state before or after."""
-        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft = self._file.with_suffix(".new")
-        draft.write_text(json.dumps(asdict(state)))
-        draft.replace(self._file)
+@dataclass(frozen=True, slots=True)
+class _Expected:
+    """Who may view the objects that a listing showed, by UID, and whether the site kept to itself
+    who something is shared with."""
+
+    allowed: Mapping[str, Names]
+    untold: bool = False
 
 
-def _seconds(moment: Any) -> float:
-    """A time of Plone's (ISO 8601) as seconds since 1970, 0 for none."""
-    try:
-        return datetime.fromisoformat(moment).timestamp() if isinstance(moment, str) else 0.0
-    except (ValueError, OverflowError):
-        return 0.0
+def _types_of(known: Known) -> set[str]:
+    every = (one.metadata or {} for documents in known.values() for one in documents)
+    return {str(said["portal_type"]) for said in every if "portal_type" in said}
+
+
+def _metadata(one: Summary) -> dict[str, str]:
+    said = {"uid": one.uid, "portal_type": one.type, "review_state": one.state, "url": one.address}
+    return {name: value for name, value in said.items() if value}
+
+
+def _unlike(
+    documents: Sequence[Document], path: str | None, allowed: Names | None
+) -> list[Document]:
+    """Documents that are elsewhere, or for others."""
+    return [one for one in documents if one.path != path or one.allowed != allowed]
+
+
+def _is_below(address: str, root: str) -> bool:
+    return not root or address == root or address.startswith(root + "/")

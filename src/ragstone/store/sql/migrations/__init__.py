@@ -32,6 +32,9 @@ REVISIONS = (
     "0013",
     "0014",
     "0015",
+    "0016",
+    "0017",
+    "0018",
 )
 """Every migration, oldest first; a test compares this with the files in `versions`."""
 

@@ -282,7 +282,7 @@ CREATE TABLE api_keys (
 	created_at DOUBLE NOT NULL, 
 	expires_at DOUBLE, 
 	used_at DOUBLE, 
-	revoked_at DOUBLE, 
+	revoked_at DOUBLE, sites JSON, 
 	CONSTRAINT pk_api_keys PRIMARY KEY (id)
 );
 CREATE INDEX ix_api_keys_tenant ON api_keys (tenant);
@@ -329,3 +329,63 @@ CREATE TABLE awaited_collections (
 );
 CREATE INDEX ix_turns_tenant_user_user_id_room_origin ON turns (tenant, user, user_id, room, origin);
 CREATE INDEX ix_traces_tenant_origin ON traces (tenant, origin);
+CREATE TABLE feedback (
+	tenant TEXT NOT NULL, 
+	user TEXT NOT NULL, 
+	answer_id TEXT NOT NULL, 
+	thumb TEXT NOT NULL, 
+	comment TEXT NOT NULL, 
+	question TEXT NOT NULL, 
+	answer TEXT NOT NULL, 
+	collection TEXT NOT NULL, 
+	at DOUBLE NOT NULL, 
+	CONSTRAINT pk_feedback PRIMARY KEY (tenant, user, answer_id)
+);
+CREATE INDEX ix_feedback_tenant_at ON feedback (tenant, at);
+CREATE INDEX ix_documents_tenant_collection_content_hash ON documents (tenant, collection, content_hash);
+CREATE INDEX ix_documents_counts ON documents (tenant, collection, status, version, allowed, chunks);
+CREATE TABLE looks (
+	document_id TEXT NOT NULL, 
+	size BIGINT NOT NULL, 
+	modified DOUBLE NOT NULL, 
+	said TEXT NOT NULL, 
+	included JSON NOT NULL, 
+	CONSTRAINT pk_looks PRIMARY KEY (document_id), 
+	CONSTRAINT fk_looks_documents FOREIGN KEY(document_id) REFERENCES documents (id) ON DELETE CASCADE
+);
+CREATE TABLE question_sets (
+	id TEXT NOT NULL, 
+	tenant TEXT NOT NULL, 
+	user TEXT NOT NULL, 
+	collection TEXT NOT NULL, 
+	name TEXT NOT NULL, 
+	size INTEGER NOT NULL, 
+	changed_at DOUBLE NOT NULL, 
+	questions JSON NOT NULL, 
+	CONSTRAINT pk_question_sets PRIMARY KEY (id)
+);
+CREATE INDEX ix_question_sets_tenant_user ON question_sets (tenant, user);
+CREATE TABLE evaluation_runs (
+	id TEXT NOT NULL, 
+	tenant TEXT NOT NULL, 
+	user TEXT NOT NULL, 
+	collection TEXT NOT NULL, 
+	set_id TEXT NOT NULL, 
+	set_name TEXT NOT NULL, 
+	settings JSON NOT NULL, 
+	questions JSON NOT NULL, 
+	started_at DOUBLE NOT NULL, 
+	ended_at DOUBLE, 
+	figures JSON NOT NULL, 
+	CONSTRAINT pk_evaluation_runs PRIMARY KEY (id)
+);
+CREATE INDEX ix_evaluation_runs_tenant_user_started_at ON evaluation_runs (tenant, user, started_at);
+CREATE TABLE evaluation_outcomes (
+	run TEXT NOT NULL, 
+	number INTEGER NOT NULL, 
+	setting INTEGER NOT NULL, 
+	"right" INTEGER, 
+	origin TEXT NOT NULL, 
+	outcome JSON NOT NULL, 
+	CONSTRAINT pk_evaluation_outcomes PRIMARY KEY (run, number, setting)
+);

@@ -6,6 +6,7 @@ Times are seconds since 1970, like `Document.modified`. A change here needs a ne
 
 from ragstone.store.sql.tables.base import metadata
 from ragstone.store.sql.tables.conversations import (
+    feedback,
     room_leases,
     rooms,
     statistics,
@@ -19,11 +20,17 @@ from ragstone.store.sql.tables.documents import (
     collections,
     documents,
     editions,
+    looks,
     readers,
     revisions,
     versions,
     vocabulary,
     vocabulary_read,
+)
+from ragstone.store.sql.tables.evaluation import (
+    evaluation_outcomes,
+    evaluation_runs,
+    question_sets,
 )
 from ragstone.store.sql.tables.operation import (
     api_keys,
@@ -50,12 +57,17 @@ __all__ = [
     "documents",
     "done_once",
     "editions",
+    "evaluation_outcomes",
+    "evaluation_runs",
+    "feedback",
     "job_kinds",
     "job_workers",
     "jobs",
+    "looks",
     "marks",
     "metadata",
     "prompts",
+    "question_sets",
     "readers",
     "revisions",
     "room_leases",

@@ -143,3 +143,14 @@ traces = Table(
     Index(None, "at"),
 )
 """What happened to single questions, for some days."""
+
+feedback = Table(
+    "feedback",
+    metadata,
+    *(Column(name, Text, primary_key=True) for name in ("tenant", "user", "answer_id")),
+    *(Column(name, Text, nullable=False) for name in ("thumb", "comment", "question", "answer")),
+    Column("collection", Text, nullable=False),
+    Column("at", Double, nullable=False),
+    Index(None, "tenant", "at"),
+)
+"""What a user thinks of an answer."""

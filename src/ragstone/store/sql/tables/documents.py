@@ -63,7 +63,30 @@ documents = Table(
         ["tenant", "collection"], ["collections.tenant", "collections.id"], ondelete="CASCADE"
     ),
     Index(None, "tenant", "collection", "path"),
+    Index(None, "tenant", "collection", "content_hash"),
 )
+
+# What a collection's counts are made of, so that they read no row of a document. PostgreSQL has no
+# order of JSON, and counts without.
+Index(
+    "ix_documents_counts",
+    *(documents.c[name] for name in ("tenant", "collection", "status", "version")),
+    *(documents.c[name] for name in ("allowed", "chunks")),
+).ddl_if(dialect="sqlite")
+
+looks = Table(
+    "looks",
+    metadata,
+    Column("document_id", Text, primary_key=True),
+    Column("size", BigInteger, nullable=False),
+    Column("modified", Double, nullable=False),
+    Column("said", Text, nullable=False),
+    Column("included", JSON, nullable=False),
+    ForeignKeyConstraint(["document_id"], ["documents.id"], ondelete="CASCADE"),
+)
+"""How the file of a document looked when its content was last hashed: one that looks the same is
+not read again. `said` is a hash of what was said about it, `included` are the files that it
+includes, each with its size and time."""
 
 revisions = Table(
     "revisions",
@@ -103,8 +126,7 @@ editions = Table(
         ["tenant", "collection"], ["collections.tenant", "collections.id"], ondelete="CASCADE"
     ),
 )
-"""A number that grows whenever a collection shows other documents; kept on PostgreSQL only, where
-several servers must agree about it."""
+"""A number that grows whenever a collection shows other documents."""
 
 readers = Table(
     "readers",
@@ -117,7 +139,8 @@ readers = Table(
         ["tenant", "collection"], ["collections.tenant", "collections.id"], ondelete="CASCADE"
     ),
 )
-"""Names that documents of a collection were allowed to, since which edition. As `editions`."""
+"""Names that documents of a collection were allowed to, since which edition; kept on PostgreSQL
+only, where several servers must agree about them."""
 
 vocabulary = Table(
     "vocabulary",

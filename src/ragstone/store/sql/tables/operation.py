@@ -166,9 +166,11 @@ api_keys = Table(
     Column("expires_at", Double),
     Column("used_at", Double),
     Column("revoked_at", Double),
+    Column("sites", JSON(none_as_null=True)),
     Index(None, "tenant"),
 )
-"""`digest` is of the secret; `old_digest` of the one before it, which holds until `old_until`."""
+"""`digest` is of the secret; `old_digest` of the one before it, which holds until `old_until`.
+`sites` are where a widget's key may be used, null for others."""
 
 blocked_questions = Table(
     "blocked_questions",

@@ -1,0 +1,256 @@
+"""What requests cost that show a part of a large collection: each over 200,000 documents and over
+2,000 in one run, and the longest stop of the event loop meanwhile.
+
+Documents are rows as ingest would write them, each with a chunk in the index, without vectors.
+`BENCH_DOCUMENTS=20000` makes fewer; the small collection has a hundredth of them.
+"""
+
+import asyncio
+import json
+import os
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+import httpx2
+from sqlalchemy import Connection, insert
+
+from benchmarks.row import Row
+from ragstone import build
+from ragstone.core.chunk import Chunk, revision
+from ragstone.core.records import Collection, Document
+from ragstone.core.turn import Principal
+from ragstone.http.app import create_app
+from ragstone.ingest.write import document_id
+from ragstone.service.contract import operations
+from ragstone.service.wire import OPERATION_HEADER
+from ragstone.settings import Settings
+from ragstone.store.sql.rows import document_row
+from ragstone.store.sql.tables import documents, revisions, versions
+
+TOKEN = "benchmark"
+DOCUMENTS = int(os.environ.get("BENCH_DOCUMENTS", "200000"))
+SMALL = max(1, DOCUMENTS // 100)
+PAGE, WHOLE, FOLDER = 100, 8_000, 20
+"""Documents of a page, of a long list, and of a folder."""
+
+REPEATS = 5
+TICK = 0.001
+BATCH = 2_000
+ALLOWED = (("*",), ("*", "group:staff"), ("group:board",))
+
+Operation = Callable[["Caller"], Awaitable[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The median seconds of an operation, its first ones, and the longest stop of the loop."""
+
+    first: float
+    median: float
+    stop: float
+
+
+class Caller:
+    """Asks the server in this process as its operator does."""
+
+    def __init__(self, http: httpx2.AsyncClient, service: Any, collection: str) -> None:
+        self.http = http
+        self.service = service
+        self.collection = collection
+        self.deleted = 0
+
+    async def get(self, path: str) -> None:
+        (await self.http.get(path)).raise_for_status()
+
+    async def call(self, name: str, **given: Any) -> bytes:
+        """Call an operation by the server's own protocol; the answer as it was sent."""
+        operation = operations()[name]
+        content = json.dumps(operation.dump({"principal": Principal(), **given})).encode()
+        headers = {
+            "content-type": "application/json",
+            OPERATION_HEADER: operation.fingerprint,
+        }
+        answer = await self.http.post(f"/local/call/{name}", content=content, headers=headers)
+        answer.raise_for_status()
+        return answer.content
+
+    async def delete_folder(self) -> None:
+        """Delete the next folder of the collection."""
+        path = f"/share/{self.deleted:05}"
+        self.deleted += 1
+        await self.service.delete(Principal(), self.collection, [path])
+
+    async def examine(self) -> None:
+        async for _ in self.service.maintenance.examine(False):
+            pass
+
+
+def operations_measured(count: int) -> dict[str, Operation]:
+    """Each operation by its name."""
+    middle = path_of(count // 6 * 3)  # one that everybody may read
+    found: dict[str, Operation] = {
+        "models": lambda c: c.get("/v1/models"),
+        "collections": lambda c: c.get("/api/v1/collections"),
+        "one collection": lambda c: c.call("collection", collection=c.collection),
+        "status": lambda c: c.service.overview(),
+        "@rag-status": lambda c: c.get("/@rag-status"),
+        "the web app's page": lambda c: c.get("/"),
+        f"{PAGE} documents": lambda c: c.call(
+            "documents", collection=c.collection, limit=PAGE, after=middle
+        ),
+        "reading a document": lambda c: c.call(
+            "reading.read", collection=c.collection, path=middle, offset=0, limit=1000
+        ),
+        f"deleting {FOLDER} documents": lambda c: c.delete_folder(),
+        "doctor": lambda c: c.examine(),
+    }
+    if count >= WHOLE:
+        found[f"{WHOLE:,} documents"] = lambda c: c.call(
+            "documents", collection=c.collection, limit=WHOLE
+        )
+    return found
+
+
+EVERYTHING = frozenset({"doctor"})
+"""What looks at all documents by its nature, and is only to leave the loop alone."""
+
+
+def run() -> Iterator[Row]:
+    few, many = (asyncio.run(measured(count)) for count in (SMALL, DOCUMENTS))
+    for name, one in many.items():
+        what = f"{DOCUMENTS:,} documents: {name}"
+        most = None if name in EVERYTHING else 1000
+        yield Row(what, 1000 * one.median, "ms", most=most)
+        yield Row(f"{what}, the first time", 1000 * one.first, "ms", detail=True)
+        yield Row(f"{what}, longest stop of the loop", 1000 * one.stop, "ms", most=100, detail=True)
+        if name in few:
+            times = one.median / few[name].median
+            yield Row(f"{what}, times that of {SMALL:,}", times, "", detail=True)
+
+
+def path_of(number: int) -> str:
+    return f"/share/{number // FOLDER:05}/{number % FOLDER:02}.md"
+
+
+async def measured(count: int) -> dict[str, Measured]:
+    """Every operation on a collection of so many documents."""
+    with tempfile.TemporaryDirectory() as directory:
+        settings = Settings(ragstone_data=Path(directory))
+        collection = await made(settings)
+        async with build.open_adapters(settings) as (adapters, _, database):
+            await adapters.catalog.put_collection(collection)
+            await adapters.index.create(collection)
+            for start in range(0, count, BATCH):
+                some = [document(collection, n) for n in range(start, min(count, start + BATCH))]
+                await database.keep(partial(write_rows, some=some))
+                await adapters.index.upsert(collection, [chunk(one) for one in some])
+        async with build.open(settings) as service:
+            app = create_app(service, settings, TOKEN)
+            async with httpx2.AsyncClient(
+                transport=httpx2.ASGITransport(app),
+                base_url="http://127.0.0.1",
+                headers={"authorization": f"Bearer {TOKEN}"},
+                timeout=600,
+            ) as http:
+                caller = Caller(http, service, collection.name)
+                return {
+                    name: await timed(work, caller)
+                    for name, work in operations_measured(count).items()
+                }
+
+
+async def made(settings: Settings) -> Collection:
+    """A collection for the bundled embedder."""
+    async with build.open_embedders(settings) as embedders:
+        model = embedders.for_text("en")
+    return Collection(
+        "default", "default", model.name, model.fingerprint, model.dimensions, "en", id="c1"
+    )
+
+
+def document(collection: Collection, number: int) -> Document:
+    path = path_of(number)
+    return Document(
+        document_id(collection.tenant, collection.id, path),
+        collection.tenant,
+        collection.id,
+        path,
+        title=f"Report {number}",
+        media_type="text/markdown",
+        content_hash=f"{number:032x}",
+        version=1,
+        allowed=ALLOWED[number % len(ALLOWED)],
+        metadata={"year": 2000 + number % 25},
+        status="ready",
+        source=str(Path("/nowhere") / path.strip("/")),
+        size=2_000,
+        modified=1.7e9 + number,
+        chunks=1,
+    )
+
+
+def chunk(of: Document) -> Chunk:
+    """Its only one."""
+    return Chunk(
+        chunk_id=str(uuid5(NAMESPACE_URL, f"{of.id}@1#0")),
+        document_id=of.id,
+        version=1,
+        chunk_index=0,
+        text=f"{of.title} tells of the year {dict(of.metadata or {})['year']}.",
+        title=of.title,
+        path=of.path,
+        tenant=of.tenant,
+        collection=of.collection,
+        start=0,
+        end=40,
+        language="en",
+        media_type=of.media_type,
+        modified=of.modified,
+        allowed=of.allowed,
+        metadata=of.metadata or {},
+    )
+
+
+def write_rows(connection: Connection, some: Sequence[Document]) -> None:
+    """What ingest leaves of finished documents."""
+    connection.execute(insert(documents), [document_row(one) for one in some])
+    connection.execute(insert(versions), [{"document_id": one.id, "last": 1} for one in some])
+    rows = [
+        {
+            "name": revision(one.id, 1),
+            "document_id": one.id,
+            "version": 1,
+            "tenant": one.tenant,
+            "collection": one.collection,
+            "state": "live",
+        }
+        for one in some
+    ]
+    connection.execute(insert(revisions), rows)
+
+
+async def timed(work: Operation, caller: Caller) -> Measured:
+    """Run an operation a few times beside a task that watches the loop."""
+    stops: list[float] = [0.0]
+
+    async def watch() -> None:
+        while True:
+            began = time.perf_counter()
+            await asyncio.sleep(TICK)
+            stops.append(time.perf_counter() - began - TICK)
+
+    watching = asyncio.create_task(watch())
+    seconds = []
+    for _ in range(REPEATS):
+        began = time.perf_counter()
+        await work(caller)
+        seconds.append(time.perf_counter() - began)
+    watching.cancel()
+    await asyncio.gather(watching, return_exceptions=True)
+    return Measured(seconds[0], sorted(seconds)[REPEATS // 2], max(stops))

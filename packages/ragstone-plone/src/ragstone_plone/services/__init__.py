@@ -1,0 +1,1 @@
+"""The services of Plone's RAG document, inside the site."""

@@ -1,0 +1,125 @@
+"""Reads the question beside the parts of the passages that the best units stand in.
+
+Words and vectors find what a question is about; only who reads the two together sees whether it is
+answered there, and where. The best units get the log-odds of the part that they are in, and more
+if the likeliest place of the answer is in them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ragstone.answer.extractive.unit_ranking import RankedUnit, UnitReading
+from ragstone.core.answer import log_odds
+from ragstone.core.turn import Passage
+from ragstone.language.words import mostly_in_pairs
+from ragstone.language.yes_no import yes_no
+from ragstone.ports import Pair, PairReader, PairReading
+
+PARTS = 6
+"""Parts that are read."""
+
+REACH, REACH_IN_PAIRS = 320, 110
+"""Characters before and after a unit that are read with it; fewer in scripts without spaces. The
+whole is one window of the reader, or two."""
+
+CLEAR_YES, CLEAR_NO = 0.75, 0.85
+"""How likely, at the mean, a passage supports the one word and contradicts the other, from which it
+is said. The reader takes what a passage does not say for a no too readily."""
+
+LEAST = 0.005
+"""Probabilities nearer to 0 or 1 than this count as this."""
+
+PART, PLACE = 1.0, 0.5
+"""Added to a unit's score: times the log-odds of its part, and for the place of the answer. Of 508
+questions in English, Chinese, German, and English over German, of which a unit among the best holds
+an accepted answer, it is in the first one of .83 (.81 without) and in the first two of .93 (.89).
+More for the place helps Chinese and German, and harms English."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Characters of a passage; `lead` is read before them: the header of a row."""
+
+    passage: int
+    start: int
+    end: int
+    lead: str = ""
+
+    def holds(self, one: RankedUnit) -> bool:
+        inside = self.start <= one.unit.start and one.unit.end <= self.end
+        return self.passage == one.passage.number and inside
+
+
+async def read_units(
+    question: str, best: Sequence[RankedUnit], reader: PairReader
+) -> list[RankedUnit]:
+    """The units with what the reader makes of them (`RankedUnit.reading`), best first by both.
+    What the reader cannot read stays as it is."""
+    parts = _parts(question, best)
+    texts = {one.passage.number: one.passage for one in best}
+    readings = await reader.read([_pair(question, texts[one.passage], one) for one in parts])
+    if not readings or not all(one.readable for one in readings):
+        return list(best)
+    read = [_with_reading(one, parts, readings) for one in best]
+    return sorted(read, key=lambda one: -one.score)
+
+
+async def whether(question: str, one: RankedUnit, reader: PairReader) -> str:
+    """Yes or no in the question's language, where it asks for that and what stands about the unit
+    says it clearly; else nothing."""
+    words = yes_no(question)
+    if words is None:
+        return ""
+    (part,) = _parts(question, [one])
+    pairs = [
+        replace(_pair(f"{question} {word}", one.passage, part), question=False) for word in words
+    ]
+    yes, no = await reader.read(pairs)
+    for word, said, other, clear in (
+        (words[0], yes, no, CLEAR_YES),
+        (words[1], no, yes, CLEAR_NO),
+    ):
+        if said.readable and (said.supported + other.contradicted) / 2 >= clear:
+            return word
+    return ""
+
+
+def _parts(question: str, best: Sequence[RankedUnit]) -> list[_Part]:
+    """About the best units that are in no other's part."""
+    reach = REACH_IN_PAIRS if mostly_in_pairs(question) else REACH
+    found: list[_Part] = []
+    for one in best:
+        if len(found) == PARTS:
+            break
+        if not any(part.holds(one) for part in found):
+            start = max(0, one.unit.start - reach)
+            end = min(len(one.passage.text), one.unit.end + reach)
+            lead = f"{one.unit.context}\n" if one.unit.context else ""
+            found.append(_Part(one.passage.number, start, end, lead))
+    return found
+
+
+def _pair(question: str, passage: Passage, part: _Part) -> Pair:
+    beside = passage.text[part.start : part.end]
+    return Pair(question, part.lead + beside, passage.hit.chunk.heading, question=True)
+
+
+def _with_reading(
+    one: RankedUnit, parts: Sequence[_Part], readings: Sequence[PairReading]
+) -> RankedUnit:
+    """What nobody read counts as what answers least."""
+    odds = log_odds(min(reading.answers for reading in readings), LEAST)
+    placed = False
+    for part, reading in zip(parts, readings, strict=True):
+        if part.holds(one):
+            odds = max(odds, log_odds(reading.answers, LEAST))
+            placed = placed or _meets(one, part, reading)
+    score = one.score + PART * odds + PLACE * placed
+    return replace(one, score=score, reading=UnitReading(odds, placed))
+
+
+def _meets(one: RankedUnit, part: _Part, reading: PairReading) -> bool:
+    if reading.span is None:
+        return False
+    start, end = (part.start - len(part.lead) + at for at in reading.span)
+    return one.unit.start < end and start < one.unit.end

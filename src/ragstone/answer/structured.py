@@ -1,0 +1,93 @@
+"""Says the answer as JSON: what programs read instead of people."""
+
+import asyncio
+import json
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from ragstone.core.answer import GeneratedAnswer, Usage
+from ragstone.core.errors import ModelUnavailable, NoChatModel
+from ragstone.core.events import Token
+from ragstone.core.turn import JsonFormat, Turn
+from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.language.json_answer import json_answer
+from ragstone.language.json_schema import what_is_wrong
+from ragstone.ports import Adapters, Answerer, Said
+
+TRIES = 2
+
+OBJECT = (
+    "Write the answer as one JSON object and nothing else: no text around it, no fence, and no "
+    "numbers of sources in brackets. If the sources do not hold the answer, do not write JSON, but "
+    "exactly the sentence that says so."
+)
+SCHEMA = "The object must be valid by this JSON schema:"
+AGAIN = "The object that you wrote before was not valid:"
+
+
+class Structured(Stage):
+    """Asks the chat model for JSON, and once more if what comes is none, or not of the wanted
+    schema. Nothing else can write it, so without a chat model this is an error."""
+
+    name: ClassVar[str] = "structured"
+    needs: ClassVar[frozenset[str]] = frozenset({"question", "passages", "instructions"})
+    gives: ClassVar[frozenset[str]] = frozenset({"answer"})
+
+    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        if turn.answer and turn.answer.text:
+            return Step(turn, "skipped", "it is answered already")
+        chat, wanted = adapters.chat, turn.ask.json or JsonFormat()
+        if not isinstance(chat, Answerer):
+            raise NoChatModel("An answer in JSON")
+        wrong = ""
+        for _ in range(TRIES):
+            said, turn = await self._said(chat, turn, _rules(turn.instructions.text, wanted, wrong))
+            if said.finish == "refused" or said.calls:
+                break
+            value = json_answer(said.text)
+            wrong = await asyncio.to_thread(_wrong, value, wanted)
+            if not wrong:
+                said = replace(said, text=json.dumps(value, ensure_ascii=False))
+                break
+        else:
+            raise ModelUnavailable(f"The chat model wrote no JSON of the wanted form: {wrong}")
+        if said.text:
+            await emit(Token(said.text))
+        answer = GeneratedAnswer(
+            text=said.text, finish=said.finish or "stop", model=said.model, calls=said.calls
+        )
+        return Step(replace(turn, answer=answer), answer.finish, wrong)
+
+    async def _said(self, chat: Answerer, turn: Turn, rules: str) -> tuple[Said, Turn]:
+        """One whole reply, and the turn with what it took."""
+        ask = replace(turn.ask, question=turn.question)
+        told = replace(turn.instructions, text=rules)
+        whole, usage = Said(model=chat.name), Usage()
+        async with aclosing(chat.answer(ask, turn.passages, told)) as stream:
+            async for said in stream:
+                usage += said.usage
+                whole = replace(
+                    whole,
+                    text=whole.text + said.text,
+                    finish=said.finish or whole.finish,
+                    model=said.model or whole.model,
+                    calls=said.calls or whole.calls,
+                )
+        return whole, replace(turn, usage=turn.usage + usage)
+
+
+def _rules(rules: str, wanted: JsonFormat, wrong: str) -> str:
+    parts = [rules, OBJECT]
+    if wanted.schema is not None:
+        parts.append(f"{SCHEMA}\n{json.dumps(dict(wanted.schema), ensure_ascii=False)}")
+    if wrong:
+        parts.append(f"{AGAIN} {wrong}")
+    return "\n\n".join(parts)
+
+
+def _wrong(value: Any, wanted: JsonFormat) -> str:
+    """What is wrong with it, in a sentence; nothing where nothing is."""
+    if not isinstance(value, dict):
+        return "It holds no JSON object."
+    return what_is_wrong(value, wanted.schema) if wanted.schema is not None else ""

@@ -1,0 +1,155 @@
+"""Reads what is to be summed up part by part, where a chat model cannot read it at once."""
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from ragstone.core.answer import Usage
+from ragstone.core.errors import RagstoneError
+from ragstone.core.events import Note
+from ragstone.core.turn import Hit, Turn
+from ragstone.engine.prompts import prompt
+from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.language.budget import budget
+from ragstone.language.fences import fenced
+from ragstone.language.language import detect
+from ragstone.language.language_names import language_name
+from ragstone.language.markers import HIGHEST, neutral, normalised, numbers, renumbered
+from ragstone.language.tokens import cut
+from ragstone.ports import Adapters, Completer
+
+REPLY_TOKENS = 500
+"""Tokens of the summary of one part."""
+
+LEAST_PART = 4
+"""A part holds at least so many times the tokens of its summary, so that each round shortens."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbered:
+    """A text with the numbers of the passages that it is from."""
+
+    text: str
+    numbers: tuple[int, ...]
+
+
+class SumUp(Stage):
+    """Map and reduce: the chat model sums up every part in order, then the summaries, until they
+    fit its window together. Their markers name the passages, which the answer can so cite.
+
+    Where all of it fits at once, or there is no chat model, nothing is done.
+    """
+
+    name: ClassVar[str] = "sum_up"
+    needs: ClassVar[frozenset[str]] = frozenset({"hits", "plan"})
+    gives: ClassVar[frozenset[str]] = frozenset({"hits"})
+    fails: ClassVar[Literal["open", "closed"]] = "open"
+
+    timeout: float = Field(300.0, gt=0, description="Seconds that reading all parts may take.")
+    parallel: int = Field(4, ge=1, le=64, description="Parts that are read at a time.")
+
+    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        model = adapters.completer
+        if turn.plan.strategy != "sequential" or model is None or not turn.hits:
+            return Step(turn, "skipped", "nothing long is to be summed up by a chat model")
+        hits = in_reading_order(turn)
+        room = budget(adapters.profile.context_window, adapters.profile.tier).passages
+        texts = [
+            _Numbered(f"[{n}] {_head(hit)}{neutral(hit.chunk.text)}", (n,))
+            for n, hit in enumerate(hits, 1)
+        ]
+        if sum(adapters.count(one.text) for one in texts) <= room:
+            return Step(replace(turn, hits=hits), "skipped", "all of it is read at once")
+        most = max(room, LEAST_PART * REPLY_TOKENS)
+        parts = list(_parts(texts, most, adapters))
+        await emit(Note(self.name, f"Reading {len(hits):,} passages in {len(parts)} parts."))
+        rules = await prompt(
+            turn, adapters, "sum_up", language=language_name(detect(turn.question))
+        )
+        usage, rounds = Usage(), 0
+        while rounds == 0 or sum(adapters.count(one.text) for one in texts) > room:
+            texts, spent = await self._summaries(turn.question, parts, rules, model)
+            usage, rounds = usage + spent, rounds + 1
+            if len(parts) == 1:
+                break
+            parts = list(_parts(texts, most, adapters))
+        turn = _digested(turn, hits, texts)
+        said = f"{len(hits)} passages in {rounds} rounds, {len(turn.hits)} of them named"
+        return Step(replace(turn, usage=turn.usage + usage), said, model.name)
+
+    async def _summaries(
+        self, question: str, parts: Sequence[Sequence[_Numbered]], rules: str, model: Completer
+    ) -> tuple[list[_Numbered], Usage]:
+        """The summary of each part, and what they took; raises what the first failed with."""
+        free = asyncio.Semaphore(self.parallel)
+
+        async def summed(part: Sequence[_Numbered]) -> tuple[_Numbered, Usage]:
+            texts = "\n\n".join(one.text for one in part)
+            asked = f"{fenced('part', texts)}\n{fenced('request', question)}"
+            async with free:
+                said = await model.complete(rules, asked, REPLY_TOKENS)
+            if not said.text.strip():
+                raise RagstoneError(f"{model.name} gave no summary of a part.")
+            known = {number for one in part for number in one.numbers}
+            text = normalised(said.text.strip(), known.__contains__)
+            named = tuple(sorted(known.intersection(numbers(text)))) or part[0].numbers[:1]
+            return _Numbered(text, named), said.usage
+
+        tasks = [asyncio.create_task(summed(part)) for part in parts]
+        try:
+            done = await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+        return [text for text, _ in done], sum((spent for _, spent in done), Usage())
+
+
+def in_reading_order(turn: Turn) -> tuple[Hit, ...]:
+    """The hits as they stand in their documents."""
+    placed = turn.lists[0].found if turn.lists else ()
+    order = {scored.chunk_id: place for place, scored in enumerate(placed)}
+    return tuple(sorted(turn.hits, key=lambda hit: order.get(hit.chunk.chunk_id, len(order))))
+
+
+def _parts(
+    texts: Sequence[_Numbered], most: int, adapters: Adapters
+) -> Iterator[Sequence[_Numbered]]:
+    """Consecutive texts that have at most so many tokens together; one that has more is cut."""
+    part: list[_Numbered] = []
+    left = most
+    for one in texts:
+        needed = adapters.count(one.text)
+        if part and needed > left:
+            yield part
+            part, left = [], most
+        if needed > most:
+            one = replace(one, text=cut(one.text, most, adapters.count))
+        part.append(one)
+        left -= needed
+    if part:
+        yield part
+
+
+def _digested(turn: Turn, hits: Sequence[Hit], texts: Sequence[_Numbered]) -> Turn:
+    """The turn with the summaries, and the passages that they name, numbered from 1 in order."""
+    named = sorted({number for one in texts for number in one.numbers})[:HIGHEST]
+    new = {number: place for place, number in enumerate(named, 1)}
+    digest = "\n\n".join(
+        f"{one.text} [{new[one.numbers[0]]}]" if not _cited(text, new) else text
+        for one in texts
+        for text in [renumbered(one.text, new)]
+    )
+    return replace(turn, hits=tuple(hits[number - 1] for number in named), digest=digest)
+
+
+def _cited(text: str, new: Mapping[int, int]) -> bool:
+    return not set(numbers(text)).isdisjoint(new.values())
+
+
+def _head(hit: Hit) -> str:
+    """What stands over a passage that begins a section."""
+    chunk = hit.chunk
+    return "" if chunk.chunk_index else f"{chunk.title or chunk.path}\n"

@@ -1,0 +1,146 @@
+"""Is an answer the one that was expected? By its words and sources, without a chat model."""
+
+import re
+from collections.abc import Sequence
+
+from ragstone.core.answer import Citation, GeneratedAnswer
+from ragstone.core.chunk import Chunk
+from ragstone.core.evaluation import FoundPassage, Outcome, Reason, SetQuestion
+from ragstone.core.turn import Turn
+from ragstone.evaluation.answers import normalised, token_f1
+
+LIKE_THE_LIKED = 0.5
+"""The least token F1 with a good answer at which another one counts as it: half of the words of
+both are common, as of two wordings of one statement."""
+LIKE_THE_DISLIKED = 0.8
+"""The least one at which an answer counts as the bad one again. It is higher: a right answer to the
+same question shares words with a wrong one."""
+
+MOST_FOUND = 10
+"""Passages of a search that are kept of an outcome."""
+DEPTH = 10
+"""Documents among which the expected one is looked for."""
+LONGEST_KEPT = 20_000
+"""Characters of an answer that are kept."""
+
+_MARKER = re.compile(r"\s*\[\d+\]")
+_PAGE = re.compile(r"#page=(\d+)$")
+
+
+def outcome(number: int, setting: int, question: SetQuestion, turn: Turn) -> Outcome:
+    """What came of a question that ended."""
+    answer = turn.answer or GeneratedAnswer(finish="error")
+    found = _found(turn)
+    right, reason = judged(question, answer, cited(found))
+    return Outcome(
+        number=number,
+        setting=setting,
+        question=question,
+        text=answer.text[:LONGEST_KEPT],
+        finish=answer.finish,
+        right=right,
+        reason=reason,
+        confidence=answer.confidence,
+        supported=answer.groundedness_score,
+        verdicts=tuple(one.label for one in turn.verdicts),
+        found_at=found_at(question, found),
+        found=tuple(one for place, one in enumerate(found) if place < MOST_FOUND or one.cited),
+        model=answer.model,
+        strategy=turn.plan.strategy,
+        queries=turn.queries,
+        seconds=turn.seconds,
+        tokens=turn.usage.total_tokens,
+        cost=turn.usage.cost,
+        trace=turn.trace,
+    )
+
+
+def failed(number: int, setting: int, question: SetQuestion, error: str) -> Outcome:
+    """What came of a question that could not be answered at all."""
+    return Outcome(number, setting, question, "", "error", False, "failed", error=error)
+
+
+def judged(
+    question: SetQuestion, answer: GeneratedAnswer, sources: Sequence[FoundPassage]
+) -> tuple[bool | None, Reason]:
+    """Whether the answer is right, None where nothing was expected; and if not, why."""
+    silent = answer.finish in ("refused", "blocked")
+    if not question.answerable:
+        return (True, "") if silent else (False, "answered")
+    expects = question.answers or question.sources or question.liked
+    if silent:
+        # Nothing is known of a question whose answer was only said to be bad.
+        return (False, "refused") if expects else (None, "")
+    text = _MARKER.sub("", answer.text)
+    if question.answers and not _holds(text, question.answers):
+        return False, "other_answer"
+    if question.sources and not any(_is_one(one, question.sources) for one in sources):
+        return False, "other_source"
+    if question.liked and not question.answers and not _like(text, question.liked, LIKE_THE_LIKED):
+        return False, "unlike_the_liked"
+    if question.disliked and _like(text, question.disliked, LIKE_THE_DISLIKED):
+        return False, "like_the_disliked"
+    return (True, "") if expects else (None, "")
+
+
+def cites_expected(one: Outcome) -> bool:
+    """Whether the answer leans on a document that its question expects."""
+    return any(_is_one(passage, one.question.sources) for passage in cited(one.found))
+
+
+def cited(found: Sequence[FoundPassage]) -> list[FoundPassage]:
+    """Those that the answer leans on."""
+    return [one for one in found if one.cited]
+
+
+def found_at(question: SetQuestion, found: Sequence[FoundPassage]) -> int | None:
+    """The place of the first expected document among the first documents that were found."""
+    documents: dict[str, int] = {}
+    for one in found:
+        place = documents.setdefault(one.document_id, len(documents) + 1)
+        if place <= DEPTH and _is_one(one, question.sources):
+            return place
+    return None
+
+
+def _holds(text: str, accepted: Sequence[str]) -> bool:
+    said = f" {normalised(text)} "
+    return any(one and f" {one} " in said for one in map(normalised, accepted))
+
+
+def _like(text: str, other: str, least: float) -> bool:
+    return token_f1(text, _MARKER.sub("", other)) >= least
+
+
+def _is_one(passage: FoundPassage, expected: Sequence[str]) -> bool:
+    return any(_names(one, passage) for one in expected)
+
+
+def _names(expected: str, passage: FoundPassage) -> bool:
+    page = _PAGE.search(expected)
+    if page and passage.page != int(page[1]):
+        return False
+    name = _PAGE.sub("", expected).casefold().strip("/")
+    path = passage.path.casefold().strip("/")
+    return bool(name) and (
+        path == name
+        or path.endswith(f"/{name}")
+        or name in (passage.document_id.casefold(), passage.title.casefold())
+    )
+
+
+def _found(turn: Turn) -> list[FoundPassage]:
+    """What was found, best first, and what the answer cites beside that."""
+    citations = turn.answer.citations if turn.answer else ()
+    leaned = {one.chunk_id: one for one in reversed(citations)}
+    listed = [
+        _place(leaned.get(hit.chunk.chunk_id, hit.chunk), hit.score, hit.chunk.chunk_id in leaned)
+        for hit in turn.hits
+    ]
+    known = {hit.chunk.chunk_id for hit in turn.hits}
+    others = [_place(one, one.score, True) for id, one in leaned.items() if id not in known]
+    return [*listed, *others]
+
+
+def _place(at: Chunk | Citation, score: float, cited: bool) -> FoundPassage:
+    return FoundPassage(at.document_id, at.title, at.path, at.page, at.start, at.end, score, cited)

@@ -1,0 +1,161 @@
+"""A file of questions as people write it: JSON lines, a JSON list, CSV, or a question a line."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ragstone.core.errors import InputError
+from ragstone.core.evaluation import MOST_QUESTIONS, SetQuestion
+
+LONGEST_QUESTION = 20_000
+LONGEST_ANSWER = 100_000
+MOST_EXPECTED = 100
+"""Accepted answers, or expected documents, of one question."""
+
+_QUESTION = ("question", "query", "q", "text")
+_ANSWERS = ("answers", "answer", "expected", "expected_answer", "reference", "ground_truth")
+_SOURCES = ("sources", "source", "documents", "document", "relevant", "path", "file")
+_SEPARATOR = "|"
+"""Between several answers or documents in one cell of a table."""
+
+_TRUTHS = {"true": True, "yes": True, "1": True, "": True, "false": False, "no": False, "0": False}
+
+
+def questions(text: str) -> list[SetQuestion]:
+    """The questions of a file's text, whose form is seen from its beginning.
+
+    Raises InputError, which names the row.
+    """
+    text = text.removeprefix("\ufeff")
+    if not text.strip():
+        raise InputError("The file is empty. Write one question in each line.")
+    return checked([_question(row, number) for number, row in _rows(text)])
+
+
+def checked(given: Sequence[SetQuestion]) -> list[SetQuestion]:
+    """The questions without those that come twice. Raises InputError for what no set can hold."""
+    if not given:
+        raise InputError("There is no question. Write at least one.")
+    if len(given) > MOST_QUESTIONS:
+        raise InputError(
+            f"There are {len(given):,} questions; a set has at most {MOST_QUESTIONS:,}. Make "
+            "several sets of them."
+        )
+    for number, one in enumerate(given, start=1):
+        _check(one, number)
+    return list(dict.fromkeys(given))
+
+
+def lines(given: Iterable[SetQuestion]) -> str:
+    """Questions as JSON lines, which `questions` reads."""
+    return "".join(f"{json.dumps(_row(one), ensure_ascii=False)}\n" for one in given)
+
+
+def _row(one: SetQuestion) -> dict[str, Any]:
+    row: dict[str, Any] = {"question": one.question}
+    row |= {"answers": list(one.answers)} if one.answers else {}
+    row |= {"sources": list(one.sources)} if one.sources else {}
+    row |= {} if one.answerable else {"answerable": False}
+    texts = {"liked": one.liked, "disliked": one.disliked, "comment": one.comment}
+    return row | {name: text for name, text in texts.items() if text}
+
+
+def _rows(text: str) -> Iterator[tuple[int, Any]]:
+    start = text.lstrip()[0]
+    if start == "[":
+        try:
+            yield from enumerate(json.loads(text), start=1)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"The file begins as a JSON list and is none: {error}.") from error
+    elif start == "{":
+        yield from _json_lines(text)
+    elif (table := _table(text)) is not None:
+        yield from enumerate(table, start=2)
+    else:
+        named = enumerate(text.splitlines(), start=1)
+        yield from ((number, {"question": line}) for number, line in named if line.strip())
+
+
+def _json_lines(text: str) -> Iterator[tuple[int, Any]]:
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            yield number, json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"Line {number} is no JSON object: {error}.") from error
+
+
+def _table(text: str) -> list[dict[str, str]] | None:
+    """The rows of a CSV file whose first line names a column of questions; None for other text."""
+    first = text.lstrip().splitlines()[0]
+    separator = max(",;\t", key=first.count)
+    names = [name.strip().lower() for name in next(csv.reader([first], delimiter=separator))]
+    if not set(names) & set(_QUESTION):
+        return None
+    rows = list(csv.reader(io.StringIO(text.lstrip()), delimiter=separator))[1:]
+    kept = [row for row in rows if any(cell.strip() for cell in row)]
+    return [dict(zip(names, row, strict=False)) for row in kept]
+
+
+def _question(row: Any, number: int) -> SetQuestion:
+    if isinstance(row, str):
+        row = {"question": row}
+    if not isinstance(row, Mapping):
+        raise InputError(f"Row {number} is no question: it needs at least the field 'question'.")
+    asked = _first(row, _QUESTION)
+    if not isinstance(asked, str) or not asked.strip():
+        raise InputError(f"Row {number} has no text in the field 'question'.")
+    return SetQuestion(
+        question=" ".join(asked.split()),
+        answers=_texts(_first(row, _ANSWERS), number, "answers"),
+        sources=_texts(_first(row, _SOURCES), number, "sources"),
+        answerable=_truth(row.get("answerable", True), number),
+        liked=_text(row.get("liked"), number, "liked"),
+        disliked=_text(row.get("disliked"), number, "disliked"),
+        comment=_text(row.get("comment"), number, "comment"),
+    )
+
+
+def _first(row: Mapping[str, Any], names: Sequence[str]) -> Any:
+    return next((row[name] for name in names if row.get(name) not in (None, "", [])), None)
+
+
+def _texts(value: Any, number: int, what: str) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    found = value.split(_SEPARATOR) if isinstance(value, str) else value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        found = [str(value)]
+    if not isinstance(found, list) or not all(isinstance(one, str | int | float) for one in found):
+        raise InputError(f"Row {number}: {what!r} is neither a text nor a list of texts.")
+    return tuple(said for one in found if (said := str(one).strip()))
+
+
+def _text(value: Any, number: int, what: str) -> str:
+    if value is not None and not isinstance(value, str):
+        raise InputError(f"Row {number}: {what!r} is no text.")
+    return (value or "").strip()
+
+
+def _truth(value: Any, number: int) -> bool:
+    if isinstance(value, bool):
+        return value
+    said = _TRUTHS.get(str(value).strip().lower()) if isinstance(value, str | int) else None
+    if said is None:
+        raise InputError(f"Row {number}: 'answerable' is true or false, not {str(value)[:40]!r}.")
+    return said
+
+
+def _check(one: SetQuestion, number: int) -> None:
+    if not one.question.strip():
+        raise InputError(f"Question {number} is empty. Write it, or leave it out.")
+    if len(one.question) > LONGEST_QUESTION:
+        raise InputError(f"Question {number} has more than {LONGEST_QUESTION:,} characters.")
+    if max(len(one.answers), len(one.sources)) > MOST_EXPECTED:
+        raise InputError(f"Question {number} expects more than {MOST_EXPECTED} things.")
+    texts = (*one.answers, *one.sources, one.liked, one.disliked, one.comment)
+    if any(len(text) > LONGEST_ANSWER for text in texts):
+        raise InputError(f"Question {number} expects a text of over {LONGEST_ANSWER:,} characters.")

@@ -1,0 +1,128 @@
+// Files on their way into a collection: sent, read, searchable, or why not.
+import { changed, page, update } from "./lib.js";
+import { call, principal, stream, upload } from "./api.js";
+import { sentence, t } from "./words.js";
+
+const AT_ONCE = 3; // Files that are sent at the same time.
+const PART = 50; // Files of one job: those of a first part are searchable while a second one is sent.
+
+// Every file that was given in this tab. `state`: waiting, sending, reading, done, failed, skipped.
+export const queue = { files: [], progress: null, running: false, started: 0 };
+
+export function counts() {
+  const found = { waiting: 0, sending: 0, sent: 0, reading: 0, done: 0, failed: 0, skipped: 0 };
+  for (const one of queue.files) found[one.state] += 1;
+  return found;
+}
+
+// Take files with their paths. `endings` are those that this server reads.
+// `more` are further fields of the files, such as who may read them (`allowed`).
+export function add(given, collection, more = {}) {
+  for (const { file, path } of given) {
+    const hidden = path.split("/").some((part) => part.startsWith("."));
+    const item = { file, path: `/${path.replace(/^\/+/, "")}`, collection, state: "waiting", share: 0, reason: "", ...more };
+    if (hidden) Object.assign(item, { state: "skipped", reason: t("It is hidden.") });
+    else if (!file.size) Object.assign(item, { state: "skipped", reason: t("It is empty.") });
+    const twice = queue.files.find((one) => one.path === item.path && one.collection === collection && !["done", "failed", "skipped"].includes(one.state));
+    if (!twice) queue.files.push(item);
+  }
+  changed();
+  run();
+}
+
+export function retry(items) {
+  for (const one of items) Object.assign(one, { state: "waiting", share: 0, reason: "" });
+  changed();
+  run();
+}
+
+export function clear() {
+  queue.files = queue.files.filter((one) => !["done", "failed", "skipped"].includes(one.state));
+  changed();
+}
+
+async function run() {
+  if (queue.running) return;
+  queue.running = true;
+  queue.started = performance.now();
+  try {
+    for (;;) {
+      const waiting = queue.files.filter((one) => one.state === "waiting");
+      if (!waiting.length) break;
+      const some = waiting.filter((one) => one.collection === waiting[0].collection).slice(0, PART);
+      await send(some);
+      const sent = some.filter((one) => one.state === "sent");
+      if (sent.length) await ingest(sent, some[0].collection);
+    }
+  } finally {
+    queue.running = false;
+    queue.progress = null;
+    update({ ingested: (page.ingested || 0) + 1 });
+  }
+}
+
+async function send(items) {
+  const rest = [...items];
+  const one = async () => {
+    for (let item = rest.shift(); item; item = rest.shift()) {
+      item.state = "sending";
+      changed();
+      try {
+        item.handle = await upload(item.file, (share) => { item.share = share; changed(); });
+        item.state = "sent";
+      } catch (error) {
+        const wrong = error.code === "wrong_type" || error.status === 415;
+        Object.assign(item, { state: wrong ? "skipped" : "failed", reason: sentence(error) });
+      }
+      changed();
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, one));
+}
+
+async function ingest(items, collection) {
+  for (const one of items) one.state = "reading";
+  const handed = items.map((one) => ({ file: one.handle, path: one.path, source: `upload:${one.path}`,
+    modified: one.file.lastModified / 1000, ...(one.allowed ? { allowed: one.allowed } : {}) }));
+  try {
+    for await (const progress of stream("ingest", { request: { collection, tenant: principal().tenant, handed } })) {
+      queue.progress = progress;
+      for (const { path, reason } of progress.failed) {
+        const item = items.find((one) => path === one.path || path.endsWith(one.path));
+        if (item) Object.assign(item, { state: "failed", reason });
+      }
+      if (progress.error) throw new Error(progress.error);
+      changed();
+    }
+    for (const one of items) if (one.state === "reading") one.state = "done";
+  } catch (error) {
+    for (const one of items) if (one.state === "reading") Object.assign(one, { state: "failed", reason: sentence(error) });
+  }
+  update({ ingested: (page.ingested || 0) + 1 });
+}
+
+// The files of a drop, folders read to their ends.
+export async function dropped(transfer) {
+  const entries = [...transfer.items].map((one) => one.webkitGetAsEntry?.()).filter(Boolean);
+  if (!entries.length) return [...transfer.files].map((file) => ({ file, path: file.name }));
+  return (await Promise.all(entries.map(walk))).flat();
+}
+
+async function walk(entry) {
+  if (entry.isFile) {
+    const file = await new Promise((resolve, reject) => entry.file(resolve, reject));
+    return [{ file, path: entry.fullPath.replace(/^\//, "") }];
+  }
+  const reader = entry.createReader();
+  const found = [];
+  for (;;) {
+    const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+    if (!some.length) break;
+    found.push(...await Promise.all(some.map(walk)));
+  }
+  return found.flat();
+}
+
+export function chosen(list) {
+  return [...list].map((file) => ({ file, path: file.webkitRelativePath || file.name }));
+}

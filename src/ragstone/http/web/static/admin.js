@@ -1,0 +1,218 @@
+// Administration: everything here is also an address of the HTTP API, named in docs/web.md.
+import { html, copy, go, notify, page, save, useEffect, useLoaded, useState } from "./lib.js";
+import { call, isAdmin, may, request, stream } from "./api.js";
+import { SettingsView } from "./settings.js";
+import { StatisticsView } from "./statistics.js";
+import { ask as askUser, Bar, Busy, Button, Choice, Failure, Icon, Tabs } from "./ui.js";
+import { duration, number, percent, sentence, size, t, when } from "./words.js";
+
+const VIEWS = { overview: Health, statistics: StatisticsView, settings: SettingsView, prompts: Prompts, topics: Topics, keys: Keys, jobs: Jobs, feedback: Feedback };
+
+export default function AdminPage() {
+  const current = VIEWS[page.route[1]] ? page.route[1] : "overview";
+  const View = VIEWS[current];
+  const tabs = [["overview", t("Overview")], ["statistics", t("Statistics")], ["settings", t("Settings")], ["prompts", t("Prompts")], ["topics", t("Forbidden topics")],
+    ["keys", t("Keys")], ["jobs", t("Jobs")], ...(may("feedback.listed") ? [["feedback", t("Feedback")]] : [])];
+  if (!isAdmin()) return html`<div class="sheet"><h1>${t("Admin")}</h1><p>${t("Your key does not allow this. Sign in with the key of an administrator.")}</p></div>`;
+  return html`<div class="sheet"><h1>${t("Admin")}</h1>
+    <${Tabs} label=${t("Parts of the administration")} tabs=${tabs} current=${current} onChange=${(name) => go("admin", name)} />
+    <${View} key=${current} /></div>`;
+}
+
+// Do something on the server; what fails is said at the bottom of the page.
+async function tried(work, after) {
+  try {
+    const result = await work();
+    await after?.(result);
+    return true;
+  } catch (error) {
+    notify(sentence(error), "bad");
+    return false;
+  }
+}
+
+function Health() {
+  const ready = useLoaded(() => request("/ready").catch((error) => { if (error.status === 503) return { status: "unavailable", checks: {} }; throw error; }), []);
+  const overview = useLoaded(() => (may("overview") ? call("overview") : Promise.resolve(null)), []);
+  const cache = useLoaded(() => (may("cache_figures") ? call("cache_figures") : Promise.resolve(null)), []);
+  const emptied = () => tried(() => call("clear_cache"), (count) => { notify(t("{count} questions are forgotten.", { count })); cache.reload(); });
+  if (ready.error) return html`<${Failure} error=${ready.error} again=${ready.reload} />`;
+  const parts = Object.entries(ready.value?.checks || {});
+  return html`<div class="tiles">
+    <section class="card"><h2>${t("Health")}</h2>${ready.busy && html`<${Busy} />`}
+      <ul class="checks">${parts.map(([name, said]) => html`<li key=${name}><${Icon} name=${said.startsWith("ok") ? "check" : "warn"} /> <strong>${name}</strong> <span class=${said.startsWith("ok") ? "dim" : "bad"}>${said}</span></li>`)}</ul>
+      <${Button} icon="again" label=${t("Look again")} onClick=${ready.reload} /></section>
+    ${overview.value && html`<section class="card"><h2>${t("Data")}</h2><dl class="figures">
+      ${[[t("Version"), overview.value.version], [t("Collections"), number(overview.value.collections)], [t("Documents"), number(overview.value.documents)], [t("Passages"), number(overview.value.chunks)],
+        [t("Failed"), number(overview.value.failed)], [t("On the disk"), size(overview.value.disk_bytes)], [t("Answers"), overview.value.answerer]].map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+      <h3>${t("Models")}</h3><ul class="plain">${Object.entries(overview.value.models).map(([name, purpose]) => html`<li key=${name}>${name} <span class="dim">${purpose}</span></li>`)}</ul></section>`}
+    ${cache.value && html`<section class="card"><h2>${t("Cache")}</h2><dl class="figures">
+      ${[[t("Questions"), number(cache.value.entries)], [t("Answered from it"), number(cache.value.hits)], [t("Not known"), number(cache.value.misses)], [t("Time saved"), duration(cache.value.saved_seconds)]].map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+      <p class="dim">${cache.value.where}</p><${Button} icon="trash" label=${t("Forget every question")} onClick=${emptied} /></section>`}
+    ${may("maintenance.back_up") && html`<${Backup} />`}</div>`;
+}
+
+function Backup() {
+  const [file, setFile] = useState("");
+  const [state, setState] = useState(null);
+  const run = async (event) => {
+    event.preventDefault();
+    setState({ phase: t("Starting") });
+    await tried(async () => { for await (const one of stream("maintenance.back_up", { file })) setState(one); });
+    setState((old) => (old?.finished ? old : null));
+  };
+  return html`<section class="card"><h2>${t("Backup")}</h2><form onSubmit=${run}><label class="field"><span>${t("File on the machine of the server")}</span>
+    <input required value=${file} placeholder="/backups/ragstone.tar" onInput=${(event) => setFile(event.target.value)} /></label>
+    <p><button class="button" disabled=${state && !state.finished}>${t("Write a backup")}</button></p></form>
+    ${state && html`<p role="status">${state.finished ? t("The backup is written.") : state.phase} ${state.notes?.join(" ")}</p>${!state.finished && html`<${Bar} share=${state.total ? state.done / state.total : null} />`}`}</section>`;
+}
+
+function Prompts() {
+  const found = useLoaded(() => request("/api/v1/prompts"), []);
+  const [name, setName] = useState("answer");
+  if (found.error) return html`<${Failure} error=${found.error} again=${found.reload} />`;
+  if (!found.value) return html`<${Busy} />`;
+  const one = found.value.prompts.find((prompt) => prompt.name === name) || found.value.prompts[0];
+  return html`<div class="halves"><ul class="choices">${found.value.prompts.map((prompt) => html`<li key=${prompt.name}><button type="button" aria-pressed=${String(prompt.name === name)} onClick=${() => setName(prompt.name)}>
+      ${prompt.name}${prompt.source !== "shipped" && html` <span class="badge">${prompt.source}</span>`}</button></li>`)}</ul>
+    <${OnePrompt} key=${one.name + one.version} prompt=${one} reload=${found.reload} /></div>`;
+}
+
+function OnePrompt({ prompt, reload }) {
+  const [text, setText] = useState(prompt.text);
+  const at = `/api/v1/prompts/${encodeURIComponent(prompt.name)}`;
+  const versions = useLoaded(() => request(`${at}/versions`), [prompt.name]);
+  const kept = () => { notify(t("Kept. It holds for the next question.")); reload(); };
+  const put = () => tried(() => request(at, { method: "PUT", json: { text } }), kept);
+  const check = () => tried(() => request(`${at}/check`, { method: "POST", json: { text } }), () => notify(t("This can be the prompt.")));
+  const back = (version) => tried(() => request(`${at}/rollback`, { method: "POST", json: { version } }), kept);
+  const reset = () => tried(() => request(at, { method: "DELETE" }), kept);
+  return html`<section class="card"><h2>${prompt.name}</h2><p>${prompt.help}</p>
+    ${prompt.places.length > 0 && html`<p class="dim">${t("It must hold:")} ${prompt.places.map((one) => html`<code>{${one}}</code> `)}</p>`}
+    ${prompt.allowed.length > 0 && html`<p class="dim">${t("It may hold:")} ${prompt.allowed.map((one) => html`<code>{${one}}</code> `)}</p>`}
+    <label class="field"><span>${t("Text")}</span><textarea rows="14" dir="auto" class="code-text" value=${text} onInput=${(event) => setText(event.target.value)}></textarea></label>
+    <p class="row"><button type="button" class="button primary" disabled=${text === prompt.text} onClick=${put}>${t("Keep")}</button><${Button} label=${t("Check it")} onClick=${check} />
+      ${prompt.source === "store" && html`<${Button} icon="again" label=${t("Back to the shipped text")} onClick=${reset} />`}</p>
+    ${versions.value?.versions.length > 0 && html`<h3>${t("Versions")}</h3><ul class="plain">${versions.value.versions.map((one) => html`<li key=${one.version} class="row"><span>${one.version} · ${when(one.updated_at)} · ${one.who}</span>
+      <${Button} kind="small" label=${t("Show")} onClick=${() => setText(one.text)} />${one.version !== prompt.version && html`<${Button} kind="small" label=${t("Restore")} onClick=${() => back(one.version)} />`}</li>`)}</ul>`}</section>`;
+}
+
+function Topics() {
+  const found = useLoaded(() => request("/api/v1/topics"), []);
+  const blocked = useLoaded(() => request("/api/v1/topics/blocked?limit=20"), []);
+  const [form, setForm] = useState({ term: "", synonyms: "", examples: "" });
+  const [question, setQuestion] = useState("");
+  const [ruling, setRuling] = useState(null);
+  const set = (name) => (event) => setForm({ ...form, [name]: event.target.value });
+  const lines = (text) => text.split(/[\n,]/).map((one) => one.trim()).filter(Boolean);
+  const add = (event) => {
+    event.preventDefault();
+    const topic = { term: form.term, synonyms: lines(form.synonyms), examples: form.examples.split("\n").map((one) => one.trim()).filter(Boolean) };
+    tried(() => request("/api/v1/topics", { method: "POST", json: { topics: [topic] } }), () => { setForm({ term: "", synonyms: "", examples: "" }); found.reload(); });
+  };
+  const remove = (term) => tried(() => request("/api/v1/topics/remove", { method: "POST", json: { terms: [term] } }), found.reload);
+  const check = (event) => {
+    event.preventDefault();
+    tried(() => request("/api/v1/topics/check", { method: "POST", json: { question } }), setRuling);
+  };
+  if (found.error) return html`<${Failure} error=${found.error} again=${found.reload} />`;
+  return html`<p>${t("Questions about these topics are not answered. The words are compared by meaning too.")}</p><div class="tiles">
+    <form class="card" onSubmit=${add}><h2>${t("Forbid a topic")}</h2>
+      <label class="field"><span>${t("Word or phrase")}</span><input required dir="auto" value=${form.term} onInput=${set("term")} /></label>
+      <label class="field"><span>${t("Other words for it, with commas")}</span><input dir="auto" value=${form.synonyms} onInput=${set("synonyms")} /></label>
+      <label class="field"><span>${t("Questions about it, one in a line")}</span><textarea rows="3" dir="auto" value=${form.examples} onInput=${set("examples")}></textarea></label>
+      <p><button class="button primary">${t("Forbid")}</button></p></form>
+    <form class="card" onSubmit=${check}><h2>${t("Try a question")}</h2><label class="field"><span>${t("Question")}</span><input required dir="auto" value=${question} onInput=${(event) => setQuestion(event.target.value)} /></label>
+      <p><button class="button">${t("Would it be answered?")}</button></p>
+      ${ruling && html`<div class=${`callout ${ruling.blocked ? "bad" : ""}`} role="status"><div>${ruling.blocked ? t("No, it is forbidden.") : t("Yes, it may be answered.")}
+        ${ruling.match && html`<p dir="auto">${ruling.match.topic.term} · ${ruling.match.match} · ${percent(ruling.match.score)} · ${ruling.rule}</p>`}</div></div>`}</form></div>
+    <h2>${t("Topics")}</h2>${found.value?.topics.length ? html`<div class="scroll" tabindex="0"><table class="list"><tbody>${found.value.topics.map((one) => html`<tr key=${one.id}><td dir="auto"><strong>${one.term}</strong></td><td dir="auto">${one.synonyms.join(", ")}</td><td dir="auto">${one.examples.join(" · ")}</td>
+      <td><${Button} icon="trash" quiet label=${t("Allow {term} again", { term: one.term })} onClick=${() => remove(one.term)} /></td></tr>`)}</tbody></table></div>` : html`<p class="dim">${t("Nothing is forbidden.")}</p>`}
+    ${blocked.value?.blocked.length > 0 && html`<h2>${t("Questions that were blocked")}</h2><div class="scroll" tabindex="0"><table class="list"><tbody>${blocked.value.blocked.map((one) => html`<tr><td>${when(one.at)}</td><td dir="auto">${one.user}</td><td dir="auto">${one.question}</td><td dir="auto">${one.term}</td><td>${percent(one.score)}</td></tr>`)}</tbody></table></div>`}`;
+}
+
+function Keys() {
+  const found = useLoaded(() => request("/api/v1/keys"), []);
+  const collections = useLoaded(() => call("collections"), []);
+  const [form, setForm] = useState({ name: "", role: "reader", collection: "", days: "", site: "" });
+  const [issued, setIssued] = useState(null);
+  const set = (name) => (value) => setForm({ ...form, [name]: value });
+  const create = (event) => {
+    event.preventDefault();
+    const widget = form.role === "widget";
+    const json = { name: form.name, role: widget ? "reader" : form.role, sites: widget ? sites(form.site) : null, collections: form.collection ? [form.collection] : null, expires_in: form.days ? Number(form.days) * 86_400 : null };
+    tried(() => request("/api/v1/keys", { method: "POST", json }), (made) => { setIssued(made); setForm({ ...form, name: "" }); found.reload(); });
+  };
+  const revoke = async (key) => {
+    const sure = await askUser({ title: t("Revoke this key?"), text: key.name, confirm: t("Revoke"), danger: true });
+    if (sure) tried(() => request(`/api/v1/keys/${encodeURIComponent(key.id)}`, { method: "DELETE" }), found.reload);
+  };
+  const names = (collections.value || []).map((one) => [one.collection.name, one.collection.name]);
+  if (found.error) return html`<${Failure} error=${found.error} again=${found.reload} />`;
+  const first = found.value && !found.value.keys.length;
+  return html`${first && html`<div class="callout"><div>${t("With the first key, everybody needs one: this server then asks each visitor for a key.")}</div></div>`}
+    <form class="card options" onSubmit=${create}>
+      <label class="field"><span>${t("Who or what it is for")}</span><input required dir="auto" value=${form.name} onInput=${(event) => set("name")(event.target.value)} /></label>
+      <${Choice} label=${t("Role")} value=${form.role} options=${[["reader", t("Reader: asks")], ["editor", t("Editor: also changes documents")], ["admin", t("Admin: everything")], ["widget", t("Widget: asks on one site")]]} onChange=${set("role")} />
+      <${Choice} label=${t("Reaches")} value=${form.collection} options=${[["", t("Every collection")], ...names]} onChange=${set("collection")} />
+      ${form.role === "widget" && html`<label class="field"><span>${t("Address of the site")}</span><input required dir="ltr" value=${form.site} placeholder="https://www.example.org" onInput=${(event) => set("site")(event.target.value)} /></label>`}
+      <label class="field"><span>${t("Ends after days")}</span><input type="number" min="1" value=${form.days} placeholder=${t("never")} onInput=${(event) => set("days")(event.target.value)} /></label>
+      <button class="button primary">${t("Make a key")}</button></form>
+    ${issued?.key.sites && html`<div class="callout" role="status"><div><p>${t("Put this into a page of the site. It is no secret: the key asks on this site alone, and can do nothing else.")}</p>
+      <p class="row"><code class="secret" dir="ltr">${tag(issued.key.id)}</code><${Button} icon="copy" label=${t("Copy")} onClick=${async () => { await copy(tag(issued.key.id)); notify(t("Copied")); }} /></p></div></div>`}
+    ${issued && !issued.key.sites && html`<div class="callout" role="status"><div><p>${t("This is the key. Nobody can read it again:")}</p><p class="row"><code class="secret">${issued.secret || issued.key_secret}</code>
+      <${Button} icon="copy" label=${t("Copy")} onClick=${async () => { await copy(issued.secret); notify(t("Copied")); }} /></p></div></div>`}
+    <div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("Name"), t("Role"), t("Reaches"), t("Made"), t("Used"), t("Ends"), t("State")].map((one) => html`<th scope="col">${one}</th>`)}<td></td></tr></thead>
+      <tbody>${(found.value?.keys || []).map((one) => html`<tr key=${one.id}><td dir="auto">${one.name}</td><td>${one.sites ? html`${t("Widget")} <span class="dim" dir="ltr">${one.sites.join(", ")}</span>` : one.role}</td><td dir="auto">${one.collections?.join(", ") ?? t("Every collection")}</td><td>${when(one.created_at)}</td>
+        <td>${one.used_at ? when(one.used_at) : t("never")}</td><td>${one.expires_at ? when(one.expires_at) : t("never")}</td><td>${one.revoked_at ? t("Revoked") : t("Valid")}</td>
+        <td>${!one.revoked_at && html`<${Button} icon="trash" quiet label=${t("Revoke {name}", { name: one.name })} onClick=${() => revoke(one)} />`}</td></tr>`)}</tbody></table></div>`;
+}
+
+// What is typed as the address of a site, as its origin.
+function sites(text) {
+  return text.split(/[\s,]+/).filter(Boolean).map((one) => {
+    try { return new URL(/^https?:/.test(one) ? one : `https://${one}`).origin; } catch { return one; }
+  });
+}
+
+function tag(id) {
+  return `<script src="${new URL("web/widget.js", location.href.split("#")[0])}" data-widget="${id}" async></script>`;
+}
+
+function Jobs() {
+  const found = useLoaded(() => request("/api/v1/jobs"), []);
+  useEffect(() => {
+    if (!found.value?.jobs.some((one) => ["queued", "running"].includes(one.state))) return undefined;
+    const timer = setTimeout(found.reload, 2000);
+    return () => clearTimeout(timer);
+  }, [found.value]);
+  const steer = (id, action) => tried(() => request(`/api/v1/jobs/${encodeURIComponent(id)}/${action}`, { method: "POST" }), found.reload);
+  if (found.error) return html`<${Failure} error=${found.error} again=${found.reload} />`;
+  if (!found.value) return html`<${Busy} />`;
+  const actions = { queued: ["cancel", "pause"], running: ["cancel", "pause"], paused: ["resume", "cancel"], failed: ["retry"], cancelled: ["retry"], done: [] };
+  const names = { cancel: t("Cancel"), pause: t("Pause"), resume: t("Resume"), retry: t("Retry") };
+  const states = { queued: t("Queued"), running: t("Running"), paused: t("Paused"), done: t("Done"), failed: t("Failed"), cancelled: t("Cancelled") };
+  return html`<div class="row end"><${Button} icon="again" label=${t("Look again")} onClick=${found.reload} /></div>
+    ${!found.value.jobs.length && html`<p class="dim">${t("There are no jobs.")}</p>`}
+    <ul class="jobs">${found.value.jobs.map((one) => html`<li key=${one.id} class="card"><div class="row spread"><span><strong>${one.kind}</strong> <span class="badge">${states[one.state]}</span> <span class="dim" dir="auto">${[one.collection, one.user, when(one.created_at)].filter(Boolean).join(" · ")}</span></span>
+      <span class="row">${actions[one.state].map((action) => html`<${Button} kind="small" label=${names[action]} onClick=${() => steer(one.id, action)} />`)}</span></div>
+      ${["running", "queued"].includes(one.state) && html`<${Bar} share=${one.progress.share} />`}
+      ${one.progress.files !== undefined && html`<p class="dim">${t("{indexed} indexed, {unchanged} unchanged, {failed} failed", { indexed: one.progress.indexed, unchanged: one.progress.unchanged, failed: one.progress.failed?.length ?? 0 })}${one.eta ? ` · ${t("{time} to go", { time: duration(one.eta) })}` : ""}</p>`}
+      ${one.progress.failed?.length > 0 && html`<ul class="plain">${one.progress.failed.slice(0, 20).map((file) => html`<li class="bad" dir="auto">${file.path}: ${file.reason}</li>`)}</ul>`}
+      ${one.error && html`<p class="bad" dir="auto">${one.error}</p>`}</li>`)}</ul>`;
+}
+
+function Feedback() {
+  const found = useLoaded(() => call("feedback.listed", { limit: 500 }), []);
+  if (found.error) return html`<${Failure} error=${found.error} again=${found.reload} />`;
+  if (!found.value) return html`<${Busy} />`;
+  // What `ragstone eval` reads: a question in each line.
+  const out = () => save("feedback.jsonl", found.value.map((one) => JSON.stringify(one)).join("\n"), "application/jsonl");
+  if (!found.value.length) return html`<p class="dim">${t("Nobody has judged an answer yet.")}</p>`;
+  const collections = [...new Set(found.value.map((one) => one.collection))];
+  return html`<div class="row end">${may("evaluation.from_feedback") && collections.map((one) => html`<${Button} key=${one} icon="evaluate" label=${t("Questions about {collection} for an evaluation", { collection: one })} onClick=${() => tried(async () => (await import("./evaluate.js")).fromFeedback(one))} />`)}
+      <${Button} icon="save" label=${t("Download")} onClick=${out} /></div>
+    <div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("When"), t("Who"), t("Opinion"), t("Question"), t("Answer"), t("Comment")].map((one) => html`<th scope="col">${one}</th>`)}</tr></thead>
+    <tbody>${found.value.map((one) => html`<tr key=${one.user + one.answer_id}><td>${when(one.at)}</td><td dir="auto">${one.user}</td><td><${Icon} name=${one.thumb} /><span class="unseen">${one.thumb === "up" ? t("Good answer") : t("Bad answer")}</span></td>
+      <td dir="auto">${one.question}</td><td dir="auto">${one.answer.slice(0, 300)}</td><td dir="auto">${one.comment}</td></tr>`)}</tbody></table></div>`;
+}

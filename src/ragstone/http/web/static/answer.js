@@ -1,0 +1,201 @@
+// One question and its answer: what happens, what is said, what it stands on.
+import { html, copy, go, page, update, useMemo, useState } from "./lib.js";
+import { call, may } from "./api.js";
+import { Markdown, VERDICTS } from "./markdown.js";
+import { Button, Icon } from "./ui.js";
+import { duration, percent, sentence, t } from "./words.js";
+
+const STAGES = {
+  memory: "Remembering the conversation", contextualize: "Making it a question of its own",
+  guard: "Looking at forbidden topics", narrow: "Reading filters", classify: "Understanding the question",
+  retrieval_gate: "Deciding whether to search", correct: "Checking the spelling", recall: "Looking into the cache",
+  route: "Choosing a search", rewrite: "Finding other words", retrieve: "Searching", fuse: "Ranking",
+  search_subqueries: "Searching each question", sum_up: "Reading in parts",
+  rerank: "Comparing the best again", subject: "Comparing subjects", deduplicate: "Leaving out repetitions",
+  expand: "Reading on", grade_passages: "Grading passages", rounds: "Searching once more", tool_agent: "Calling tools",
+  assemble: "Choosing passages", build_prompt: "Writing the prompt", pre_answer_gate: "Deciding whether to answer",
+  reason: "Thinking", generate: "Answering", cite: "Citing", check: "Checking every sentence", score: "Measuring confidence",
+  converse: "Conversing", persist: "Keeping the conversation", remember: "Keeping the answer", record: "Keeping the figures",
+};
+
+export function stageName(name) {
+  return t(STAGES[name] ?? name);
+}
+
+// What a turn stands on, by number: {number, title, path, page, section, span, text, score}.
+export function sourcesOf(turn) {
+  const cited = new Map();
+  for (const one of turn.answer?.citations || []) if (!cited.has(one.number)) cited.set(one.number, one);
+  if (!turn.passages.length) {
+    return [...cited.values()].map((one) => ({ ...one, cited: true, span: { start: one.start, end: one.end },
+      text: one.snippet, collection: turn.collection }));
+  }
+  return turn.passages.map(({ number, text, hit }) => {
+    const one = cited.get(number);
+    const { chunk } = hit;
+    return {
+      number, title: chunk.title, path: chunk.path, section: chunk.section, document_id: chunk.document_id,
+      page: one ? one.page : chunk.page, cited: Boolean(one), text: one ? one.snippet : text, score: hit.score,
+      span: one ? { start: one.start, end: one.end } : { start: chunk.start, end: chunk.end },
+      collection: turn.collection,
+    };
+  });
+}
+
+export function openEvidence(source, said) {
+  update({ panel: { source, said } });
+}
+
+export function Answer({ turn, last, onAsk, onStop, onEdit }) {
+  const [checks, setChecks] = useState(false);
+  const sources = sourcesOf(turn);
+  const titles = useMemo(() => new Map(sources.map((one) => [one.number, one.title || one.path])),
+    [turn.passages.length, turn.answer]);
+  const running = turn.state === "running";
+  const refused = turn.answer && ["refused", "blocked"].includes(turn.answer.finish);
+  const cite = (number) => openEvidence(sources.find((one) => one.number === number));
+  const verdict = (index) => {
+    const said = turn.verdicts[index];
+    const source = said.citation && { ...said.citation, collection: turn.collection,
+      span: { start: said.citation.start, end: said.citation.end }, text: said.citation.snippet };
+    openEvidence(source, said);
+  };
+  return html`<article class="turn">
+    <div class="question" dir="auto"><h2>${turn.question}</h2>
+      ${!running && html`<${Button} icon="edit" quiet label=${t("Edit the question")} onClick=${() => onEdit(turn.question)} />`}</div>
+    <${Stages} turn=${turn} running=${running} />
+    ${turn.notes.map((note) => html`<p class="note" dir="auto">${note}</p>`)}
+    ${turn.thinking && html`<details class="thinking"><summary>${t("What the model thought")}</summary><p dir="auto">${turn.thinking}</p></details>`}
+    ${refused ? html`<${Refusal} turn=${turn} sources=${sources} />` : html`<div aria-live="polite" aria-busy=${String(running)}>
+      ${turn.text && html`<${Markdown} text=${turn.text} cited=${titles} verdicts=${checks ? turn.verdicts : null}
+        onCite=${cite} onVerdict=${verdict} />`}</div>`}
+    ${turn.waits && html`<p class="note" role="status"><span class="spinner"></span> ${t("The connection was lost. The answer goes on as soon as it is back.")}</p>`}
+    ${running && html`<div class="row"><${Button} icon="stop" label=${t("Stop")} onClick=${onStop} /></div>`}
+    ${turn.error && html`<div class="callout bad" role="alert"><${Icon} name="warn" /><div><p>${sentence(turn.error)}</p>
+      <${Button} icon="again" label=${t("Try again")} onClick=${() => onAsk(turn.question)} /></div></div>`}
+    ${turn.state === "stopped" && html`<p class="note">${t("Stopped.")}</p>`}
+    ${turn.answer && !refused && html`<${Standing} turn=${turn} checks=${checks} onChecks=${() => setChecks(!checks)} />`}
+    ${turn.answer && !refused && html`<${Sources} sources=${sources} />`}
+    ${!running && html`<${Actions} turn=${turn} sources=${sources} onAsk=${onAsk} />`}
+    ${last && turn.answer?.suggested?.length > 0 && html`<div class="suggested"><h3>${t("Ask next")}</h3>
+      ${turn.answer.suggested.map((one) => html`<button type="button" class="suggestion" onClick=${() => onAsk(one)}>${one}</button>`)}</div>`}
+  </article>`;
+}
+
+function Stages({ turn, running }) {
+  const now = turn.stages.filter((one) => !one.traced).at(-1) || turn.stages.at(-1);
+  const total = turn.stages.reduce((sum, one) => sum + (one.traced && !one.traced.inside ? one.traced.seconds : 0), 0);
+  if (!turn.stages.length) return running ? html`<p class="busy"><span class="spinner"></span>${t("Sending…")}</p>` : null;
+  const line = running ? html`<span class="spinner"></span><span role="status">${stageName(now.stage)}…</span>`
+    : html`<${Icon} name="check" /><span>${t("{count} steps in {time}", { count: turn.stages.length, time: duration(total) })}</span>`;
+  return html`<details class="stages"><summary>${line}</summary><ol>
+    ${turn.stages.map((one) => html`<li key=${one.stage} class=${one.traced?.status || "running"}>
+      <span class="stage">${stageName(one.stage)}</span>
+      <span class="took">${one.traced ? duration(one.traced.seconds) : "…"}</span>
+      ${one.traced && html`<span class="decided" dir="auto">${one.traced.decision}${one.traced.reason ? ` – ${one.traced.reason}` : ""}</span>`}
+    </li>`)}</ol></details>`;
+}
+
+// A refusal is no answer: it looks otherwise, and shows what came nearest.
+function Refusal({ turn, sources }) {
+  const blocked = turn.answer.finish === "blocked";
+  return html`<section class="refusal" aria-live="polite">
+    <h3><${Icon} name="warn" /> ${blocked ? t("This question may not be answered here") : t("The documents do not hold an answer")}</h3>
+    <p dir="auto">${turn.text}</p>
+    ${sources.length > 0 && html`<h4>${t("The nearest passages")}</h4><ol class="nearest">
+      ${sources.slice(0, 3).map((one) => html`<li key=${one.number}><button type="button" class="passage" onClick=${() => openEvidence(one)}>
+        <strong dir="auto">${one.title || one.path}</strong><${Where} source=${one} />
+        <span class="snippet" dir="auto">${one.text.slice(0, 240)}</span></button></li>`)}</ol>`}
+  </section>`;
+}
+
+function Where({ source }) {
+  const parts = [source.page && t("Page {page}", { page: source.page }), source.section?.at(-1) !== source.title && source.section?.at(-1)];
+  const shown = parts.filter(Boolean).join(" · ");
+  return shown ? html`<span class="where" dir="auto"> ${shown}</span>` : null;
+}
+
+// Two things that are said apart: that the documents say it, and that it is what was asked.
+function Standing({ turn, checks, onChecks }) {
+  const { answer } = turn;
+  const counts = new Map();
+  for (const one of turn.verdicts) counts.set(one.label, (counts.get(one.label) || 0) + 1);
+  return html`<div class="standing">
+    ${answer.supported && html`<${Statement} statement=${answer.supported} yes=${t("The documents say this")} no=${t("Not all of this stands in the documents")} />`}
+    ${answer.answers && html`<${Statement} statement=${answer.answers} yes=${t("It answers the question")} no=${t("It may not be what was asked")} />`}
+    ${answer.confidence !== null && answer.confidence !== undefined && html`<span class=${`badge ${level(answer.confidence)}`}>
+      ${t("Confidence {share}", { share: percent(answer.confidence) })}</span>`}
+    ${turn.cached && html`<span class="badge">${turn.cached === "answer" ? t("From the cache") : t("Search from the cache")}</span>`}
+    ${turn.verdicts.length > 0 && html`<button type="button" class="button small" aria-pressed=${String(checks)} onClick=${onChecks}>
+      ${checks ? t("Hide the check") : t("Check every sentence")}</button>`}
+    ${checks && html`<ul class="legend">${[...counts].map(([label, count]) => html`<li class=${`verdict ${label}`}>${t(VERDICTS[label])}: ${count}</li>`)}</ul>`}
+  </div>`;
+}
+
+function level(confidence) {
+  return confidence >= 0.85 ? "high" : confidence >= 0.5 ? "medium" : "low";
+}
+
+function Statement({ statement, yes, no }) {
+  return html`<span class=${`badge ${statement.holds ? level(statement.confidence) : "low"}`}>
+    <${Icon} name=${statement.holds ? "check" : "warn"} />${statement.holds ? yes : no} · ${percent(statement.confidence)}</span>`;
+}
+
+function Sources({ sources }) {
+  const cited = sources.filter((one) => one.cited), rest = sources.filter((one) => !one.cited);
+  if (!sources.length) return null;
+  const list = (some) => html`<ol class="sources">${some.map((one) => html`<li key=${one.number}>
+    <button type="button" class="passage" onClick=${() => openEvidence(one)}>
+      <span class="cite" aria-hidden="true">${one.number}</span>
+      <span><strong dir="auto">${one.title || one.path}</strong><${Where} source=${one} />
+      <span class="snippet" dir="auto">${one.text.slice(0, 200)}</span></span></button></li>`)}</ol>`;
+  return html`<section class="evidence-list"><h3>${t("Sources")}</h3>${list(cited)}
+    ${rest.length > 0 && html`<details><summary>${t("{count} more passages were read", { count: rest.length })}</summary>${list(rest)}</details>`}
+  </section>`;
+}
+
+// The answer as plain text with its sources below it.
+export function withSources(turn) {
+  const lines = sourcesOf(turn).filter((one) => one.cited).map((one) =>
+    `[${one.number}] ${[one.title, one.path, one.page && t("Page {page}", { page: one.page })].filter(Boolean).join(", ")}`);
+  return `${turn.question}\n\n${turn.text}\n\n${lines.join("\n")}\n`;
+}
+
+function Actions({ turn, sources, onAsk }) {
+  const [done, setDone] = useState("");
+  const copied = async (text, name) => { await copy(text); setDone(name); setTimeout(() => setDone(""), 2000); };
+  const said = (name, label) => (done === name ? t("Copied") : label);
+  return html`<div class="actions">
+    ${turn.text && html`<${Button} icon="copy" label=${said("plain", t("Copy"))} onClick=${() => copied(turn.text, "plain")} />
+    <${Button} icon="copy" label=${said("sources", t("Copy with sources"))} onClick=${() => copied(withSources(turn), "sources")} />`}
+    ${turn.cached ? html`<${Button} icon="again" label=${t("Ask afresh")} onClick=${() => onAsk(turn.question, { cache: false })} />`
+      : html`<${Button} icon="again" label=${t("Ask again")} onClick=${() => onAsk(turn.question, { cache: false })} />`}
+    ${turn.trace.length > 0 && html`<${Button} icon="why" label=${t("Why this answer?")} onClick=${() => go("why", turn.id)} />`}
+    ${turn.answer && may("feedback.give") && html`<${Thumbs} turn=${turn} />`}
+  </div>`;
+}
+
+function Thumbs({ turn }) {
+  const [given, setGiven] = useState(turn.thumb || "");
+  const [comment, setComment] = useState(null);
+  const [failed, setFailed] = useState("");
+  const give = async (thumb, text) => {
+    try {
+      await call("feedback.give", { answer_id: turn.answerId, thumb, comment: text, question: turn.question,
+        answer: turn.text, collection: turn.collection });
+      turn.thumb = thumb;
+      setGiven(thumb);
+      setFailed("");
+    } catch (error) { setFailed(sentence(error)); }
+  };
+  const thumb = (name) => { setComment(""); give(name, ""); };
+  return html`<span class="thumbs">
+    <${Button} icon="up" quiet label=${t("Good answer")} aria-pressed=${String(given === "up")} onClick=${() => thumb("up")} />
+    <${Button} icon="down" quiet label=${t("Bad answer")} aria-pressed=${String(given === "down")} onClick=${() => thumb("down")} />
+    ${comment !== null && given && html`<form class="row" onSubmit=${(event) => { event.preventDefault(); give(given, comment); setComment(null); }}>
+      <label><span class="unseen">${t("Comment")}</span><input value=${comment} maxlength="2000" placeholder=${t("What was good or wrong?")}
+        onInput=${(event) => setComment(event.target.value)} /></label>
+      <button class="button small">${t("Send")}</button></form>`}
+    ${given && comment === null && html`<span role="status">${t("Kept. Thank you.")}</span>`}
+    ${failed && html`<span class="bad" role="alert">${failed}</span>`}</span>`;
+}

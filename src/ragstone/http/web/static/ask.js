@@ -1,0 +1,352 @@
+// Asking: the conversation, the field for the next question, and the evidence beside it.
+import { html, changed, go, newId, notify, page, remember, remembered, save, update, useEffect, useLayoutEffect,
+  useLoaded, useRef, useState } from "./lib.js";
+import { call, may, principal, stream } from "./api.js";
+import { Answer } from "./answer.js";
+import { add, chosen, dropped, queue } from "./adding.js";
+import { DocumentView } from "./document.js";
+import { ask as askUser, Button, Busy, Choice, Failure, Icon } from "./ui.js";
+import { VERDICTS } from "./markdown.js";
+import { number, percent, sentence, t, when } from "./words.js";
+
+export const LEVELS = ["basic", "standard", "enhanced", "maximum"];
+export const levelNames = () => [["basic", t("Fast")], ["standard", t("Standard")], ["enhanced", t("Thorough")], ["maximum", t("Most thorough")]];
+
+// The conversation on the screen. It goes on while another page is looked at.
+export const talk = { room: "", title: "", turns: [], more: false, stop: null, draft: "", only: true, shown: 30,
+  collection: remembered("collection", ""), level: remembered("level", "standard") };
+
+export function newTurn(question, collection) {
+  return { id: newId(), question, collection, state: "running", stages: [], text: "", thinking: "", notes: [],
+    passages: [], verdicts: [], answer: null, trace: [], full: null, cached: "", error: null, answerId: "" };
+}
+
+// Read the events of an answer into a turn, drawing as they come.
+// A connection that breaks is made again, and the answer goes on behind what came of it.
+export async function follow(turn, given, signal) {
+  const key = newId();
+  let came = 0, tries = 0;
+  for (;;) {
+    try {
+      for await (const { event, data } of stream("ask", { ask: given, key, after: came }, signal)) {
+        came += 1;
+        tries = 0;
+        turn.waits = false;
+        take(turn, event, data);
+        changed();
+      }
+      if (turn.state === "running") turn.state = "done";
+    } catch (error) {
+      if (error.name === "AbortError") {
+        turn.state = "stopped";
+        call("stop", { key }).catch(() => { /* It ends by itself in half a minute. */ });
+      } else if (["lost", "offline"].includes(error.code) && turn.state === "running" && came && tries < TRIES) {
+        tries += 1;
+        turn.waits = true;
+        changed();
+        await pause(500 * 2 ** Math.min(tries - 1, 3), signal);
+        continue;
+      } else if (turn.state === "running" || !came) Object.assign(turn, { state: "failed", error: error.code === "unknown_answer" ? { code: "lost" } : error });
+    }
+    turn.waits = false;
+    changed();
+    return;
+  }
+}
+
+const TRIES = 8; // In about half a minute, for as long as the server keeps an answer that nobody reads.
+
+function pause(milliseconds, signal) {
+  return new Promise((resolve) => {
+    setTimeout(resolve, milliseconds);
+    signal?.addEventListener("abort", resolve, { once: true });
+  });
+}
+
+function take(turn, event, data) {
+  if (event === "stage_started") turn.stages.push({ stage: data.stage });
+  else if (event === "stage_ended") {
+    const open = turn.stages.findLast((one) => one.stage === data.traced.stage && !one.traced);
+    if (open) open.traced = data.traced;
+    else turn.stages.push({ stage: data.traced.stage, traced: data.traced });
+  } else if (event === "note") turn.notes.push(data.text);
+  else if (event === "thinking") turn.thinking += data.text;
+  else if (event === "sources") turn.passages = data.passages;
+  else if (event === "token") turn.text += data.text;
+  else if (event === "checked") turn.verdicts = data.verdicts;
+  else if (event === "done" || event === "failed") finish(turn, data.turn, data.error);
+}
+
+function finish(turn, full, error) {
+  turn.full = full;
+  turn.answerId = full.ask.id;
+  // What was said before a failure is no answer: nothing is claimed of it.
+  turn.answer = error ? null : full.answer;
+  turn.text = full.answer?.text || turn.text;
+  turn.passages = full.passages;
+  turn.verdicts = full.verdicts;
+  turn.trace = full.trace;
+  turn.cached = full.recalled?.content || "";
+  turn.state = error ? "failed" : "done";
+  if (error) turn.error = error;
+}
+
+export async function put(question, options = {}) {
+  if (!question.trim() || talk.stop) return;
+  talk.room ||= newId();
+  const turn = newTurn(question.trim(), talk.collection || "default");
+  talk.turns.push(turn);
+  talk.draft = "";
+  const stop = new AbortController();
+  talk.stop = () => stop.abort();
+  if (page.route[1] !== talk.room) go("ask", talk.room);
+  update({ panel: null });
+  const given = { question: turn.question, collection: turn.collection, level: talk.level, room: talk.room,
+    id: turn.id, principal: principal(), ...(talk.only && attached().some((one) => one.state === "done") ? { where: below(folder(talk.room)) } : {}), ...options };
+  await follow(turn, given, stop.signal);
+  talk.stop = null;
+  // Of older answers what every search found is let go of: a long conversation would keep it all.
+  const older = talk.turns[talk.turns.length - 1 - WHOLE];
+  if (older) older.full = null;
+  update({ rooms: (page.rooms || 0) + 1 });
+}
+
+const WHOLE = 20; // Answers of which all is known.
+
+// The files of this conversation: only who added them may read them.
+function attached() {
+  return talk.room ? queue.files.filter((one) => one.room === talk.room) : [];
+}
+
+function folder(room) {
+  return `/conversations/${room}`;
+}
+
+function below(path) {
+  return { or: [{ any_of: ["path", path] }, { any_of: ["folders", path] }] };
+}
+
+function attach(given) {
+  talk.room ||= newId();
+  talk.only = true;
+  const files = given.map(({ file, path }) => ({ file, path: `${folder(talk.room).slice(1)}/${path}` }));
+  add(files, talk.collection || "default", { room: talk.room, allowed: [`user:${principal().user}`] });
+}
+
+export function startNew() {
+  talk.stop?.();
+  Object.assign(talk, { room: "", title: "", turns: [], more: false, stop: null, shown: 30 });
+  update({ panel: null, side: false });
+  go("ask");
+  setTimeout(() => document.getElementById("question")?.focus());
+}
+
+const PART = 20; // Turns that are read at a time.
+
+async function open(room) {
+  talk.stop?.();
+  Object.assign(talk, { room, turns: [], more: false, stop: null, shown: 30 });
+  await earlier();
+}
+
+async function earlier() {
+  const at = { tenant: principal().tenant, user: principal().user, room: talk.room, user_id: "" };
+  const found = await call("conversations.entries", { conversation: at, limit: PART, offset: talk.turns.length });
+  talk.more = found.length === PART;
+  talk.turns.unshift(...found.reverse().map(stored));
+  changed();
+}
+
+function stored(entry) {
+  const { block, notes } = entry;
+  const asked = block.conversations.find((one) => one.role === "user");
+  const turn = newTurn(asked?.content || "", notes.collection);
+  return Object.assign(turn, { id: block.chat_id || turn.id, answerId: block.chat_id, state: "done", answer: notes.answer.text && !block.is_error ? notes.answer : null,
+    text: block.result.final_response, verdicts: notes.verdicts, trace: notes.trace,
+    stages: notes.trace.map((traced) => ({ stage: traced.stage, traced })),
+    error: block.is_error ? { message: t("This question failed.") } : null });
+}
+
+export function AskPage() {
+  const room = page.route[1] || "";
+  const [failed, setFailed] = useState(null);
+  const collections = useLoaded(() => call("collections"), [page.session, page.ingested]);
+  useEffect(() => {
+    setFailed(null);
+    if (room && room !== talk.room) open(room).catch(setFailed);
+    else if (!room && talk.room) startNew();
+  }, [room]);
+  const known = collections.value || [];
+  useEffect(() => {
+    const names = known.map((one) => one.collection.name);
+    if (names.length && !names.includes(talk.collection)) talk.collection = names.includes("default") ? "default" : names[0];
+    changed();
+  }, [collections.value]);
+  const edit = (question) => { talk.draft = question; changed(); document.getElementById("question").focus(); };
+  const documents = known.reduce((sum, one) => sum + one.documents, 0);
+  return html`<div class="ask"><div class="talk">
+    <h1 class="unseen">${t("Ask")}</h1>
+    ${failed && html`<${Failure} error=${failed} again=${() => go("ask")} />`}
+    ${collections.error && html`<${Failure} error=${collections.error} again=${collections.reload} />`}
+    ${talk.more && talk.shown >= talk.turns.length && html`<${Button} label=${t("Show earlier questions")} onClick=${() => { talk.shown += PART; earlier().catch(setFailed); }} />`}
+    ${!talk.turns.length && !failed && collections.value && html`<${Welcome} documents=${documents} known=${known} />`}
+    <${Turns} onEdit=${edit} />
+    </div><${Composer} known=${known} /></div>
+    ${page.panel && html`<${Evidence} ...${page.panel} />`}`;
+}
+
+function Turns({ onEdit }) {
+  const end = useRef(null);
+  useLayoutEffect(() => { end.current?.scrollIntoView({ block: "nearest" }); }, [talk.turns.length]);
+  // A page of hundreds of answers is slow: the latest are drawn, and the others on demand.
+  const hidden = Math.max(0, talk.turns.length - talk.shown);
+  return html`${hidden > 0 && html`<${Button} label=${t("Show {count} earlier questions", { count: number(hidden) })} onClick=${() => { talk.shown += 30; changed(); }} />`}
+    ${talk.turns.slice(hidden).map((turn, place) => html`<${Answer} key=${turn.id} turn=${turn}
+    last=${hidden + place === talk.turns.length - 1} onAsk=${put} onStop=${() => talk.stop?.()} onEdit=${onEdit} />`)}
+    <div ref=${end} class="end"></div>`;
+}
+
+// What somebody sees who has not asked yet.
+function Welcome({ documents, known }) {
+  const samples = useLoaded(() => sampleQuestions(known), [talk.collection, documents]);
+  if (!documents) {
+    return html`<section class="welcome"><h2>${t("Ask your own documents")}</h2>
+      <p>${t("Every sentence of an answer shows where it comes from. Nothing leaves this server.")}</p>
+      ${may("ingest") ? html`<p>${t("First, add some documents: drop files or whole folders here.")}</p>
+        <a class="button primary" href="#/documents"><${Icon} name="upload" /><span>${t("Add documents")}</span></a>
+        <p class="hint">${t("Or from the command line:")} <code>ragstone ingest FOLDER</code></p>
+        <h3>${t("Then ask, for instance:")}</h3>
+        <ul class="examples"><li>${t("What is this document about?")}</li><li>${t("Who decided this, and when?")}</li><li>${t("What does it cost?")}</li></ul>`
+        : html`<p>${t("There are no documents that you may read yet. Whoever runs this server adds them, or signs in here to do it.")}</p>
+        <p class="hint"><code>ragstone ingest FOLDER</code></p>`}</section>`;
+  }
+  return html`<section class="welcome"><h2>${t("Ask your own documents")}</h2>
+    <p>${t("Every sentence of an answer shows where it comes from. Nothing leaves this server.")}</p>
+    ${samples.value?.length > 0 && html`<h3>${t("Try one of these")}</h3>
+      ${samples.value.map((one) => html`<button type="button" class="suggestion" dir="auto" onClick=${() => put(one)}>${one}</button>`)}`}
+  </section>`;
+}
+
+// Three questions that these documents can answer: about what their headings name.
+async function sampleQuestions(known) {
+  const name = talk.collection || known[0]?.collection.name;
+  if (!name) return [];
+  const some = (await call("documents", { collection: name, limit: 12 })).filter((one) => one.version && one.chunks);
+  const chosen = some.filter((one, index) => index % Math.max(1, Math.floor(some.length / 3)) === 0).slice(0, 3);
+  return Promise.all(chosen.map(async (one) => {
+    const read = await call("reading.read", { collection: name, path: one.id, offset: 0, limit: 4000 });
+    const text = Array.from(read.text);
+    const headings = read.blocks.filter((block) => block.kind === "heading").map((block) => text.slice(block.start, block.end).join("").trim())
+      .filter((heading) => heading.length > 3 && heading.length < 60 && !one.title.includes(heading));
+    const title = one.title || one.path.split("/").pop();
+    return headings.length ? t("What does “{title}” say about “{heading}”?", { title, heading: headings[0] })
+      : t("What is “{title}” about?", { title });
+  }));
+}
+
+const STATES = { waiting: "Waiting", sending: "Sending", sent: "Sent", reading: "Being read", done: "Done", failed: "Failed", skipped: "Skipped" };
+
+function Composer({ known }) {
+  const field = useRef(null);
+  const fit = () => { const one = field.current; one.style.height = "auto"; one.style.height = `${Math.min(one.scrollHeight, 200)}px`; };
+  useLayoutEffect(fit, [talk.draft]);
+  const send = (event) => { event?.preventDefault(); put(talk.draft); };
+  const key = (event) => { if (event.key === "Enter" && !event.shiftKey && !event.isComposing) send(event); };
+  const choose = (name) => (value) => { talk[name] = value; remember(name, value); changed(); };
+  const names = known.map((one) => [one.collection.name, one.collection.name]);
+  const files = useRef(null);
+  const mine = attached();
+  const pick = (event) => { attach(chosen(event.target.files)); event.target.value = ""; };
+  const drop = async (event) => { event.preventDefault(); attach(await dropped(event.dataTransfer)); };
+  const adds = may("ingest") && Boolean(principal().user);
+  return html`<form class="composer" onSubmit=${send} onDragOver=${adds ? (event) => event.preventDefault() : null} onDrop=${adds ? drop : null}>
+    ${mine.length > 0 && html`<ul class="attached" aria-label=${t("Files of this conversation")}>${mine.map((one) => html`<li key=${one.path} class=${one.state}>
+      <${Icon} name=${one.state === "done" ? "check" : one.state === "failed" || one.state === "skipped" ? "warn" : "documents"} /><span dir="auto">${one.file.name}</span>
+      <span class="dim" role="status">${one.reason || (one.state === "sending" ? percent(one.share) : t(STATES[one.state]))}</span></li>`)}
+      <li class="plainly"><label class="row"><input type="checkbox" checked=${talk.only} onChange=${(event) => { talk.only = event.target.checked; changed(); }} /> <span>${t("Answer from these files only")}</span></label></li></ul>`}
+    <label class="unseen" for="question">${t("Your question")}</label>
+    <textarea id="question" ref=${field} rows="1" dir="auto" maxlength="20000" autofocus placeholder=${t("Ask a question about your documents")}
+      value=${talk.draft} onInput=${(event) => { talk.draft = event.target.value; changed(); }} onKeyDown=${key}></textarea>
+    <div class="row">
+      ${names.length > 1 && html`<${Choice} label=${t("Collection")} value=${talk.collection} options=${names} onChange=${choose("collection")} />`}
+      <${Choice} label=${t("Level")} value=${talk.level} options=${levelNames()} onChange=${choose("level")} />
+      ${adds && html`<${Button} icon="clip" quiet label=${t("Add files to this conversation; only you can read them")} onClick=${() => files.current.click()} />
+        <input type="file" multiple hidden id="attach" ref=${files} onChange=${pick} aria-label=${t("Add files to this conversation; only you can read them")} />`}
+      <span class="grow"></span>
+      ${talk.stop ? html`<${Button} icon="stop" kind="primary" label=${t("Stop")} onClick=${() => talk.stop()} />`
+        : html`<button class="button primary" disabled=${!talk.draft.trim()}><${Icon} name="send" /><span>${t("Ask")}</span></button>`}
+    </div></form>`;
+}
+
+// The document beside the answer, at what supports it.
+function Evidence({ source, said }) {
+  const box = useRef(null);
+  useEffect(() => { box.current.focus(); }, [source, said]);
+  const close = () => update({ panel: null });
+  const name = source ? source.title || source.path : t("No source");
+  return html`<aside class="panel" ref=${box} tabindex="-1" aria-label=${t("Evidence")} onKeyDown=${(event) => event.key === "Escape" && close()}>
+    <header><div><h2 dir="auto">${name}</h2>
+      ${source && html`<p class="where" dir="auto">${[source.path, source.page && t("Page {page}", { page: source.page }), ...(source.section || []).slice(-1)].filter(Boolean).join(" · ")}</p>`}</div>
+      <${Button} icon="close" quiet label=${t("Close")} onClick=${close} /></header>
+    ${said && html`<div class=${`callout verdict ${said.label}`}><div><strong>${t(VERDICTS[said.label])}</strong> · ${percent(said.confidence)}
+      <p dir="auto">“${said.sentence}”</p>${said.reason && html`<p>${said.reason}</p>`}</div></div>`}
+    ${source ? html`<${DocumentView} key=${source.document_id} collection=${source.collection} path=${source.document_id} span=${source.span} page=${source.page} />`
+      : html`<p>${t("No sentence of the documents comes near to this one.")}</p>`}
+    ${source && html`<footer><a class="button" href=${`#/documents/${encodeURIComponent(source.collection)}/${encodeURIComponent(source.document_id)}`}>
+      <${Icon} name="documents" /><span>${t("Open the document")}</span></a></footer>`}
+  </aside>`;
+}
+
+// The list of conversations, beside every page.
+export function Conversations() {
+  const [wanted, setWanted] = useState("");
+  const found = useLoaded(() => call("conversations.rooms", { limit: 200 }), [page.session, page.rooms]);
+  const rooms = (found.value?.rooms || []).filter((one) => one.title.toLowerCase().includes(wanted.toLowerCase()));
+  if (found.error || !found.value?.rooms.length) return null;
+  return html`<section class="conversations"><h2>${t("Conversations")}</h2>
+    <label class="search"><${Icon} name="search" /><span class="unseen">${t("Search conversations")}</span>
+      <input type="search" value=${wanted} placeholder=${t("Search conversations")} onInput=${(event) => setWanted(event.target.value)} /></label>
+    <ul>${rooms.map((one) => html`<${Room} key=${one.user_id + one.room} room=${one} />`)}</ul>
+    ${!rooms.length && html`<p class="hint">${t("None has these words in its title.")}</p>`}</section>`;
+}
+
+// The files that were added to a conversation go with it.
+async function removeFiles(room) {
+  if (!may("delete")) return;
+  for (const { collection } of await call("collections")) {
+    const [first] = await call("documents", { collection: collection.name, after: `${folder(room)}/`, limit: 1 });
+    if (first?.path.startsWith(`${folder(room)}/`)) await call("delete", { collection: collection.name, paths: [folder(room)] });
+  }
+}
+
+function Room({ room }) {
+  const at = { tenant: principal().tenant, user: principal().user, room: room.room, user_id: room.user_id };
+  const redraw = () => update({ rooms: (page.rooms || 0) + 1 });
+  const guarded = (work) => async (event) => {
+    event.target.closest("details").open = false;
+    try { await work(); } catch (error) { notify(sentence(error), "bad"); }
+  };
+  const rename = guarded(async () => {
+    const name = await askUser({ title: t("Rename the conversation"), field: t("Title"), value: room.title, confirm: t("Rename") });
+    if (name) { await call("conversations.rename", { conversation: at, name }); redraw(); }
+  });
+  const download = (form, ending) => guarded(async () => {
+    save(`conversation.${ending}`, await call("conversations.export", { conversation: at, form }));
+  });
+  const remove = guarded(async () => {
+    const sure = await askUser({ title: t("Delete the conversation?"), text: room.title, confirm: t("Delete"), danger: true });
+    if (!sure) return;
+    await call("conversations.delete", { conversation: at });
+    await removeFiles(room.room);
+    if (talk.room === room.room) startNew();
+    redraw();
+  });
+  return html`<li class=${talk.room === room.room ? "current" : ""}>
+    <a href=${`#/ask/${encodeURIComponent(room.room)}`} dir="auto" title=${`${room.title} · ${when(room.updated_at)}`}
+      aria-current=${talk.room === room.room ? "page" : null} onClick=${() => update({ side: false })}>${room.title || t("Untitled")}</a>
+    <details class="menu"><summary aria-label=${t("More about {title}", { title: room.title })}>⋯</summary><div>
+      <${Button} icon="edit" label=${t("Rename")} onClick=${rename} />
+      ${may("conversations.export") && html`<${Button} icon="save" label=${t("Export as Markdown")} onClick=${download("markdown", "md")} />
+      <${Button} icon="save" label=${t("Export as JSON")} onClick=${download("json", "json")} />`}
+      <${Button} icon="trash" label=${t("Delete")} onClick=${remove} /></div></details></li>`;
+}

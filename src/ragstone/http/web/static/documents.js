@@ -1,0 +1,246 @@
+// The documents: adding them, finding them, looking into them.
+import { html, changed, go, notify, page, update, useEffect, useLoaded, useRef, useState } from "./lib.js";
+import { call, may, principal, stream } from "./api.js";
+import { add, chosen, clear, counts, dropped, queue, retry } from "./adding.js";
+import { DocumentText, DocumentView } from "./document.js";
+import { ask as askUser, Bar, Busy, Button, Choice, Failure, Icon, Tabs } from "./ui.js";
+import { duration, number, sentence, size, t, when } from "./words.js";
+import { talk } from "./ask.js";
+
+const STATES = { writing: "Being read", text: "Searchable by words", ready: "Searchable", failed: "Failed" };
+const SHOWN = 200; // Rows that are drawn at a time.
+const LISTED = 1000; // Documents that are asked for at a time.
+
+export default function DocumentsPage() {
+  const [, collection, document] = page.route;
+  if (collection && document) return html`<${OneDocument} key=${document} collection=${collection} id=${document} />`;
+  return html`<${Overview} named=${collection} />`;
+}
+
+function Overview({ named }) {
+  const collections = useLoaded(() => call("collections"), [page.ingested]);
+  const [fresh, setFresh] = useState([]);
+  const names = [...new Set([...(collections.value || []).map((one) => one.collection.name), ...fresh])];
+  if (!names.length) names.push("default");
+  const current = names.includes(named) ? named : names.includes(talk.collection) ? talk.collection : names[0];
+  const summary = (collections.value || []).find((one) => one.collection.name === current);
+  const create = async () => {
+    const name = await askUser({ title: t("New collection"), text: t("A collection is a set of documents that is searched by itself."), field: t("Name"), confirm: t("Create") });
+    if (name?.trim()) { setFresh([...fresh, name.trim()]); go("documents", name.trim()); }
+  };
+  const rebuild = async () => {
+    const sure = await askUser({ title: t("Index this collection anew?"), text: t("With the configured embedding model; the old index answers until the new one is whole."), confirm: t("Index anew") });
+    if (!sure) return;
+    try {
+      for await (const progress of stream("rebuild", { collection: current })) { queue.progress = progress; changed(); }
+      notify(t("The collection is indexed anew."));
+    } catch (error) { notify(sentence(error), "bad"); }
+    queue.progress = null;
+    update({ ingested: (page.ingested || 0) + 1 });
+  };
+  if (collections.error) return html`<div class="sheet"><${Failure} error=${collections.error} again=${collections.reload} /></div>`;
+  return html`<div class="sheet"><div class="row spread"><h1>${t("Documents")}</h1>
+      <div class="row"><${Choice} label=${t("Collection")} value=${current} options=${names.map((one) => [one, one])} onChange=${(name) => go("documents", name)} />
+      ${may("ingest") && html`<${Button} icon="plus" label=${t("New collection")} onClick=${create} />`}
+      ${summary && may("rebuild") && html`<${Button} icon="again" label=${t("Index anew")} onClick=${rebuild} />`}</div></div>
+    ${summary && html`<p class="dim">${t("{documents} documents, {chunks} passages, {model}", {
+      documents: number(summary.documents), chunks: number(summary.chunks), model: summary.collection.model })}
+      ${summary.pending > 0 && html` · ${t("{count} passages wait for their vectors", { count: number(summary.pending) })}`}</p>`}
+    ${summary?.note && html`<div class="callout"><div>${summary.note}</div></div>`}
+    ${may("ingest") && html`<${Drop} collection=${current} />`}
+    ${(queue.files.length > 0 || queue.progress) && html`<${Queue} />`}
+    <${Search} collection=${current} empty=${!summary?.documents} />
+    <${List} key=${current} collection=${current} summary=${summary} />
+  </div>`;
+}
+
+function Drop({ collection }) {
+  const [over, setOver] = useState(false);
+  const files = useRef(null), folder = useRef(null);
+  const take = async (event) => {
+    event.preventDefault();
+    setOver(false);
+    add(await dropped(event.dataTransfer), collection);
+  };
+  const pick = (event) => { add(chosen(event.target.files), collection); event.target.value = ""; };
+  return html`<section class=${`drop ${over ? "over" : ""}`} aria-label=${t("Add documents")} onDragOver=${(event) => { event.preventDefault(); setOver(true); }}
+    onDragLeave=${() => setOver(false)} onDrop=${take}>
+    <${Icon} name="upload" /><p>${t("Drop files or folders here, or choose them.")}</p>
+    <div class="row"><${Button} kind="primary" label=${t("Choose files")} onClick=${() => files.current.click()} />
+      <${Button} label=${t("Choose a folder")} onClick=${() => folder.current.click()} /></div>
+    <p class="hint">PDF, Word, Excel, PowerPoint, HTML, Markdown, CSV, EPUB, ${t("mails, source code and more")}</p>
+    <input type="file" multiple hidden id="files" ref=${files} onChange=${pick} aria-label=${t("Choose files")} />
+    <input type="file" webkitdirectory hidden id="folder" ref=${folder} onChange=${pick} aria-label=${t("Choose a folder")} /></section>`;
+}
+
+const FILE_STATES = { waiting: "Waiting", sending: "Sending", sent: "Sent", reading: "Being read", done: "Done", failed: "Failed", skipped: "Skipped" };
+
+function Queue() {
+  const found = counts();
+  const failed = queue.files.filter((one) => one.state === "failed");
+  const left = queue.files.filter((one) => !["done", "failed", "skipped"].includes(one.state));
+  const order = { failed: 0, sending: 1, reading: 2, sent: 3, waiting: 4, skipped: 5, done: 6 };
+  const shown = [...queue.files].sort((a, b) => order[a.state] - order[b.state]).slice(0, 100);
+  const progress = queue.progress;
+  return html`<section class="queue card" aria-label=${t("Files being added")}>
+    <div class="row spread"><h2 role="status">${left.length ? t("Adding {left} of {total} files", { left: number(left.length), total: number(queue.files.length) })
+      : t("{done} added, {failed} failed, {skipped} skipped", { done: number(found.done), failed: number(found.failed), skipped: number(found.skipped) })}</h2>
+      <div class="row">${failed.length > 0 && html`<${Button} icon="again" label=${t("Try the failed ones again")} onClick=${() => retry(failed)} />`}
+      ${!left.length && html`<${Button} icon="close" label=${t("Clear the list")} onClick=${clear} />`}</div></div>
+    ${progress && html`<p class="dim">${phase(progress)}</p><${Bar} share=${share(progress)} />`}
+    <ul>${shown.map((one) => html`<li key=${one.collection + one.path} class=${one.state}>
+      <span class="name" dir="auto">${one.path.slice(1)}</span>
+      <span class="state">${t(FILE_STATES[one.state])}${one.state === "sending" ? ` ${Math.round(one.share * 100)} %` : ""}</span>
+      ${one.reason && html`<span class="reason" dir="auto">${one.reason}</span>`}
+      ${one.state === "failed" && html`<${Button} icon="again" label=${t("Try again")} onClick=${() => retry([one])} />`}</li>`)}</ul>
+    ${queue.files.length > shown.length && html`<p class="hint">${t("and {count} more", { count: number(queue.files.length - shown.length) })}</p>`}
+  </section>`;
+}
+
+function share(progress) {
+  if (!progress.total) return null;
+  const vectors = progress.chunks + progress.waiting;
+  return Math.min(1, progress.files / progress.total) * (vectors ? Math.min(1, progress.embedded / vectors) : 1);
+}
+
+function phase(progress) {
+  const names = { reading: t("Reading"), embedding: t("Making vectors"), done: t("Done") };
+  const rate = progress.seconds > 1 ? t("{rate} passages a second", { rate: number(progress.embedded / progress.seconds, 1) }) : "";
+  const eta = progress.eta ? t("{time} to go", { time: duration(progress.eta) }) : "";
+  const read = t("{files} of {total} files read, {embedded} of {chunks} passages searchable by meaning", {
+    files: number(progress.files), total: progress.total === null ? "?" : number(progress.total),
+    embedded: number(progress.embedded), chunks: number(progress.chunks) });
+  return [names[progress.phase], read, rate, eta].filter(Boolean).join(" · ");
+}
+
+function Search({ collection, empty }) {
+  const [wanted, setWanted] = useState("");
+  const [state, setState] = useState({});
+  useEffect(() => {
+    if (wanted.trim().length < 2) { setState({}); return undefined; }
+    const stop = new AbortController();
+    const timer = setTimeout(async () => {
+      setState((old) => ({ ...old, busy: true }));
+      try {
+        const ask = { question: wanted, collection, principal: principal(), keeps: false, top_k: 10 };
+        const found = await call("search", { ask }, stop.signal);
+        setState({ found });
+      } catch (error) { if (error.name !== "AbortError") setState({ error }); }
+    }, 250);
+    return () => { clearTimeout(timer); stop.abort(); };
+  }, [wanted, collection]);
+  if (empty) return null;
+  const words = wanted.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) || [];
+  return html`<section class="finder" aria-label=${t("Search")}><label class="search"><${Icon} name="search" /><span class="unseen">${t("Search these documents")}</span>
+      <input type="search" dir="auto" value=${wanted} placeholder=${t("Search these documents")} onInput=${(event) => setWanted(event.target.value)} /></label>
+    ${state.error && html`<${Failure} error=${state.error} />`}
+    ${state.found && html`<p class="dim" role="status">${t("{count} passages", { count: state.found.hits.length })}${state.found.corrected ? ` · ${state.found.corrected}` : ""}</p>
+      <ol class="sources">${state.found.hits.map(({ chunk, similarity }) => html`<li key=${chunk.chunk_id}>
+        <a class="passage" href=${`#/documents/${encodeURIComponent(collection)}/${encodeURIComponent(chunk.document_id)}/${chunk.start}-${chunk.end}`}>
+          <span><strong dir="auto">${chunk.title || chunk.path}</strong> <span class="where">${[chunk.page && t("Page {page}", { page: chunk.page }), chunk.section.at(-1)].filter(Boolean).join(" · ")}</span>
+          <span class="found" dir="auto">${lit(excerpt(chunk.text, words), words)}</span></span></a></li>`)}</ol>`}</section>`;
+}
+
+// The part of a passage where the words stand.
+function excerpt(text, words) {
+  const low = text.toLowerCase();
+  const first = Math.min(...words.map((one) => low.indexOf(one)).filter((place) => place >= 0), text.length);
+  const start = first === text.length ? 0 : Math.max(0, first - 80);
+  return (start ? "…" : "") + text.slice(start, start + 360) + (start + 360 < text.length ? "…" : "");
+}
+
+function lit(text, words) {
+  if (!words.length) return text;
+  const pattern = new RegExp(`(${words.map((one) => one.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|")})`, "giu");
+  return text.split(pattern).map((part, index) => (index % 2 ? html`<mark>${part}</mark>` : part));
+}
+
+function List({ collection, summary }) {
+  const [wanted, setWanted] = useState("");
+  const [only, setOnly] = useState("all");
+  const [shown, setShown] = useState(SHOWN);
+  const [limit, setLimit] = useState(LISTED);
+  const [picked, setPicked] = useState(new Set());
+  const found = useLoaded(async () => (summary ? listed(collection, limit) : []), [collection, page.ingested, Boolean(summary), limit]);
+  if (found.error) return html`<${Failure} error=${found.error} again=${found.reload} />`;
+  if (!found.value) return html`<${Busy} />`;
+  const all = found.value;
+  if (!all.length) return html`<p class="dim">${t("There are no documents in this collection yet.")}</p>`;
+  const low = wanted.toLowerCase();
+  const some = all.filter((one) => (only === "all" || one.status === only) && `${one.title} ${one.path}`.toLowerCase().includes(low));
+  const pick = (path, on) => { const next = new Set(picked); if (on) next.add(path); else next.delete(path); setPicked(next); };
+  const remove = async () => {
+    const sure = await askUser({ title: t("Delete {count} documents?", { count: picked.size }), text: [...picked].slice(0, 5).join(", "), confirm: t("Delete"), danger: true });
+    if (!sure) return;
+    try {
+      await call("delete", { collection, paths: [...picked] });
+      setPicked(new Set());
+      update({ ingested: (page.ingested || 0) + 1 });
+    } catch (error) { notify(sentence(error), "bad"); }
+  };
+  return html`<section aria-label=${t("All documents")}><div class="row filters">
+      <label class="search"><${Icon} name="search" /><span class="unseen">${t("Filter by title or path")}</span><input type="search" value=${wanted} placeholder=${t("Filter by title or path")}
+        onInput=${(event) => setWanted(event.target.value)} /></label>
+      <${Choice} hidden label=${t("State")} value=${only} options=${[["all", t("Every state")], ...Object.entries(STATES).map(([key, name]) => [key, t(name)])]} onChange=${setOnly} />
+      ${picked.size > 0 && html`<${Button} icon="trash" kind="danger" label=${t("Delete {count}", { count: picked.size })} onClick=${remove} />`}</div>
+    <div class="scroll" tabindex="0"><table class="list"><thead><tr>${may("delete") && html`<td></td>`}<th scope="col">${t("Document")}</th><th scope="col">${t("State")}</th>
+      <th scope="col">${t("Passages")}</th><th scope="col">${t("Pages")}</th><th scope="col">${t("Size")}</th><th scope="col">${t("Changed")}</th></tr></thead>
+    <tbody>${some.slice(0, shown).map((one) => html`<tr key=${one.id}>
+      ${may("delete") && html`<td><input type="checkbox" aria-label=${t("Choose {title}", { title: one.title || one.path })} checked=${picked.has(one.path)} onChange=${(event) => pick(one.path, event.target.checked)} /></td>`}
+      <td class="wide"><a dir="auto" href=${`#/documents/${encodeURIComponent(collection)}/${encodeURIComponent(one.id)}`}>${one.title || one.path}</a><span class="path" dir="auto">${one.path}</span>
+        ${one.error && html`<span class="bad" dir="auto">${one.error}</span>`}</td>
+      <td><span class=${`badge ${{ ready: "high", failed: "low" }[one.status] || "medium"}`}>${t(STATES[one.status])}</span></td>
+      <td class="figure">${number(one.chunks)}</td><td class="figure">${one.pages ? number(one.pages) : ""}</td><td class="figure">${size(one.size)}</td><td class="figure">${one.modified ? when(one.modified) : ""}</td></tr>`)}</tbody></table></div>
+    ${some.length > shown && html`<${Button} label=${t("Show more")} onClick=${() => setShown(shown + SHOWN)} />`}
+    ${all.length >= limit && html`<${Button} label=${t("Load more documents")} onClick=${() => setLimit(limit + LISTED)} />`}</section>`;
+}
+
+async function listed(collection, limit) {
+  const found = [];
+  while (found.length < limit) {
+    const some = await call("documents", { collection, limit: LISTED, after: found.length ? found.at(-1).path : "" });
+    found.push(...some);
+    if (some.length < LISTED) break;
+  }
+  return found;
+}
+
+function OneDocument({ collection, id }) {
+  const [view, setView] = useState("text");
+  const about = useLoaded(() => call("reading.read", { collection, path: id, offset: 0, limit: 1 }), [collection, id, page.ingested]);
+  const input = useRef(null);
+  if (about.error) return html`<div class="sheet"><${Failure} error=${about.error} again=${() => go("documents", collection)} /></div>`;
+  if (!about.value) return html`<div class="sheet"><${Busy} /></div>`;
+  const { document, total } = about.value;
+  const remove = async () => {
+    const sure = await askUser({ title: t("Delete this document?"), text: document.path, confirm: t("Delete"), danger: true });
+    if (!sure) return;
+    try { await call("delete", { collection, paths: [document.path] }); go("documents", collection); }
+    catch (error) { notify(sentence(error), "bad"); }
+  };
+  const replace = (event) => {
+    const [file] = event.target.files;
+    if (file) { add([{ file, path: document.path }], collection); go("documents", collection); }
+  };
+  const [from, to] = (page.route[3] || "").split("-").map(Number);
+  const span = to > from ? { start: from, end: to } : null;
+  const at = Number(/^page=(\d+)$/.exec(page.route[4] || "")?.[1]) || undefined;
+  return html`<div class="sheet"><p><a href=${`#/documents/${encodeURIComponent(collection)}`}>${collection}</a></p>
+    <div class="row spread"><h1 dir="auto">${document.title || document.path}</h1>
+      <div class="row">${may("ingest") && html`<${Button} icon="upload" label=${t("Replace")} onClick=${() => input.current.click()} /><input type="file" hidden ref=${input} onChange=${replace} aria-label=${t("Replace")} />`}
+      ${may("delete") && html`<${Button} icon="trash" label=${t("Delete")} onClick=${remove} />`}</div></div>
+    <p class="dim" dir="auto">${[document.path, document.media_type, size(document.size), document.pages && t("{count} pages", { count: number(document.pages) }), t("{count} passages", { count: number(document.chunks) }), t("{count} characters", { count: number(total) })].filter(Boolean).join(" · ")}</p>
+    ${document.error && html`<div class="callout bad"><${Icon} name="warn" /><div dir="auto">${document.error}</div></div>`}
+    <${Tabs} label=${t("Views of the document")} current=${view} onChange=${setView} tabs=${[["text", t("Document")], ["chunks", t("As it is indexed")], ["metadata", t("Metadata")]]} />
+    <div class="card">${view === "metadata" ? html`<${Metadata} document=${document} />`
+      : view === "chunks" ? html`<${DocumentText} collection=${collection} path=${id} span=${span} chunks />`
+        : html`<${DocumentView} collection=${collection} path=${id} span=${span} page=${at} />`}</div></div>`;
+}
+
+function Metadata({ document }) {
+  const rows = [[t("Title"), document.title], [t("Path"), document.path], [t("Type"), document.media_type], [t("State"), t(STATES[document.status])],
+    [t("Who may read it"), document.allowed.map((one) => (one === "*" ? t("Everyone") : one)).join(", ")], [t("Version"), document.version], [t("From"), document.source],
+    ...Object.entries(document.metadata || {})];
+  return html`<div class="scroll" tabindex="0"><table><tbody>${rows.filter(([, value]) => value !== "" && value !== null).map(([name, value]) => html`<tr key=${name}>
+    <th scope="row" dir="auto">${name}</th><td dir="auto">${typeof value === "object" ? JSON.stringify(value) : String(value)}</td></tr>`)}</tbody></table></div>`;
+}

@@ -1,0 +1,106 @@
+// The frame of the page: where you are, who you are, and the page that the address names.
+import { html, page, remember, remembered, render, route, update, useEffect, usePage, useState } from "./lib.js";
+import { credential, enter, isAdmin, leave, may } from "./api.js";
+import { AskPage, Conversations, startNew } from "./ask.js";
+import { Busy, Button, Choice, Dialog, Failure, Icon, Notice } from "./ui.js";
+import { LANGUAGES, language, preferred, speak, t } from "./words.js";
+
+const LATER = {
+  documents: () => import("./documents.js"),
+  why: () => import("./why.js"),
+  evaluate: () => import("./evaluate.js"),
+  admin: () => import("./admin.js"),
+};
+
+function App() {
+  usePage();
+  if (page.failure) return html`<main class="alone"><${Failure} error=${page.failure} again=${start} /></main>`;
+  if (!page.session || page.refused) return html`<${SignIn} />`;
+  const [where] = page.route;
+  const pages = [["ask", t("Ask")], ["documents", t("Documents")], ["why", t("Why")], ...(may("evaluation.sets") ? [["evaluate", t("Evaluate")]] : []), ...(isAdmin() ? [["admin", t("Admin")]] : [])];
+  const close = () => update({ side: false });
+  return html`<a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); document.getElementById("main").focus(); }}>${t("To the content")}</a>
+    <header class="top"><${Button} icon="menu" quiet label=${t("Menu")} aria-expanded=${String(page.side)} onClick=${() => update({ side: !page.side })} />
+      <${Brand} /></header>
+    <div class=${`side ${page.side ? "open" : ""}`}>
+      <${Brand} /><button type="button" class="button primary wide" onClick=${startNew}><${Icon} name="plus" /><span>${t("New question")}</span></button>
+      <nav aria-label=${t("Pages")}>${pages.map(([name, label]) => html`<a key=${name} href=${`#/${name}`} onClick=${close}
+        aria-current=${(where || "ask") === name ? "page" : null}><${Icon} name=${name} /><span>${label}</span></a>`)}</nav>
+      <${Conversations} /><${Foot} /></div>
+    ${page.side && html`<div class="shade" onClick=${close}></div>`}
+    <main id="main" tabindex="-1" class=${page.panel && (where || "ask") === "ask" ? "split" : ""}>
+      ${LATER[where] ? html`<${Later} key=${where} load=${LATER[where]} />` : html`<${AskPage} />`}</main>
+    <${Notice} />${page.dialog && html`<${Dialog} key=${page.dialog.title} dialog=${page.dialog} />`}`;
+}
+
+function Brand() {
+  return html`<a class="brand" href="#/ask"><img src="/web/icon.svg" alt="" width="28" height="28" /><span>Ragstone</span></a>`;
+}
+
+// A page whose program comes when it is first looked at.
+function Later({ load }) {
+  const [Page, set] = useState(null);
+  const [failed, setFailed] = useState(null);
+  useEffect(() => {
+    load().then((found) => set(() => found.default), () => setFailed({ code: "offline" }));
+  }, []);
+  if (failed) return html`<${Failure} error=${failed} again=${() => location.reload()} />`;
+  return Page ? html`<${Page} />` : html`<${Busy} />`;
+}
+
+function Foot() {
+  const { role, key, principal } = page.session.caller;
+  const theme = remembered("theme", "auto");
+  const dress = (value) => { remember("theme", value); wear(value); update({}); };
+  return html`<footer class="foot">
+    <details><summary><${Icon} name="theme" /><span>${t("Appearance")}</span></summary>
+      <${Choice} label=${t("Language")} value=${language} options=${Object.entries(LANGUAGES)} onChange=${async (name) => { await speak(name); update({}); }} />
+      <${Choice} label=${t("Colours")} value=${theme} options=${[["auto", t("As the system")], ["light", t("Light")], ["dark", t("Dark")]]} onChange=${dress} /></details>
+    <p class="who"><span>${principal.user || t("Anonymous")} · ${t(ROLES[role])}</span>
+      ${credential() || key ? html`<${Button} icon="out" quiet label=${t("Sign out")} onClick=${leave} />`
+        : html`<${Button} icon="key" quiet label=${t("Sign in")} onClick=${() => update({ refused: "own" })} />`}</p></footer>`;
+}
+
+const ROLES = { reader: "reads", editor: "edits documents", admin: "administers" };
+
+function SignIn() {
+  const [key, setKey] = useState("");
+  const [failed, setFailed] = useState(null);
+  const sent = async (event) => {
+    event.preventDefault();
+    setFailed(null);
+    try {
+      if (!(await enter(key.trim()))) setFailed({ message: page.refused || t("This key is not known here.") });
+    } catch (error) { setFailed(error); }
+  };
+  return html`<main class="alone"><form class="card" onSubmit=${sent}>
+    <h1><img src="/web/icon.svg" alt="" width="36" height="36" /> Ragstone</h1>
+    <p>${t("This server asks who you are. Enter the key that its administrator gave you.")}</p>
+    <label class="field"><span>${t("Key")}</span><input type="password" autocomplete="current-password" required autofocus value=${key}
+      onInput=${(event) => setKey(event.target.value)} /></label>
+    ${failed && html`<p class="bad" role="alert">${failed.message || t("The server does not answer. Is it running?")}</p>`}
+    <div class="row end">${page.session && html`<${Button} label=${t("Cancel")} onClick=${() => update({ refused: "" })} />`}
+      <button class="button primary">${t("Sign in")}</button></div>
+    <p class="hint">${t("On the machine of the server, this prints an address that signs you in:")} <code>ragstone token --login</code></p>
+  </form></main>`;
+}
+
+function wear(theme) {
+  if (theme === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+}
+
+async function start() {
+  update({ failure: null });
+  const given = /^#key=(.+)$/.exec(location.hash)?.[1];
+  // Out of the address at once: it would stay in the history.
+  if (given) history.replaceState(null, "", "#/ask");
+  try { await enter(given && decodeURIComponent(given)); } catch (failure) { update({ failure }); }
+}
+
+wear(remembered("theme", "auto"));
+addEventListener("hashchange", () => update({ route: route() }));
+await speak(preferred()).catch(() => speak("en"));
+await start();
+update({ route: route() });
+render(html`<${App} />`, document.getElementById("app"));

@@ -1,0 +1,59 @@
+// The language of the page. Texts are named by their English; a file of languages/ has the others.
+import { remember, remembered } from "./lib.js";
+
+export const LANGUAGES = { en: "English", de: "Deutsch", zh: "中文", ko: "한국어", ar: "العربية" };
+let words = {};
+export let language = "en";
+
+// `keeps` remembers the choice for the next visit.
+export async function speak(wanted, keeps = true) {
+  language = LANGUAGES[wanted] ? wanted : "en";
+  words = language === "en" ? {} : (await import(`./languages/${language}.js`)).default;
+  document.documentElement.lang = language;
+  document.documentElement.dir = language === "ar" ? "rtl" : "ltr";
+  if (keeps) remember("language", language);
+}
+
+export function preferred() {
+  const chosen = remembered("language", "");
+  const own = navigator.languages.map((one) => one.slice(0, 2));
+  return chosen || own.find((one) => LANGUAGES[one]) || "en";
+}
+
+// A text in the page's language, with {names} filled in.
+export function t(text, values = {}) {
+  return (words[text] ?? text).replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+}
+
+export function number(value, digits = 0) {
+  return new Intl.NumberFormat(language, { maximumFractionDigits: digits }).format(value);
+}
+
+export function percent(value) {
+  return new Intl.NumberFormat(language, { style: "percent" }).format(value);
+}
+
+export function when(seconds) {
+  const at = new Date(seconds * 1000);
+  return new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" }).format(at);
+}
+
+export function duration(seconds) {
+  if (seconds < 0.01) return `${number(seconds * 1000, 1)} ms`;
+  if (seconds < 1) return `${number(seconds * 1000)} ms`;
+  return seconds < 90 ? `${number(seconds, 1)} s` : `${number(seconds / 60, 1)} min`;
+}
+
+export function size(bytes) {
+  const unit = bytes < 1e3 ? "byte" : bytes < 1e6 ? "kilobyte" : "megabyte";
+  const by = { byte: 1, kilobyte: 1e3, megabyte: 1e6 }[unit];
+  return new Intl.NumberFormat(language, { style: "unit", unit, maximumFractionDigits: 1 })
+    .format(bytes / by);
+}
+
+// What an error says to a person; the server's sentences are in English.
+export function sentence(error) {
+  if (error.code === "offline") return t("The server does not answer. Is it running?");
+  if (error.code === "lost") return t("The connection was lost in the middle of the answer.");
+  return error.message || String(error);
+}

@@ -1,0 +1,189 @@
+"""Which of the found files are to be read: what looks as it did when it was read is unchanged, what
+looks otherwise is hashed."""
+
+import asyncio
+import hashlib
+import json
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ragstone.core.errors import DocumentError, PathTaken
+from ragstone.core.records import Collection, Document
+from ragstone.core.turn import Principal
+from ragstone.ingest import changes, handed
+from ragstone.ingest.files import FoundFile
+from ragstone.ingest.metadata import FoundMetadata, MetadataFiles
+from ragstone.ingest.progress import Tracker
+from ragstone.ports import Catalog, Look
+from ragstone.service import IngestRequest
+from ragstone.settings import IngestSettings
+
+SETTLED_SECONDS = 2.0
+"""A file that was changed so lately may change again within the same tick of its clock, and look
+the same: it is hashed once more the next time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A file to read, its document as it will be, and the one that is known."""
+
+    item: FoundFile
+    document: Document
+    known: Document | None
+    look: Look | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Described:
+    item: FoundFile
+    said: FoundMetadata
+    document: Document
+
+
+class Comparing:
+    """Compares the files of one ingest with the documents of a collection."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        originals: handed.Originals,
+        settings: IngestSettings,
+        tracker: Tracker,
+    ) -> None:
+        self._catalog = catalog
+        self._originals = originals
+        self._beside = MetadataFiles(settings.follow_links)
+        self._tracker = tracker
+
+    async def changed(
+        self, collection: Collection, request: IngestRequest, found: Sequence[FoundFile]
+    ) -> list[Changed]:
+        """Those of the files that are to be read; of the others the tracker hears."""
+        described = await asyncio.to_thread(self._described, collection, request, found)
+        ids = [one.document.id for one in described]
+        known = await self._catalog.known(ids)
+        looks = await self._catalog.looks(ids)
+        compared = await asyncio.to_thread(
+            lambda: [
+                _compared(one, known.get(one.document.id), looks, request.by) for one in described
+            ]
+        )
+        new: list[Changed] = []
+        seen: dict[str, Look] = {}
+        for one, result in zip(described, compared, strict=True):
+            for refused in one.said.refused:
+                self._tracker.failed(printable_path(refused.path), refused.error.message)
+            item = one.item
+            if isinstance(result, Changed):
+                self._tracker.changed(item.size)
+                new.append(result)
+            elif isinstance(result, DocumentError):
+                await self._refused(item, one.document, result)
+            elif result is _ENDED:
+                self._ended_before(known.get(one.document.id), item)
+            else:
+                self._tracker.unchanged(item.size)
+                if isinstance(result, Look):
+                    seen[one.document.id] = result
+                if item.handed:
+                    await asyncio.to_thread(self._originals.keep, item, one.document)
+        if seen:
+            await self._catalog.put_looks(seen)
+        return new
+
+    def _described(
+        self, collection: Collection, request: IngestRequest, found: Sequence[FoundFile]
+    ) -> list[_Described]:
+        described = []
+        for item in found:
+            said = FoundMetadata() if item.handed else self._beside.of(item)
+            document = changes.described(collection, request, item, said.metadata)
+            described.append(_Described(item, said, document))
+        return described
+
+    async def _refused(self, item: FoundFile, document: Document, error: DocumentError) -> None:
+        if not isinstance(error, PathTaken):
+            await self._catalog.fail(document, error.message)
+        self._tracker.failed(item.path, error.message, item.size)
+        await asyncio.to_thread(handed.forget, item)
+
+    def _ended_before(self, known: Document | None, item: FoundFile) -> None:
+        """Tell how an earlier run of this job, which was cut off, left a document."""
+        if known and known.status != "failed":
+            self._tracker.unchanged(item.size)
+        else:
+            error = known.error if known else "It is gone before it was indexed. Send it again."
+            self._tracker.failed(item.path, error, item.size)
+
+
+_SAME, _ENDED = object(), object()
+
+
+def _compared(
+    one: _Described, known: Document | None, looks: Any, by: Principal | None
+) -> Changed | DocumentError | Look | object:
+    """What is to be done with a file: read it, refuse it, note its new look, or nothing."""
+    item, document = one.item, one.document
+    try:
+        changes.refuse_if_hidden(known, by)
+        if item.handed is not None and handed.taken_in(item):
+            return _ENDED
+        said = _said(document)
+        old = None if item.handed else looks.get(document.id)
+        if known and old and _looks_so(old, item, said):
+            as_known = replace(document, content_hash=known.content_hash)
+            if changes.unchanged(known, as_known):
+                return _SAME
+        fingerprint, included = handed.fingerprint(item, document)
+        document = replace(document, content_hash=fingerprint)
+        look = None if item.handed else _look(item, said, included)
+        if known and changes.unchanged(known, document):
+            return look or _SAME
+        if known:
+            changes.refuse_if_taken(known, document, by)
+    except DocumentError as error:
+        return error
+    return Changed(item, document, known, look)
+
+
+def _said(document: Document) -> str:
+    """A hash of what is said about a document apart from its content."""
+    text = json.dumps([document.title, document.metadata], sort_keys=True, default=str)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _look(item: FoundFile, said: str, included: Sequence[Path]) -> Look | None:
+    """How a file looks; None if it was changed so lately that this says nothing."""
+    files = []
+    for one in included:
+        try:
+            facts = one.stat()
+        except OSError:
+            return None
+        files.append((str(one), facts.st_size, facts.st_mtime))
+    newest = max([item.modified, *(at for _, _, at in files)])
+    if time.time() - newest < SETTLED_SECONDS:
+        return None
+    return Look(item.size, item.modified, said, tuple(files))
+
+
+def _looks_so(look: Look, item: FoundFile, said: str) -> bool:
+    if (look.size, look.modified, look.said) != (item.size, item.modified, said):
+        return False
+    for path, size, modified in look.included:
+        try:
+            facts = Path(path).stat()
+        except OSError:
+            return False
+        if (facts.st_size, facts.st_mtime) != (size, modified):
+            return False
+    return True
+
+
+def printable_path(path: str | Path) -> str:
+    """The path with invalid Unicode replaced, so that it can be stored and printed."""
+    return os.fsencode(path).decode("utf-8", "replace")

@@ -1,0 +1,123 @@
+"""Who may view the objects of a site, from what a site without add-ons tells.
+
+plone.restapi never says who may view an object. But the site can be asked as a visitor, which shows
+what everybody may view, embargoes and expiry included; an object's `@sharing` tells local roles,
+inherited ones too; and its workflow state, or that of the nearest object above with one, which
+roles may view it. Whoever is not shown to have such a role is nobody: what cannot be found out
+makes fewer people see an object, never more.
+"""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AnySet
+
+from ragstone.core.chunk import EVERYONE
+from ragstone.ingest.connectors.plone.client import Item, LocalRoles, PloneClient
+from ragstone.ingest.connectors.plone.names import (
+    ALWAYS,
+    CONNECTOR,
+    OWNER,
+    names,
+    of_add_on,
+    reader_names,
+    said,
+)
+from ragstone.ingest.connectors.plone.summary import Summary
+from ragstone.settings import PloneSettings
+
+VISITORS = (f"group:{CONNECTOR}", EVERYONE)
+MANAGERS = names(ALWAYS)
+
+
+def told_readers(item: Item, about: Summary, now: float) -> tuple[str, ...] | None:
+    """Who may view an object as the site itself says, None where it does not. Only the add-on
+    counts in whether the object is published by now."""
+    told = said(item)
+    if told is None:
+        return None
+    return MANAGERS if about.hidden(now) and not of_add_on(item) else names(told)
+
+
+class Readers:
+    """Finds out who may view objects. `places` are objects known already, by their addresses; what
+    stands above an object and is not among them is asked for. Keeps what it has learned: one
+    `Readers` is for one moment."""
+
+    def __init__(
+        self, client: PloneClient, settings: PloneSettings, places: Iterable[Summary] = ()
+    ) -> None:
+        self._client = client
+        self._states = settings.state_roles
+        self._places: dict[str, Summary | None] = {one.address: one for one in places}
+        self._shared: dict[str, Item | None] = {}
+        self._roles: dict[str, list[LocalRoles]] = {}
+        self.untold = False
+        """Whether the site kept to itself who something is shared with."""
+
+    async def of(
+        self, objects: Sequence[Summary], public: AnySet[str]
+    ) -> dict[str, tuple[str, ...]]:
+        """The names of those who may view each object, by UID; `public` are the UIDs of what
+        visitors find."""
+        found: dict[str, tuple[str, ...]] = {}
+        closed: list[Summary] = []
+        now = time.time()
+        for one in objects:
+            if one.uid in public:
+                found[one.uid] = VISITORS
+            elif one.hidden(now) or self._client.is_visitor:
+                found[one.uid] = MANAGERS
+            else:
+                closed.append(one)
+        chains = {one.uid: await self._above(one) for one in closed}
+        uids = {one.uid for chain in chains.values() for one in chain} - self._roles.keys()
+        self._roles |= await self._client.local_roles(sorted(uids)) if uids else {}
+        for one in closed:
+            found[one.uid] = await self._closed(chains[one.uid])
+        return found
+
+    async def _closed(self, chain: Sequence[Summary]) -> tuple[str, ...]:
+        """Who may view an object that visitors may not; `chain` leads from it to the site."""
+        state = next((one.state for one in chain if one.state), "")
+        roles = self._states.get(state, ())
+        if not roles:
+            return MANAGERS
+        sharing = await self._sharing(chain[0].address)
+        if sharing is None:
+            return reader_names(set(roles), (), ())
+        owners = await self._owners(chain) if OWNER in roles else []
+        return reader_names(roles, _entries(sharing), owners)
+
+    async def _owners(self, chain: Sequence[Summary]) -> list[str]:
+        """Users who own the object or something above it, as far up as roles are inherited."""
+        found: list[str] = []
+        for one in chain:
+            found += [name for name, roles in self._roles.get(one.uid, ()) if OWNER in roles]
+            sharing = await self._sharing(one.address)
+            if sharing is None or sharing.get("inherit") is not True:
+                break
+        return found
+
+    async def _sharing(self, address: str) -> Item | None:
+        if address not in self._shared:
+            self._shared[address] = await self._client.sharing(address)
+            self.untold = self.untold or self._shared[address] is None
+        return self._shared[address]
+
+    async def _above(self, one: Summary) -> list[Summary]:
+        """The object and what it is in, up to the site, as far as that can be seen."""
+        chain, address, site = [one], one.address, self._client.site
+        while address != site and address.startswith(site + "/"):
+            address = address.rpartition("/")[0]
+            if address not in self._places:
+                self._places[address] = await self._client.place(address)
+            place = self._places[address]
+            if place is None:
+                break
+            chain.append(place)
+        return chain
+
+
+def _entries(sharing: Mapping[str, object]) -> list[Mapping[str, object]]:
+    entries = sharing.get("entries")
+    return [one for one in entries if isinstance(one, Mapping)] if isinstance(entries, list) else []

@@ -1,0 +1,206 @@
+"""Tables of a PDF page that hold words alone and are not ruled: columns that stay in place."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from ragstone.core.document import Box
+from ragstone.ingest.formats.pdf_lines import PageLine, around
+from ragstone.ingest.formats.pdf_rows import Cell, Row, rows_of
+from ragstone.ingest.formats.pdf_rules import Rules
+from ragstone.ingest.formats.pdf_tables import MAX_RUNS, Table, TableRow
+from ragstone.ingest.formats.tables import are_names, row_line
+
+_MIN_ROWS = 3
+"""So many lines with cells in several columns make a table."""
+
+_MOST_ROWS = 300
+_MAX_COLUMNS = 12
+_NEAR = 3.0
+"""Cells of a column begin within so many points."""
+
+_CLEAR = 1.0
+"""So many type sizes are between a column and the next one."""
+
+_MAX_GAP = 2.6
+"""A gap of more type sizes between lines ends a table."""
+
+_WRAPPED = 1.45
+"""Lines of one cell follow each other within so many type sizes."""
+
+_TIGHT = 1.3
+"""A step of more type sizes parts two rows where others are closer."""
+
+_LETTER = re.compile(r"\w")
+_FULL = 0.85
+_PROSE_WORDS = 5.0
+_MOST_WORDS = 40
+
+
+def find_word_tables(
+    lines: Sequence[tuple[int, PageLine]], taken: frozenset[int], rules: Rules
+) -> list[Table]:
+    """The tables among lines (each with its place) that no other table has taken."""
+    if sum(len(line.runs) for _, line in lines) > MAX_RUNS:
+        return []
+    level = [one for one in lines if one[1].box.bottom - one[1].box.top < 4 * one[1].size]
+    found = []
+    for group in _groups(rows_of(level), taken):
+        start = free = 0
+        while start < len(group):
+            end, edges = _stretch(group, start)
+            above = group[start - 1] if start > free else None
+            if edges and (table := _table(above, group[start:end], edges, rules)):
+                found.append(table)
+                start = free = end
+            else:
+                start += 1
+    return found
+
+
+def _groups(rows: Sequence[Row], taken: frozenset[int]) -> Iterator[list[Row]]:
+    """Rows that are free and follow each other closely."""
+    group: list[Row] = []
+    for row in rows:
+        gap = row.baseline - group[-1].baseline if group else 0.0
+        if group and (row.lines & taken or gap > _MAX_GAP * max(row.size, group[-1].size)):
+            yield group
+            group = []
+        if not row.lines & taken:
+            group.append(row)
+    if group:
+        yield group
+
+
+def _stretch(rows: Sequence[Row], start: int) -> tuple[int, list[float]]:
+    """Where the rows end whose cells begin at the places at which those of this one do, and the
+    places; none where they are too few."""
+    edges = [cell.box.left for cell in rows[start].cells]
+    if not 2 <= len(edges) <= _MAX_COLUMNS:
+        return start, []
+    end = start
+    counts = Counter[int]()
+    for row in rows[start : start + _MOST_ROWS]:
+        places = [_column(cell, edges) for cell in row.cells]
+        if None in places or len(set(places)) < len(places):
+            break
+        if any(one.box.right > other.box.left for one, other in pairwise(row.cells)):
+            break
+        if any(_crosses(cell, edges, row.size) for cell in row.cells):
+            break
+        end += 1
+        counts.update(place for place in places if place is not None and len(places) > 1)
+    several = sum(len(row.cells) > 1 for row in rows[start:end])
+    filled = all(2 * counts[place] >= several for place in range(len(edges)))
+    return end, edges if several >= _MIN_ROWS and filled else []
+
+
+def _column(cell: Cell, edges: Sequence[float]) -> int | None:
+    place = min(range(len(edges)), key=lambda i: abs(edges[i] - cell.box.left))
+    return place if abs(edges[place] - cell.box.left) <= _NEAR else None
+
+
+def _crosses(cell: Cell, edges: Sequence[float], size: float) -> bool:
+    """Whether a cell reaches the next column or almost does."""
+    after = [edge for edge in edges if edge > cell.box.left + _NEAR]
+    return bool(after) and cell.box.right > after[0] - _CLEAR * size
+
+
+def _table(
+    above: Row | None, rows: Sequence[Row], edges: Sequence[float], rules: Rules
+) -> Table | None:
+    while len(rows[-1].cells) == 1 and rows[-1].cells[0].box.left < edges[1] - _NEAR:
+        rows = rows[:-1]
+    columns: list[list[Cell]] = [[] for _ in edges]
+    for row in rows:
+        for cell in row.cells:
+            columns[_column(cell, edges) or 0].append(cell)
+    if _is_prose(columns[0]) or all(map(_is_prose, columns)) or _are_marks(columns[0]):
+        return None
+    spans = [(min(c.box.left for c in col), max(c.box.right for c in col)) for col in columns]
+    records = _records(rows, edges)
+    head = _names(above, spans) if above is not None else []
+    if head and above is not None and _is_head(above, rows[0], rules):
+        rows = [above, *rows]
+    elif are_names(records[0].texts) and _is_head(rows[0], rows[1], rules):
+        head = records.pop(0).texts
+    else:
+        head = []
+    if len(records) < 2 or any(len(one.texts[0].split()) > _MOST_WORDS for one in records):
+        return None
+    lines = tuple(TableRow(row_line(head, one.texts, ()), one.box) for one in records)
+    places = frozenset(place for row in rows for place in row.lines)
+    return Table(lines, (), tuple(head), places, around([row.box for row in rows]), tuple(spans))
+
+
+@dataclass(slots=True)
+class _Record:
+    """The texts of a row, one for each column, and where it stands."""
+
+    texts: list[str]
+    box: Box
+
+
+def _records(rows: Sequence[Row], edges: Sequence[float]) -> list[_Record]:
+    """The rows, those that only go on with cells above as a part of them. Where gaps part them, a
+    label may stand beside any line of its row."""
+    steps = [below.baseline - row.baseline for row, below in pairwise(rows)]
+    begins = [row.cells[0].box.left < edges[1] - _NEAR for row in rows]
+    wide = [step > _TIGHT * row.size for step, row in zip(steps, rows[1:], strict=True)]
+    starts = [0, *(place + 1 for place, apart in enumerate(wide) if apart)]
+    labels = [sum(begins[one:end]) for one, end in pairwise([*starts, len(rows)])]
+    spaced = len(starts) > 1 and max(labels) <= 2
+    records: list[_Record] = []
+    for place, row in enumerate(rows):
+        near = place > 0 and steps[place - 1] <= _WRAPPED * row.size
+        goes_on = place not in starts if spaced else near and not begins[place]
+        if records and goes_on:
+            last = records[-1]
+            last.box = around([last.box, row.box])
+        else:
+            last = _Record([""] * len(edges), row.box)
+            records.append(last)
+        for cell in row.cells:
+            column = _column(cell, edges) or 0
+            last.texts[column] = f"{last.texts[column]} {cell.text}".strip()
+    return records
+
+
+def _is_prose(cells: Sequence[Cell]) -> bool:
+    """Whether most lines of a column fill it with several words, as lines of text do."""
+    width = max(one.box.right for one in cells) - min(one.box.left for one in cells)
+    full = sum(one.box.right - one.box.left > _FULL * width for one in cells)
+    words = sum(len(one.text.split()) for one in cells) / len(cells)
+    return words > _PROSE_WORDS and 2 * full > len(cells)
+
+
+def _are_marks(cells: Sequence[Cell]) -> bool:
+    """Whether these are the bullets or boxes of a list."""
+    return not any(_LETTER.search(cell.text) for cell in cells)
+
+
+def _names(row: Row, spans: Sequence[tuple[float, float]]) -> list[str]:
+    """What a row says over each column, nothing if it does not stand over them one by one."""
+    names = [""] * len(spans)
+    for cell in row.cells:
+        over = [i for i, (left, right) in enumerate(spans)
+                if cell.box.left < right and left < cell.box.right]  # fmt: skip
+        if len(over) != 1 or names[over[0]]:
+            return []
+        names[over[0]] = cell.text
+    return names if are_names(names) else []
+
+
+def _is_head(row: Row, below: Row, rules: Rules) -> bool:
+    """Whether a row looks like none of those below: bold, or with a line under it."""
+    between = row.box.bottom - 1, below.box.top + 1
+    lined = any(
+        between[0] - row.size / 2 <= rule.at <= between[1]
+        and rule.start <= row.box.left + _NEAR
+        and rule.end >= row.cells[-1].box.left
+        for rule in rules.across
+    )
+    bold = row.bold and not below.bold
+    return lined or bold

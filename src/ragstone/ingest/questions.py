@@ -1,0 +1,137 @@
+"""Questions that the chat model thinks of for each chunk, by which the chunk is found too.
+
+They are chunks of the kind "question" with the revision, readers and metadata of the chunk they ask
+about: they come and go with it, and nobody finds by them what they may not read. Which chunks lack
+theirs is asked of the index, so an ingest that was cut off goes on where it was.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ragstone.core.answer import Usage
+from ragstone.core.chunk import QUESTION, Chunk, answering_id, question_id, revision
+from ragstone.core.errors import RagstoneError
+from ragstone.core.records import Collection
+from ragstone.ingest.progress import Tracker
+from ragstone.language.fences import fenced
+from ragstone.language.model_lists import lines, listed
+from ragstone.language.templates import filled, of_language, shipped
+from ragstone.language.words import words
+from ragstone.ports import Catalog, ChunkIndex, Completer, Templates
+
+PROMPT = "hypothetical_questions"
+
+ASKED_ABOUT = frozenset({"normal", "table"})
+"""Kinds of chunks that answer questions and are none themselves."""
+
+FEWEST_WORDS = 8
+"""A shorter chunk says too little to be asked about."""
+
+AT_A_TIME = 4
+"""Calls of the chat model; the questions that are being answered meanwhile need it too."""
+
+REPLY_TOKENS = 60
+"""For each question."""
+
+LONGEST = 300
+"""Characters of a question."""
+
+SHOWN = 6_000
+"""Characters of a chunk that the model reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionMaker:
+    """Has `model` think of at most `most` questions about each chunk."""
+
+    index: ChunkIndex
+    catalog: Catalog
+    model: Completer
+    templates: Templates
+    most: int
+
+    async def make(self, collection: Collection, tracker: Tracker) -> None:
+        """Make what lacks in a collection. Where the model fails the rest is left for the next
+        ingest, and a note says so."""
+        waiting = await self._waiting(collection)
+        made, asked, usage, failure = 0, 0, Usage(), ""
+        while asked < len(waiting) and not failure:
+            ids = waiting[asked : asked + AT_A_TIME]
+            chunks = (await self.index.fetch(collection, ids)).values()
+            said = await asyncio.gather(*(self._about(one) for one in chunks))
+            questions = [question for one in said for question in one.questions]
+            if questions:
+                await self.index.upsert(collection, questions)
+            spent = sum((one.usage for one in said), Usage())
+            tracker.asked(len(questions), spent)
+            made, asked, usage = made + len(questions), asked + len(ids), usage + spent
+            failure = next((one.failure for one in said if one.failure), "")
+        if waiting:
+            tracker.note(_told(self.model.name, made, asked, usage))
+        if failure:
+            left = len(waiting) - asked
+            tracker.note(
+                f"No questions were made about {left:,} further passages: {failure} Ingest again "
+                "to go on."
+            )
+
+    async def _waiting(self, collection: Collection) -> list[str]:
+        """The chunks that answer now and have no question."""
+        documents = await self.catalog.documents(collection.tenant, collection.id)
+        live = {revision(one.id, one.version) for one in documents}
+        chunks, known = list[str](), set[str]()
+        async for batch in self.index.scan(collection):
+            known |= {answering_id(one.chunk_id) for one in batch if one.kind == QUESTION}
+            chunks += [one.chunk_id for one in batch if one.revision in live and _is_asked(one)]
+        return [one for one in chunks if one not in known]
+
+    async def _about(self, chunk: Chunk) -> "_Thought":
+        own = of_language(await self.templates.texts(chunk.tenant), PROMPT, lambda: chunk.language)
+        rules = filled(own or shipped(PROMPT) or "", count=str(self.most)).strip()
+        text = fenced("passage", chunk.searchable[:SHOWN])
+        try:
+            said = await self.model.complete(rules, text, REPLY_TOKENS * self.most)
+        except RagstoneError as error:
+            return _Thought(failure=error.message)
+        found = listed(said.text, "questions") or [
+            one for one in lines(said.text) if one.endswith(("?", "？", "؟"))
+        ]
+        return _Thought(tuple(_chunks(chunk, found[: self.most])), said.usage)
+
+
+@dataclass(frozen=True, slots=True)
+class _Thought:
+    """The questions about one chunk, what they took, and why there are none where the model
+    failed."""
+
+    questions: tuple[Chunk, ...] = ()
+    usage: Usage = Usage()
+    failure: str = ""
+
+
+def _is_asked(chunk: Chunk) -> bool:
+    return chunk.kind in ASKED_ABOUT and len(words(chunk.text)) >= FEWEST_WORDS
+
+
+def _chunks(chunk: Chunk, questions: Sequence[str]) -> list[Chunk]:
+    """The questions, each as a chunk that differs from its own in id, kind and text alone."""
+    return [
+        replace(
+            chunk,
+            chunk_id=question_id(chunk.chunk_id, number),
+            kind=QUESTION,
+            text=text[:LONGEST],
+            layout="",
+        )
+        for number, text in enumerate(questions)
+    ]
+
+
+def _told(model: str, made: int, asked: int, usage: Usage) -> str:
+    tokens = f"{usage.total_tokens:,} tokens" if usage.counted else "tokens that it does not count"
+    cost = "" if usage.cost is None else f", {usage.cost:.4f} US dollars"
+    return (
+        f"{model} thought of {made:,} questions about {asked:,} passages: {usage.calls:,} calls, "
+        f"{tokens}{cost}."
+    )

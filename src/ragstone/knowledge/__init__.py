@@ -1,0 +1,1 @@
+"""What is made of documents beside their chunks, and answers what no single passage does."""

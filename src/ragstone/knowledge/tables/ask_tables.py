@@ -1,0 +1,300 @@
+"""Answers questions that count, add up, compare or filter rows from the whole table."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from ragstone.answer.stream import AnswerStream
+from ragstone.core.answer import GeneratedAnswer, Usage
+from ragstone.core.chunk import Chunk
+from ragstone.core.computed import Computed
+from ragstone.core.errors import Busy, ModelUnavailable, QueryRefused
+from ragstone.core.events import Note, Sources, Token
+from ragstone.core.filters import NO_QUESTION, And, eq
+from ragstone.core.turn import Hit, Passage, Turn
+from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.knowledge.tables.asked_model import ModelQuery, ask_model
+from ragstone.knowledge.tables.computation import ComputedRows, agrees, outcome, queried, sql_of
+from ragstone.knowledge.tables.reading_question import (
+    TableQuestion,
+    asks_of_tables,
+    read_question,
+)
+from ragstone.knowledge.tables.saying import SHOWN, record, sentence
+from ragstone.knowledge.tables.typed_table import TypedRow, TypedTable, read_tables
+from ragstone.language.language import detect
+from ragstone.language.markers import HIGHEST, neutral
+from ragstone.ports import Adapters, QueryResult, TableQueries
+from ragstone.retrieve.searching import visible
+
+BY_RULES, BY_MODEL = "tables", "tables, by the chat model"
+"""Who answers."""
+
+SURE, LESS_SURE = 0.9, 0.6
+"""How likely an answer is what was asked, where every word of the question was explained, and where
+the chat model wrote the query."""
+
+LONGEST_ROW = 600
+"""Characters of a row that is shown whole."""
+
+LOOKED_AT = 10
+"""The best passages whose documents are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    """An answer: its first sentence, the rows that it shows, and what it was computed from."""
+
+    sentence: str
+    table: TypedTable
+    rows: Sequence[tuple[TypedRow, str]]
+    computed: Computed
+    by: str
+    sure: float
+
+
+class Tables(Stage):
+    """Looks for tables in the documents of the best passages, reads them whole, and answers where
+    the question is one that a query over a table answers.
+
+    Rules read the question first; they answer only where every word of it is explained, one table
+    fits, and the query and a second computation agree. Where they do not, a chat model may write
+    the query. Queries run in a sandbox. Otherwise nothing is said, and the question is answered
+    like any other.
+    """
+
+    name: ClassVar[str] = "tables"
+    needs: ClassVar[frozenset[str]] = frozenset({"question", "passages", "hits"})
+    gives: ClassVar[frozenset[str]] = frozenset({"passages"})
+    fails: ClassVar[Literal["open", "closed"]] = "open"
+
+    timeout: float = Field(30.0, gt=0, description="Seconds that the stage may take.")
+    holds: bool = Field(False, description="Whether the text waits until it is checked.")
+    asks_model: bool = Field(
+        True, description="Whether the chat model may write a query where the rules are unsure."
+    )
+    documents: int = Field(5, ge=1, le=20, description="Documents whose tables are read.")
+    chunks: int = Field(
+        3_000, ge=1, description="Chunks that a document may have; larger ones are left alone."
+    )
+
+    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        if why := _skip_reason(turn, adapters):
+            return Step(turn, "skipped", why)
+        tables, left_out = await self._tables(turn, adapters)
+        if not tables:
+            return Step(turn, "skipped", left_out or "the tables that were found name no columns")
+        usage, reply, why = Usage(), None, ""
+        try:
+            reply, why = await _by_rules(turn, adapters, [table for table, _ in tables])
+            if reply is None and self.asks_model and adapters.completer:
+                reply, usage, why = await _by_model(turn, adapters, [table for table, _ in tables])
+        except (QueryRefused, ModelUnavailable, Busy) as error:
+            why = f"the query was refused: {error.message}"
+        turn = replace(turn, usage=turn.usage + usage)
+        if reply is None:
+            return Step(turn, "nothing computed", "; ".join(filter(None, (why, left_out))))
+        chunks = next(chunks for table, chunks in tables if table is reply.table)
+        return await self._said(turn, reply, chunks, emit)
+
+    async def _tables(
+        self, turn: Turn, adapters: Adapters
+    ) -> tuple[list[tuple[TypedTable, list[Chunk]]], str]:
+        """The tables of the documents that the best passages are of, and why others are left out.
+
+        Only what the asker may read is read."""
+        best = [hit.chunk for hit in turn.hits[:LOOKED_AT]]
+        # Tables that are nearly equal to a better passage are no passages, but may be meant too.
+        seen = (*best, *turn.chunks.values())
+        holders = dict.fromkeys(chunk.revision for chunk in seen if _has_table(chunk))
+        found: list[tuple[TypedTable, list[Chunk]]] = []
+        left_out: list[str] = []
+        collection = turn.collection
+        if collection is None:
+            return [], ""
+        async with adapters.catalog.snapshot() as hidden:
+            for revision in list(holders)[: self.documents]:
+                parts = (visible(turn.ask, hidden), NO_QUESTION, eq("revision", revision))
+                where = And(parts)
+                count = await adapters.index.count(collection, where)
+                if count > self.chunks:
+                    left_out.append(
+                        f"a document of {count:,} chunks is larger than stages.tables.chunks"
+                    )
+                    continue
+                chunks: list[Chunk] = []
+                async for batch in adapters.index.scan(collection, where):
+                    chunks += batch
+                chunks.sort(key=lambda one: one.chunk_index)
+                if len(chunks) != 1 + max((one.chunk_index for one in chunks), default=-1):
+                    left_out.append("a document is not readable as a whole")
+                    continue
+                own = await asyncio.to_thread(read_tables, chunks)
+                found += [(table, chunks) for table in own]
+        return found, "; ".join(left_out)
+
+    async def _said(self, turn: Turn, reply: _Reply, chunks: Sequence[Chunk], emit: Emit) -> Step:
+        passages = list(turn.passages)
+        name = turn.collection.name if turn.collection else ""
+        numbers = []
+        for row, _ in reply.rows:
+            number = _number(row, chunks, passages, name)
+            if number is None:
+                return Step(turn, "nothing computed", "the rows stand in no chunk")
+            numbers.append(number)
+        turn = replace(turn, passages=tuple(passages))
+        await emit(Sources(turn.passages))
+        cited = "".join(f"[{n}]" for n in dict.fromkeys(numbers))
+        lines = [f"{reply.sentence} {cited}"]
+        lines += [
+            f"- {neutral(text)} [{n}]" for (_, text), n in zip(reply.rows, numbers, strict=True)
+        ]
+        stream = AnswerStream(turn.passages)
+        text = stream.feed("\n".join(lines)) + stream.end()
+        await emit(Note(self.name, f"Computed with: {reply.computed.sql}"))
+        if not self.holds:
+            await emit(Token(text))
+        answer = GeneratedAnswer(
+            text, model=reply.by, confidence=reply.sure, held=self.holds, computed=reply.computed
+        )
+        turn = replace(turn, answer=answer)
+        decision = f"{reply.by}: {reply.computed.used} rows of {reply.table.title!r}"
+        return Step(turn, decision, reply.computed.sql)
+
+
+def _skip_reason(turn: Turn, adapters: Adapters) -> str:
+    """Why no table is looked at; empty if one is."""
+    if turn.answer and turn.answer.text:
+        return "it is answered already"
+    if turn.ask.tools or turn.subqueries or turn.plan.strategy == "sequential":
+        return "the question is no single one"
+    if not asks_of_tables(turn.question):
+        return "nothing is counted, added up, compared or filtered"
+    if not any(_has_table(hit.chunk) for hit in turn.hits[:LOOKED_AT]):
+        return "no table was found"
+    if adapters.tables is None:
+        return "queries over tables need DuckDB: pip install 'ragstone[tables]'"
+    return ""
+
+
+def _has_table(chunk: Chunk) -> bool:
+    return any(block.kind == "table" for block in chunk.blocks)
+
+
+async def _by_rules(
+    turn: Turn, adapters: Adapters, tables: Sequence[TypedTable]
+) -> tuple[_Reply | None, str]:
+    """The answer that the rules find, or why there is none."""
+    read = await asyncio.to_thread(
+        lambda: [one for table in tables if (one := read_question(turn.question, table))]
+    )
+    asked = _clearest(read)
+    if asked is None:
+        return None, "several tables fit" if read else "not every word of the question is explained"
+    if any(one.is_like(asked.table) for one in tables if one is not asked.table):
+        return None, "the document has several tables of this kind"
+    found = await asyncio.to_thread(outcome, asked)
+    if found is None or (asked.operation == "list" and len(found.rows) < 2):
+        return None, "no rows match"
+    if asked.operation == "sum" and not _totals_agree(asked, found):
+        return None, "the table's own total is another one"
+    sql = sql_of(asked)
+    [result] = await _queries(adapters).run([queried(asked.table)], [sql])
+    if not agrees(asked, found, result.rows) and not result.more:
+        return None, f"two computations differ: {sql}"
+    language = detect(turn.question)
+    said = sentence(asked, found, language)
+    rows = [
+        (row, record(asked, row.cells) if len(row.text) > LONGEST_ROW else row.text)
+        for row in found.rows[:SHOWN]
+    ]
+    computed = _computed(said, sql, asked.table, result, len(found.rows), recomputed=True)
+    return _Reply(said, asked.table, rows, computed, BY_RULES, SURE), ""
+
+
+def _queries(adapters: Adapters) -> TableQueries:
+    if adapters.tables is None:
+        raise QueryRefused("DuckDB is not installed")
+    return adapters.tables
+
+
+def _clearest(read: Sequence[TableQuestion]) -> TableQuestion | None:
+    """The one reading, or the one whose table is named by most words of the question."""
+    if not read:
+        return None
+    ranked = sorted(read, key=lambda one: one.fit, reverse=True)
+    return None if len(ranked) > 1 and ranked[0].fit == ranked[1].fit else ranked[0]
+
+
+def _totals_agree(asked: TableQuestion, found: ComputedRows) -> bool:
+    """Whether the row of totals, if there is one, has the sum of all rows."""
+    if asked.conditions or asked.group or len(asked.table.totals) != 1:
+        return True
+    stated = asked.table.totals[0].values[asked.table.place(asked.measure)]
+    return stated is None or stated == found.figure
+
+
+async def _by_model(
+    turn: Turn, adapters: Adapters, tables: Sequence[TypedTable]
+) -> tuple[_Reply | None, Usage, str]:
+    """The answer that a query of the chat model gives."""
+    model = adapters.completer
+    if model is None:
+        return None, Usage(), ""
+    seen = [(table, queried(table)) for table in tables[:5]]
+    wanted, usage = await ask_model(turn, adapters, model, seen)
+    if wanted is None:
+        return None, usage, f"{model.name} sees nothing to compute"
+    try:
+        reply, why = await _ran(turn, adapters, wanted)
+    except QueryRefused as error:
+        return None, usage, f"the query of {model.name} was refused: {error.message}"
+    return reply, usage, why
+
+
+async def _ran(turn: Turn, adapters: Adapters, wanted: ModelQuery) -> tuple[_Reply | None, str]:
+    table = queried(wanted.table)
+    result, used = await _queries(adapters).run([table], [wanted.sql, wanted.rows_sql])
+    places = sorted({int(one[0]) for one in used.rows if one and one[0] and one[0].isdecimal()})
+    rows = [wanted.table.rows[n - 1] for n in places if 0 < n <= len(wanted.table.rows)]
+    if not result.rows or not rows or all(cell is None for row in result.rows for cell in row):
+        return None, "the query returned nothing"
+    figures = "; ".join(
+        ", ".join(f"{name}: {cell}" for name, cell in zip(result.columns, row, strict=True) if cell)
+        for row in result.rows[:SHOWN]
+    )
+    said = " ".join(f"{figures} ({wanted.table.title}).".split())
+    shown = [(row, row.text) for row in rows[:SHOWN]]
+    computed = _computed(said, wanted.sql, wanted.table, result, len(rows), recomputed=False)
+    return _Reply(said, wanted.table, shown, computed, BY_MODEL, LESS_SURE), ""
+
+
+def _computed(
+    said: str, sql: str, table: TypedTable, result: QueryResult, used: int, *, recomputed: bool
+) -> Computed:
+    rows = tuple(tuple(cell or "" for cell in row) for row in result.rows[:SHOWN])
+    return Computed(
+        said, sql, table.title, table.document_id, result.columns, rows, used, recomputed
+    )
+
+
+def _number(
+    row: TypedRow, chunks: Sequence[Chunk], passages: list[Passage], collection: str
+) -> int | None:
+    """The number of the passage that holds a row, which is added where none does yet."""
+    chunk = next((one for one in chunks if one.start <= row.start and row.end <= one.end), None)
+    chunk = chunk or next((one for one in chunks if one.start <= row.start < one.end), None)
+    if chunk is None:
+        return None
+    for passage in passages:
+        if passage.hit.chunk.chunk_id == chunk.chunk_id and chunk.text in passage.text:
+            return passage.number
+    if len(passages) >= HIGHEST:
+        return None
+    score = max((one.hit.score for one in passages), default=0.0)
+    hit = Hit(replace(chunk, collection=collection), score)
+    passages.append(Passage(len(passages) + 1, chunk.text, hit))
+    return len(passages)

@@ -1,0 +1,802 @@
+"""What a question asks of a table, by rules: which operation, over which column, of which rows.
+
+Every word of the question has to be explained: by the operation, a column's name, a cell's value,
+a number that is compared, what the table is called, or as a word that says nothing. Where a word
+is left over, or could mean two things, nothing is computed: a wrong figure is worse than none.
+"""
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from decimal import Decimal, InvalidOperation
+from functools import cache
+from typing import Literal
+
+from ragstone.knowledge.tables.typed_table import LABEL, Column, TypedRow, TypedTable
+from ragstone.language.word_lists import word_lists
+from ragstone.language.words import stem
+
+Operation = Literal["count", "sum", "average", "most", "least", "list", "lookup"]
+Comparison = Literal["in", ">", ">=", "<", "<="]
+
+MOST_WORDS = 60
+MOST_VALUES = 50_000
+"""Distinct values of a column that a question's words are looked up in."""
+
+LONGEST_CELL = 120
+"""Characters of a cell that a question can name."""
+
+LONGEST_VALUE = 8
+"""Words of a value that a question can name."""
+
+_CJK = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_TOKEN = re.compile(rf"\d+(?:[.,'’]\d{{3}})*(?:[.,]\d+)?(?![^\W\d_{_CJK}])|[{_CJK}]|[^\W_{_CJK}]+")
+_MONTHS = {
+    name: f"m{number}"
+    for number, names in enumerate(
+        (
+            "january jan januar", "february feb februar", "march mar märz", "april apr",
+            "may mai", "june jun juni", "july jul juli", "august aug",
+            "september sep sept", "october oct oktober okt", "november nov",
+            "december dec dezember dez",
+        ),
+        1,
+    )
+    for name in names.split()
+}  # fmt: skip
+_COLUMN_KINDS = ("money", "time", "length", "weight", "quantity", "unit")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_GROUPED = re.compile(r"\d{1,3}(?:[.,'’]\d{3})+")
+"""A number in groups of three digits: few people compare with three decimals."""
+
+_NO_SUM = re.compile(
+    r"%|\b(?:per|pro|rate|quote|percent\w*|prozent\w*|avg|average|mean|median|share|anteil|ratio|index"
+    r"|id|nr|no|number|nummer|code|zip|plz|postcode|phone|year|jahr|lat|lon|latitude|longitude|rank"
+    r"|age|alter|score|grade|temperature)\b"
+)
+"""What is in the name of a column whose figures mean nothing when added up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition on the rows: the column is one of the `values`, or compares with the only one.
+    `year` compares the year of a date."""
+
+    column: str
+    comparison: Comparison
+    values: tuple[str | Decimal, ...]
+    year: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TableQuestion:
+    """What is asked of a table. `measure` is the column that is summed or compared, empty for rows;
+    `group` the one by whose values the rows are counted or summed apart; `entity` the one that the
+    question names as what is counted; `different` counts its values, not the rows.
+
+    `fit` tells of two tables which one is meant: how many words its columns and cells explain, how
+    many columns are named whole, how many words its title explains.
+    """
+
+    table: TypedTable
+    operation: Operation
+    measure: str = ""
+    group: str = ""
+    entity: str = ""
+    different: bool = False
+    descending: bool = False
+    conditions: tuple[Condition, ...] = ()
+    fit: tuple[int, int, int] = (0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    text: str
+    norm: str
+
+
+@dataclass(slots=True)
+class _Found:
+    """What the words of a question were found to be."""
+
+    operations: list[tuple[int, str, int]] = field(default_factory=list)
+    columns: list[tuple[int, int, str]] = field(default_factory=list)
+    values: list[tuple[int, str, tuple[str, ...]]] = field(default_factory=list)
+    compared: list[Condition] = field(default_factory=list)
+    marks: set[str] = field(default_factory=set)
+    units: list[_Word] = field(default_factory=list)
+    called: int = 0
+    titled: int = 0
+    named: int = 0
+    whole: int = 0
+
+
+def asks_of_tables(question: str) -> bool:
+    """Whether a question's words may ask for something that is computed over rows."""
+    words = _words(question)
+    if len(words) > MOST_WORDS:
+        return False
+    kinds = {kind for place in range(len(words)) for kind, _ in _phrases(words, place)}
+    return not kinds.isdisjoint(_OPERATIONS)
+
+
+_PLAIN = ("count", "sum", "average", "most", "least", "list", "sort", "group", "by")
+_IMPLIED = ("money", "time", "length", "weight")
+_OPERATIONS = frozenset(
+    (*_PLAIN, *(f"{way}_{what}" for way in ("most", "least") for what in _IMPLIED))
+)
+
+
+def read_question(question: str, table: TypedTable) -> TableQuestion | None:
+    """What the question asks of this table; None where that is not clear."""
+    words = _words(question)
+    if not words or len(words) > MOST_WORDS:
+        return None
+    found = _explained(words, table)
+    return None if found is None else _meant(found, table)
+
+
+# --- words ---------------------------------------------------------------------------------------
+
+
+def _words(text: str) -> list[_Word]:
+    plain = unicodedata.normalize("NFKC", text).casefold().replace("’s", "").replace("'s", "")
+    return [_Word(match[0], norm(match[0])) for match in _TOKEN.finditer(plain)]
+
+
+@cache
+def norm(word: str) -> str:
+    """A word as words are compared: without accents and endings, months by number."""
+    if word in _MONTHS:
+        return _MONTHS[word]
+    plain = "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
+    if plain.isascii() and plain.isalpha():
+        if len(plain) >= 6 and plain.endswith("en"):
+            plain = plain[:-1]
+        return stem(plain)
+    return plain
+
+
+def _norms(text: str) -> tuple[str, ...]:
+    return tuple(word.norm for word in _words(text))
+
+
+@cache
+def _lexicon() -> Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]]:
+    """The phrases by their first word: what each means, and its words as they are."""
+    found: dict[str, list[tuple[str, tuple[str, ...]]]] = defaultdict(list)
+    for kind, phrases in word_lists("knowledge", "tables").items():
+        if kind in _COLUMN_KINDS:
+            continue
+        for phrase in phrases:
+            texts = tuple(word.text for word in _words(phrase))
+            found[texts[0]].append((kind, texts))
+    return {
+        first: tuple(sorted(phrases, key=lambda one: -len(one[1])))
+        for first, phrases in found.items()
+    }
+
+
+@cache
+def _kinds_of_columns() -> Mapping[str, frozenset[str]]:
+    """For money, time, length, weight, quantity and unit the words, normal."""
+    lists = word_lists("knowledge", "tables")
+    names = _COLUMN_KINDS
+    return {
+        name: frozenset(part for one in lists[name] for part in (norm(one), one)) for name in names
+    }
+
+
+def _phrases(words: Sequence[_Word], place: int) -> Iterator[tuple[str, int]]:
+    """The kinds of the phrases that begin at a word, with their lengths, longest first."""
+    for kind, texts in _lexicon().get(words[place].text, ()):
+        if tuple(word.text for word in words[place : place + len(texts)]) == texts:
+            yield kind, len(texts)
+
+
+# --- explaining ----------------------------------------------------------------------------------
+
+
+def _explained(words: Sequence[_Word], table: TypedTable) -> _Found | None:
+    """What each word is; None where one is nothing, or two things."""
+    named = _named_columns(words, table)
+    if named is None:
+        return None
+    reading = _Reading(words, table, named)
+    place = 0
+    while place < len(words):
+        taken = reading.take(place)
+        if not taken:
+            return None
+        place += taken
+    return reading.end()
+
+
+class _Reading:
+    """Reads a question from its first word to its last."""
+
+    def __init__(self, words: Sequence[_Word], table: TypedTable, named: "Named") -> None:
+        self._words, self._table, self._named = words, table, named
+        self._values = _Values(table)
+        self._names = {part for one in table.names for part in _norms(one)}
+        self._titles = {part for one in table.titles for part in _norms(one)}
+        self._used = set[int]()
+        self._found = _Found()
+
+    def take(self, place: int) -> int:
+        """How many words are explained by what begins at a word; 0 for none."""
+        found, words = self._found, self._words
+        if taken := _compared(words, place, self._table, found, self._named):
+            found.named += taken
+            return taken
+        phrase = _phrase(words, place)
+        value = self._values.at(words, place, self._named)
+        if value is not None and (phrase is None or value[0] >= phrase[1]):
+            return self._take_value(place, *value)
+        of_column = any(place in at for at, _ in self._named)
+        if phrase is not None and (phrase[1] > 1 or not of_column):
+            kind, length = phrase
+            if kind in _OPERATIONS:
+                found.operations.append((place, kind, length))
+            else:
+                found.marks.add(kind)
+            return length
+        return int(self._take_word(place, of_column))
+
+    def _take_value(self, place: int, length: int, column: str, cells: tuple[str, ...]) -> int:
+        """A value, unless it is also the name of a column, or of several columns."""
+        places = set(range(place, place + length))
+        touched = {name for at, name in self._named if places & set(at)}
+        inside = {name for at, name in self._named if set(at) < places}
+        if not column or touched != inside:
+            return 0
+        self._named = [(at, name) for at, name in self._named if name not in inside]
+        self._found.values.append((place, column, cells))
+        self._found.named += length
+        return length
+
+    def _take_word(self, place: int, of_column: bool) -> bool:
+        word, found = self._words[place], self._found
+        if of_column:
+            self._used.add(place)
+            found.named += 1
+        elif word.norm in self._names or word.norm in self._titles:
+            found.called += 1
+            found.titled += word.norm not in self._names
+        elif word.norm in _kinds_of_columns()["unit"]:
+            found.units.append(word)
+        else:
+            return False
+        return True
+
+    def end(self) -> _Found | None:
+        """What was found; None where only a part of a column's name was read as that."""
+        compared = {one.column for one in self._found.compared}
+        for at, name in self._named:
+            if set(at) <= self._used or name in compared:
+                self._found.columns.append((min(at), len(at), name))
+                self._found.whole += len(at) >= len(_core(name))
+            elif self._used & set(at):
+                return None
+        return self._found
+
+
+def _phrase(words: Sequence[_Word], place: int) -> tuple[str, int] | None:
+    """The longest phrase that begins at a word, but for those that compare with a number."""
+    return next((one for one in _phrases(words, place) if one[0] not in _SIGNS), None)
+
+
+class _Values:
+    """The cells of the columns of texts, by their first words."""
+
+    def __init__(self, table: TypedTable) -> None:
+        self._by_first: dict[str, list[tuple[tuple[str, ...], str, set[str]]]] = {}
+        self._heads: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+        self._inside: dict[str, set[tuple[str, str]]] = defaultdict(set)
+        known: dict[tuple[tuple[str, ...], str], set[str]] = defaultdict(set)
+        for column, cell in _text_cells(table):
+            parts = _norms(cell)
+            if 0 < len(parts) <= LONGEST_VALUE:
+                known[parts, column].add(cell)
+            for part in filter(_is_telling, parts):
+                self._inside[part].add((column, cell))
+            if len(parts) > 1 and _is_telling(parts[-1]) and not set(cell) & set(",;/&("):
+                self._heads[parts[-1]][column].add(cell)
+        for (parts, column), cells in known.items():
+            self._by_first.setdefault(parts[0], []).append((parts, column, cells))
+        for entries in self._by_first.values():
+            entries.sort(key=lambda one: -len(one[0]))
+
+    def at(
+        self, words: Sequence[_Word], place: int, columns: Sequence[tuple[tuple[int, ...], str]]
+    ) -> tuple[int, str, tuple[str, ...]] | None:
+        """The longest value that begins at a word: its length, its column (empty where it stands
+        in several), and the cells that say it."""
+        length, matches = 0, []
+        for parts, column, cells in self._by_first.get(words[place].norm, ()):
+            if len(parts) < length:
+                break
+            if tuple(word.norm for word in words[place : place + len(parts)]) == parts:
+                if len(parts) == 1 and _says_nothing(words[place]):
+                    continue
+                length = len(parts)
+                matches.append((column, cells))
+        if not matches:
+            named = any(place in places for places, _ in columns)
+            return None if named else self._head(words, place)
+        if len(matches) > 1:
+            beside = {
+                name for places, name in columns if place - 1 in places or place + length in places
+            }
+            matches = [one for one in matches if one[0] in beside]
+            if len(matches) != 1:
+                return length, "", ()
+        column, cells = matches[0]
+        return length, column, tuple(sorted(cells))
+
+    def _head(self, words: Sequence[_Word], place: int) -> tuple[int, str, tuple[str, ...]] | None:
+        """Values that end in the word ("infusion pump" for "pumps"), where no other value has it
+        elsewhere."""
+        part = words[place].norm
+        by_column = self._heads.get(part)
+        if not by_column or _says_nothing(words[place]):
+            return None
+        heads = {(column, cell) for column, cells in by_column.items() for cell in cells}
+        if len(by_column) > 1 or self._inside[part] != heads:
+            return None
+        [(column, cells)] = by_column.items()
+        return 1, column, tuple(sorted(cells))
+
+
+def _text_cells(table: TypedTable) -> Iterator[tuple[str, str]]:
+    """The different cells of each column of texts, but for long ones, with the column."""
+    for place, column in enumerate(table.columns):
+        if column.type == "text":
+            cells = dict.fromkeys(row.cells[place] for row in table.rows)
+            for cell in list(cells)[:MOST_VALUES]:
+                if cell is not None and len(cell) <= LONGEST_CELL:
+                    yield column.name, cell
+
+
+def _is_telling(part: str) -> bool:
+    return len(part) >= 4 and part.isalpha()
+
+
+def _says_nothing(word: _Word) -> bool:
+    """Whether a word is one of the lexicon's, or too short to name a value."""
+    return len(word.text) < 2 or word.text in _lexicon()
+
+
+def _core(name: str) -> tuple[str, ...]:
+    """The words of a column's name without its unit."""
+    parts = _norms(re.sub(r"\([^()]*\)", " ", name)) or _norms(name)
+    kept = tuple(part for part in parts if part not in _kinds_of_columns()["unit"])
+    return kept or parts
+
+
+def _named_columns(
+    words: Sequence[_Word], table: TypedTable
+) -> list[tuple[tuple[int, ...], str]] | None:
+    """The columns that the question names, with the places of the words; None where a word names
+    several of them."""
+    whole: dict[str, tuple[int, ...]] = {}
+    by_part: dict[str, set[str]] = defaultdict(set)
+    for column in table.columns:
+        if column.name == LABEL or (column.name.isdecimal() and len(column.name) < 4):
+            continue
+        core = _core(column.name)
+        for part in core:
+            by_part[part].add(column.name)
+        places = _places(words, core)
+        if places:
+            whole[column.name] = places
+    kept = {
+        name: places
+        for name, places in whole.items()
+        if not any(set(places) < set(other) for other in whole.values())
+    }
+    taken = {place for places in kept.values() for place in places}
+    if sum(map(len, kept.values())) != len(taken):
+        return None
+    for place, word in enumerate(words):
+        names = by_part.get(word.norm, set())
+        if place in taken or not names or len(word.norm) < 3 or word.text in _lexicon():
+            continue
+        if len(names) == 1:
+            [name] = names
+            kept[name] = tuple(sorted({*kept.get(name, ()), place}))
+            taken.add(place)
+    return [(places, name) for name, places in kept.items()]
+
+
+def _places(words: Sequence[_Word], parts: Sequence[str]) -> tuple[int, ...]:
+    """Where words stand that are all of the parts, each once; nothing where one is missing."""
+    found: list[int] = []
+    for part in parts:
+        place = next((i for i, w in enumerate(words) if w.norm == part and i not in found), None)
+        if place is None:
+            return ()
+        found.append(place)
+    near = bool(found) and max(found) - min(found) < 2 * len(parts) + 1
+    return tuple(sorted(found)) if near else ()
+
+
+_SIGNS: Mapping[str, Comparison] = {
+    "over": ">", "under": "<", "at_least": ">=", "at_most": "<=", "before": "<", "after": ">",
+    "since": ">=", "in_year": "in", "over_money": ">",
+}  # fmt: skip
+_OF_TIME = frozenset(("before", "after", "since", "in_year"))
+_ANY_TIME = frozenset(("year", "date", "jahr", "datum", "年", "年份", "日期"))
+"""Columns whose year is meant where the question names none."""
+
+Named = Sequence[tuple[tuple[int, ...], str]]
+
+
+def _compared(
+    words: Sequence[_Word], place: int, table: TypedTable, found: _Found, named: Named
+) -> int:
+    """How many words a comparison with a number takes that begins here; 0 where none does."""
+    for kind, length in _phrases(words, place):
+        sign = _SIGNS.get(kind)
+        if sign is None or place + length >= len(words):
+            continue
+        number = words[place + length].text
+        value = _plain_number(number)
+        if value is None:
+            continue
+        timed = kind in _OF_TIME
+        if timed and not _YEAR.fullmatch(number):
+            continue
+        taken = length + 1
+        unit = words[place + taken] if place + taken < len(words) else None
+        if unit is not None and unit.norm not in _kinds_of_columns()["unit"]:
+            unit = None
+        column = _compared_column(words, table, kind, unit, named)
+        if column is None or (not timed and (column.years or column.type != "number")):
+            continue
+        found.compared.append(Condition(column.name, sign, (value,), year=column.type == "date"))
+        return taken + (unit is not None)
+    return 0
+
+
+def _plain_number(text: str) -> Decimal | None:
+    if not text[:1].isdigit():
+        return None
+    plain = re.sub(r"[.,'’]", "", text) if _GROUPED.fullmatch(text) else text
+    try:
+        return Decimal(plain.replace(",", "."))
+    except InvalidOperation:
+        return None
+
+
+def _compared_column(
+    words: Sequence[_Word], table: TypedTable, kind: str, unit: _Word | None, named: Named
+) -> Column | None:
+    """The column that a number is compared with: the one that the question names, else the only
+    one with the unit, else the only one of years or of money."""
+    timed = kind in _OF_TIME
+    possible = [
+        one
+        for one in table.columns
+        if (one.years or one.type == "date" if timed else one.type == "number" and not one.years)
+    ]
+    asked = [one for one in possible if one.name in {name for _, name in named}]
+    if asked:
+        return asked[0] if len(asked) == 1 else None
+    if timed:
+        generic = [one for one in possible if set(_core(one.name)) <= _ANY_TIME]
+        return generic[0] if len(generic) == 1 else None
+    if unit is not None:
+        measured = [one for one in possible if _has_unit(unit, one)]
+        return measured[0] if len(measured) == 1 else None
+    spends = any(one == "spend" for i in range(len(words)) for one, _ in _phrases(words, i))
+    return _only(possible, "money") if spends or kind == "over_money" else None
+
+
+_SAME_UNIT = {
+    "euro": "eur", "€": "eur", "dollar": "usd", "$": "usd", "pound": "gbp", "£": "gbp",
+    "minut": "min", "minute": "min", "hour": "h", "stunde": "h", "percent": "%", "prozent": "%",
+    "欧": "eur", "元": "cny",
+}  # fmt: skip
+
+
+def _has_unit(unit: _Word, column: Column) -> bool:
+    wanted = _SAME_UNIT.get(unit.norm, unit.norm)
+    parts = {*_norms(column.name), column.unit, *(c for c in column.name if c in _SAME_UNIT)}
+    return wanted in {_SAME_UNIT.get(part, part) for part in parts}
+
+
+_MONEY_UNITS = frozenset(("eur", "euro", "usd", "dollar", "gbp", "chf", "€", "$", "£", "¥", "元"))
+
+
+def _only(columns: Sequence[Column], kind: str) -> Column | None:
+    """The only column of this kind, by its name or unit."""
+    known = _kinds_of_columns()[kind]
+    found = [
+        one
+        for one in columns
+        if set(_core(one.name)) & known
+        or (kind == "money" and {*_norms(one.name), one.unit} & _MONEY_UNITS)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+# --- meaning -------------------------------------------------------------------------------------
+
+
+def _meant(found: _Found, table: TypedTable) -> TableQuestion | None:
+    asked = _operation(found)
+    conditions = _conditions(found)
+    if asked is None or conditions is None:
+        return None
+    operation, implied = asked
+    columns = {one.name: one for one in table.columns}
+    used = {one.column for one in conditions}
+    named = [(at, columns[name]) for at, _, name in sorted(found.columns) if name not in used]
+    group_at = _group_place(found)
+    group = _group(named, group_at, operation) if group_at is not None else ""
+    if group is None or any(column.mixed for _, column in named):
+        return None
+    named = [(at, one) for at, one in named if one.name != group]
+    measures = [(at, one) for at, one in named if one.type != "text"]
+    if not measures and (implied or _spends(found, operation)):
+        only = _implied(table, implied or "money")
+        if only is None:
+            return None
+        measures = [(-1, only)]
+    if len(measures) > 1 or not _fits_units(found, [one for _, one in measures]):
+        return None
+    texts = tuple(one for _, one in named if one.type == "text")
+    place, measure = measures[0] if measures else (-1, None)
+    asks = _Asked(table, found, conditions, measure, texts, group)
+    return asks.question(operation, place)
+
+
+def _spends(found: _Found, operation: Operation) -> bool:
+    """Whether money is meant without naming its column: "what do they cost together"."""
+    return "spend" in found.marks and operation not in ("list", "count")
+
+
+def _fits_units(found: _Found, measures: Sequence[Column]) -> bool:
+    """Whether the units that the question names by themselves are those of the measure."""
+    return all(measures and _has_unit(unit, measures[0]) for unit in found.units)
+
+
+def _group_place(found: _Found) -> int | None:
+    """Where it is said by what the rows are taken together ("per ward")."""
+    starts = {at for at, _, _ in found.columns}
+    plain = [at for at, kind, _ in found.operations if kind == "group"]
+    by = [at for at, kind, _ in found.operations if kind == "by" and at + 1 in starts]
+    return next(iter((*plain, *by)), None)
+
+
+def _group(named: Sequence[tuple[int, Column]], place: int, operation: Operation) -> str | None:
+    """The column whose name follows; None where there is none, or each row has another value."""
+    behind = [one for at, one in named if at > place and (one.type == "text" or one.years)]
+    if len(behind) != 1 or behind[0].unique or operation not in ("count", "sum", "average"):
+        return None
+    return behind[0].name
+
+
+def _operation(found: _Found) -> tuple[Operation, str] | None:
+    """The operation, and the kind of column that it implies."""
+    kinds = dict.fromkeys(kind for _, kind, _ in found.operations)
+    if [kind for _, kind, _ in found.operations].count("group") > 1:
+        return None
+    extremes = [one for one in kinds if one.partition("_")[0] in ("most", "least")]
+    others = {one for one in kinds if one not in extremes} - {"group", "by"}
+    if extremes:
+        if len(extremes) > 1 or others - {"list"}:
+            return None
+        way, _, implied = extremes[0].partition("_")
+        return ("most" if way == "most" else "least"), implied
+    if "sort" in others:
+        return ("list", "") if others <= {"sort", "list"} else None
+    others = others - {"list"} or others
+    if others == {"count", "sum"} or others == {"count"}:
+        return "count", ""
+    if others == {"sum"}:
+        return "sum", ""
+    if others == {"average"}:
+        return "average", ""
+    return ("list", "") if others == {"list"} else None
+
+
+def _conditions(found: _Found) -> tuple[Condition, ...] | None:
+    """The conditions; several values of one column are alternatives. None where that is not said,
+    or where one column is compared twice."""
+    by_column: dict[str, list[tuple[str, ...]]] = defaultdict(list)
+    for _, column, cells in found.values:
+        by_column[column].append(cells)
+    if any(len(cells) > 1 for cells in by_column.values()) and "and" not in found.marks:
+        return None
+    numbers = [one.column for one in found.compared]
+    if len(set(numbers)) < len(numbers):
+        return None
+    chosen = tuple(
+        Condition(column, "in", tuple(dict.fromkeys(one for part in cells for one in part)))
+        for column, cells in by_column.items()
+    )
+    return (*chosen, *found.compared)
+
+
+def _implied(table: TypedTable, kind: str) -> Column | None:
+    """The column that "cheapest" or "oldest" means."""
+    if kind == "time":
+        timed = [one for one in table.columns if one.years or one.type == "date"]
+        return timed[0] if len(timed) == 1 else None
+    return _only([one for one in table.columns if one.type == "number" and not one.years], kind)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the question names, from which the operation makes a question or nothing."""
+
+    table: TypedTable
+    found: _Found
+    conditions: tuple[Condition, ...]
+    measure: Column | None
+    texts: tuple[Column, ...]
+    group: str
+
+    def question(self, operation: Operation, place: int) -> TableQuestion | None:
+        """What the operation asks, where the measure stands at a place of the question."""
+        if operation == "count":
+            ends = [at + length for at, kind, length in self.found.operations if kind == "count"]
+            return self.things(follows=place in ends) if self.measure else self.count()
+        if operation in ("sum", "average"):
+            return self.figure(operation)
+        if operation in ("most", "least"):
+            return self.extreme(operation)
+        return self.listed(sorts=any(kind == "sort" for _, kind, _ in self.found.operations))
+
+    def things(self, follows: bool) -> TableQuestion | None:
+        """ "How many", of a column that holds numbers of things: their sum, or the cell of the row
+        that is named."""
+        key = self._key_condition()
+        if self.measure is None or self.texts or "different" in self.found.marks:
+            return None
+        if not self._sums(self.measure) or not (follows or key):
+            return None
+        if key and len(selected(self.table, self.conditions)) != 1:
+            return None
+        return self._question("sum", measure=self.measure.name)
+
+    def count(self) -> TableQuestion | None:
+        """ "How many": rows, or different values. Where each row is a thing of its own, its figure
+        stands in a cell, and no row is counted. A title does not say that all stand there ("how
+        many rooms does the hospital have")."""
+        different = "different" in self.found.marks
+        unsure = bool(self.found.titled) and not self.conditions
+        if len(self.texts) > 1 or unsure or self._key_condition():
+            return None
+        if self.texts:
+            [entity] = self.texts
+            if not different and self._quantities() and not entity.unique:
+                return None
+            return self._question("count", entity=entity.name, different=different)
+        if different:
+            return None
+        return self._question("count") if "rows" in self.found.marks else self._count_values()
+
+    def _count_values(self) -> TableQuestion | None:
+        """The rows of a value that is counted; where a column says how many of it there are, the
+        sum of that."""
+        if not any(isinstance(value, str) for one in self.conditions for value in one.values):
+            return None
+        things = self._quantities()
+        if not things:
+            return self._question("count")
+        alone = len(things) == 1 and self._sums(things[0])
+        return self._question("sum", measure=things[0].name) if alone else None
+
+    def figure(self, operation: Operation) -> TableQuestion | None:
+        """A sum or an average of the column that is named."""
+        measure = self.measure
+        if measure is None or measure.type != "number" or "different" in self.found.marks:
+            return None
+        if operation == "sum" and not self._sums(measure, whole=False):
+            return None
+        if measure.years:
+            return None
+        return self._question(operation, measure=measure.name)
+
+    def extreme(self, operation: Operation) -> TableQuestion | None:
+        """The rows with the highest or lowest figure; or the value that most rows have ("which ward
+        has the most devices")."""
+        if "different" in self.found.marks:
+            return None
+        if self.measure is not None:
+            entity = self.texts[0].name if self.texts else ""
+            return self._question(operation, measure=self.measure.name, entity=entity)
+        lists = any(kind == "list" for _, kind, _ in self.found.operations)
+        counted = len(self.texts) == 2 or (len(self.texts) == 1 and self.conditions)
+        if not lists or not counted or self.texts[0].unique or self._quantities():
+            return None
+        entity = self.texts[1].name if len(self.texts) == 2 else ""
+        return replace(self._question(operation, entity=entity), group=self.texts[0].name)
+
+    def listed(self, sorts: bool) -> TableQuestion | None:
+        """All rows under the conditions, or all in the order of a column."""
+        if sorts:
+            by = self.measure.name if self.measure else self.texts[-1].name if self.texts else ""
+            down = "descending" in self.found.marks
+            return self._question("list", measure=by, descending=down) if by else None
+        if self.measure is not None or not self.conditions:
+            return None
+        return self._question("list", entity=self.texts[0].name if self.texts else "")
+
+    def _question(
+        self,
+        operation: Operation,
+        measure: str = "",
+        entity: str = "",
+        different: bool = False,
+        descending: bool = False,
+    ) -> TableQuestion:
+        return TableQuestion(
+            self.table,
+            operation,
+            measure,
+            self.group,
+            entity,
+            different,
+            descending,
+            self.conditions,
+            (self.found.named, self.found.whole, self.found.called),
+        )
+
+    def _key_condition(self) -> bool:
+        """Whether a condition is on what each row is called. Where nothing tells the rows apart,
+        every condition may be: a group may have a row for each year."""
+        first = self.table.columns[0]
+        numbered = first.type == "number" and first.unique and not first.scale and not first.years
+        keys = [one.name for one in self.table.columns if one.type == "text" and one.unique]
+        chosen = [one.column for one in self.conditions if isinstance(one.values[0], str)]
+        if not chosen or numbered:
+            return False
+        return not keys or keys[0] in chosen
+
+    def _quantities(self) -> list[Column]:
+        """The columns that say how many things a row stands for."""
+        known = _kinds_of_columns()["quantity"]
+        return [
+            one
+            for one in self.table.columns
+            if one.type == "number" and not one.years and set(_core(one.name)) & known
+        ]
+
+    def _sums(self, column: Column, whole: bool = True) -> bool:
+        """Whether the figures of a column may be added up; `whole` ones only, where things are
+        counted."""
+        said = f"{column.name.casefold()} {column.unit}"
+        number = column.type == "number" and not column.years and not _NO_SUM.search(said)
+        return number and not (whole and column.scale)
+
+
+def selected(table: TypedTable, conditions: Sequence[Condition]) -> list[TypedRow]:
+    """The rows under all conditions."""
+    places = [(table.place(one.column), one) for one in conditions]
+    return [row for row in table.rows if all(_holds(row, at, one) for at, one in places)]
+
+
+def _holds(row: TypedRow, place: int, condition: Condition) -> bool:
+    value = row.values[place]
+    if value is None:
+        return False
+    if condition.comparison == "in" and not condition.year:
+        return value in condition.values
+    number = Decimal(value.year) if isinstance(value, date) else value
+    [wanted] = condition.values
+    if isinstance(number, str) or isinstance(wanted, str):
+        return False
+    return {
+        "in": number == wanted,
+        ">": number > wanted,
+        ">=": number >= wanted,
+        "<": number < wanted,
+        "<=": number <= wanted,
+    }[condition.comparison]

@@ -1,0 +1,86 @@
+"""Queries over tables in a process of its own, which is ended when it takes too long."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from importlib.util import find_spec
+from pathlib import Path
+
+from ragstone.core.errors import QueryRefused
+from ragstone.ports import QueriedTable, QueryResult
+
+INSTALL = "pip install 'ragstone[tables]'"
+
+_CHILD = Path(__file__).with_name("sandbox_child.py")
+_OWN_MEMORY = 1_500_000_000
+"""Bytes of address space that the process has besides what queries may take: Python, DuckDB's
+code and what it reserves without using it."""
+
+MOST_ROWS = 2_000
+"""Rows of a result that come back."""
+
+
+class TableSandbox:
+    """`ports.TableQueries` by DuckDB. `seconds` are for all queries of a run and the tables that
+    are loaded for them, `memory` are bytes."""
+
+    def __init__(self, seconds: float = 10.0, memory: int = 512_000_000) -> None:
+        self._seconds = seconds
+        self._memory = memory
+
+    async def run(
+        self, tables: Sequence[QueriedTable], queries: Sequence[str]
+    ) -> list[QueryResult]:
+        task = {
+            "tables": [asdict(one) for one in tables],
+            "queries": list(queries),
+            "memory": self._memory,
+            "own": _OWN_MEMORY,
+            "seconds": max(1, round(self._seconds)),
+            "rows": MOST_ROWS,
+        }
+        data = await asyncio.to_thread(lambda: json.dumps(task).encode())
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-I",
+            str(_CHILD),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env={name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ},
+            cwd=Path(os.sep),
+        )
+        try:
+            async with asyncio.timeout(self._seconds):
+                said, _ = await process.communicate(data)
+        except TimeoutError as error:
+            raise QueryRefused(f"it took more than {self._seconds:g} seconds") from error
+        finally:
+            if process.returncode is None:
+                with suppress(ProcessLookupError):
+                    process.kill()
+                await asyncio.shield(process.wait())
+        return _results(said)
+
+
+def _results(said: bytes) -> list[QueryResult]:
+    try:
+        results = json.loads(said)
+    except ValueError as error:
+        raise QueryRefused("it took more memory or time than it may") from error
+    for one in results:
+        if "error" in one:
+            raise QueryRefused(str(one["error"]))
+    return [
+        QueryResult(tuple(one["columns"]), tuple(map(tuple, one["rows"])), bool(one["more"]))
+        for one in results
+    ]
+
+
+def is_installed() -> bool:
+    """Whether the extra is there."""
+    return find_spec("duckdb") is not None

@@ -1,0 +1,212 @@
+"""What was computed, as a sentence in the language of the question, and the rows beside it."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+
+from ragstone.knowledge.tables.computation import DECIMALS, ComputedRows
+from ragstone.knowledge.tables.reading_question import Condition, TableQuestion
+from ragstone.knowledge.tables.typed_table import MOST_DECIMALS
+from ragstone.language.quantities import COMMA_DECIMAL
+
+SHOWN = 10
+"""Rows that are shown at most, and groups that are named."""
+
+_TEXTS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "rows_1": "1 row of the table “{table}” matches{where}",
+        "rows": "{n} rows of the table “{table}” match{where}",
+        "all_rows": "The table “{table}” has {n} rows",
+        "values": "; {entity} has {different} different values in them",
+        "different": "{entity} has {n} different values in the table “{table}”{where}",
+        "sum": "The sum of {measure} over {n} rows of the table “{table}” is {figure}{where}",
+        "cell": "{measure} is {figure} in the table “{table}”{where}",
+        "average": "The average {measure} of {n} rows of the table “{table}” is {figure}{where}",
+        "most": "The highest {measure} in the table “{table}” is {figure}{where}",
+        "least": "The lowest {measure} in the table “{table}” is {figure}{where}",
+        "most_date": "The latest {measure} in the table “{table}” is {figure}{where}",
+        "least_date": "The earliest {measure} in the table “{table}” is {figure}{where}",
+        "most_rows": "Most rows of the table “{table}” have the {group} {groups}{where}",
+        "least_rows": "Fewest rows of the table “{table}” have the {group} {groups}{where}",
+        "by_count": "Rows of the table “{table}” by {group}{where}: {groups}",
+        "by_sum": "The sum of {measure} by {group} in the table “{table}”{where}: {groups}",
+        "by_average": "The average of {measure} by {group} in the table “{table}”{where}: {groups}",
+        "sorted": "The {n} rows of the table “{table}” by {measure}{where}",
+        "empty": "; {empty} of the rows have no figure there",
+        "totals": "; rows of totals are left out",
+        "first": " (the first {shown} follow)",
+        "where": " where {conditions}",
+        "and": " and ", "or": " or ", "is": "{column} is {values}",
+        ">": "{column} is over {values}", ">=": "{column} is at least {values}",
+        "<": "{column} is under {values}", "<=": "{column} is at most {values}",
+        "year <": "{column} is before {values}", "year >": "{column} is after {values}",
+        "year": "the year of {column}",
+    },
+    "de": {
+        "rows_1": "1 Zeile der Tabelle „{table}“ passt{where}",
+        "rows": "{n} Zeilen der Tabelle „{table}“ passen{where}",
+        "all_rows": "Die Tabelle „{table}“ hat {n} Zeilen",
+        "values": "; {entity} hat darin {different} verschiedene Werte",
+        "different": "{entity} hat in der Tabelle „{table}“ {n} verschiedene Werte{where}",
+        "sum": "Die Summe von {measure} über {n} Zeilen der Tabelle „{table}“ ist {figure}{where}",
+        "cell": "{measure} ist in der Tabelle „{table}“ {figure}{where}",
+        "average": "{measure} ist im Durchschnitt von {n} Zeilen in „{table}“ {figure}{where}",
+        "most": "Der höchste Wert von {measure} in der Tabelle „{table}“ ist {figure}{where}",
+        "least": "Der niedrigste Wert von {measure} in der Tabelle „{table}“ ist {figure}{where}",
+        "most_date": "Der späteste Wert von {measure} in „{table}“ ist {figure}{where}",
+        "least_date": "Der früheste Wert von {measure} in „{table}“ ist {figure}{where}",
+        "most_rows": "Die meisten Zeilen der Tabelle „{table}“ haben {group} {groups}{where}",
+        "least_rows": "Die wenigsten Zeilen der Tabelle „{table}“ haben {group} {groups}{where}",
+        "by_count": "Zeilen der Tabelle „{table}“ nach {group}{where}: {groups}",
+        "by_sum": "Die Summe von {measure} nach {group} in der Tabelle „{table}“{where}: {groups}",
+        "by_average": "Der Durchschnitt von {measure} nach {group} in „{table}“{where}: {groups}",
+        "sorted": "Die {n} Zeilen der Tabelle „{table}“ nach {measure}{where}",
+        "empty": "; {empty} der Zeilen haben dort keine Zahl",
+        "totals": "; Summenzeilen sind nicht mitgezählt",
+        "first": " (die ersten {shown} folgen)",
+        "where": ", wo {conditions}",
+        "and": " und ", "or": " oder ", "is": "{column} {values} ist",
+        ">": "{column} über {values} liegt", ">=": "{column} mindestens {values} ist",
+        "<": "{column} unter {values} liegt", "<=": "{column} höchstens {values} ist",
+        "year <": "{column} vor {values} liegt", "year >": "{column} nach {values} liegt",
+        "year": "das Jahr von {column}",
+    },
+    "zh": {
+        "rows_1": "表“{table}”中有 1 行符合{where}",
+        "rows": "表“{table}”中有 {n} 行符合{where}",
+        "all_rows": "表“{table}”共有 {n} 行",
+        "values": "；其中 {entity} 有 {different} 个不同的值",
+        "different": "表“{table}”中 {entity} 有 {n} 个不同的值{where}",
+        "sum": "表“{table}”中 {n} 行的 {measure} 总和是 {figure}{where}",
+        "cell": "表“{table}”中 {measure} 是 {figure}{where}",
+        "average": "表“{table}”中 {n} 行的 {measure} 平均值是 {figure}{where}",
+        "most": "表“{table}”中 {measure} 的最大值是 {figure}{where}",
+        "least": "表“{table}”中 {measure} 的最小值是 {figure}{where}",
+        "most_date": "表“{table}”中 {measure} 的最晚日期是 {figure}{where}",
+        "least_date": "表“{table}”中 {measure} 的最早日期是 {figure}{where}",
+        "most_rows": "表“{table}”中行数最多的 {group} 是 {groups}{where}",
+        "least_rows": "表“{table}”中行数最少的 {group} 是 {groups}{where}",
+        "by_count": "表“{table}”按 {group} 的行数{where}：{groups}",
+        "by_sum": "表“{table}”按 {group} 的 {measure} 总和{where}：{groups}",
+        "by_average": "表“{table}”按 {group} 的 {measure} 平均值{where}：{groups}",
+        "sorted": "表“{table}”的 {n} 行按 {measure} 排序{where}",
+        "empty": "；其中 {empty} 行没有数值",
+        "totals": "；合计行不计在内",
+        "first": "（以下为前 {shown} 行）",
+        "where": "（{conditions}）",
+        "and": "，", "or": " 或 ", "is": "{column} 为 {values}",
+        ">": "{column} 大于 {values}", ">=": "{column} 不小于 {values}",
+        "<": "{column} 小于 {values}", "<=": "{column} 不大于 {values}",
+        "year <": "{column} 早于 {values}", "year >": "{column} 晚于 {values}",
+        "year": "{column} 的年份",
+    },
+}  # fmt: skip
+
+
+def sentence(asked: TableQuestion, found: ComputedRows, language: str) -> str:
+    """The sentence that states what was computed."""
+    texts = _TEXTS.get(language, _TEXTS["en"])
+    count = len(found.rows)
+    scale = next((c.scale for c in asked.table.columns if c.name == asked.measure), 0)
+    places = DECIMALS if asked.operation == "average" else scale if scale >= 0 else MOST_DECIMALS
+    conditions = texts["and"].join(_condition(one, texts, language) for one in asked.conditions)
+    said = texts[_form(asked, found)].format(
+        table=_one_line(asked.table.title),
+        n=_figure(
+            found.figure if asked.different and isinstance(found.figure, Decimal)
+            else Decimal(count), 0, language,
+        ),
+        where=texts["where"].format(conditions=conditions) if conditions else "",
+        entity=asked.entity,
+        measure=asked.measure,
+        group=asked.group,
+        figure=_figure(found.figure, places, language),
+        groups=", ".join(
+            f"{_one_line(name)} ({_figure(one, places, language)})"
+            for name, one in found.groups[:SHOWN]
+        ),
+    )  # fmt: skip
+    if found.different not in (None, count) and not asked.different and not asked.group:
+        said += texts["values"].format(entity=asked.entity, different=found.different)
+    if asked.operation in ("most", "least") and asked.measure and asked.entity:
+        said += f" ({asked.entity}: {', '.join(_named(asked, found))})"
+    if found.empty:
+        said += texts["empty"].format(empty=found.empty)
+    if asked.table.totals:
+        said += texts["totals"]
+    if count > SHOWN and _shows_rows(asked):
+        said += texts["first"].format(shown=SHOWN)
+    return f"{said}{'。' if language == 'zh' else '.'}"
+
+
+def _named(asked: TableQuestion, found: ComputedRows) -> list[str]:
+    place = asked.table.place(asked.entity)
+    names = dict.fromkeys(_one_line(row.cells[place] or "") for row in found.rows[:SHOWN])
+    return [name for name in names if name]
+
+
+def _form(asked: TableQuestion, found: ComputedRows) -> str:
+    if asked.operation in ("most", "least"):
+        if not asked.measure:
+            return f"{asked.operation}_rows"
+        return f"{asked.operation}_date" if isinstance(found.figure, date) else asked.operation
+    if asked.operation == "list":
+        return "sorted" if asked.measure else "rows_1" if len(found.rows) == 1 else "rows"
+    if asked.group:
+        return f"by_{asked.operation}"
+    if asked.operation == "count":
+        if asked.different:
+            return "different"
+        if not asked.conditions:
+            return "all_rows"
+        return "rows_1" if len(found.rows) == 1 else "rows"
+    return "cell" if len(found.rows) == 1 else asked.operation
+
+
+def _shows_rows(asked: TableQuestion) -> bool:
+    return not asked.group
+
+
+def _condition(one: Condition, texts: Mapping[str, str], language: str) -> str:
+    values = [
+        _figure(v, 8, language, groups=not one.year and not _is_year(v))
+        if isinstance(v, Decimal)
+        else _one_line(v)
+        for v in one.values[:SHOWN]
+    ]
+    column = texts["year"].format(column=one.column) if one.year else one.column
+    form: str = "is" if one.comparison == "in" else one.comparison
+    if form in "<>" and isinstance(one.values[0], Decimal) and _is_year(one.values[0]):
+        form = f"year {form}"
+    return texts[form].format(column=column, values=texts["or"].join(values))
+
+
+def _is_year(value: Decimal) -> bool:
+    return value == int(value) and 1900 <= value <= 2100
+
+
+def _figure(value: Decimal | date | None, places: int, language: str, groups: bool = True) -> str:
+    """A figure as the language writes it, without zeros at its end."""
+    if not isinstance(value, Decimal):
+        return value.isoformat() if value else ""
+    text = f"{value:,.{places}f}" if groups and abs(value) >= 10_000 else f"{value:.{places}f}"
+    if "." in text and (places >= DECIMALS or value == int(value)):
+        text = text.rstrip("0").rstrip(".")
+    if language in COMMA_DECIMAL:
+        text = text.translate(str.maketrans(",.", ".,"))
+    return text
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def record(asked: TableQuestion, cells: Sequence[str | None]) -> str:
+    """The cells of a long row that the question is about."""
+    wanted = {asked.measure, asked.group, asked.entity, *(one.column for one in asked.conditions)}
+    kept = [
+        f"{column.name}: {cell}"
+        for place, (column, cell) in enumerate(zip(asked.table.columns, cells, strict=True))
+        if cell and (place == 0 or column.name in wanted)
+    ]
+    return "; ".join(kept)

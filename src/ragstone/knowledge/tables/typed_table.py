@@ -1,0 +1,456 @@
+"""Tables of a document, read back from its chunks: rows as records, columns with types.
+
+The chunks of a table hold a row a line, "Device: Ventilator; Price EUR: 31400". A table is read
+only as far as that can be told for sure: what has no names of columns, or a column that is neither
+numbers nor dates, is never computed with.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from decimal import Decimal, InvalidOperation
+from itertools import pairwise
+from pathlib import PurePosixPath
+
+from ragstone.core.chunk import Chunk, joined
+from ragstone.core.document import BlockSpan
+from ragstone.language.quantities import COMMA_DECIMAL
+from ragstone.ports import ColumnType
+
+LEAST_ROWS = 2
+MOST_COLUMNS = 200
+LONGEST_NAME = 120
+"""Characters of a column's name, as the parsers have it."""
+
+MOST_DIGITS = 30
+MOST_DECIMALS = 8
+
+LABEL = "label"
+"""The name of a first column that has none."""
+
+_NOTHING = frozenset(
+    ("-", "–", "—", "n/a", "na", "n.a.", "none", "null", "nil", "k.a.", "k. a.", "...", "?", "无")
+)
+"""What stands in a cell for which there is nothing."""
+
+_TOTAL = re.compile(
+    r"(?:grand |sub)?total\b|sub-total\b|overall\b|sum\b|summe\b|gesamt|insgesamt\b|zwischensumme\b"
+    r"|average\b|mean\b|durchschnitt\b|mittelwert\b|合计|总计|小计|总额|平均",
+    re.IGNORECASE,
+)
+"""How a row begins that sums up others."""
+
+_NUMBER = re.compile(
+    r"(?P<open>\()?(?P<sign>[-+−])?\s?(?P<before>[$€£¥])?\s?(?P<second>[-−])?"
+    r"(?P<digits>\d[\d.,'’\u00a0\u202f ]*)\s?(?P<unit>%|[$€£¥]|[^\W\d_]{1,8}\.?)?(?P<close>\))?"
+)
+_ISO = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[T ]\d{2}:\d{2}(?::\d{2})?)?")
+_DOTTED = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})")
+_GROUPS = {",": re.compile(r"\d{1,3}(?:,\d{3})+"), ".": re.compile(r"\d{1,3}(?:\.\d{3})+")}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its name, what its cells are, the decimals of numbers (-1 where they are no exact
+    decimals), their unit, and whether each row has another value."""
+
+    name: str
+    type: ColumnType
+    scale: int = 0
+    unit: str = ""
+    unique: bool = False
+    years: bool = False
+    mixed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TypedRow:
+    """A row: its cells as they stand there, and as values, and the line of its document's text that
+    it is, which begins at `start`."""
+
+    cells: tuple[str | None, ...]
+    values: tuple[Decimal | date | str | None, ...]
+    text: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        """Behind the line's last character."""
+        return self.start + len(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class TypedTable:
+    """A table of a document. `name` is what queries call it, `title` what readers do, `names` are
+    those of its file and of the headings above it, `titles` the document's title and its caption.
+    `totals` are the rows that sum up others, which are not among the `rows`."""
+
+    name: str
+    title: str
+    document_id: str
+    names: tuple[str, ...]
+    titles: tuple[str, ...]
+    columns: tuple[Column, ...]
+    rows: tuple[TypedRow, ...]
+    totals: tuple[TypedRow, ...] = ()
+
+    def is_like(self, other: "TypedTable") -> bool:
+        """Whether the two have mostly the same columns, and nothing but their place tells them
+        apart: they may be parts of one table."""
+        mine, theirs = ({one.name for one in table.columns} for table in (self, other))
+        named = (self.document_id, self.names, self.titles)
+        same = named == (other.document_id, other.names, other.titles)
+        return same and 2 * len(mine & theirs) > min(len(mine), len(theirs))
+
+    def place(self, name: str) -> int:
+        """The place of a column."""
+        return next(i for i, one in enumerate(self.columns) if one.name == name)
+
+
+@dataclass(slots=True)
+class _Draft:
+    """The lines of one table, while blocks are read."""
+
+    label: str
+    section: tuple[str, ...]
+    lines: list[tuple[str, int]] = field(default_factory=list)
+    keys: tuple[str, ...] = ()
+
+
+def read_tables(chunks: Sequence[Chunk], language: str = "") -> list[TypedTable]:
+    """The tables of one document, given all of its chunks in order."""
+    if not chunks:
+        return []
+    text, blocks = joined(chunks)
+    first = chunks[0]
+    found, names = [], Counter[str]()
+    for draft in _drafts(text, blocks):
+        table = _typed(draft, first, language or first.language)
+        if table is not None:
+            names[table.name] += 1
+            count = names[table.name]
+            if count > 1:
+                table = _renamed(table, f"{table.name}_{count}")
+            found.append(table)
+    return found
+
+
+def _renamed(table: TypedTable, name: str) -> TypedTable:
+    return replace(table, name=name)
+
+
+def _drafts(text: str, blocks: Sequence[BlockSpan]) -> Iterator[_Draft]:
+    """The tables by their blocks: neighbours of the same columns are one."""
+    held: _Draft | None = None
+    headings: list[str] = []
+    for block in blocks:
+        if block.kind == "heading":
+            depth = max(1, block.level)
+            headings = [*headings[: depth - 1], text[block.start : block.end].strip()]
+        if block.kind != "table":
+            if held:
+                yield held
+            held = None
+            continue
+        lines = list(_lines(text, block))
+        keys = _keys(lines)
+        section = tuple(headings)
+        if held and keys and set(keys) & set(held.keys) and _goes_on(held, keys, block.label):
+            held.lines += lines
+            held.keys = tuple(dict.fromkeys((*held.keys, *keys)))
+            continue
+        if held:
+            yield held
+        held = _Draft(block.label, section, lines, keys)
+    if held:
+        yield held
+
+
+def _goes_on(held: _Draft, keys: tuple[str, ...], label: str) -> bool:
+    """Whether a block is of the table before it: mostly the same names."""
+    shared = sum(key in held.keys for key in keys)
+    return 2 * shared > min(len(keys), len(held.keys)) and label == held.label
+
+
+def _lines(text: str, block: BlockSpan) -> Iterator[tuple[str, int]]:
+    place = block.start
+    for line in text[block.start : block.end].split("\n"):
+        if line.strip():
+            yield line, place
+        place += len(line) + 1
+
+
+def _parts(line: str) -> list[tuple[str, str]]:
+    """A record's cells with their names; a part without one has an empty name."""
+    found = []
+    for part in line.split("; "):
+        name, colon, cell = part.partition(": ")
+        named = bool(colon) and 0 < len(name) <= LONGEST_NAME
+        found.append((name.strip(), cell.strip()) if named else ("", part.strip()))
+    return found
+
+
+def _keys(lines: Sequence[tuple[str, int]]) -> tuple[str, ...]:
+    """The names that stand in at least half of the records, in their order."""
+    counts = Counter[str]()
+    records = 0
+    for line, _ in lines:
+        parts = _parts(line)
+        if len(parts) > 1 and (names := {name for name, _ in parts if name}):
+            records += 1
+            counts.update(names)
+    return tuple(name for name, count in counts.items() if 2 * count >= records)
+
+
+def _typed(draft: _Draft, first: Chunk, language: str) -> TypedTable | None:
+    records = [(_parts(line), line, first.start + start) for line, start in draft.lines]
+    names, labelled = _columns([parts for parts, _, _ in records])
+    if len(names) < 2 or len(names) > MOST_COLUMNS:
+        return None
+    rows = []
+    for parts, line, start in records:
+        cells = _cells(parts, names, labelled)
+        if cells is not None:
+            rows.append((cells, line, start))
+    totals = [row for row in rows if _is_total(row[0])]
+    plain = [row for row in rows if not _is_total(row[0])]
+    if len(plain) < LEAST_ROWS:
+        return None
+    columns, values = _read_columns(names, [cells for cells, _, _ in plain], language)
+    if _sums_up(columns, values):
+        totals.append(plain.pop())
+        columns, values = _read_columns(names, [cells for cells, _, _ in plain], language)
+    own = tuple(
+        TypedRow(tuple(cells), tuple(read[i] for read in values), line, start)
+        for i, (cells, line, start) in enumerate(plain)
+    )
+    summed = tuple(
+        TypedRow(
+            tuple(cells),
+            tuple(_value(cell, columns[i], language) for i, cell in enumerate(cells)),
+            line,
+            start,
+        )
+        for cells, line, start in totals
+    )
+    stem = PurePosixPath(first.path).stem
+    called = tuple(dict.fromkeys(one for one in (stem, *draft.section) if one))
+    titles = tuple(one for one in (first.title, draft.label) if one)
+    below = draft.section[-1] if draft.section else ""
+    title = ", ".join(dict.fromkeys(one for one in (first.title or stem, below) if one))
+    named = _slug(below or stem or first.title)
+    return TypedTable(named, title, first.document_id, called, titles, tuple(columns), own, summed)
+
+
+Values = list[Decimal | date | str | None]
+
+
+def _read_columns(
+    names: Sequence[str], rows: Sequence[Sequence[str | None]], language: str
+) -> tuple[list[Column], list[Values]]:
+    read = [
+        _column(name, [cells[place] for cells in rows], language)
+        for place, name in enumerate(names)
+    ]
+    return [column for column, _ in read], [values for _, values in read]
+
+
+def _sums_up(columns: Sequence[Column], values: Sequence[Values]) -> bool:
+    """Whether the last row holds the sums of those above it, without saying so."""
+    summed = []
+    for column, cells in zip(columns, values, strict=True):
+        above = [one for one in cells[:-1] if isinstance(one, Decimal)]
+        if column.type == "number" and isinstance(last := cells[-1], Decimal):
+            if len(above) < LEAST_ROWS:
+                return False
+            summed.append(bool(last) and sum(above) == last)
+    return bool(summed) and all(summed)
+
+
+def _slug(title: str) -> str:
+    return re.sub(r"\W+", "_", title.casefold()).strip("_")[:60] or "table"
+
+
+def _columns(records: Sequence[Sequence[tuple[str, str]]]) -> tuple[list[str], bool]:
+    """The names of the columns in order, and whether the first one has no name of its own.
+
+    Empty cells are not in a record, so that the order is that in which names follow each other. A
+    name that stands twice in most records names nothing."""
+    counts, twice = Counter[str](), Counter[str]()
+    after: dict[str, set[str]] = {}
+    keyed = unnamed = 0
+    for parts in records:
+        names = [name for name, _ in parts if name]
+        if len(parts) < 2 or not names:
+            continue
+        keyed += 1
+        unnamed += not parts[0][0]
+        once = list(dict.fromkeys(names))
+        counts.update(once)
+        twice.update(name for name, count in Counter(names).items() if count > 1)
+        for before, behind in pairwise(once):
+            after.setdefault(before, set()).add(behind)
+    if not keyed or 2 * max(twice.values(), default=0) >= keyed:
+        return [], False
+    # A name in one record of many is more likely a cell's text that looks like a name.
+    least = 1 if keyed < 8 else 2
+    known = [name for name, count in counts.items() if count >= least]
+    ordered = _ordered(known, after)
+    if ordered is None or 2 * max(counts.values()) < keyed:
+        return [], False
+    labelled = 2 * unnamed > keyed
+    return ([LABEL, *ordered], True) if labelled else (ordered, False)
+
+
+def _ordered(names: Sequence[str], after: dict[str, set[str]]) -> list[str] | None:
+    """The names in an order in which each stands before those that follow it; None if there is
+    none, so that these are no columns."""
+    wanted = {name: {one for one in after.get(name, ()) if one in names} for name in names}
+    left, found = list(names), []
+    while left:
+        free = [n for n in left if not any(n in wanted[other] for other in left if other != n)]
+        if not free:
+            return None
+        found.append(free[0])
+        left.remove(free[0])
+    return found
+
+
+def _cells(
+    parts: Sequence[tuple[str, str]], names: Sequence[str], labelled: bool
+) -> list[str | None] | None:
+    """A record as cells under the names; None for a line that is no record. What has no name, or
+    one that is no column's, goes on with the cell before it."""
+    cells: list[str | None] = [None] * len(names)
+    place = -1
+    for number, (name, cell) in enumerate(parts):
+        known = names.index(name) if name in names else -1
+        if known > place:
+            place = known
+            cells[place] = cell
+        elif labelled and number == 0 and not name:
+            place = 0
+            cells[0] = cell
+        elif place >= 0:
+            said = f"{name}: {cell}" if name else cell
+            cells[place] = f"{cells[place]}; {said}"
+        else:
+            return None
+    filled = sum(cell is not None for cell in cells)
+    return cells if filled > 1 or (filled == 1 and not labelled) else None
+
+
+def _is_total(cells: Sequence[str | None]) -> bool:
+    first = next((cell for cell in cells if cell), "")
+    return bool(_TOTAL.match(first))
+
+
+def _column(
+    name: str, cells: Sequence[str | None], language: str
+) -> tuple[Column, list[Decimal | date | str | None]]:
+    """The column with its type, and its values."""
+    filled = [cell for cell in cells if cell and cell.casefold() not in _NOTHING]
+    distinct = len(set(filled))
+    unique = distinct == len(filled) == len(cells)
+    if filled and all(_date(cell) for cell in filled):
+        return Column(name, "date", unique=unique), [
+            _date(cell) if cell else None for cell in cells
+        ]
+    numeric = [cell for cell in filled if _NUMBER.fullmatch(cell)]
+    point = _point(numeric, language)
+    read = [_number(cell, point) if cell else None for cell in cells] if point else []
+    numbers = [one for one in read if one is not None]
+    if numbers and len(numbers) == len(filled) and len(_units(filled)) <= 1:
+        scale = max(max(0, -int(one.as_tuple().exponent)) for one in numbers)
+        digits = max(len(one.as_tuple().digits) for one in numbers)
+        exact = scale <= MOST_DECIMALS and digits <= MOST_DIGITS
+        years = all(one == int(one) and 1900 <= one <= 2100 for one in numbers)
+        unit = next(iter(_units(filled)), "")
+        column = Column(name, "number", scale if exact else -1, unit, unique, years)
+        return column, [*read]
+    mixed = bool(numeric) and len(numeric) * 2 >= len(filled)
+    return Column(name, "text", unique=unique, mixed=mixed), list(cells)
+
+
+def _value(cell: str | None, column: Column, language: str) -> Decimal | date | str | None:
+    if cell is None or column.type == "text":
+        return cell
+    if column.type == "date":
+        return _date(cell)
+    point = _point([cell], language) if _NUMBER.fullmatch(cell) else ""
+    return _number(cell, point) if point else None
+
+
+def _units(cells: Sequence[str]) -> set[str]:
+    """The units of the cells, one of them empty where some have none."""
+    found = set()
+    for cell in cells:
+        match = _NUMBER.fullmatch(cell)
+        if match:
+            found.add((match["before"] or match["unit"] or "").casefold().rstrip("."))
+    return found
+
+
+def _point(cells: Sequence[str], language: str) -> str:
+    """The sign before decimals in these numbers; empty where that cannot be told."""
+    commas = dots = False
+    unclear: set[str] = set()
+    for cell in cells:
+        match = _NUMBER.fullmatch(cell)
+        digits = match["digits"].strip() if match else ""
+        last = max(digits.rfind(","), digits.rfind("."))
+        if last < 0:
+            continue
+        sign, other = digits[last], "," if digits[last] == "." else "."
+        grouped = _GROUPS[sign].fullmatch(digits)
+        if other in digits or not grouped:
+            several = digits.count(sign) > 1
+            commas |= (sign == ",") != several
+            dots |= (sign == ".") != several
+        elif digits.count(sign) > 1:
+            commas |= sign == "."
+            dots |= sign == ","
+        else:
+            unclear.add(sign)
+    if commas and dots:
+        return ""
+    if commas or dots:
+        return "," if commas else "."
+    comma_language = language in COMMA_DECIMAL
+    if unclear and comma_language:
+        return ""
+    return "" if len(unclear) > 1 else "."
+
+
+def _number(cell: str, point: str) -> Decimal | None:
+    match = _NUMBER.fullmatch(cell)
+    if match is None or bool(match["open"]) != bool(match["close"]):
+        return None
+    digits = re.sub(r"['’\u00a0\u202f ]", "", match["digits"])
+    if digits.startswith("0") and digits[1:2].isdigit():
+        return None
+    other = "," if point == "." else "."
+    whole, _, rest = digits.partition(point)
+    if other in rest or point in rest:
+        return None
+    if other in whole and not _GROUPS[other].fullmatch(whole):
+        return None
+    try:
+        value = Decimal(f"{whole.replace(other, '')}.{rest}" if rest else whole.replace(other, ""))
+    except InvalidOperation:
+        return None
+    negative = match["open"] or match["sign"] in ("-", "−") or match["second"]
+    return -value if negative else value
+
+
+def _date(cell: str) -> date | None:
+    try:
+        if match := _ISO.fullmatch(cell):
+            return date(int(match[1]), int(match[2]), int(match[3]))
+        if match := _DOTTED.fullmatch(cell):
+            return date(int(match[3]), int(match[2]), int(match[1]))
+    except ValueError:
+        return None
+    return None

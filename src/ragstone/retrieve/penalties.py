@@ -1,0 +1,13 @@
+"""What kinds of chunks that rarely answer a question lose, in every ranking."""
+
+from collections.abc import Mapping
+
+from ragstone.core.chunk import Chunk
+
+PENALTIES: Mapping[str, float] = {"glossary": 0.3, "toc": 0.5, "credits": 0.4}
+"""The share of the score that a kind loses."""
+
+
+def kept_share(chunk: Chunk) -> float:
+    """The share (0..1) of its score that a chunk keeps."""
+    return 1 - PENALTIES.get(chunk.kind, 0.0)

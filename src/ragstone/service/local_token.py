@@ -1,0 +1,52 @@
+"""The token of the local user: a file in the data directory that only its owner can read.
+
+It stays the same, so that clients can keep it, and counts as long as no credentials are set.
+"""
+
+import os
+import re
+import secrets
+from pathlib import Path
+
+from ragstone.core.errors import ConfigError
+
+TOKEN_FILE = "token"  # noqa: S105
+_FORM = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
+
+
+def local_token(data: Path) -> str:
+    """The token of a data directory, made if there is none, or none that can be one.
+
+    Raises ConfigError where it can be neither read nor written.
+    """
+    file = data / TOKEN_FILE
+    try:
+        if found := kept_token(data):
+            return found
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft = data / f"{TOKEN_FILE}.{os.getpid()}"
+        draft.unlink(missing_ok=True)
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w") as opened:
+            opened.write(secrets.token_urlsafe(32) + "\n")
+        draft.replace(file)
+        return kept_token(data)
+    except OSError as error:
+        raise ConfigError(
+            f"The token in {file} can be neither read nor written ({error.strerror}). "
+            "Let the data directory belong to the user that runs Ragstone."
+        ) from error
+
+
+def login_address(url: str, token: str) -> str:
+    """What a browser opens to have the token, at a server."""
+    return f"{url}/login?token={token}"
+
+
+def kept_token(data: Path) -> str:
+    """The token that is there, empty for none. Raises OSError where it may not be read."""
+    try:
+        found = (data / TOKEN_FILE).read_text().strip()
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return ""
+    return found if _FORM.fullmatch(found) else ""

@@ -1,0 +1,60 @@
+"""Which documents a listing means, as conditions that the database evaluates."""
+
+import json
+from collections.abc import Collection as Several
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, Text, cast, exists, func, select
+
+from ragstone.core.records import DocumentStatus
+from ragstone.store.sql.tables import documents
+
+AFTER_SLASH = chr(ord("/") + 1)
+"""What follows a slash by code points: a folder's documents are those from `folder/` to before
+this, which an index of paths finds without reading others."""
+
+
+def documents_of(
+    tenant: str, collection: str | None, status: DocumentStatus | None, after: str
+) -> Select[Any]:
+    """Documents by path, those after the path `after`."""
+    some = select(documents).where(documents.c.tenant == tenant)
+    if collection is not None:
+        some = some.where(documents.c.collection == collection)
+    if status is not None:
+        some = some.where(documents.c.status == status)
+    if after:
+        some = some.where(documents.c.path > after)
+    return some.order_by(documents.c.path, documents.c.collection, documents.c.id)
+
+
+def ids_of(tenant: str, collection: str) -> Select[Any]:
+    """The ids of documents by path."""
+    mine = (documents.c.tenant == tenant) & (documents.c.collection == collection)
+    return select(documents.c.id).where(mine).order_by(documents.c.path)
+
+
+def readable_by(connection: Connection, names: Several[str]) -> ColumnElement[bool]:
+    """The condition that a document is allowed to one of these."""
+    if connection.dialect.name == "postgresql":
+        # As JSON, which also spells what PostgreSQL's text cannot hold.
+        listed = func.json_array_elements(documents.c.allowed).table_valued("value")
+        values = [json.dumps(name) for name in sorted(names)]
+        return exists(select(1).select_from(listed).where(cast(listed.c.value, Text).in_(values)))
+    entries = func.json_each(documents.c.allowed).table_valued("value")
+    return exists(select(1).select_from(entries).where(entries.c.value.in_(sorted(names))))
+
+
+def named(places: Sequence[str]) -> ColumnElement[bool]:
+    """The condition that a document has one of these ids or paths."""
+    paths = ["/" + place.strip("/") for place in places]
+    return documents.c.id.in_(places) | documents.c.path.in_(paths)
+
+
+def named_or_below(place: str) -> ColumnElement[bool]:
+    """The condition that this is a document's id, its path, or a folder above it. No folder is
+    above all: nothing names everything by leaving something out."""
+    path = "/" + place.strip("/")
+    below = (documents.c.path > f"{path}/") & (documents.c.path < f"{path}{AFTER_SLASH}")
+    return (documents.c.id == place) | (documents.c.path == path) | below

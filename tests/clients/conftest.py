@@ -1,0 +1,115 @@
+"""A real server for clients of other projects, which run in environments of their own."""
+
+import json
+import os
+import socket
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.documents import copied
+from tests.e2e.processes import serving
+from tests.model_server import ModelServer, model_server
+from tests.patience import PATIENCE
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = Path(__file__).parent / "programs"
+QUESTION = "How long does a full battery charge last without sun?"
+SAID = ("A full charge lasts 31 days ", "without sun [1].")
+
+
+@dataclass(frozen=True)
+class Clients:
+    """The server's address, its chat model, and how a program of the folder is run."""
+
+    url: str
+    model: ModelServer
+
+    def python(self, environment: str, name: str) -> Any:
+        """What a Python program prints, in JSON."""
+        return self.printed([str(program(environment, "python")), str(PROGRAMS / name)])
+
+    def node(self, name: str) -> Any:
+        """What a Node program prints, in JSON."""
+        folder = installed(".clients-node")
+        # Packages are looked for from the program's own place.
+        text = (PROGRAMS / name).read_text(encoding="utf-8")
+        return self.printed(["node", "--input-type=module", "--eval", text], folder)
+
+    def printed(self, command: list[str], folder: Path = ROOT, **variables: str) -> Any:
+        """The JSON in the last line of what a command prints."""
+        return json.loads(self.run(command, folder, **variables).strip().splitlines()[-1])
+
+    def run(self, command: list[str], folder: Path = ROOT, **variables: str) -> str:
+        """What a command prints."""
+        own = {"RAGSTONE": self.url, "QUESTION": QUESTION, **QUIET, **variables}
+        kept = {name: one for name, one in os.environ.items() if name != "PYTHONPATH"}
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env={**kept, **own},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
+        assert done.returncode == 0, done.stderr[-4000:] + done.stdout[-2000:]
+        return done.stdout
+
+
+QUIET = {
+    "GRADIO_ANALYTICS_ENABLED": "False",
+    "HF_HUB_OFFLINE": "1",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "OPENAI_API_KEY": "x",
+    "PROMPTFOO_DISABLE_TELEMETRY": "1",
+    "PROMPTFOO_DISABLE_UPDATE": "1",
+}
+"""Some clients would ask their makers' servers when they start."""
+
+
+def installed(folder: str) -> Path:
+    """The folder of an environment; fails where `make test-real` has not made it."""
+    place = ROOT / folder
+    assert place.exists(), f"{folder} is missing; make test-real installs it"
+    return place
+
+
+def program(environment: str, name: str) -> Path:
+    """A program of a Python environment."""
+    return installed(environment) / "bin" / name
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+@pytest.fixture(scope="package")
+def started(tmp_path_factory: pytest.TempPathFactory, indexed_documents: Path) -> Iterator[Clients]:
+    data = copied(indexed_documents, tmp_path_factory.mktemp("clients") / "data")
+    with model_server() as model:
+        llm = {"LLM__MODEL": "some", "LLM__BASE_URL": model.url, "LLM__RETRIES": "0"}
+        with serving(data, **llm, CACHE__ENABLED="false") as url:
+            yield Clients(url, model)
+
+
+@pytest.fixture
+def clients(started: Clients) -> Clients:
+    """The server with a chat model that answers as usual."""
+    started.model.says = SAID
+    started.model.way = "good"
+    started.model.ways = []
+    started.model.replies = {}
+    return started
+
+
+@pytest.fixture
+def opens(started: Clients) -> Callable[[str], bool]:
+    """Whether an address is one at which the web app opens the manual."""
+    return lambda url: url.startswith(f"{started.url}/#/documents/default/")

@@ -1,0 +1,26 @@
+"""LangChain: chat, its stream, the Responses API and embeddings."""
+
+import json
+import os
+
+from langchain_openai import ChatOpenAI, OpenAIEmbeddings
+
+url, question = os.environ["RAGSTONE"] + "/v1", os.environ["QUESTION"]
+plain = ChatOpenAI(model="ragstone", base_url=url, api_key="x")
+whole = plain.invoke(question)
+streamed = "".join(str(piece.content) for piece in plain.stream(question))
+responses = ChatOpenAI(model="ragstone", base_url=url, api_key="x", use_responses_api=True)
+(block,) = [one for one in responses.invoke(question).content if one["type"] == "text"]
+embeddings = OpenAIEmbeddings(
+    model="all-MiniLM-L6-v2", base_url=url, api_key="x", check_embedding_ctx_length=False
+)
+vectors = embeddings.embed_documents(["one", "two"])
+print(
+    json.dumps(
+        {
+            "answers": [whole.content, streamed, block["text"]],
+            "urls": [one["url"] for one in block["annotations"]],
+            "dimensions": [len(one) for one in vectors],
+        }
+    )
+)

@@ -1,0 +1,43 @@
+"""Clients in JavaScript: each is a row of docs/clients.md."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from tests.clients.conftest import QUESTION, SAID, Clients, installed
+
+pytestmark = pytest.mark.real
+
+ANSWER = "".join(SAID)
+
+
+def test_openai(clients: Clients, opens: Callable[[str], bool]) -> None:
+    found = clients.node("openai_node.mjs")
+    assert found["answers"] == [ANSWER] * 3
+    assert [opens(url) for url in found["urls"]] == [True]
+
+
+def test_ai_sdk(clients: Clients, opens: Callable[[str], bool]) -> None:
+    found = clients.node("ai_sdk.mjs")
+    assert found["answers"] == [ANSWER] * 6
+    assert [opens(url) for url in found["urls"]] == [True]
+
+
+def test_openai_agents(clients: Clients) -> None:
+    assert clients.node("agents_node.mjs")["answers"] == [ANSWER]
+
+
+def test_mcp_inspector(clients: Clients) -> None:
+    program = installed(".clients-node") / "node_modules" / ".bin" / "mcp-inspector"
+    command = [str(program), "--cli", f"{clients.url}/mcp", "--transport", "http", "--method"]
+    found = json.loads(clients.run([*command, "tools/list"]))
+    assert {one["name"] for one in found["tools"]} == {
+        "search",
+        "ask",
+        "list_collections",
+        "read_document",
+    }
+    call = ["tools/call", "--tool-name", "ask", "--tool-arg", f"question={QUESTION}"]
+    (said,) = json.loads(clients.run([*command, *call]))["content"]
+    assert json.loads(said["text"])["answer"] == ANSWER

@@ -1,0 +1,155 @@
+"""The page that holds the documents' requirements against the tests that prove them.
+
+`python -m tests.documentation.conformance` runs every test that is marked
+
+    @pytest.mark.conforms("Query pipeline", "Step 2", "Equal questions are answered from memory")
+
+and writes `docs/conformance.md`: a table for each document, by its sections. With names of tests it
+runs only those, and keeps what the page says of the others. What a document asks for and no test
+proves stands in `MISSING`, with the reason.
+"""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.documentation.pages import ROOT
+
+PAGE = ROOT / "docs" / "conformance.md"
+DOCUMENTS = ("chat-core", "Query pipeline", "RAG engine v1", "Plone", "V5")
+
+HEAD = """# What the documents ask for
+
+Ragstone speaks the interfaces of five documents. Each row is a requirement of one of them, with the
+test that proves it and whether that test held when this page was written.
+`python -m tests.documentation.conformance` runs the tests and writes the page.
+"""
+
+
+@dataclass(frozen=True, order=True)
+class Row:
+    """A requirement; `test` is `file::name`, or why there is none."""
+
+    document: str
+    section: str
+    requirement: str
+    test: str
+    missing: bool = False
+
+
+MISSING: tuple[Row, ...] = (
+    Row("chat-core", "15.3", "Graph search", "There is no entity graph.", True),
+    Row(
+        "chat-core",
+        "15.3",
+        "VOC search (Voice of Customer)",
+        "The document only names it; such records are searched like any document.",
+        True,
+    ),
+    Row("Query pipeline", "Step 6", "LightRAG and RAPTOR", "There is no entity graph.", True),
+    Row("Query pipeline", "Step 7", "Knowledge graph: 2 hops", "There is no entity graph.", True),
+    Row("RAG engine v1", "Versions", "The mode graph", "There is no entity graph.", True),
+    Row(
+        "V5",
+        "Future 1",
+        "LLMLingua compresses the context",
+        "It needs torch; ours is measured without it (python -m benchmarks compression).",
+        True,
+    ),
+)
+
+
+def marked() -> list[Row]:
+    """The rows that markers on tests name; raises ValueError for one that cannot be read."""
+    return sorted({row for file in sorted(ROOT.glob("tests/**/test_*.py")) for row in _in(file)})
+
+
+def _in(file: Path) -> Iterator[Row]:
+    text = file.read_text(encoding="utf-8")
+    if "mark.conforms(" not in text:
+        return
+    name = file.relative_to(ROOT).as_posix()
+    for test in ast.walk(ast.parse(text)):
+        if isinstance(test, ast.FunctionDef | ast.AsyncFunctionDef):
+            for one in test.decorator_list:
+                if isinstance(one, ast.Call) and ast.unparse(one.func).endswith("mark.conforms"):
+                    yield _row(one, f"{name}::{test.name}")
+
+
+def _row(marker: ast.Call, test: str) -> Row:
+    said = [ast.literal_eval(one) for one in marker.args]
+    if marker.keywords or len(said) != 3 or not all(isinstance(one, str) for one in said):
+        raise ValueError(f"{test}: conforms(document, section, requirement), three texts.")
+    if said[0] not in DOCUMENTS:
+        raise ValueError(f"{test}: there is no document {said[0]!r}: {', '.join(DOCUMENTS)}.")
+    return Row(*said, test)
+
+
+def page(rows: Sequence[Row], held: Mapping[str, bool]) -> str:
+    """The page; `held` says by test whether all its cases passed."""
+    parts = [HEAD]
+    for document in DOCUMENTS:
+        own = sorted((row for row in rows if row.document == document), key=_place)
+        proven = sum(held.get(row.test, False) for row in own)
+        parts.append(f"## {document}\n\n{proven} of {len(own)} hold.\n")
+        lines = [_line(row, held.get(row.test, False)) for row in own]
+        head = "| section | requirement | test | holds |\n| --- | --- | --- | --- |\n"
+        parts.append(head + "\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
+def _line(row: Row, held: bool) -> str:
+    test = row.test if row.missing else _link(row.test)
+    return f"| {row.section} | {row.requirement} | {test} | {'yes' if held else 'no'} |"
+
+
+def _link(test: str) -> str:
+    file, _, name = test.partition("::")
+    said = name.removeprefix("test_").removeprefix("given_").replace("_", " ")
+    return f"[{said}](../{file})"
+
+
+def _place(row: Row) -> tuple[list[tuple[int, str]], str, str]:
+    """Sections as they are counted: 9 before 10."""
+    parts = re.findall(r"\d+|\D+", row.section)
+    counted = [(int(part), "") if part.isdigit() else (0, part) for part in parts]
+    return counted, row.requirement, row.test
+
+
+def shown(text: str) -> list[str]:
+    """The lines of a page's tables without their result."""
+    lines = (line for line in text.splitlines() if line.startswith("| "))
+    return [line.rsplit("|", 2)[0] for line in lines]
+
+
+class _Results:
+    """Which tests ran, and which of them did not pass in every case."""
+
+    def __init__(self) -> None:
+        self.held: dict[str, bool] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Of a skipped test nothing is known, so it does not hold."""
+        test = report.nodeid.partition("[")[0]
+        self.held[test] = self.held.get(test, True) and report.passed
+
+
+def main(only: Sequence[str]) -> int:
+    """Run the marked tests, or those named, and write the page."""
+    rows, results = marked(), _Results()
+    before = PAGE.read_text(encoding="utf-8") if only else ""
+    files = only or sorted({row.test.partition("::")[0] for row in rows})
+    options = ["-m", "conforms and not real", "-n", "2", "--dist", "loadfile"]
+    status = pytest.main([*files, *options], plugins=[results])
+    known = {row.test: _line(row, True) in before for row in rows}
+    PAGE.write_text(page([*rows, *MISSING], known | results.held), encoding="utf-8")
+    return int(status)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

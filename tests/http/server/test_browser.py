@@ -1,0 +1,29 @@
+"""`ragstone serve --open`: what a browser is given."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.patience import PATIENCE
+
+
+def test_the_browser_gets_a_private_page_that_leads_in_and_no_key(tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\nprintf "%s" "$1" > {told}\n')
+    browser.chmod(0o700)
+    program = (
+        "import sys; from pathlib import Path; "
+        "from ragstone.http.server.browser import open_page; "
+        "open_page(Path(sys.argv[1]), 'http://127.0.0.1:8006', 'a/secret')"
+    )
+    subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)],
+        env={"BROWSER": f"{browser} %s", "PYTHONPATH": ":".join(sys.path)},
+        check=True,
+        timeout=PATIENCE,
+    )
+    page = tmp_path / "open.html"
+    assert told.read_text() == page.as_uri()
+    assert page.stat().st_mode & 0o777 == 0o600
+    assert 'content="0;url=http://127.0.0.1:8006/#key=a%2Fsecret"' in page.read_text()

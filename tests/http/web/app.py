@@ -1,0 +1,136 @@
+"""The web app in a real browser, before a real server."""
+
+import json
+import time
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from selenium.common import StaleElementReferenceException
+from selenium.webdriver import Chrome
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
+
+from ragstone.service.contract import operations
+from ragstone.service.wire import OPERATION_HEADER
+from tests.model_server import ModelServer
+from tests.patience import PATIENCE
+
+SECONDS = 60.0
+"""How long the page may take to show anything, on a busy machine."""
+
+HOSTILE = '<img src=x onerror="window.pwned=1"><b>bold</b>'
+"""Markup that would run if it were taken for such."""
+
+
+@dataclass(frozen=True)
+class WebApp:
+    """A browser, the server's address and data directory, and the chat model that it asks."""
+
+    chrome: Chrome
+    url: str
+    data: Path
+    model: ModelServer
+
+    @property
+    def token(self) -> str:
+        """The operator's."""
+        return str(json.loads((self.data / "server.json").read_text())["token"])
+
+    def open(self, place: str = "#/ask", width: int = 1280, height: int = 900) -> None:
+        """The page as the operator, signed in, with its program loaded anew."""
+        self.resize(width, height)
+        self.chrome.get("about:blank")
+        self.chrome.get(f"{self.url}/#key={self.token}")
+        self.find("nav")
+        if place != "#/ask":
+            self.go(place)
+
+    def go(self, place: str) -> None:
+        """To another part of the page, which keeps its program."""
+        self.chrome.execute_script("location.hash = arguments[0]", place)
+
+    def resize(self, width: int, height: int) -> None:
+        """The window, or what a phone shows."""
+        shown = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+        self.chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", shown)
+
+    def ask(self, question: str) -> WebElement:
+        """Ask, and wait for the whole answer; the part of the page that shows it."""
+        before = len(self.all(".turn"))
+        self.find("#question").send_keys(question + Keys.ENTER)
+        self.until(lambda: len(self.all(".turn")) > before or None)
+        turns = self.until(lambda: self.all(".turn:last-of-type .actions") or None)
+        assert turns
+        return self.all(".turn")[-1]
+
+    def all(self, selector: str) -> list[WebElement]:
+        """What there is of it now."""
+        return self.chrome.find_elements(By.CSS_SELECTOR, selector)
+
+    def find(self, selector: str) -> WebElement:
+        """The first of it, once it is there."""
+        found: WebElement = self.until(lambda: next(iter(self.all(selector)), None), selector)
+        return found
+
+    def button(self, label: str) -> WebElement:
+        """The button, link or tab that says this, once it is there."""
+        said = json.dumps(label, ensure_ascii=False)
+        path = (
+            "//*[self::button or self::a or self::summary]"
+            f"[normalize-space()={said} or @aria-label={said}]"
+        )
+
+        def shown() -> WebElement | None:
+            found = self.chrome.find_elements(By.XPATH, path)
+            return next((one for one in found if one.is_displayed()), None)
+
+        button: WebElement = self.until(shown, label)
+        return button
+
+    def click(self, label: str) -> None:
+        """Click the button that says this, also where it is drawn anew meanwhile."""
+
+        def clicked() -> bool | None:
+            try:
+                self.button(label).click()
+            except StaleElementReferenceException:
+                return None
+            return True
+
+        self.until(clicked, label)
+
+    def forget(self) -> None:
+        """Empty the cache: an equal question is asked of the model again."""
+        request = urllib.request.Request(
+            f"{self.url}/local/call/clear_cache",
+            b"{}",
+            {
+                "authorization": f"Bearer {self.token}",
+                "content-type": "application/json",
+                OPERATION_HEADER: operations()["clear_cache"].fingerprint,
+            },
+        )
+        with urllib.request.urlopen(request, timeout=PATIENCE) as response:
+            assert response.status == 200
+
+    def says(self, text: str) -> None:
+        """Wait until the page shows this."""
+        self.until(lambda: text in self.chrome.find_element(By.TAG_NAME, "body").text or None, text)
+
+    def until(self, found: Any, what: str = "") -> Any:
+        """What `found` returns, once it is something."""
+        deadline = time.monotonic() + SECONDS
+        while time.monotonic() < deadline:
+            value = found()
+            if value is not None:
+                return value
+            time.sleep(0.05)
+        shown = self.chrome.find_element(By.TAG_NAME, "body").text[:2000]
+        raise AssertionError(f"never there: {what}\n{shown}\n{self.chrome.get_log('browser')}")
+
+    def run(self, script: str, *arguments: Any) -> Any:
+        """What a script in the page returns."""
+        return self.chrome.execute_script(script, *arguments)

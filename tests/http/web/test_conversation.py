@@ -1,0 +1,124 @@
+"""A conversation in the web app: files of its own, formulas, and a connection that breaks."""
+
+import re
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from tests.http.web.app import HOSTILE, WebApp
+from tests.http.web.cutting import cutting
+
+pytestmark = pytest.mark.real
+
+BATTERY = "How long does a full battery charge last without sun?"
+NOT_RUN = "return window.pwned === undefined"
+
+
+def test_an_answer_goes_on_when_the_connection_broke_in_its_middle(app: WebApp) -> None:
+    words = tuple(f"word{number} " for number in range(60))
+    app.model.says = (*words, "[1].")
+    app.model.pause = 0.1
+    with cutting(app.url) as way:
+        here = replace(app, url=way.url)
+        here.open()
+        calls = len(app.model.calls)
+        here.find("#question").send_keys(BATTERY + Keys.ENTER)
+        here.says("word12")
+        way.away = True
+        way.cut()
+        here.says("The connection was lost. The answer goes on as soon as it is back.")
+        time.sleep(1)
+        way.away = False
+        here.says("word59")
+        here.find(".turn .actions")
+        shown = re.findall(r"word\d+", here.find(".markdown").text)
+        assert shown == [one.strip() for one in words], "nothing is lost, nothing comes twice"
+        assert len(app.model.calls) == calls + 1, "it was not asked anew"
+        assert "The connection was lost" not in here.find(".turn").text
+
+
+def test_stop_ends_the_answer_on_the_server_too(app: WebApp) -> None:
+    app.model.says = tuple(f"word{number} " for number in range(600))
+    app.model.pause = 0.1
+    ended = app.model.ended
+    app.find("#question").send_keys(BATTERY + Keys.ENTER)
+    app.says("word3")
+    app.click("Stop")
+    app.says("Stopped.")
+    app.until(lambda: app.model.ended > ended or None, "the model is still asked")
+
+
+def test_a_server_that_does_not_come_back_is_said_with_a_way_on(app: WebApp) -> None:
+    app.model.says = tuple(f"word{number} " for number in range(100))
+    app.model.pause = 0.1
+    with cutting(app.url) as way:
+        here = replace(app, url=way.url)
+        here.open()
+        here.find("#question").send_keys(BATTERY + Keys.ENTER)
+        here.says("word3")
+        way.away = True
+        way.cut()
+        here.says("The server does not answer. Is it running?")
+        assert "word3" in here.find(".markdown").text, "what was said stays"
+        way.away = False
+        app.model.says = ("It lasts 31 days without sun ", "[1].")
+        app.model.pause = 0.0
+        here.click("Try again")
+        here.find(".turn:last-of-type .standing")
+
+
+def test_formulas_are_drawn_and_prices_and_markup_stay_text(app: WebApp) -> None:
+    app.model.says = (
+        "It lasts 31 days without sun [1], as $E = mc^2$ and \\(a_1\\) say:\n\n",
+        "$$\n\\sum_{i=1}^{n} \\frac{1}{i}\n$$\n\nIt costs $5 or $10. `$x$` is code. ",
+        "$\\href{javascript:window.pwned=1}{x}$ $\\text{<img src=x onerror=window.pwned=1>}$ ",
+        f"$\\nonsense{{$ {HOSTILE}\n",
+    )
+    turn = app.ask(BATTERY)
+    app.until(lambda: len(app.all(".markdown math")) >= 3 or None)
+    assert turn.find_elements("css selector", "math mfrac")
+    assert turn.find_elements("css selector", "math[display=block] munderover")
+    text = turn.find_element("css selector", ".markdown").text
+    assert "It costs $5 or $10." in text
+    assert "$x$" in text
+    assert "\\nonsense" in text
+    assert not turn.find_elements("css selector", ".markdown img, .markdown b, math a, math [href]")
+    assert app.run(NOT_RUN)
+    log = [one["message"] for one in app.chrome.get_log("browser")]
+    assert not [one for one in log if "Content Security Policy" in one], log
+
+
+def test_files_of_a_conversation_are_answered_from_and_go_with_it(
+    app: WebApp, tmp_path: Path
+) -> None:
+    app.model.says = ("The harbour of Sundby has 14 cranes ", "[1].")
+    note = tmp_path / "harbour.md"
+    note.write_text("# Sundby\n\nThe harbour of Sundby has 14 cranes and one slipway.\n")
+    wrong = tmp_path / "picture.xyz"
+    wrong.write_bytes(b"\x00\x01")
+    app.find("#attach").send_keys(f"{note}\n{wrong}")
+    app.until(lambda: app.all(".attached li.done") or None)
+    app.until(lambda: app.all(".attached li.skipped, .attached li.failed") or None)
+    turn = app.ask("How many cranes does the harbour have?")
+    assert "14 cranes" in turn.text
+    sources = [one.text for one in turn.find_elements("css selector", ".sources strong")]
+    assert set(sources) == {"Sundby"}, "only the files of the conversation were read"
+    app.go("#/documents")
+    app.says("/conversations/")
+    link = next(one for one in app.all("table.list td a") if one.text == "Sundby")
+    link.click()
+    app.click("Metadata")
+    app.says("user:")
+    assert "Everyone" not in app.find(".card").text
+    app.chrome.back()
+    app.chrome.back()
+    app.find(".conversations li.current summary").click()
+    app.click("Delete")
+    app.find("dialog .danger").click()
+    app.until(lambda: not app.all(".turn") or None)
+    app.go("#/documents")
+    app.find("table.list")
+    app.until(lambda: "/conversations/" not in app.find("main").text or None)

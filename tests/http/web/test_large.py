@@ -1,0 +1,176 @@
+"""What is large in the web app: long documents, many files, long conversations, long answers."""
+
+import json
+import urllib.request
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from ragstone.service.contract import operations
+from ragstone.service.wire import OPERATION_HEADER
+from tests.http.web.app import WebApp
+from tests.http.web.large_pdf import ledger
+
+pytestmark = pytest.mark.real
+
+BATTERY = "How long does a full battery charge last without sun?"
+PAGES, FILES, TURNS, CHARACTERS, ANSWERS = 2_000, 500, 500, 100_000, 200
+LATER = 140
+"""Answers between the two looks at the memory."""
+MOST_GROWN = 8_000_000
+"""Bytes that the page may hold more after these: 60 kB an answer, whose own texts are kept."""
+
+
+def call(app: WebApp, name: str, **arguments: Any) -> Any:
+    """The result of an operation, as the operator."""
+    headers = {
+        "authorization": f"Bearer {app.token}",
+        "content-type": "application/json",
+        OPERATION_HEADER: operations()[name].fingerprint,
+    }
+    body = json.dumps(arguments).encode()
+    request = urllib.request.Request(f"{app.url}/local/call/{name}", body, headers)
+    with urllib.request.urlopen(request, timeout=300) as response:
+        return json.load(response)
+
+
+def patiently(app: WebApp, text: str) -> None:
+    """Wait for what takes minutes, and gets on all the time."""
+    for _ in range(20):
+        with suppress(AssertionError):
+            app.says(text)
+            return
+    app.says(text)
+
+
+def test_a_page_of_two_thousand_is_opened_at_its_line(app: WebApp, tmp_path: Path) -> None:
+    app.model.says = ("The balance of account A-1777 is 3554 euros ", "[1].")
+    file = tmp_path / "ledger.pdf"
+    file.write_bytes(ledger(PAGES))
+    app.go("#/documents")
+    app.find("#files").send_keys(str(file))
+    patiently(app, "1 added, 0 failed, 0 skipped")
+    app.go("#/ask")
+    turn = app.ask("What is the balance of account A-1777?")
+    assert "3554" in turn.text
+    app.find(".markdown .cite").click()
+    app.says("Page 1,777 of 2,000")
+    app.find(".paper .box")
+    app.click("Next page")
+    app.says("Page 1,778 of 2,000")
+    drawn = app.run(
+        "const canvas = document.querySelector('.paper canvas');"
+        "const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);"
+        "return data.data.some((value, index) => index % 4 < 3 && value < 100)"
+    )
+    assert drawn
+    call(app, "delete", principal={}, collection="default", paths=["/ledger.pdf"])
+
+
+def test_five_hundred_files_are_dropped_at_once(app: WebApp) -> None:
+    app.go("#/documents")
+    app.find(".drop")
+    app.run(
+        "const data = new DataTransfer();"
+        "for (let number = 0; number < arguments[0]; number += 1) {"
+        " const text = `# Note ${number}\\n\\nThe lamp of room ${number} is blue.\\n`;"
+        " data.items.add(new File([text], `note-${number}.md`)); }"
+        "document.querySelector('.drop').dispatchEvent("
+        " new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true}));",
+        FILES,
+    )
+    app.says("of 500 files")
+    patiently(app, "500 added, 0 failed, 0 skipped")
+    found = call(app, "documents", principal={}, collection="default")
+    notes = [one for one in found if one["path"].startswith("/note-")]
+    assert len(notes) == FILES
+    assert {one["status"] for one in notes} == {"ready"}
+    app.until(lambda: len(app.all("table.list tbody tr")) == 200 or None, "rows in parts")
+    paths = [one["path"] for one in notes]
+    assert call(app, "delete", principal={}, collection="default", paths=paths) == FILES
+
+
+def test_a_conversation_of_five_hundred_turns_is_opened_and_goes_on(app: WebApp) -> None:
+    app.ask(BATTERY)
+    room = app.run("return location.hash").rpartition("/")[2]
+    here = {"tenant": "default", "user": "local", "room": room, "user_id": ""}
+    told = json.loads(call(app, "conversations.export", conversation=here, form="json"))
+    [first] = told["blocks"]
+    many = []
+    for number in range(TURNS):
+        text = json.dumps(first).replace(BATTERY, f"Question number {number}?")
+        one = json.loads(text)
+        inner = one.get("block", one)
+        inner["chat_id"] = f"turn-{number}"
+        inner["room_id"] = "five-hundred"
+        many.append(one)
+    for start in range(0, TURNS, 50):  # As one request has a largest size.
+        text = json.dumps(many[start : start + 50])
+        assert call(app, "conversations.take_in", principal={}, text=text) == 50
+    app.open()
+    app.go("#/ask/five-hundred")
+    app.says("Question number 499?")
+    assert len(app.all(".turn")) == 20
+    app.click("Show earlier questions")
+    app.says("Question number 470?")
+    app.find("#question").send_keys("typed at once")
+    assert app.find("#question").get_attribute("value") == "typed at once"
+    app.find("#question").send_keys(Keys.CONTROL + "a")
+    app.ask(BATTERY)
+    assert len(app.all(".turn")) <= 60
+
+
+def test_an_answer_of_a_hundred_thousand_characters_is_drawn_while_somebody_types(
+    app: WebApp,
+) -> None:
+    parts = [
+        f"Fact {number}: station {number} of the north has {number + 7} masts [1].\n\n"
+        for number in range(CHARACTERS // 50)
+    ]
+    app.model.says = tuple(parts)
+    field = app.find("#question")
+    field.send_keys(BATTERY + Keys.ENTER)
+    app.find(".turn .markdown p")
+    field.send_keys("typed meanwhile")
+    app.until(lambda: field.get_attribute("value") == "typed meanwhile" or None)
+    patiently(app, "Copy with sources")
+    # Of "[1]" the page shows the figure alone.
+    shown = "return document.querySelector('.turn .markdown').textContent.length"
+    assert app.run(shown) > 0.9 * sum(map(len, parts)) > 0.8 * CHARACTERS
+    field.send_keys(" and after")
+    assert field.get_attribute("value") == "typed meanwhile and after"
+
+
+def test_memory_is_flat_over_two_hundred_answers(app: WebApp) -> None:
+    def held() -> tuple[int, int]:
+        """Bytes of the page's program, and nodes of the page."""
+        for _ in range(3):
+            app.chrome.execute_cdp_cmd("HeapProfiler.collectGarbage", {})
+        usage = app.chrome.execute_cdp_cmd("Runtime.getHeapUsage", {})
+        return int(usage["usedSize"]), app.run("return document.querySelectorAll('*').length")
+
+    def answered(count: int) -> None:
+        app.chrome.set_script_timeout(600)
+        app.chrome.execute_async_script(
+            "const done = arguments[arguments.length - 1];"
+            "import('/web/ask.js').then(async ({ put, talk }) => {"
+            " for (let number = 0; number < arguments[0]; number += 1) {"
+            "  await put(`${arguments[1]} (${talk.turns.length})`); }"
+            " done(talk.turns.length); })",
+            count,
+            BATTERY,
+        )
+
+    answered(ANSWERS - LATER)
+    before, nodes = held()
+    answered(LATER)
+    after, nodes_after = held()
+    assert len(app.all(".turn")) == 30
+    print(
+        f"{before / 1e6:.1f} MB after {ANSWERS - LATER} answers, {after / 1e6:.1f} after {ANSWERS}"
+    )
+    assert after - before < MOST_GROWN
+    assert nodes_after - nodes < 500

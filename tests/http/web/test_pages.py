@@ -1,0 +1,455 @@
+"""What people do in the web app, in a real Chromium before a real server."""
+
+import time
+from pathlib import Path
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select
+
+from tests.e2e.processes import run, serving
+from tests.http.web.app import HOSTILE, WebApp
+
+pytestmark = pytest.mark.real
+
+BATTERY = "How long does a full battery charge last without sun?"
+SENTENCE = "A full charge lasts 31 days without sun at 20 degrees Celsius, and 19 days at minus 20"
+AXE = Path(__file__).parents[3] / ".venv" / "axe.min.js"
+PHONE = (390, 844)
+
+
+def unharmed(app: WebApp) -> None:
+    """No markup of others has run, and nothing was refused by the content policy."""
+    assert app.run("return window.pwned === undefined")
+    refused = [one["message"] for one in app.chrome.get_log("browser")]
+    assert not [one for one in refused if "Content Security Policy" in one]
+
+
+class TestAsking:
+    def test_a_citation_opens_the_document_at_the_marked_sentence(self, app: WebApp) -> None:
+        app.find("#question").send_keys(BATTERY + Keys.ENTER)
+        app.find(".markdown .cite").click()
+        app.find(".panel mark.evidence")
+        marked = next(one for one in app.all(".panel mark.evidence") if SENTENCE in one.text)
+        box = marked.rect
+        assert 0 < box["y"] < 900, "the sentence is not on the screen"
+        assert "Lantern 3 field manual" in app.find(".panel header").text
+        unharmed(app)
+
+    def test_a_page_of_a_pdf_file_is_drawn_with_the_place_marked(self, app: WebApp) -> None:
+        app.model.says = ("Revenue was 48.6 million euros in 2024 [1].",)
+        app.find("#question").send_keys("What was the revenue in 2024?" + Keys.ENTER)
+        app.find(".markdown .cite").click()
+        app.find(".paper .box")
+        app.says("Page 2 of 3")
+        box, paper = app.find(".paper .box").rect, app.find(".paper").rect
+        assert paper["y"] < box["y"] < paper["y"] + paper["height"] / 3
+        drawn = app.run(
+            "const canvas = document.querySelector('.paper canvas');"
+            "const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);"
+            "return data.data.some((value, index) => index % 4 < 3 && value < 100)"
+        )
+        assert drawn, "the page is empty"
+        app.click("As it was read")
+        app.find(".panel mark.evidence")
+        assert any("48.6 million" in one.text for one in app.all(".panel mark.evidence"))
+        unharmed(app)
+
+    def test_the_steps_say_how_long_they_took_and_what_they_decided(self, app: WebApp) -> None:
+        app.ask(BATTERY)
+        app.find(".stages summary").click()
+        steps = [one.text for one in app.all(".stages li")]
+        assert len(steps) > 15
+        assert any("Searching" in one and "dense" in one and "ms" in one for one in steps)
+
+    def test_every_sentence_is_coloured_on_demand(self, app: WebApp) -> None:
+        app.model.says = (
+            "A full charge lasts **31 days** without sun [1]. ",
+            "The battery was made by elephants in Rome.",
+        )
+        app.ask(BATTERY)
+        assert not app.all("mark.verdict")
+        app.click("Check every sentence")
+        app.find("mark.verdict")
+        labels = {one.text: one.get_attribute("class") for one in app.all("mark.verdict")}
+        assert any("supported" in str(kind).split() for kind in labels.values())
+        wrong = next(kind for said, kind in labels.items() if "elephants" in said)
+        assert "unsupported" in str(wrong)
+        assert app.all(".standing .badge"), "nothing is said of the answer as a whole"
+
+    def test_a_refusal_looks_like_one_and_shows_what_is_nearest(self, app: WebApp) -> None:
+        app.ask("Who was the first king of France?")
+        assert "do not hold an answer" in app.find(".refusal").text
+        nearest = app.all(".refusal .passage")
+        assert 1 <= len(nearest) <= 3
+        nearest[0].click()
+        app.find(".panel mark.evidence, .panel .box")
+
+    def test_tables_and_code_are_drawn_and_links_and_pictures_harmless(self, app: WebApp) -> None:
+        app.model.says = (
+            "It lasts 31 days without sun [1].\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n",
+            "```python\nprint(1)\n```\n\n![x](https://evil.example/a.png) ",
+            f"[l](javascript:alert(1)) {HOSTILE}\n",
+        )
+        turn = app.ask(BATTERY)
+        assert [one.text for one in turn.find_elements(By.CSS_SELECTOR, ".markdown td")] == [
+            "1",
+            "2",
+        ]
+        turn.find_element(By.CSS_SELECTOR, ".copy-code").click()
+        app.says("Copied")
+        assert not turn.find_elements(By.CSS_SELECTOR, ".markdown img, .markdown b")
+        links = turn.find_elements(By.CSS_SELECTOR, ".markdown a")
+        assert not [one for one in links if "javascript" in str(one.get_attribute("href"))]
+        unharmed(app)
+
+    def test_an_answer_can_be_stopped_and_asked_again(self, app: WebApp) -> None:
+        app.model.way = "slow drip"
+        app.find("#question").send_keys(BATTERY + Keys.ENTER)
+        app.find(".turn .spinner")
+        app.click("Stop")
+        app.says("Stopped.")
+        app.model.way = "good"
+        app.click("Ask again")
+        app.find(".turn:last-of-type .standing")
+
+    def test_an_equal_question_is_from_the_cache_until_it_is_asked_afresh(
+        self, app: WebApp
+    ) -> None:
+        question = "How far may the wind sensor stand from the ground?"
+        app.ask(question)
+        app.click("New question")
+        app.until(lambda: not app.all(".turn") or None)
+        turn = app.ask(question)
+        if "From the cache" not in turn.text:
+            pytest.fail(f"not from the cache: {turn.text}")
+        asked = len(app.model.calls)
+        app.click("Ask afresh")
+        app.until(lambda: len(app.all(".turn .actions")) == 2 or None)
+        assert len(app.model.calls) > asked
+
+    def test_an_answer_whose_stream_breaks_is_read_on(self, app: WebApp) -> None:
+        app.find("#question").send_keys("What does the heating jacket cost?")
+        app.run(
+            "const real = fetch; window.fetch = async (path, options) => {"
+            " const response = await real(path, options);"
+            " if (!String(path).endsWith('/ask')) return response;"
+            " window.fetch = real;"
+            " const reader = response.body.getReader(); const first = await reader.read();"
+            " await reader.cancel(); return new Response(first.value, {status: 200}); }"
+        )
+        app.find("#question").send_keys(Keys.ENTER)
+        app.find(".turn .standing")
+        assert len(app.all(".turn")) == 1
+        assert not app.all(".turn [role=alert]")
+
+    def test_an_opinion_with_a_comment_is_kept_for_the_administrator(self, app: WebApp) -> None:
+        app.ask(BATTERY)
+        app.click("Bad answer")
+        app.find(".thumbs input").send_keys(HOSTILE + Keys.ENTER)
+        app.says("Kept. Thank you.")
+        app.go("#/admin/feedback")
+        app.find("table.list")
+        app.says(HOSTILE)
+        unharmed(app)
+
+    def test_a_conversation_is_found_renamed_exported_and_deleted(self, app: WebApp) -> None:
+        app.ask("Which fault code means a cold battery?")
+        item = "//section[@class='conversations']//li[.//a[contains(., 'fault code')]]"
+        app.until(lambda: app.chrome.find_elements(By.XPATH, item) or None)
+        app.find(".conversations li.current summary").click()
+        app.click("Rename")
+        field = app.find("dialog input")
+        field.send_keys(Keys.CONTROL + "a")
+        field.send_keys(HOSTILE + Keys.ENTER)
+        app.until(
+            lambda: HOSTILE in [one.text for one in app.all(".conversations li.current a")] or None
+        )
+        app.find(".conversations input").send_keys("img src")
+        assert len(app.all(".conversations li")) == 1
+        app.chrome.refresh()
+        app.find(".turn .markdown")
+        app.find(".conversations li.current summary").click()
+        app.click("Delete")
+        app.find("dialog .danger").click()
+        app.until(lambda: HOSTILE not in app.chrome.find_element(By.TAG_NAME, "body").text or None)
+        unharmed(app)
+
+    def test_a_thousand_tokens_a_second_are_drawn_while_somebody_types(self, app: WebApp) -> None:
+        words = tuple(
+            f"word{number} " + ("\n\n" if number % 60 == 59 else "") for number in range(4000)
+        )
+        app.model.says = ("It lasts 31 days [1]. ", *words)
+        app.find("#question").send_keys(BATTERY + Keys.ENTER)
+        app.find(".turn .markdown")
+        typed = "typed while it streams"
+        app.find("#question").send_keys(typed)
+        app.until(lambda: app.all(".turn .actions") or None)
+        assert app.find("#question").get_attribute("value") == typed
+
+
+class TestDocuments:
+    def test_files_are_added_with_their_names_as_text(self, app: WebApp, tmp_path: Path) -> None:
+        good = tmp_path / "<b>bold<b> & mast.txt"
+        good.write_text(f"Mast {HOSTILE}\n\nIt sways 4 cm in a storm. {HOSTILE}\n")
+        broken, unknown, empty = (tmp_path / one for one in ("a.pdf", "b.xyz", "c.txt"))
+        broken.write_text("not a pdf")
+        unknown.write_text("abc")
+        empty.write_text("")
+        app.go("#/documents")
+        files = "\n".join(map(str, (good, broken, unknown, empty)))
+        app.find("#files").send_keys(files)
+        app.says("1 added, 1 failed, 2 skipped")
+        queue = app.find(".queue").text
+        assert good.name in queue
+        assert "by its content it is plain text" in queue
+        assert "cannot be read (.xyz)" in queue
+        app.find(".filters input").send_keys("bold")
+        app.find("table.list a").click()
+        app.says("It sways 4 cm")
+        assert HOSTILE in app.find(".document").text
+        app.click("As it is indexed")
+        app.find(".chunk-mark")
+        app.click("Metadata")
+        app.says("/<b>bold<b> & mast.txt")
+        unharmed(app)
+        app.click("Delete")
+        app.find("dialog .danger").click()
+        app.find(".filters input").send_keys("bold")
+        app.until(lambda: not app.all("table.list tbody tr") or None)
+
+    def test_metadata_and_titles_stay_text(self, app: WebApp, tmp_path: Path) -> None:
+        note = tmp_path / "marked.txt"
+        note.write_text("The owl of Ost sleeps at noon.\n")
+        given = (f"author={HOSTILE}", f"title={HOSTILE}")
+        options = [word for one in given for word in ("--metadata", one)]
+        assert run(app.data, "ingest", str(note), *options).returncode == 0
+        app.go("#/documents")
+        app.find(".filters input").send_keys("marked.txt")
+        app.until(lambda: len(app.all("table.list tbody tr")) == 1 or None)
+        assert app.find("table.list a").text == HOSTILE
+        app.find("table.list a").click()
+        app.click("Metadata")
+        app.until(lambda: HOSTILE in [one.text for one in app.all(".card td")] or None)
+        unharmed(app)
+
+    def test_a_search_marks_the_words_and_leads_to_the_passage(self, app: WebApp) -> None:
+        app.go("#/documents")
+        app.find(".finder input").send_keys("wind sensor plug")
+        assert "plug" in [
+            one.text.lower() for one in [app.find(".found mark"), *app.all(".found mark")]
+        ]
+        app.find(".finder .passage").click()
+        app.find(".document mark.evidence")
+
+    def test_a_table_is_drawn_as_one(self, app: WebApp) -> None:
+        app.go("#/documents")
+        app.find(".filters input").send_keys("spare")
+        app.find("table.list a").click()
+        app.find(".document table")
+        assert [one.text for one in app.all(".document th")][:3] == ["part", "name", "fits"]
+
+    def test_what_is_dropped_is_added(self, app: WebApp) -> None:
+        app.go("#/documents")
+        app.find(".drop")
+        app.run(
+            "const data = new DataTransfer();"
+            "data.items.add(new File(['The lighthouse of Ost is 41 metres high.'], 'ost.txt'));"
+            "document.querySelector('.drop').dispatchEvent("
+            " new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true}))"
+        )
+        app.says("1 added, 0 failed, 0 skipped")
+
+
+class TestWhy:
+    def test_the_way_of_an_answer_is_shown(self, app: WebApp) -> None:
+        app.ask("What was the operating result in 2024?")
+        app.click("Why this answer?")
+        assert len(app.until(lambda: app.all(".timeline li") or None)) > 8
+        app.click("Passages")
+        app.find("table.list tr.touched")
+        assert [one.text for one in app.all("table.list th")][-1] == "Cited"
+        app.click("Prompt")
+        app.says("You answer questions from the numbered sources below")
+        app.click("Try again with…")
+        Select(app.all(".options select")[1]).select_by_visible_text("bm25")
+        app.click("Ask with these")
+        assert len(app.until(lambda: app.all(".beside .compared") or None)) == 2
+        assert "bm25" in app.find(".beside + .scroll").text
+
+    def test_what_others_asked_is_listed_with_its_steps(self, app: WebApp) -> None:
+        app.ask(BATTERY)
+        app.go("#/why")
+        app.find("table.list a").click()
+        app.find(".timeline li")
+
+
+class TestAdministering:
+    def test_a_setting_is_changed_and_undone(self, app: WebApp) -> None:
+        app.go("#/admin/settings")
+        app.find(".filters input").send_keys("rag.top_k")
+        field = app.find(".setting input")
+        before = field.get_attribute("value")
+        field.send_keys(Keys.CONTROL + "a")
+        field.send_keys("7" + Keys.ENTER)
+        app.says("from store")
+        app.click("Undo")
+        app.until(lambda: app.find(".setting input").get_attribute("value") == before or None)
+
+    def test_a_topic_is_forbidden_tried_and_allowed_again(self, app: WebApp) -> None:
+        app.go("#/admin/topics")
+        app.find("form.card input").send_keys(f"salaries {HOSTILE}")
+        app.click("Forbid")
+        app.says(f"salaries {HOSTILE}")
+        app.all("form.card input")[-1].send_keys("What are the salaries?")
+        app.click("Would it be answered?")
+        app.find(".callout[role=status]")
+        app.find("table.list button[aria-label^='Allow salaries']").click()
+        app.says("Nothing is forbidden.")
+        unharmed(app)
+
+    def test_a_prompt_is_kept_and_restored(self, app: WebApp) -> None:
+        app.go("#/admin/prompts")
+        field = app.find("textarea.code-text")
+        text = str(field.get_attribute("value"))
+        field.send_keys(Keys.CONTROL + Keys.END)
+        field.send_keys(f"\n{HOSTILE}")
+        app.click("Keep")
+        app.says("Versions")
+        unharmed(app)
+        app.click("Back to the shipped text")
+        app.until(lambda: app.find("textarea.code-text").get_attribute("value") == text or None)
+
+    def test_the_figures_are_plotted(self, app: WebApp) -> None:
+        app.go("#/admin/statistics")
+        app.find(".plot canvas")
+        assert app.find("table.list").text
+        unharmed(app)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "ask",
+        "documents",
+        "why",
+        "evaluate",
+        "evaluate/set/new",
+        "admin/overview",
+        "admin/settings",
+        "admin/keys",
+    ],
+)
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_nothing_keeps_people_from_using_a_page(app: WebApp, place: str, theme: str) -> None:
+    if not AXE.exists():
+        pytest.skip("axe-core is not there: make axe")
+    app.run("document.documentElement.dataset.theme = arguments[0]", theme)
+    if place == "ask":
+        app.ask(BATTERY)
+        app.click("Check every sentence")
+        app.find(".markdown .cite").click()
+        app.find("mark.evidence")
+    else:
+        app.go(f"#/{place}")
+        app.until(lambda: not app.all("main .busy") or None)
+        time.sleep(0.5)
+    app.run(AXE.read_text(encoding="utf-8"))
+    found = app.chrome.execute_async_script(
+        "axe.run({resultTypes: ['violations']}).then(arguments[arguments.length - 1])"
+    )
+    serious = [
+        (one["id"], [node["html"][:150] for node in one["nodes"]][:4])
+        for one in found["violations"]
+        if one["impact"] in ("serious", "critical")
+    ]
+    assert serious == []
+
+
+@pytest.mark.parametrize(
+    "place", ["ask", "documents", "why", "evaluate", "evaluate/set/new", "admin/keys"]
+)
+def test_a_phone_needs_no_scrolling_sideways(app: WebApp, place: str) -> None:
+    app.resize(*PHONE)
+    app.go(f"#/{place}")
+    time.sleep(0.5)
+    assert app.run("return document.documentElement.scrollWidth") <= PHONE[0]
+    app.click("Menu")
+    app.find(".side.open")
+
+
+@pytest.mark.parametrize(
+    ("language", "documents"),
+    [("de", "Dokumente"), ("zh", "文档"), ("ko", "문서"), ("ar", "المستندات")],
+)
+def test_the_page_speaks_other_languages(app: WebApp, language: str, documents: str) -> None:
+    app.run("localStorage.setItem('ragstone.language', JSON.stringify(arguments[0]))", language)
+    app.open()
+    app.says(documents)
+    way = app.run("return getComputedStyle(document.body).direction")
+    assert way == ("rtl" if language == "ar" else "ltr")
+    side, main = app.find(".side").rect, app.find("main").rect
+    assert (side["x"] > main["x"]) == (language == "ar")
+
+
+def test_the_keyboard_is_enough(app: WebApp) -> None:
+    active = "return document.activeElement.id || document.activeElement.className"
+    app.find("#question").send_keys(BATTERY + Keys.ENTER)
+    cite = app.find(".markdown .cite")
+    app.run("arguments[0].focus()", cite)
+    cite.send_keys(Keys.ENTER)
+    app.find("mark.evidence")
+    assert app.run(active) == "panel"
+    app.find(".panel").send_keys(Keys.ESCAPE)
+    app.until(lambda: not app.all(".panel") or None)
+
+
+class TestSigningIn:
+    def test_a_wrong_key_is_refused_and_a_right_one_lets_in(self, app: WebApp) -> None:
+        app.run("sessionStorage.clear()")
+        app.go("#/ask")
+        app.chrome.refresh()
+        app.find("nav")
+        assert not app.chrome.find_elements(By.XPATH, "//nav//a[.='Admin']")
+        app.click("Sign in")
+        app.find("input[type=password]").send_keys(app.token)
+        app.find("form .primary").click()
+        app.until(lambda: app.chrome.find_elements(By.XPATH, "//nav//a[.='Admin']") or None)
+
+    def test_the_key_of_the_address_does_not_stay_in_it(self, app: WebApp) -> None:
+        assert app.token not in app.chrome.current_url
+
+
+def test_an_empty_server_shows_how_to_begin_and_a_reader_only_what_it_may_do(
+    tmp_path: Path, app: WebApp
+) -> None:
+    with serving(tmp_path / "data") as url:
+        fresh = WebApp(app.chrome, url, tmp_path / "data", app.model)
+        fresh.open()
+        fresh.says("Add documents")
+        assert len(fresh.all(".examples li")) == 3
+        fresh.click("Add documents")
+        note = tmp_path / "tower.md"
+        note.write_text("# Tower\n\n## Height\n\nThe tower of Ost is 41 metres high.\n")
+        fresh.find("#files").send_keys(str(note))
+        fresh.says("1 added, 0 failed, 0 skipped")
+        fresh.go("#/admin/keys")
+        fresh.find(".options input").send_keys("a colleague")
+        fresh.click("Make a key")
+        secret = fresh.find(".secret").text
+        fresh.go("#/ask")
+        fresh.click("Sign out")
+        fresh.find("input[type=password]").send_keys("wrong")
+        fresh.find("form .primary").click()
+        fresh.find("[role=alert]")
+        field = fresh.find("input[type=password]")
+        field.send_keys(Keys.CONTROL + "a")
+        field.send_keys(secret)
+        fresh.find("form .primary").click()
+        fresh.says("Try one of these")
+        assert [one.text for one in fresh.all("nav a")] == ["Ask", "Documents", "Why"]
+        fresh.find(".suggestion")
+        fresh.go("#/documents")
+        fresh.find("table.list")
+        assert not fresh.all(".drop, table.list input")

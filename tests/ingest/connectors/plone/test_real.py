@@ -1,0 +1,332 @@
+"""The connector on a real Plone site without add-ons: what it tells nobody is never found."""
+
+import asyncio
+import os
+import random
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from ragstone import build
+from ragstone.core.errors import ConfigError
+from ragstone.core.turn import Principal
+from ragstone.ingest.connectors.plone.client import PloneClient
+from ragstone.ingest.connectors.plone.sync import PloneSync, Synced
+from ragstone.service.local import Ragstone
+from ragstone.settings import PloneSettings, Settings
+from tests.plone.site import PASSWORD, USERS, PloneSite
+
+pytestmark = [pytest.mark.real, pytest.mark.slow, pytest.mark.timeout(3600)]
+
+TYPES = ("Document", "News Item", "Event", "Link", "File", "Image", "Collection", "Folder")
+VISITOR = Principal("default", "", ())
+
+
+@pytest.fixture
+async def ragstone(tmp_path: Path) -> AsyncIterator[Ragstone]:
+    async with build.open(Settings(ragstone_data=tmp_path / "data")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def room(plone: PloneSite, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A public folder of the test's own, and its settings index nothing else of the site."""
+    path = "/en/" + request.node.name.split("[")[0].replace("_", "-")
+    plone.add("/en", "Folder", path.rpartition("/")[2])
+    plone.transition(path, "publish")
+    yield path
+    if path in plone.found_by("sync").values():
+        plone.delete(path)
+
+
+def a_setting(plone: PloneSite, **changes: Any) -> PloneSettings:
+    given = {
+        "url": plone.url,
+        "login": "sync",
+        "password": SecretStr(PASSWORD),
+        "content_types": TYPES,
+        "retries": 0,
+    }
+    return PloneSettings(**{**given, **changes})
+
+
+async def synced(
+    ragstone: Ragstone, plone: PloneSite, data: Path, full: bool = False, **changes: Any
+) -> Synced:
+    settings = a_setting(plone, **changes)
+    async with aclosing(PloneClient(settings)) as client:
+        run = PloneSync(ragstone, client, settings, data).run(full)
+        done = [step async for step in run][-1]
+    assert done.finished
+    return done
+
+
+def principal(plone: PloneSite, user: str) -> Principal:
+    if not user:
+        return VISITOR
+    return Principal("default", user, (*plone.groups_of(user), "Authenticated"))
+
+
+async def paths(ragstone: Ragstone, who: Principal, below: str = "") -> set[str]:
+    documents = await ragstone.documents(who, "plone", limit=100_000)
+    return {one.path for one in documents if one.version and one.path.startswith(below)}
+
+
+async def assert_as_plone(ragstone: Ragstone, plone: PloneSite, below: str = "") -> int:
+    """Everyone reads here what Plone's own search finds for them; how many cells were compared."""
+    cells = 0
+    everything = await paths(ragstone, principal(plone, "sync"), below)
+    for user in ("", *USERS):
+        found = set(plone.found_by(user, portal_type=list(TYPES)).values())
+        wanted = {path for path in found if path.startswith(below)}
+        assert await paths(ragstone, principal(plone, user), below) == wanted, user or "a visitor"
+        cells += len(everything | wanted)
+    return cells
+
+
+async def test_given_a_stock_site_then_everyone_reads_what_plone_finds_for_them(
+    ragstone: Ragstone, plone: PloneSite, tmp_path: Path
+) -> None:
+    done = await synced(ragstone, plone, tmp_path)
+    assert (done.failed, done.notes) == ((), ())
+    assert done.indexed >= 60
+    cells = await assert_as_plone(ragstone, plone)
+    print(f"{done.indexed} objects, {cells} cells of objects and users, all equal")
+    again = await synced(ragstone, plone, tmp_path)
+    assert (again.indexed, again.deleted, again.unchanged) == (0, 0, done.indexed)
+
+
+async def test_given_many_objects_of_one_minute_then_the_listing_ends(
+    ragstone: Ragstone, plone: PloneSite, room: str, tmp_path: Path
+) -> None:
+    for number in range(30):
+        plone.add(room, "Document", f"same-{number}", "Brought in at once.")
+    done = await asyncio.wait_for(synced(ragstone, plone, tmp_path, page_size=2), 300)
+    assert done.failed == ()
+    assert len(await paths(ragstone, principal(plone, "sync"), f"{room}/")) == 30
+
+
+async def test_given_a_wrong_or_expired_token_then_nothing_is_deleted_and_the_setting_is_named(
+    ragstone: Ragstone, plone: PloneSite, tmp_path: Path
+) -> None:
+    await synced(ragstone, plone, tmp_path)
+    before = await paths(ragstone, principal(plone, "sync"))
+    header, body, _ = plone.token().split(".")
+    for token in ("nonsense", f"{header}.{body}.wrong"):
+        with pytest.raises(ConfigError, match="PLONE__TOKEN"):
+            await synced(ragstone, plone, tmp_path, token=SecretStr(token), login="")
+    for basic in (True, False):
+        with pytest.raises(ConfigError, match="PLONE__PASSWORD"):
+            await synced(ragstone, plone, tmp_path, password=SecretStr("wrong"), basic=basic)
+    assert await paths(ragstone, principal(plone, "sync")) == before
+
+
+async def test_given_a_token_login_or_basic_auth_then_the_same_is_seen(
+    ragstone: Ragstone, plone: PloneSite, tmp_path: Path
+) -> None:
+    done = await synced(ragstone, plone, tmp_path)
+    token = SecretStr(plone.token())
+    by_token = await synced(ragstone, plone, tmp_path, token=token, login="")
+    by_basic = await synced(ragstone, plone, tmp_path, basic=True)
+    same = (0, done.indexed, 0)
+    assert (by_token.indexed, by_token.unchanged, by_token.deleted) == same
+    assert (by_basic.indexed, by_basic.unchanged, by_basic.deleted) == same
+
+
+async def test_given_no_credential_then_what_visitors_view_and_a_note(
+    ragstone: Ragstone, plone: PloneSite, tmp_path: Path
+) -> None:
+    done = await synced(ragstone, plone, tmp_path, login="")
+    assert "PLONE__TOKEN" in done.notes[0]
+    public = set(plone.found_by("", portal_type=list(TYPES)).values())
+    assert await paths(ragstone, VISITOR) == public
+    assert await paths(ragstone, principal(plone, "sam")) == public
+
+
+async def test_given_types_that_the_site_has_not_then_the_note_names_those_it_has(
+    ragstone: Ragstone, plone: PloneSite, tmp_path: Path
+) -> None:
+    done = await synced(ragstone, plone, tmp_path, content_types=("ContentPage", "Book"))
+    assert done.total == 0
+    [note] = done.notes
+    assert "Document (" in note
+    assert "PLONE__CONTENT_TYPES" in note
+
+
+async def test_given_one_run_after_each_change_then_permissions_are_plones(
+    ragstone: Ragstone, plone: PloneSite, room: str, tmp_path: Path
+) -> None:
+    plone.add(room, "Document", "page", "Once public.")
+    plone.add(room, "Folder", "inner")
+    plone.add(f"{room}/inner", "File", "paper", "A paper in the folder.")
+    plone.add(f"{room}/inner", "Document", "child", "A child.")
+    for path in (f"{room}/page", f"{room}/inner", f"{room}/inner/child"):
+        plone.transition(path, "publish")
+    later, past = in_days(9), in_days(-9)
+
+    async def follows(what: str) -> None:
+        await synced(ragstone, plone, tmp_path)
+        await assert_as_plone(ragstone, plone, room)
+
+    await follows("published")
+    assert f"{room}/inner/paper" in await paths(ragstone, VISITOR)
+    plone.transition(f"{room}/page", "retract")
+    await follows("retracted")
+    assert f"{room}/page" not in await paths(ragstone, VISITOR)
+    plone.share(f"{room}/page", {"ann": ["Reader"], "board": ["Editor"]})
+    await follows("shared")
+    assert f"{room}/page" in await paths(ragstone, principal(plone, "ann"))
+    plone.share(f"{room}/page", {"ann": [], "board": []})
+    await follows("shared no more")
+    assert f"{room}/page" not in await paths(ragstone, principal(plone, "ann"))
+    plone.share(f"{room}/inner", {"AuthenticatedUsers": ["Reader"]})
+    plone.transition(f"{room}/inner", "retract")
+    await follows("the folder is for members, and its file with it")
+    assert f"{room}/inner/paper" not in await paths(ragstone, VISITOR)
+    assert f"{room}/inner/paper" in await paths(ragstone, principal(plone, "dora"))
+    plone.share(f"{room}/inner", {"AuthenticatedUsers": []})
+    await follows("the folder is private, and its file with it")
+    assert f"{room}/inner/paper" not in await paths(ragstone, principal(plone, "dora"))
+    plone.transition(f"{room}/page", "publish")
+    await follows("public again")
+    plone.change(f"{room}/page", effective=later)
+    await follows("under an embargo")
+    assert f"{room}/page" not in await paths(ragstone, VISITOR)
+    plone.change(f"{room}/page", effective=past)
+    await follows("the embargo is over")
+    assert f"{room}/page" in await paths(ragstone, VISITOR)
+    plone.change(f"{room}/page", expires=past)
+    await follows("expired")
+    assert f"{room}/page" not in await paths(ragstone, VISITOR)
+    plone.change(f"{room}/page", expires=None)
+    await follows("not expired")
+    moved = plone.rename(f"{room}/page", "renamed")
+    plone.transition(moved, "retract")
+    await follows("renamed and retracted at once")
+    everything = await paths(ragstone, principal(plone, "sync"), room)
+    assert moved in everything
+    assert f"{room}/page" not in everything
+    plone.delete(f"{room}/inner")
+    await follows("a folder removed with its children")
+    assert await paths(ragstone, principal(plone, "sync"), f"{room}/inner") == set()
+
+
+async def test_given_a_byline_then_it_grants_nothing_but_the_owner_reads(
+    ragstone: Ragstone, plone: PloneSite, tmp_path: Path
+) -> None:
+    await synced(ragstone, plone, tmp_path)
+    assert plone.ask("GET", "/en/by-ben")["creators"] == ["ben"]
+    assert "/en/by-ben" not in await paths(ragstone, principal(plone, "ben"))
+    assert "/en/dora-0" in await paths(ragstone, principal(plone, "dora"))
+
+
+async def test_given_inheritance_is_blocked_then_roles_of_the_folder_above_end_there(
+    ragstone: Ragstone, plone: PloneSite, tmp_path: Path
+) -> None:
+    await synced(ragstone, plone, tmp_path)
+    team = await paths(ragstone, principal(plone, "ann"))
+    board = await paths(ragstone, principal(plone, "ben"))
+    assert "/en/team-room/plan-0" in team
+    assert "/en/team-room/board-room/wages" not in team
+    assert "/en/team-room/board-room/wages" in board
+
+
+SIZE = int(os.environ.get("RAGSTONE_PLONE_SIZE", "40"))
+ROUNDS = int(os.environ.get("RAGSTONE_PLONE_ROUNDS", "3"))
+
+
+def in_days(days: float) -> str:
+    return (datetime.now(UTC) + timedelta(days=days)).isoformat(timespec="seconds")
+
+
+class Editors:
+    """What the editors of a site do at random to what is below a folder."""
+
+    def __init__(self, plone: PloneSite, room: str, seed: int) -> None:
+        self.plone = plone
+        self.room = room
+        self.r = random.Random(seed)
+        self.made = 0
+        self.folder = ""
+        """Where new objects go; empty for a new one."""
+
+    def fill(self, number: int) -> None:
+        """Folders of twenty pages and files each."""
+        for _ in range(number):
+            if not self.folder or self.made % 20 == 0:
+                self.folder = f"{self.room}/f{self.made}"
+                self.plone.add(self.room, "Folder", f"f{self.made}")
+                self.publish(self.folder)
+            kind = self.r.choice(("Document", "Document", "News Item", "File"))
+            self.plone.add(self.folder, kind, f"o{self.made}", f"Crate {self.made} holds salt.")
+            if kind != "File" and self.r.random() < 0.6:
+                self.publish(f"{self.folder}/o{self.made}")
+            self.made += 1
+
+    def publish(self, path: str) -> None:
+        self.plone.transition(path, "publish")
+
+    def round(self) -> Counter[str]:
+        """Change every fifth object in some way, and a folder or two."""
+        done: Counter[str] = Counter()
+        items = self.plone.ask("GET", f"{self.room}/@search", b_size=5000)["items"]
+        of = {self.plone.path(one["@id"]): one for one in items if one["@type"] != "Folder"}
+        folders = [self.plone.path(one["@id"]) for one in items if one["@type"] == "Folder"]
+        folders.remove(self.room)
+        for path in self.r.sample(sorted(of), len(of) // 5):
+            what = self.r.choice(("change", "state", "share", "move", "rename", "delete", "hide"))
+            state = of[path]["review_state"]
+            if what == "change":
+                self.plone.change(path, title=f"Changed {self.r.random()}")
+            elif what == "state" and state:
+                self.plone.transition(path, "retract" if state == "published" else "publish")
+            elif what == "share":
+                user = self.r.choice(("ann", "ben", "dora", "team", "AuthenticatedUsers"))
+                self.plone.share(path, {user: self.r.choice(([], ["Reader"], ["Editor"]))})
+            elif what == "move":
+                self.plone.move(path, self.r.choice(folders))
+            elif what == "rename":
+                self.plone.rename(path, f"{path.rpartition('/')[2]}-{self.r.randrange(99)}")
+            elif what == "delete":
+                self.plone.delete(path)
+            elif what == "hide":
+                begins, ends = self.r.choice(((-20, -9), (9, 20), (-9, 9)))
+                self.plone.change(path, effective=in_days(begins), expires=in_days(ends))
+            done[what] += 1
+        folder = self.r.choice(folders)
+        if self.r.random() < 0.5:
+            state = self.plone.ask("GET", folder)["review_state"]
+            self.plone.transition(folder, "retract" if state == "published" else "publish")
+            done["folder retracted or published"] += 1
+        else:
+            self.plone.delete(folder)
+            self.folder = ""
+            done["folder deleted"] += 1
+        self.fill(self.r.randrange(1, 5))
+        return done
+
+
+async def test_given_any_changes_then_each_run_ends_with_what_plone_shows_everyone(
+    ragstone: Ragstone, plone: PloneSite, room: str, tmp_path: Path
+) -> None:
+    """RAGSTONE_PLONE_SIZE=1000 RAGSTONE_PLONE_ROUNDS=10 is the whole."""
+    editors = Editors(plone, room, 7)
+    editors.fill(SIZE)
+    for number in range(ROUNDS + 1):
+        what = editors.round() if number else Counter[str]()
+        began = time.monotonic()
+        done = await synced(ragstone, plone, tmp_path)
+        seconds = time.monotonic() - began
+        assert done.failed == ()
+        cells = await assert_as_plone(ragstone, plone)
+        print(
+            f"run {number}: {done.total} objects, {done.indexed} indexed, {done.deleted} deleted, "
+            f"{seconds:.1f} s; {cells} cells equal; {dict(what)}"
+        )

@@ -1,0 +1,230 @@
+"""Questions over tables, from ingested files to checked answers, in real DuckDB."""
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ragstone import build
+from ragstone.core.errors import ModelUnavailable
+from ragstone.core.events import Done
+from ragstone.core.records import Collection
+from ragstone.core.turn import Ask, Hit, Principal, Turn
+from ragstone.engine.stage import Step
+from ragstone.index.edge.index import EdgeIndex
+from ragstone.knowledge.tables.ask_tables import Tables
+from ragstone.knowledge.tables.sandbox import TableSandbox
+from ragstone.service import IngestRequest
+from ragstone.service.local import Ragstone
+from ragstone.settings import Settings
+from tests.engine.adapters import ran
+from tests.engine.completer import Replies
+from tests.knowledge.tables.files import INVENTORY, a_workbook, chunks_of, written
+
+STAFF = Principal(user="eva", groups=("staff",))
+GUEST = Principal(user="guest")
+SECRET = INVENTORY.replace("EQ-0108", "EQ-9108").replace("33900", "999999")
+
+
+@pytest.fixture
+async def ragstone(tmp_path: Path) -> AsyncIterator[Ragstone]:
+    written(tmp_path)
+    secret = written(tmp_path, SECRET, "inventory-of-the-board.csv")
+    a_workbook(tmp_path)
+    files = (("equipment-inventory.csv", ("*",)), ("budget-2025.xlsx", ("*",)))
+    async with build.open(Settings(ragstone_data=tmp_path / "data")) as opened:
+        for name, allowed in (*files, (secret.name, ("group:staff",))):
+            request = IngestRequest((str(tmp_path / name),), allowed=allowed)
+            assert [one async for one in opened.ingest(request)][-1].failed == ()
+        yield opened
+
+
+async def asked(ragstone: Ragstone, question: str, who: Principal = GUEST) -> Turn:
+    events = [one async for one in ragstone.ask(Ask(question, principal=who))]
+    assert isinstance(events[-1], Done)
+    return events[-1].turn
+
+
+async def test_given_a_sum_then_rows_query_and_verdicts_stand_in_the_answer(
+    ragstone: Ragstone,
+) -> None:
+    turn = await asked(ragstone, "What do all ventilators cost in total?")
+    answer = turn.answer
+    assert answer is not None
+    assert answer.computed is not None
+    first, *rows = answer.text.splitlines()
+    assert "is 65,300 where Device is Ventilator." in first
+    assert [row.split(";")[0] for row in rows] == ["- Asset: EQ-0107", "- Asset: EQ-0108"]
+    assert answer.computed.sql.startswith('SELECT SUM("Price EUR") FROM "equipment_inventory"')
+    assert (answer.computed.rows, answer.computed.used) == ((("65300",),), 2)
+    assert answer.computed.recomputed
+    assert [one.label for one in turn.verdicts] == ["supported"] * 3
+    assert turn.verdicts[0].reason == f"computed: {answer.computed.sql}"
+    [cited] = answer.citations
+    assert cited.path.endswith("equipment-inventory.csv")
+    assert answer.supported is not None
+    assert answer.supported.holds
+    stages = {one.stage: one.reason for one in turn.trace}
+    assert stages["tables"] == answer.computed.sql
+
+
+async def test_given_a_document_that_the_asker_may_not_read_then_it_has_no_part(
+    ragstone: Ragstone,
+) -> None:
+    question = "What is the highest price of a device?"
+    guests = await asked(ragstone, question)
+    assert guests.answer is not None
+    assert "56,200" in guests.answer.text
+    assert "999999" not in repr(guests)
+    staff = await asked(ragstone, question, STAFF)
+    assert staff.answer is not None
+    assert staff.answer.computed is None, "two tables of this kind: neither is meant for sure"
+
+
+async def test_given_the_sheet_of_a_workbook_then_its_page_is_cited(ragstone: Ragstone) -> None:
+    turn = await asked(ragstone, "How many nurses were there on 31 December 2024?")
+    assert turn.answer is not None
+    assert "is 431" in turn.answer.text
+    assert turn.answer.citations[0].page == 2
+
+
+async def test_given_a_question_that_is_not_wholly_explained_then_it_is_answered_as_ever(
+    ragstone: Ragstone,
+) -> None:
+    turn = await asked(ragstone, "How many nurses work in the ICU?")
+    assert turn.answer is not None
+    assert turn.answer.computed is None
+    [traced] = [one for one in turn.trace if one.stage == "tables"]
+    assert traced.decision == "nothing computed"
+
+
+# --- the stage alone, over an index ---------------------------------------------------------------
+
+
+class Everything:
+    """A catalog that hides nothing."""
+
+    def snapshot(self) -> "Everything":
+        return self
+
+    async def __aenter__(self) -> frozenset[str]:
+        return frozenset()
+
+    async def __aexit__(self, *error: object) -> None:
+        pass
+
+
+async def staged(
+    path: Path, question: str, *replies: str | Exception, options: dict[str, int] | None = None
+) -> Step:
+    """What the stage makes of a question over one file."""
+    collection = Collection("default", "default", "none", "none/1", 4, "en")
+    index = EdgeIndex(path.parent / "index")
+    try:
+        await index.create(collection)
+        chunks = chunks_of(path, 400)
+        await index.upsert(collection, chunks)
+        turn = Turn(Ask(question), question, collection=collection, hits=(Hit(chunks[0], 1.0),))
+        step, _ = await ran(
+            Tables(**(options or {})),
+            turn,
+            index=index,
+            catalog=Everything(),
+            tables=TableSandbox(),
+            completer=Replies(*replies) if replies else None,
+        )
+        return step
+    finally:
+        await index.aclose()
+
+
+def a_reply(table: str, sql: str, rows: str) -> str:
+    return json.dumps({"table": table, "sql": sql, "rows": rows})
+
+
+NAME = "equipment_inventory"
+ASKED = "How much more do both ventilators cost in total than the scanner?"
+
+
+async def test_given_a_chat_model_then_its_query_answers_where_the_rules_do_not(
+    tmp_path: Path,
+) -> None:
+    sql = f"SELECT SUM(\"Price EUR\") - 56200 AS difference FROM {NAME} WHERE Device = 'Ventilator'"
+    rows = f"SELECT row FROM {NAME} WHERE Device IN ('Ventilator', 'Ultrasound scanner')"
+    step = await staged(written(tmp_path), ASKED, a_reply(NAME, sql, rows))
+    answer = step.turn.answer
+    assert answer is not None
+    assert answer.computed is not None
+    assert answer.text.startswith("difference: 9100 (equipment-inventory). [")
+    assert answer.text.count("\n- Asset: ") == 3
+    assert (answer.computed.recomputed, step.turn.usage.calls) == (False, 1)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        a_reply(NAME, "SELECT * FROM read_csv('/etc/passwd')", f"SELECT row FROM {NAME}"),
+        a_reply(NAME, f"COPY {NAME} TO '/tmp/stolen.csv'", f"SELECT row FROM {NAME}"),
+        a_reply(NAME, f"DELETE FROM {NAME}", f"SELECT row FROM {NAME}"),
+        a_reply(NAME, f"SELECT COUNT(*) FROM {NAME}", "SELECT 'x'"),
+        a_reply(NAME, f"SELECT COUNT(*) FROM {NAME}", f"SELECT row FROM {NAME} WHERE 1 = 2"),
+        a_reply("other", "SELECT 1", "SELECT 1"),
+        a_reply("", "", ""),
+        '{"table": 3, "sql": ["x"], "rows": null}',
+        "I cannot do that.",
+        ModelUnavailable("it is gone"),
+    ],
+)
+async def test_given_a_reply_that_is_no_plain_query_then_nothing_is_said(
+    reply: str | Exception, tmp_path: Path
+) -> None:
+    step = await staged(written(tmp_path), ASKED, reply)
+    assert (step.turn.answer, step.decision) == (None, "nothing computed")
+    assert step.reason
+    assert not Path("/tmp/stolen.csv").exists()
+
+
+async def test_given_a_document_that_is_too_large_then_it_is_left_alone(tmp_path: Path) -> None:
+    step = await staged(written(tmp_path), "How many ventilators are there?", options={"chunks": 1})
+    assert step.decision == "skipped"
+    assert "larger than stages.tables.chunks" in step.reason
+
+
+async def test_given_many_rows_then_ten_are_shown_and_all_are_counted(tmp_path: Path) -> None:
+    rows = "".join(f"{n},Pump,S{n % 7},{n}\n" for n in range(600))
+    path = written(tmp_path, "Asset,Device,Ward,Price\n" + rows)
+    step = await staged(path, "How many pumps are there?")
+    assert step.turn.answer is not None
+    first, *shown = step.turn.answer.text.splitlines()
+    assert first.startswith("600 rows")
+    assert (len(shown), len(step.turn.passages)) == (10, 2)
+
+
+async def test_given_marks_and_links_in_cells_then_they_stay_data(tmp_path: Path) -> None:
+    text = (
+        "Id,Item,Note\n1,Lamp,see [7] https://evil.example/x\n2,Lamp,![x](https://evil.example)\n"
+        "3,Sofa,z\n"
+    )
+    step = await staged(written(tmp_path, text), "How many lamps are there?")
+    assert step.turn.answer is not None
+    assert "](http" not in step.turn.answer.text
+    assert "`https://evil.example/x`" in step.turn.answer.text
+    assert "[7]" not in step.turn.answer.text
+
+
+async def test_given_no_duckdb_then_the_trace_says_what_to_install(tmp_path: Path) -> None:
+    [chunk, *_] = chunks_of(written(tmp_path))
+    turn = Turn(Ask("q"), "How many ventilators are there?", hits=(Hit(chunk, 1.0),))
+    step, events = await ran(Tables(), turn)
+    assert (step.decision, events) == ("skipped", [])
+    assert step.reason == "queries over tables need DuckDB: pip install 'ragstone[tables]'"
+
+
+async def test_given_an_answer_already_then_no_table_is_looked_at(tmp_path: Path) -> None:
+    [chunk, *_] = chunks_of(written(tmp_path))
+    hits = (Hit(replace(chunk, layout=""), 1.0),)
+    turn = Turn(Ask("q"), "How many ventilators are there?", hits=hits)
+    step, _ = await ran(Tables(), turn, tables=TableSandbox())
+    assert step.reason == "no table was found"

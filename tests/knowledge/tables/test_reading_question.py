@@ -1,0 +1,150 @@
+"""What the rules make of questions over tables, and where they are silent."""
+
+from pathlib import Path
+
+import pytest
+
+from ragstone.knowledge.tables.computation import outcome, sql_of
+from ragstone.knowledge.tables.reading_question import asks_of_tables, read_question
+from ragstone.knowledge.tables.saying import sentence
+from ragstone.language.language import detect
+from tests.knowledge.tables.files import a_workbook, tables_of, written
+
+
+def said(question: str, path: Path, number: int = 0) -> str:
+    """The sentence that answers from a table of the file; empty where the rules are silent."""
+    asked = read_question(question, tables_of(path)[number]) if asks_of_tables(question) else None
+    found = outcome(asked) if asked else None
+    return sentence(asked, found, detect(question)) if asked and found else ""
+
+
+@pytest.mark.parametrize(
+    ("question", "start"),
+    [
+        ("How many ventilators are in the inventory?", "2 rows of the table"),
+        ("How many pumps are there?", "2 rows"),
+        ("How many devices are in the ICU or in Emergency?", "4 rows"),
+        ("How many devices by Pulsar are there?", "2 rows"),
+        ("How many assets does the inventory have?", "The table “equipment-inventory” has 7 rows."),
+        ("How many devices were purchased before 2020?", "2 rows"),
+        ("How many devices cost over 30,000 euros?", "3 rows"),
+        ("How many devices have their next inspection in 2026?", "3 rows"),
+    ],
+)
+def test_how_many_counts_the_rows_that_are_meant(question: str, start: str, tmp_path: Path) -> None:
+    assert said(question, written(tmp_path)).startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("question", "figure"),
+    [
+        ("What do all infusion pumps cost in total?", "is 4440 where Device is Infusion pump."),
+        ("What is the total price of the ventilators?", "is 65,300 where"),
+        ("What is the average price of a device in the ICU?", "is 32,650 where Ward is ICU."),
+        ("Which device is the most expensive?", "is 56,200 (Device: Ultrasound scanner)."),
+        ("What is the cheapest device in the ICU?", "is 31,400 where Ward is ICU"),
+        ("Which device has the earliest next inspection?", "is 2025-07-21 (Device: Ventilator)."),
+        ("How many devices per ward?", "by Ward: Emergency (2), ICU (2), M2 (1), S1 (2)."),
+        ("Which manufacturer has the most ventilators?", "the Manufacturer Aeromed (2) where"),
+        ("How many different manufacturers are there?", "has 4 different values"),
+        ("Which devices cost more than 30000 euros?", "3 rows"),
+        ("List all devices sorted by price", "The 7 rows"),
+        ("How many wards are there?", "7 rows; Ward has 4 different values in them."),
+        ("Wie viele Ventilatoren gibt es?", "2 Zeilen der Tabelle"),
+        ("Was kosten die Ventilatoren zusammen?", "ist 65.300, wo Device Ventilator ist."),
+        ("有多少 Ventilator？", "有 2 行符合（Device 为 Ventilator）。"),
+    ],
+)
+def test_figures_and_rows_in_the_language_of_the_question(
+    question: str, figure: str, tmp_path: Path
+) -> None:
+    assert figure in said(question, written(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many devices are not in the ICU?",
+        "How many ventilators other than EQ-0107 are there?",
+        "Which devices except ventilators are in the ICU?",
+        "How many nurses work in the ICU?",
+        "How many patients can the ventilators treat?",
+        "How old is the oldest ventilator?",
+        "What is the total weight of the devices?",
+        "What are the three most expensive devices?",
+        "What percentage of the devices is in the ICU?",
+        "What is the difference in price between the two ventilators?",
+        "How many ventilators have a price?",
+        "How many ventilators are there in 2025?",
+        "What is the oldest device in the inventory?",
+        "What is the sum of all purchased years?",
+        "Where is the ventilator?",
+        "Who makes the ventilator?",
+        "",
+    ],
+)
+def test_what_is_not_wholly_explained_is_left_to_the_other_stages(
+    question: str, tmp_path: Path
+) -> None:
+    assert not said(question, written(tmp_path))
+
+
+def test_given_rows_of_totals_then_they_are_not_added_up(tmp_path: Path) -> None:
+    path = a_workbook(tmp_path)
+    assert "is 18,900; rows of totals are left out." in said(
+        "What is the total plan for 2025?", path
+    )
+    assert "8870 (Department: Surgery)" in said(
+        "Which department has the highest forecast for 2025?", path
+    )
+
+
+def test_given_rows_that_are_things_then_how_many_is_their_cell_and_no_row_is_counted(
+    tmp_path: Path,
+) -> None:
+    path = a_workbook(tmp_path)
+    figure = "31 Dec 2024 is 431 in the table “budget-2025, Staff numbers” where Group is Nurses."
+    assert said("How many nurses were there on 31 December 2024?", path, 1) == figure
+    assert not said("How many nurses are there?", path, 1)
+
+
+def test_given_a_row_for_each_year_then_the_rows_of_a_group_are_not_counted(tmp_path: Path) -> None:
+    text = (
+        "Group,Year,Staff\nNurses,2023,418\nNurses,2024,431\nDoctors,2023,142\nDoctors,2024,149\n"
+    )
+    path = written(tmp_path, text, "staff.csv")
+    assert not said("How many nurses are there?", path)
+    assert not said("How many doctors are in the staff?", path)
+
+
+def test_given_a_column_of_numbers_of_things_then_these_are_added_up(tmp_path: Path) -> None:
+    text = (
+        "Id,Item,Room,Quantity\na1,Chair,Hall,12\na2,Chair,Office,4\na3,Table,Hall,3\n"
+        "a4,Lamp,Hall,8\n"
+    )
+    assert "is 16 where Item is Chair" in said(
+        "How many chairs are there?", written(tmp_path, text)
+    )
+
+
+def test_given_a_value_of_two_columns_then_the_named_column_decides(tmp_path: Path) -> None:
+    text = "Id,From,To,Fare\n1,Bern,Basel,30\n2,Basel,Bern,32\n3,Bern,Chur,60\n4,Bern,Thun,20\n"
+    path = written(tmp_path, text, "trips.csv")
+    assert not said("How many trips have Bern?", path)
+
+
+def test_given_two_columns_for_one_word_then_it_is_silent(tmp_path: Path) -> None:
+    text = "Room,Price insured,Price private\nSingle,94,168\nTwin,48,92\nSuite,245,390\n"
+    assert not said("Which room has the highest price?", written(tmp_path, text, "rooms.csv"))
+
+
+def test_names_and_values_of_a_document_are_quoted_in_the_query(tmp_path: Path) -> None:
+    text = (
+        'Id,"Item"" --",Price\n'
+        '1,"Chair\' OR 1=1 --",10\n2,Table,30\n3,Table,20\n4,"Chair\' OR 1=1 --",5\n'
+    )
+    [table] = tables_of(written(tmp_path, text))
+    asked = read_question("How many Chair' OR 1=1 -- are there?", table)
+    assert asked is not None
+    where = "WHERE \"Item\"\" --\" = 'Chair'' OR 1=1 --'"
+    assert sql_of(asked) == f'SELECT COUNT(*) FROM "{table.name}" {where}'

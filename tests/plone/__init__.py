@@ -1,0 +1,1 @@
+"""A real Plone site for the tests marked `real`."""

@@ -1,0 +1,426 @@
+"""Settings that no other test changes: what is made of them is another."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from contextlib import AsyncExitStack, aclosing
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from opentelemetry.sdk.resources import SERVICE_NAME
+from pydantic import SecretStr
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ragstone import build
+from ragstone.access.proxy import TrustedProxy
+from ragstone.access.setup import gate, interceptor
+from ragstone.agent.tools.configured import toolbox
+from ragstone.core.caller import Caller
+from ragstone.core.errors import (
+    ConfigError,
+    InputError,
+    ToolsUnavailable,
+    TooManyRequests,
+    Unauthorized,
+    Unavailable,
+    UnknownCollection,
+)
+from ragstone.core.turn import Principal
+from ragstone.http.app import create_app
+from ragstone.http.dialects.plone.site import PloneSite
+from ragstone.http.server.answering import room_for
+from ragstone.ingest.connectors.plone.client import PloneClient
+from ragstone.ingest.parse_process import ParseProcesses
+from ragstone.jobs.ending import DAY, Ending
+from ragstone.models.configured_chat import chat_model
+from ragstone.models.embedders import ConfiguredEmbedders
+from ragstone.models.multilingual import MultilingualE5
+from ragstone.reader.configured import reader_of
+from ragstone.reader.local import LocalReader
+from ragstone.retrieve.rerankers.remote import RemoteReranker
+from ragstone.service import IngestRequest
+from ragstone.service.local import Ragstone
+from ragstone.settings import (
+    AuthSettings,
+    ConversationSettings,
+    EmbeddingSettings,
+    IngestSettings,
+    JobSettings,
+    LimitSettings,
+    LlmSettings,
+    McpSettings,
+    PloneSettings,
+    RagSettings,
+    ReaderSettings,
+    RerankSettings,
+    ServerSettings,
+    Settings,
+    TelemetrySettings,
+)
+from ragstone.telemetry.spans import tracer
+from tests.access.issuer import AUDIENCE, ISSUER, issuing, token
+from tests.e2e.processes import environment
+from tests.fake_service import FakeService
+from tests.http_server import running
+from tests.mcp_gateway import gateway
+from tests.patience import PATIENCE
+
+ROOT = Path(__file__).parents[2]
+
+
+def client(settings: Settings) -> httpx2.AsyncClient:
+    """A client, over HTTPS, of a server with these settings."""
+    app = create_app(FakeService(), settings, "token", interceptor(settings))
+    transport = httpx2.ASGITransport(app)
+    return httpx2.AsyncClient(transport=transport, base_url="https://127.0.0.1")
+
+
+async def test_hsts_seconds() -> None:
+    for seconds in (60, 0):
+        async with client(Settings(server=ServerSettings(hsts_seconds=seconds))) as http:
+            sent = (await http.get("/health")).headers.get("strict-transport-security", "")
+        assert (f"max-age={seconds}" in sent) == bool(seconds)
+
+
+@pytest.mark.parametrize(
+    ("name", "path"), [("openai", "/v1/models"), ("retrieval", "/api/v1/retrieval/health")]
+)
+async def test_a_dialect_that_is_off(name: str, path: str) -> None:
+    settings = Settings()
+    off = settings.dialects.model_copy(update={name: False})
+    for one in (settings, settings.model_copy(update={"dialects": off})):
+        async with client(one) as http:
+            found = (await http.get(path)).status_code
+        assert (found == 404) == (one is not settings)
+
+
+async def test_pages_of_another_origin() -> None:
+    page = {"origin": "https://example.com", "access-control-request-method": "POST"}
+    for origins in ((), ("https://example.com",)):
+        async with client(Settings(server=ServerSettings(cors_origins=origins))) as http:
+            said = (await http.options("/v1/chat/completions", headers=page)).headers
+        allowed = said.get("access-control-allow-origin", "")
+        assert (allowed == "https://example.com") == bool(origins)
+
+
+def test_the_headers_of_a_proxy() -> None:
+    settings = AuthSettings(
+        proxy_secret=SecretStr("s" * 32),
+        proxy_addresses=("127.0.0.1",),
+        proxy_secret_header="X-Own-Secret",
+        proxy_groups_header="X-Own-Groups",
+    )
+    sent = {"x-own-secret": "s" * 32, "x-forwarded-user": "eva", "x-own-groups": "a,b"}
+    headers = Headers({**sent, settings.proxy_user_header.lower(): "eva"})
+    caller = TrustedProxy(settings).caller(headers, "127.0.0.1")
+    assert caller is not None
+    assert caller.principal.groups == ("a", "b")
+    usual = AuthSettings(proxy_secret=SecretStr("s" * 32), proxy_addresses=("127.0.0.1",))
+    assert TrustedProxy(usual).caller(headers, "127.0.0.1") is None
+
+
+async def test_a_limit_of_questions_for_each_credential() -> None:
+    slots = interceptor(Settings(limits=LimitSettings(concurrent_queries=1)))._limits.slots
+    async with slots.place("key"):
+        with pytest.raises(TooManyRequests):
+            async with slots.place("key"):
+                pass
+        async with slots.place("other"):
+            pass
+
+
+def test_max_connections_is_what_there_is_room_for() -> None:
+    assert room_for(ServerSettings(max_connections=20).max_connections) == 20
+    source = (ROOT / "src/ragstone/http/server/answering.py").read_text(encoding="utf-8")
+    assert "room_for(server.max_connections)" in source
+
+
+def auth(**changes: Any) -> AuthSettings:
+    given = {"jwks_url": "http://127.0.0.1:9/", "issuer": ISSUER, "audience": (AUDIENCE,)}
+    return AuthSettings(**{**given, **changes})
+
+
+async def test_auth_algorithms_are_those_that_a_token_may_have() -> None:
+    for algorithms, error in ((("ES256",), Unauthorized), (("RS256",), Unavailable)):
+        made = gate(auth(algorithms=algorithms), FakeService().keys, "operator")
+        assert made._tokens is not None
+        # Only a token of a fitting algorithm is worth asking for the issuer's keys.
+        with pytest.raises(error):
+            await made._tokens.caller(token("r", "RS256"))
+        await made.aclose()
+
+
+async def test_jwks_seconds_is_how_long_the_keys_are_fresh() -> None:
+    made = gate(auth(jwks_seconds=77), FakeService().keys, "operator")
+    assert made._tokens is not None
+    assert made._tokens._keys._fresh == 77
+    await made.aclose()
+
+
+async def test_leeway_and_claims_of_tokens() -> None:
+    with issuing() as issuer:
+        settings = auth(
+            jwks_url=issuer.url,
+            leeway_seconds=120,
+            groups_claim="teams",
+            default_role="editor",
+            tenant="acme",
+        )
+        for made, late in ((settings, True), (auth(jwks_url=issuer.url), False)):
+            found = gate(made, FakeService().keys, "operator")
+            assert found._tokens is not None
+            old = token("r", "RS256", exp=int(time.time()) - 90, teams=["a"])
+            if late:
+                caller = await found._tokens.caller(old)
+                assert caller.principal.groups == ("a",)
+                assert (caller.role, caller.principal.tenant) == ("editor", "acme")
+            else:
+                with pytest.raises(Unauthorized, match="expired"):
+                    await found._tokens.caller(old)
+            await found.aclose()
+
+
+async def test_how_long_a_list_of_tools_is_kept() -> None:
+    with gateway() as served:
+        for seconds in (60.0, 0.0):
+            mcp = McpSettings(gateway=served.url, mcp_enabled=True, cache_seconds=seconds)
+            tools = toolbox(mcp)
+            assert tools is not None
+            async with tools.session(""):
+                pass
+            kept: Any = tools
+            [(until, _)] = kept._lists.values()
+            assert (until > time.monotonic()) == bool(seconds)
+
+
+async def test_the_key_of_a_gateway() -> None:
+    asked: list[str] = []
+
+    async def answered(request: Request) -> Response:
+        asked.append(request.headers.get("authorization", ""))
+        return Response(status_code=401)
+
+    with running(Starlette(routes=[Route("/mcp", answered, methods=["POST", "GET"])])) as url:
+        mcp = McpSettings(gateway=f"{url}/mcp", mcp_enabled=True, api_key=SecretStr("k3"))
+        tools = toolbox(mcp)
+        assert tools is not None
+        with pytest.raises(ToolsUnavailable):
+            async with tools.session(""):
+                pass
+    assert set(asked) == {"Bearer k3"}
+
+
+async def test_what_a_plone_site_is_read_with(tmp_path: Path) -> None:
+    plone = PloneSettings(
+        url="http://127.0.0.1:9",
+        collection="intranet",
+        tenant="acme",
+        webhook_seconds=7,
+    )
+    site = PloneSite(FakeService(), Settings(ragstone_data=tmp_path, plone=plone))
+    assert site._events._seconds == 7
+    async with aclosing(site._client()) as client:
+        sync = site._sync(client)
+        assert sync._principal.tenant == "acme"
+    with pytest.raises(UnknownCollection):
+        site.reached_by(Caller(Principal("acme"), "editor", ("plone",)))
+    site.reached_by(Caller(Principal("acme"), "editor", ("intranet",)))
+
+
+def test_the_spare_model_has_all_of_its_own_settings() -> None:
+    spare = LlmSettings(
+        model="spare",
+        base_url="http://127.0.0.1:9/v1",
+        api_key=SecretStr("k"),
+        model_path="",
+        temperature=0.1,
+        context_window=900,
+        profiles='{"spare": {"vision": true}}',
+        vision=False,
+        retries=1,
+        top_p=0.5,
+        max_tokens=7,
+        timeout=1,
+        total_timeout=2,
+        retry_seconds=3,
+        breaker_failures=4,
+        breaker_recovery=5,
+        parallel=6,
+        patience=7,
+    )
+    first = LlmSettings(model="first", base_url="http://127.0.0.1:9/v1")
+    made: Any = chat_model(Settings(llm=first, llm_fallback=spare))
+    alone: Any = chat_model(Settings(llm=spare))
+    assert (made._first._settings, made._second._settings) == (first, spare)
+    assert made._second.profile == alone.profile
+
+
+def test_a_spare_of_the_spare_model_is_an_error() -> None:
+    llm = LlmSettings(model="first", base_url="http://127.0.0.1:9/v1")
+    spare = llm.model_copy(update={"fallback": "extractive"})
+    with pytest.raises(ConfigError, match="LLM__FALLBACK=extractive"):
+        chat_model(Settings(llm=llm, llm_fallback=spare))
+
+
+async def test_threads_and_times_of_models() -> None:
+    reader = reader_of(ReaderSettings(threads=3), None)  # type: ignore[arg-type]
+    assert isinstance(reader, LocalReader)
+    assert reader._threads == 3
+    await reader.aclose()
+    embedders = ConfiguredEmbedders(EmbeddingSettings(model="multilingual", threads=3))
+    embedder = embedders.for_text("de")
+    assert isinstance(embedder, MultilingualE5)
+    assert embedder._bulk._max_workers + embedder._quick._max_workers >= 3
+    assert embedder._bulk._max_workers == 3
+    await embedders.aclose()
+    reranker = RemoteReranker(RerankSettings(base_url="http://127.0.0.1:9", timeout=7))
+    assert reranker._client.timeout.read == 7
+    await reranker.aclose()
+    remote = EmbeddingSettings(model="m", base_url="http://127.0.0.1:9/v1", timeout=7)
+    served: Any = ConfiguredEmbedders(remote)
+    assert served.for_text("en")._client.timeout.read == 7
+    await served.aclose()
+    plone = PloneClient(PloneSettings(url="http://127.0.0.1:9", timeout=7))
+    assert plone._http.timeout.read == 7
+    await plone.aclose()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("changes", "pieces"),
+    [
+        ({}, 1),
+        ({"chunk_size": 200, "chunk_overlap": 0}, 5),
+        ({"chunk_size": 200, "chunk_overlap": 100}, 9),
+        ({"chunk_size": 200, "chunk_overlap": 0, "chunk_unit": "tokens"}, 2),
+    ],
+)
+async def test_how_chunks_are_cut(tmp_path: Path, changes: dict[str, Any], pieces: int) -> None:
+    text = " ".join(f"The lamp number {n} burns for {n} hours." for n in range(25))
+    (tmp_path / "a.txt").write_text(text, encoding="utf-8")
+    processes = ParseProcesses(IngestSettings(**changes))
+    async with processes.reading(tmp_path / "a.txt") as reading:
+        found = [piece async for batch in reading.batches() for piece in batch]
+    processes.close()
+    assert abs(len(found) - pieces) <= 1
+
+
+async def opened(stack: AsyncExitStack, data: Path, **sections: Any) -> Ragstone:
+    return await stack.enter_async_context(build.open(Settings(ragstone_data=data, **sections)))
+
+
+@pytest.mark.slow
+async def test_what_a_ragstone_is_opened_with(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        service = await opened(
+            stack,
+            tmp_path / "data",
+            rag=RagSettings(parallel=17, forbidden_log_days=3),
+            conversation=ConversationSettings(wait_seconds=4, max_waiting=2),
+            jobs=JobSettings(
+                ask=11,
+                ingest=12,
+                rebuild=13,
+                delete=14,
+                ask_priority=21,
+                ingest_priority=22,
+                rebuild_priority=23,
+                delete_priority=24,
+            ),
+            ingest=IngestSettings(token_vectors=False),
+        )
+        searching: Any = service._adapters.searching
+        topics: Any = service._adapters.topics
+        rooms: Any = service._answers._rooms
+        assert (searching._value, topics._keep_days) == (17, 3)
+        assert (rooms._wait, rooms._most) == (4, 2)
+        kinds = {one.kind: one for one in await service.jobs.kinds()}
+        order = ("ask", "ingest", "rebuild", "delete")
+        assert [kinds[one].concurrency for one in order] == [11, 12, 13, 14]
+        assert [kinds[one].priority for one in order] == [21, 22, 23, 24]
+        assert [service._runner._places[one] for one in order] == [11, 12, 13, 14]
+        (tmp_path / "a.txt").write_text("The lamp burns for 31 hours.", encoding="utf-8")
+        async for _ in service.ingest(IngestRequest((str(tmp_path / "a.txt"),))):
+            pass
+        [job] = await service.jobs.list("default")
+        assert job.priority == 22
+        [collection] = await service._adapters.catalog.collections()
+        index = service._adapters.index
+        ids = [one.chunk_id async for batch in index.scan(collection) for one in batch]
+        assert await index.vectors(collection, ids)
+        assert not await index.tokens(collection, ids)
+
+
+def test_an_evaluation_has_places_and_a_priority_of_its_own() -> None:
+    jobs = JobSettings(evaluation=5, evaluation_priority=6)
+    assert (jobs.concurrency("evaluation"), jobs.priority("evaluation")) == (5, 6)
+
+
+def test_how_long_jobs_wait_and_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = JobSettings(retry_seconds=10, retry_most_seconds=15, keep_days=2)
+    ending = Ending(None, jobs)  # type: ignore[arg-type]
+    monkeypatch.setattr("ragstone.jobs.ending.time.time", lambda: 1000.0)
+    monkeypatch.setattr("ragstone.jobs.ending.random.uniform", lambda low, high: 1.0)
+    assert [ending._backoff(n, InputError("x")) for n in range(3)] == [10, 15, 15]
+    assert ending.until("ingest", "done") == 1000.0 + 2 * DAY
+
+
+def test_where_spans_go_under_which_name_and_how_many() -> None:
+    settings = TelemetrySettings(
+        endpoint="http://127.0.0.1:9/", service_name="library", sample=0.25
+    )
+    _, provider = tracer(settings)
+    assert provider is not None
+    assert provider.resource.attributes[SERVICE_NAME] == "library"
+    assert "0.25" in provider.sampler.get_description()
+    [exporter] = [one.span_exporter for one in provider._active_span_processor._span_processors]
+    assert exporter._endpoint == "http://127.0.0.1:9/v1/traces"
+    provider.shutdown()
+    assert tracer(TelemetrySettings()) == (None, None)
+
+
+def served(data: Path, **variables: str) -> tuple[dict[str, Any], list[str]]:
+    """What /health says of a server that has these variables, and the lines of its log."""
+    command = [sys.executable, "-m", "tests.fake_ragstone", "serve"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        stdout=pipe,
+        stderr=pipe,
+        text=True,
+        env=environment(data, SERVER__PORT="0", **variables),
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline().startswith("Ragstone is ready")
+        url = json.loads((data / "server.json").read_text())["url"]
+        said = httpx2.get(url + "/health", timeout=PATIENCE).json()
+        httpx2.get(url + "/v1/models", timeout=PATIENCE)
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=PATIENCE)
+    return said, errors.splitlines()
+
+
+@pytest.mark.slow
+def test_the_log_of_a_server_and_its_name(tmp_path: Path) -> None:
+    def requests(lines: list[str]) -> list[str]:
+        return [line for line in lines if "/v1/models" in line]
+
+    said, quiet = served(tmp_path / "a", SERVICE__NAME="library")
+    assert said["service"] == "library"
+    assert not requests(quiet)
+    _, text = served(tmp_path / "b", LOG_LEVEL="INFO")
+    assert requests(text)
+    _, lines = served(tmp_path / "c", LOG_LEVEL="INFO", LOG__FORMAT="json")
+    assert all(json.loads(line) for line in requests(lines))
+    assert requests(lines)
+    _, without = served(tmp_path / "d", LOG_LEVEL="INFO", LOG__REQUESTS="false")
+    assert not requests(without)

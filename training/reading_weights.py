@@ -1,0 +1,164 @@
+"""Makes `verify/data/reading.json`: `python -m training.reading_weights`.
+
+How the log-odds of the rules and of the reader add up to the probability that a source supports a
+claim: a logistic regression, over claims of documents that neither learned from, read from
+RAGSTONE_EVAL_DATA. In each set both labels weigh the same. `--halves` fits one half and prints
+what both reach on the other.
+"""
+
+import asyncio
+import json
+import random
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.common import eval_data
+from ragstone.core.answer import log_odds
+from ragstone.evaluation.measures import auroc, balanced_accuracy
+from ragstone.ports import Claim, EvidenceSource
+from ragstone.reader.local import LocalReader
+from ragstone.verify.groundedness import SUPPORTED
+from ragstone.verify.reading import LEAST, WEIGHTS, beside
+from ragstone.verify.verdict import QUOTED, LocalChecker
+from training import logistic, verdict_data
+from training.reader.example import held_out
+from training.reader.real import labelled
+from training.reader.suite import suite
+
+Floats = NDArray[np.float64]
+
+SETS = {
+    "swaps": 2.0,
+    "made": 2.0,
+    "fever_symmetric": 1.0,
+    "jnli_ja": 0.5,
+    "klue_nli_ko": 0.5,
+    "wice": 1.5,
+    "scifact": 1.0,
+}
+"""What each set weighs."""
+
+MADE = 900
+"""Claims made of passages, beside several of them."""
+
+SEED = 5
+
+
+@dataclass(frozen=True)
+class Row:
+    """A claim, its sources, and whether they support it."""
+
+    claim: str
+    sources: tuple[EvidenceSource, ...]
+    right: bool
+
+
+def rows(data: Path) -> dict[str, list[Row]]:
+    """The claims of each set that are left to measure on."""
+    found = {
+        "swaps": [Row(one.text, (EvidenceSource(one.passage),), one.true) for one in suite(data)],
+        "wice": _of(one for one in verdict_data.wice(data) if held_out(f"wice {one.group}")),
+        "scifact": _of(
+            one for one in verdict_data.scifact(data) if held_out(f"scifact {one.group}")
+        ),
+    }
+    made = [one for one in verdict_data.made(data, SEED) if _made_apart(one)]
+    found["made"] = _of(random.Random(SEED).sample(made, min(MADE, len(made))))
+    for name in ("fever_symmetric", "jnli_ja", "klue_nli_ko"):
+        found[name] = [
+            Row(one["claim"], (EvidenceSource(one["source"]),), one["label"] == "supported")
+            for one in labelled(data, name, held=True)
+        ]
+    return found
+
+
+def _of(examples: Iterable[verdict_data.Example]) -> list[Row]:
+    return [
+        Row(
+            one.claim, tuple(EvidenceSource(text, one.title) for text in one.sources), one.supported
+        )
+        for one in examples
+        if verdict_data.held_out(one.group)
+    ]
+
+
+def _made_apart(one: verdict_data.Example) -> bool:
+    article = one.group.removeprefix(f"{one.kind} ").replace("_", " ")
+    return held_out(f"article {article}")
+
+
+async def odds(given: Sequence[Row], reader: LocalReader) -> tuple[Floats, NDArray[np.bool_]]:
+    """The log-odds of rules and reader (rows, 2), and which claims are supported. What a source
+    says word for word is left out, as no reading changes it."""
+    rules, pairs, found, right = LocalChecker(), [], [], []
+    for row in given:
+        claim = Claim(row.claim)
+        [support] = await rules.support([claim], row.sources, None)
+        if support.source is not None and support.probability < QUOTED:
+            pairs.append(beside(claim, support, row.sources))
+            found.append(log_odds(support.probability, LEAST))
+            right.append(row.right)
+    read = [log_odds(one.supported, LEAST) for one in await reader.read(pairs)]
+    return np.c_[found, read], np.array(right)
+
+
+def fitted(sets: Mapping[str, tuple[Floats, NDArray[np.bool_]]]) -> Floats:
+    """The two weights and the constant, by Newton's method."""
+    given = np.concatenate([np.c_[values, np.ones(len(values))] for values, _ in sets.values()])
+    right = np.concatenate([labels for _, labels in sets.values()]).astype(float)
+    mass = np.concatenate([SETS[name] * _shares(labels) for name, (_, labels) in sets.items()])
+    return logistic.fitted(given, right, mass * len(mass) / mass.sum())
+
+
+def _shares(right: NDArray[np.bool_]) -> Floats:
+    positive = right.mean()
+    return np.where(right, 0.5 / positive, 0.5 / (1 - positive)) / len(right)
+
+
+def shown(name: str, values: Floats, right: NDArray[np.bool_], weights: Floats) -> str:
+    told = {
+        "rules": values[:, 0],
+        "reader": values[:, 1],
+        "both": np.c_[values, np.ones(len(values))] @ weights,
+    }
+    labels, least = right.tolist(), log_odds(SUPPORTED, LEAST)
+    figures = (
+        f"{who} {auroc(scores.tolist(), labels) or 0:.3f}/"
+        f"{balanced_accuracy((scores >= least).tolist(), labels) or 0:.3f}"
+        for who, scores in told.items()
+    )
+    return f"{name}: {len(right)} claims, AUROC/balanced accuracy {', '.join(figures)}"
+
+
+async def read_sets() -> dict[str, tuple[Floats, NDArray[np.bool_]]]:
+    """The log-odds and labels of every set, in a random order."""
+    reader, given = LocalReader(), rows(eval_data())
+    chance = random.Random(SEED)
+    sets = {n: await odds(chance.sample(given[n], len(given[n])), reader) for n in SETS}
+    await reader.aclose()
+    return sets
+
+
+def main(halves: bool) -> None:
+    sets = asyncio.run(read_sets())
+    learned = {n: (v[::2], r[::2]) if halves else (v, r) for n, (v, r) in sets.items()}
+    weights = fitted(learned)
+    for name, (values, right) in sets.items():
+        rest = (values[1::2], right[1::2]) if halves else (values, right)
+        print(shown(name, *rest, weights))
+    print(np.round(weights, 3).tolist())
+    if not halves:
+        names = ("rules", "reader", "constant")
+        data = {name: round(float(one), 3) for name, one in zip(names, weights, strict=True)}
+        target = Path(str(files("ragstone.verify").joinpath(f"data/{WEIGHTS}")))
+        target.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main("--halves" in sys.argv)
