@@ -27,6 +27,7 @@ LAYERS = (
     {"ingest", "jobs", "access"},
     {"backup", "evaluation.measures"},
     {"evaluation.answers"},
+    {"evaluation.calibration"},
     {"evaluation.sets"},
     {"service.local"},
     {"build"},

@@ -37,7 +37,7 @@ from tests.patience import PATIENCE, until
 
 pytestmark = pytest.mark.slow
 
-SMALL = IngestSettings(parse_processes=1, parse_memory_mb=256, parse_seconds=2.0)
+SMALL = IngestSettings(parse_processes=1, parse_memory_mb=256)
 
 FORMATS = """
 import os, re, signal, socket, sys, time
@@ -122,6 +122,14 @@ def formats(site: Site) -> None:
 @pytest_asyncio.fixture
 async def processes() -> AsyncIterator[ParseProcesses]:
     processes = ParseProcesses(SMALL)
+    yield processes
+    processes.close()
+
+
+@pytest_asyncio.fixture
+async def hasty() -> AsyncIterator[ParseProcesses]:
+    """Those that give a small file two seconds."""
+    processes = ParseProcesses(SMALL.model_copy(update={"parse_seconds": 2.0}))
     yield processes
     processes.close()
 
@@ -241,20 +249,20 @@ async def test_given_a_parser_that_crashes_then_its_file_fails_and_the_signal_is
 
 
 async def test_given_a_parser_that_hangs_then_its_file_fails_after_its_time(
-    processes: ParseProcesses, tmp_path: Path
+    hasty: ParseProcesses, tmp_path: Path
 ) -> None:
-    error = await refusal(processes, written(tmp_path, "a.xhang"))
+    error = await refusal(hasty, written(tmp_path, "a.xhang"))
     assert "2 seconds" in error.message
     assert "INGEST__PARSE_SECONDS" in error.message
     assert len(children()) == 1
 
 
 async def test_given_a_parser_that_is_slow_but_goes_on_then_it_has_more_time_for_a_larger_file(
-    processes: ParseProcesses, tmp_path: Path
+    hasty: ParseProcesses, tmp_path: Path
 ) -> None:
-    assert "more than 2 seconds" in (await refusal(processes, written(tmp_path, "a.xslow"))).message
+    assert "more than 2 seconds" in (await refusal(hasty, written(tmp_path, "a.xslow"))).message
     large = written(tmp_path, "b.xslow", "x" * 400_000)
-    assert await pieces(processes, large)
+    assert await pieces(hasty, large)
 
 
 async def test_given_a_parser_that_takes_too_much_memory_then_its_file_fails(

@@ -75,6 +75,9 @@ HEAVY_MB = 256
 SHOWN_CHARS = 1000
 LAST_LINES = 5
 
+LAST_WORDS_SECONDS = 2.0
+"""How long what an ended process printed is waited for."""
+
 ENVIRONMENT = (
     "HOME", "LANG", "LANGUAGE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "OMP_NUM_THREADS",
     "PATH", "PYTHONDONTWRITEBYTECODE", "PYTHONHOME", "PYTHONPYCACHEPREFIX", "SYSTEMDRIVE",
@@ -313,6 +316,7 @@ class ParseProcess:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="parse")
         self._child: subprocess.Popen[bytes] | None = None
         self._memory: Any = None
+        self._listener: Thread | None = None
         self._waiting: asyncio.TimerHandle | None = None
         self._closed = False
 
@@ -377,8 +381,12 @@ class ParseProcess:
         self._kill()
 
     def reap(self) -> int:
-        """Its exit status, once its pipe has ended."""
-        return self._running.wait()
+        """Its exit status, once its pipe has ended, and what it printed last is read. A process
+        that a parser started may hold that pipe for longer."""
+        status = self._running.wait()
+        if self._listener:
+            self._listener.join(LAST_WORDS_SECONDS)
+        return status
 
     def close(self) -> None:
         """End it, in the midst of whatever it does."""
@@ -411,7 +419,8 @@ class ParseProcess:
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
         said = cast(BinaryIO, self._child.stderr)
-        Thread(target=_listen, args=(said, self.last_lines), daemon=True).start()
+        self._listener = Thread(target=_listen, args=(said, self.last_lines), daemon=True)
+        self._listener.start()
         if self._closed:  # in this very moment, when there was nothing to end yet
             self._kill()
             self._clear_away()

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -74,12 +75,17 @@ class Check(Stage):
     async def _verdicts(
         self, answer: GeneratedAnswer, turn: Turn, adapters: Adapters
     ) -> _CheckResult:
-        said = _with_yes_or_no(answer_sentences(answer.text), turn)
+        said = answer_sentences(answer.text)
+        whether = None if answer.refused else _yes_or_no_claim(said, turn)
+        if whether:
+            said[0] = replace(said[0], claims=True)
         if answer.refused:
             said = [replace(one, claims=False) for one in said]
         claims = [one for one in said if one.claims and not _is_computed(one, answer)]
         sources = [EvidenceSource(p.text, p.hit.chunk.heading) for p in turn.passages]
-        asked = [_claim(one, turn) for one in claims]
+        asked = [_claim(one.text, one.cited, turn) for one in claims]
+        if whether:
+            asked[0] = whether
         found = await adapters.checker.support(asked, sources, _embedder(turn, adapters))
         places = iter(found)
         verdicts = [
@@ -89,8 +95,9 @@ class Check(Stage):
             for one in said
         ]
         if self.asks_model and adapters.completer:
-            return await self._model_verdicts(verdicts, claims, found, turn, adapters)
-        if asked and not asked[0].by_words and _is_unsure(found[0]):
+            told = [replace(one, text=c.text) for one, c in zip(claims, asked, strict=True)]
+            return await self._model_verdicts(verdicts, told, found, turn, adapters)
+        if whether and _is_unsure(found[0]):
             verdicts[0] = verdict(said[0], None, turn.passages)
         return _CheckResult(tuple(verdicts))
 
@@ -104,7 +111,7 @@ class Check(Stage):
     ) -> _CheckResult:
         """The verdicts, with the chat model's on the undecided claims."""
         unsure = {
-            one.start: (replace(one, text=_claim(one, turn).text), support)
+            one.start: (one, support)
             for one, support in zip(claims, found, strict=True)
             if _is_unsure(support)
         }
@@ -167,13 +174,14 @@ def _is_unsure(support: Support) -> bool:
     return low <= support.probability <= high
 
 
-def _with_yes_or_no(said: list[Sentence], turn: Turn) -> list[Sentence]:
-    """A yes or no that the answer begins with claims something too: what was asked. It rests on
+def _yes_or_no_claim(said: Sequence[Sentence], turn: Turn) -> Claim | None:
+    """What a yes or no that the answer begins with claims, if it does: what was asked. It rests on
     what the next sentence rests on. Without a chat model it is judged only where it is clear."""
     if not said or not says_yes_or_no(said[0].text) or not yes_no(turn.question):
-        return said
+        return None
     cited = said[0].cited or (said[1].cited if len(said) > 1 else ())
-    return [replace(said[0], claims=True, cited=cited), *said[1:]]
+    claim = _claim(f"{turn.question} {said[0].text}", cited, turn)
+    return replace(claim, by_words=False)
 
 
 COMPUTED, RAN = 0.99, 0.8
@@ -204,12 +212,9 @@ def _of_computation(sentence: Sentence, known: Computed, turn: Turn) -> Verdict:
     )
 
 
-def _claim(sentence: Sentence, turn: Turn) -> Claim:
+def _claim(text: str, cited: Sequence[int], turn: Turn) -> Claim:
     places = {passage.number: place for place, passage in enumerate(turn.passages)}
-    cited = tuple(places[n] for n in sentence.cited if n in places)
-    if says_yes_or_no(sentence.text):
-        return Claim(f"{turn.question} {sentence.text}", cited, by_words=False)
-    return Claim(sentence.text, cited)
+    return Claim(text, tuple(places[n] for n in cited if n in places))
 
 
 def _embedder(turn: Turn, adapters: Adapters) -> Embedder | None:

@@ -9,13 +9,12 @@ from collections.abc import Sequence
 
 from ragstone.answer.extractive.lists import text_of
 from ragstone.answer.extractive.unit_ranking import RankedUnit
+from ragstone.answer.extractive.units import UNANSWERING
 from ragstone.language.words import content_word_set, similar_words
 from ragstone.understand.comparison import comparison
 
 LEAST = 0.01
 """How likely a unit answers, by the best one's likelihood, to be said for its side."""
-
-ALONE = frozenset({"heading", "fragment"})
 
 
 def both_sides(question: str, best: Sequence[RankedUnit]) -> list[RankedUnit]:
@@ -29,7 +28,7 @@ def both_sides(question: str, best: Sequence[RankedUnit]) -> list[RankedUnit]:
     if not all(sides) or all(_holds(best[0], own) for own in sides):
         return []
     least = best[0].score + math.log(LEAST)
-    likely = [one for one in best if one.score >= least and one.unit.form not in ALONE]
+    likely = [one for one in best if one.score >= least and one.unit.form not in UNANSWERING]
     mine, theirs = (next((u for u in likely if _holds(u, own)), None) for own in sides)
     return [mine, theirs] if mine and theirs and mine is not theirs else []
 

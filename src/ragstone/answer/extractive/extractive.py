@@ -22,7 +22,7 @@ from ragstone.answer.extractive.summary import SummaryLine, summary
 from ragstone.answer.extractive.unit_ranking import RankedUnit, ranked
 from ragstone.answer.extractive.unit_reading import read_units, whether
 from ragstone.answer.extractive.unit_words import leans
-from ragstone.answer.extractive.units import AnswerUnit, Excerpt, Form, units
+from ragstone.answer.extractive.units import UNANSWERING, AnswerUnit, Excerpt, Form, units
 from ragstone.answer.extractive.wanted_form import wanted_form
 from ragstone.core.answer import Instructions
 from ragstone.core.code_spans import by_code, without_spans
@@ -54,7 +54,7 @@ _ITEM = re.compile(r"\s*(?:[-*•–]|\(?\w{1,3}[.)])\s")
 WHOLE: frozenset[Form] = frozenset({"list", "answer", "code"})
 """Forms that are an answer by themselves."""
 
-ALONE: frozenset[Form] = WHOLE | {"heading", "fragment"}
+ALONE: frozenset[Form] = WHOLE | UNANSWERING
 """Forms that add nothing to another one."""
 
 

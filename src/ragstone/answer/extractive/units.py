@@ -14,6 +14,9 @@ from ragstone.language.sentences import Span, sentences
 
 Form = Literal["sentence", "list", "row", "code", "answer", "heading", "fragment"]
 
+UNANSWERING: frozenset[Form] = frozenset({"heading", "fragment"})
+"""Forms that no answer is made of where there is another."""
+
 LONGEST = 1000
 """Characters of a sentence in an answer; a longer one is divided."""
 

@@ -13,7 +13,8 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.computed import Computed
 from ragstone.core.errors import Busy, ModelUnavailable, QueryRefused
 from ragstone.core.events import Note, Sources, Token
-from ragstone.core.filters import NO_QUESTION, And, eq
+from ragstone.core.filters import NO_QUESTION, And, Filter, eq
+from ragstone.core.records import Collection
 from ragstone.core.turn import Hit, Passage, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.knowledge.tables.asked_model import ModelQuery, ask_model
@@ -110,31 +111,32 @@ class Tables(Stage):
         # Tables that are nearly equal to a better passage are no passages, but may be meant too.
         seen = (*best, *turn.chunks.values())
         holders = dict.fromkeys(chunk.revision for chunk in seen if _has_table(chunk))
-        found: list[tuple[TypedTable, list[Chunk]]] = []
-        left_out: list[str] = []
         collection = turn.collection
         if collection is None:
             return [], ""
         async with adapters.catalog.snapshot() as hidden:
-            for revision in list(holders)[: self.documents]:
-                parts = (visible(turn.ask, hidden), NO_QUESTION, eq("revision", revision))
-                where = And(parts)
-                count = await adapters.index.count(collection, where)
-                if count > self.chunks:
-                    left_out.append(
-                        f"a document of {count:,} chunks is larger than stages.tables.chunks"
-                    )
-                    continue
-                chunks: list[Chunk] = []
-                async for batch in adapters.index.scan(collection, where):
-                    chunks += batch
-                chunks.sort(key=lambda one: one.chunk_index)
-                if len(chunks) != 1 + max((one.chunk_index for one in chunks), default=-1):
-                    left_out.append("a document is not readable as a whole")
-                    continue
-                own = await asyncio.to_thread(read_tables, chunks)
-                found += [(table, chunks) for table in own]
-        return found, "; ".join(left_out)
+            readable = And((visible(turn.ask, hidden), NO_QUESTION))
+            read = await asyncio.gather(
+                *(
+                    self._of_document(adapters, collection, And((readable, eq("revision", one))))
+                    for one in list(holders)[: self.documents]
+                )
+            )
+        found = [(table, chunks) for tables, chunks, _ in read for table in tables]
+        return found, "; ".join(why for _, _, why in read if why)
+
+    async def _of_document(
+        self, adapters: Adapters, collection: Collection, where: Filter
+    ) -> tuple[list[TypedTable], list[Chunk], str]:
+        """The tables of one document, its chunks in order, and why it is left out if it is."""
+        count = await adapters.index.count(collection, where)
+        if count > self.chunks:
+            return [], [], f"a document of {count:,} chunks is larger than stages.tables.chunks"
+        chunks = [one async for batch in adapters.index.scan(collection, where) for one in batch]
+        chunks.sort(key=lambda one: one.chunk_index)
+        if len(chunks) != 1 + max((one.chunk_index for one in chunks), default=-1):
+            return [], [], "a document is not readable as a whole"
+        return await asyncio.to_thread(read_tables, chunks), chunks, ""
 
     async def _said(self, turn: Turn, reply: _Reply, chunks: Sequence[Chunk], emit: Emit) -> Step:
         passages = list(turn.passages)
