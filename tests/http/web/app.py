@@ -3,6 +3,7 @@
 import json
 import time
 import urllib.request
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -121,12 +122,12 @@ class WebApp:
         self.until(lambda: text in self.chrome.find_element(By.TAG_NAME, "body").text or None, text)
 
     def until(self, found: Any, what: str = "") -> Any:
-        """What `found` returns, once it is something."""
+        """What `found` returns, once it is something; the page may be drawn anew meanwhile."""
         deadline = time.monotonic() + SECONDS
         while time.monotonic() < deadline:
-            value = found()
-            if value is not None:
-                return value
+            with suppress(StaleElementReferenceException):
+                if (value := found()) is not None:
+                    return value
             time.sleep(0.05)
         shown = self.chrome.find_element(By.TAG_NAME, "body").text[:2000]
         raise AssertionError(f"never there: {what}\n{shown}\n{self.chrome.get_log('browser')}")
