@@ -21,6 +21,12 @@ QUESTION = "question"
 """The kind of a hypothetical question, which helps to find the chunk that answers it and is no text
 of its document."""
 
+SUMMARY = "summary"
+"""The kind of a node of a document's tree of summaries (`summary_node`)."""
+
+MADE = (QUESTION, SUMMARY)
+"""Kinds of what was made of a document and is no text of it."""
+
 _VERSION = 14
 """Where an id, as of RFC 9562, has its version. Those of chunks are of version 5."""
 
@@ -55,7 +61,7 @@ class Chunk:
     summary. `layout` holds `blocks` as text (`document.encode_blocks`): few chunks are looked at so
     closely that they are decoded.
     `subject` is what the document is about and its title does not say: product, version, company,
-    year, model.
+    year, model. `node` is of a summary what its text does not say (`summary_node.SummaryNode`).
     """
 
     chunk_id: str
@@ -79,6 +85,7 @@ class Chunk:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     layout: str = ""
     subject: str = ""
+    node: str = ""
 
     @property
     def blocks(self) -> tuple[BlockSpan, ...]:

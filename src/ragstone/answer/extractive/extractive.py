@@ -18,7 +18,7 @@ from ragstone.answer.extractive.answering_likelihood import likelihood
 from ragstone.answer.extractive.both_sides import both_sides
 from ragstone.answer.extractive.lists import text_of, with_lists
 from ragstone.answer.extractive.meaning_closeness import MeaningCloseness, in_other_languages
-from ragstone.answer.extractive.summary import SummaryLine, summary
+from ragstone.answer.extractive.summary import SummaryLine, excerpted, summary
 from ragstone.answer.extractive.unit_ranking import RankedUnit, ranked
 from ragstone.answer.extractive.unit_reading import read_units, whether
 from ragstone.answer.extractive.unit_words import leans
@@ -102,7 +102,8 @@ class Extractive:
     async def answer(
         self, ask: Ask, passages: Sequence[Passage], instructions: Instructions
     ) -> AsyncGenerator[Said, None]:
-        if instructions.sums_up and (summed := await asyncio.to_thread(summary, passages)):
+        told = excerpted if instructions.excerpts else summary
+        if instructions.sums_up and (summed := await asyncio.to_thread(told, passages)):
             yield Said(_summary_text(summed))
             yield Said(finish="stop", confidence=instructions.sums_up)
             return
