@@ -15,7 +15,7 @@ from ragstone.core.chunk import SUMMARY, Chunk
 
 
 @dataclass(frozen=True, slots=True)
-class Excerpt:
+class TellingSentence:
     """A sentence of a document, by its chunk and its place in the document's text."""
 
     chunk_index: int
@@ -42,7 +42,7 @@ class SummaryNode:
     first: int
     last: int
     children: tuple[int, ...]
-    said: tuple[Excerpt, ...]
+    said: tuple[TellingSentence, ...]
     recipe: str
     cited: tuple[int, ...] = ()
     key: str = ""
@@ -66,7 +66,7 @@ class SummaryNode:
             first,
             last,
             tuple(children),
-            tuple(Excerpt(*one) for one in said),
+            tuple(TellingSentence(*one) for one in said),
             recipe,
             tuple(cited),
             key,

@@ -53,6 +53,9 @@ async def answered(service: Ragstone, principal: Principal | None = None) -> Tur
 
 
 @pytest.mark.slow
+@pytest.mark.conforms(
+    "Query pipeline", "Step 6", "RAPTOR: a tree of summaries answers for a whole document"
+)
 async def test_given_a_tree_then_a_summary_cites_all_of_a_document_where_it_stands(
     tmp_path: Path,
 ) -> None:
@@ -109,6 +112,7 @@ class Lists:
         return {one.chunk_id: one for one in (*self.chunks, *self.nodes) if one.chunk_id in ids}  # type: ignore[operator]
 
 
+@pytest.mark.conforms("Query pipeline", "Step 6", "RAPTOR: its summaries are fused with the rest")
 async def test_given_collapsed_trees_then_a_summary_finds_the_chunks_of_its_best_sentences() -> (
     None
 ):

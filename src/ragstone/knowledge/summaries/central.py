@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragstone.core.chunk import Chunk
-from ragstone.core.summary_node import Excerpt
+from ragstone.core.summary_node import TellingSentence
 from ragstone.language.outline import outline
 from ragstone.language.prose import is_ended, says_something
 from ragstone.language.sentences import sentences
@@ -38,7 +38,7 @@ Weights = Mapping[str, float]
 class Candidate:
     """A sentence that may be chosen, with its words: a vector of length 1."""
 
-    excerpt: Excerpt
+    excerpt: TellingSentence
     words: Weights
     worth: float = 1.0
 
@@ -80,7 +80,7 @@ def _candidates(chunk: Chunk, rarity: Weights) -> Iterator[Candidate]:
             start += len(said) - len(said.lstrip())
             if known:
                 worth = 1.0 if len(line) <= LONGEST else PART_OF_LONG
-                yield Candidate(Excerpt(chunk.chunk_index, start, end), known, worth)
+                yield Candidate(TellingSentence(chunk.chunk_index, start, end), known, worth)
 
 
 def together(parts: Sequence[Weights]) -> Weights:

@@ -10,7 +10,7 @@ from pydantic import Field
 from ragstone.core.chunk import MADE, SUMMARY, Chunk
 from ragstone.core.filters import And, AnyOf, eq, readable
 from ragstone.core.records import Collection
-from ragstone.core.summary_node import Excerpt, SummaryNode, Tree, whole_trees
+from ragstone.core.summary_node import SummaryNode, TellingSentence, Tree, whole_trees
 from ragstone.core.turn import Hit, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.knowledge.summaries.tree import (
@@ -38,7 +38,7 @@ class _Node:
     depth: int
     text: str
     cited: tuple[int, ...]
-    said: Sequence[Excerpt]
+    said: Sequence[TellingSentence]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Traverse(Stage):
     where it stands. Summaries of a chat model go to the answerer as they are, where that is a chat
     model too, with the chunks that they name.
 
-    What the search has read is summed up, so nothing else of a document: of a section only it.
+    Only what the search has read is summed up: where a section is asked for, that section.
     """
 
     name: ClassVar[str] = "traverse"
@@ -149,14 +149,14 @@ def _wanted(own: Mapping[int, Chunk], tree: Tree | None) -> _Wanted | None:
     return _Wanted(own, nodes, whole)
 
 
-def _kept(node: SummaryNode, own: Mapping[int, Chunk]) -> list[Excerpt]:
+def _kept(node: SummaryNode, own: Mapping[int, Chunk]) -> list[TellingSentence]:
     return [one for one in node.said if one.chunk_index in own]
 
 
 def _chosen(wanted: Sequence[_Wanted], room: int, count: Count) -> Iterator[Hit]:
     """The sentences of the upper nodes before those of lower ones, of each node the best before
     the next, as many as there is room for: where not all of a rank fit, some at equal distances."""
-    ranked: dict[tuple[int, int], list[tuple[int, Excerpt]]] = {}
+    ranked: dict[tuple[int, int], list[tuple[int, TellingSentence]]] = {}
     known: set[tuple[int, int]] = set()
     for place, document in enumerate(wanted):
         for depth in range(document.deepest + 1):
@@ -165,7 +165,7 @@ def _chosen(wanted: Sequence[_Wanted], room: int, count: Count) -> Iterator[Hit]
                     if (place, one.start) not in known:
                         known.add((place, one.start))
                         ranked.setdefault((depth, rank), []).append((place, one))
-    chosen: dict[tuple[int, int], tuple[Excerpt, float]] = {}
+    chosen: dict[tuple[int, int], tuple[TellingSentence, float]] = {}
     for number, (_, group) in enumerate(sorted(ranked.items())):
         group.sort(key=lambda one: (one[0], one[1].start))
         needed = [

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragstone.core.chunk import SUMMARY, Chunk
-from ragstone.core.summary_node import Excerpt, SummaryNode, node_id
+from ragstone.core.summary_node import SummaryNode, TellingSentence, node_id
 from ragstone.knowledge.summaries.central import (
     Candidate,
     Weights,
@@ -74,18 +74,18 @@ def _node_part(number: int, below: Sequence[_Part]) -> _Part:
     return _Part(number, below[0].first, below[-1].last, said, about)
 
 
-def sentences_of_few(chunks: Sequence[Chunk]) -> list[Excerpt]:
+def sentences_of_few(chunks: Sequence[Chunk]) -> list[TellingSentence]:
     """The sentences that tell most of a document that is too short for a tree, the best first."""
     rarity = rarities(chunks)
     return [one.excerpt for one in _node_part(0, [_leaf(one, rarity) for one in chunks]).said]
 
 
-def excerpt_text(excerpt: Excerpt, chunk: Chunk) -> str:
+def excerpt_text(excerpt: TellingSentence, chunk: Chunk) -> str:
     """The words of a sentence, on one line."""
     return " ".join(chunk.text[excerpt.start - chunk.start : excerpt.end - chunk.start].split())
 
 
-def in_order(said: Sequence[Excerpt]) -> list[Excerpt]:
+def in_order(said: Sequence[TellingSentence]) -> list[TellingSentence]:
     """Sentences as they stand in the document."""
     return sorted(said, key=lambda one: (one.start, one.end))
 
@@ -115,6 +115,6 @@ def _shared_section(chunks: Sequence[Chunk]) -> tuple[str, ...]:
     return tuple(names[0] for names in same)
 
 
-def excerpt_lines(said: Sequence[Excerpt], chunks: Sequence[Chunk]) -> str:
+def excerpt_lines(said: Sequence[TellingSentence], chunks: Sequence[Chunk]) -> str:
     """The text of a node without a chat model: its sentences in order, each on a line."""
     return "\n".join(excerpt_text(one, chunks[one.chunk_index]) for one in in_order(said))
