@@ -11,7 +11,6 @@ before the next one, is in the passages. Sections without a sentence do not coun
 import asyncio
 import os
 import tempfile
-import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -69,10 +68,8 @@ async def _measured(folder: Path) -> list[Row]:
     with tempfile.TemporaryDirectory() as directory:
         data = Path(directory)
         async with build.open(_settings(data, "traversal")) as service:
-            started = time.monotonic()
             async for step in service.ingest(IngestRequest((str(folder),))):
                 last = step
-            seconds = time.monotonic() - started
             print(*last.notes, sep="\n")
             documents = await _documents(service)
             found = {
@@ -81,11 +78,11 @@ async def _measured(folder: Path) -> list[Row]:
             }
         async with build.open(_settings(data, "off")) as service:
             found[PLAIN] = await _told(service, documents, _answered)
-    return list(_rows(f"{folder.parent.name}/{folder.name}", documents, found, seconds))
+    return list(_rows(f"{folder.parent.name}/{folder.name}", documents, found))
 
 
 def _rows(
-    files: str, documents: Sequence[_Document], found: Mapping[str, Sequence[_Told]], seconds: float
+    files: str, documents: Sequence[_Document], found: Mapping[str, Sequence[_Told]]
 ) -> Iterator[Row]:
     sections = mean(len(one.sections) for one in documents)
     for way, told in found.items():
@@ -101,7 +98,6 @@ def _rows(
     for way in (PLAIN, TREE):
         said = mean(one.cited for one in found[way])
         yield Row(f"Sections that an answer cites: {way}, {files}", said, detail=True)
-    yield Row(f"Ingest with trees, {files}", seconds, "s", detail=True)
 
 
 def _settings(data: Path, tree: Literal["off", "traversal"]) -> Settings:

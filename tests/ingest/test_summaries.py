@@ -133,7 +133,7 @@ async def test_given_a_long_document_then_its_tree_is_beside_its_chunks(tmp_path
         [document, _] = await house.catalog.documents("default")
         own = await house.index.count(await house.collection(), OWN_TEXT)
         assert own == last.chunks
-        root = SummaryNode.decode(max(nodes, key=lambda one: one.chunk_index).node)
+        root = SummaryNode.decode(max(nodes, key=lambda one: one.chunk_index).layout)
         assert (root.first, root.last, root.is_root) == (0, document.chunks - 1, True)
         again = await house.ingest()
         assert not any("Trees" in note for note in again.notes)
@@ -191,7 +191,7 @@ async def test_nobody_reads_a_summary_who_may_not_read_all_of_its_sources(tmp_pa
                     if one.kind != SUMMARY:
                         seen.setdefault(one.revision, set()).add(one.chunk_index)
             for chunk in nodes:
-                node = SummaryNode.decode(chunk.node)
+                node = SummaryNode.decode(chunk.layout)
                 assert set(range(node.first, node.last + 1)) <= seen[chunk.revision]
             assert bool(nodes) == (principal.tenant == "default")
 
@@ -208,7 +208,7 @@ async def test_given_a_chat_model_then_it_writes_and_what_it_wrote_is_not_asked_
         assert last.usage.calls == len(nodes)
         assert f"writer wrote {len(nodes)} of them, 0 were known" in last.notes[-1]
         for chunk in nodes:
-            node = SummaryNode.decode(chunk.node)
+            node = SummaryNode.decode(chunk.layout)
             assert chunk.text == "It is of stone [1] [2]. It is large."
             assert len(node.cited) == 2
             assert node.first <= min(node.cited) < max(node.cited) <= node.last
@@ -229,7 +229,7 @@ async def test_given_a_reply_that_names_nothing_then_the_documents_sentences_sta
         house.write("long.md", range(40))
         last = await house.ingest()
         assert last.notes[-1].startswith("2 summaries of the chat model named none")
-        own = [one for one in await house.nodes() if not SummaryNode.decode(one.node).cited]
+        own = [one for one in await house.nodes() if not SummaryNode.decode(one.layout).cited]
         assert len(own) == 2
         assert all("made of stone" in one.text or "has a keeper" in one.text for one in own)
 

@@ -59,9 +59,9 @@ class Chunk:
     `modified` is the document's time of change in seconds since 1970. `section` is the path of
     headings above the chunk. `kind` is normal, table, glossary, toc, credits, faq, question or
     summary. `layout` holds `blocks` as text (`document.encode_blocks`): few chunks are looked at so
-    closely that they are decoded.
+    closely that they are decoded. Of a summary it holds its node (`summary_node.SummaryNode`).
     `subject` is what the document is about and its title does not say: product, version, company,
-    year, model. `node` is of a summary what its text does not say (`summary_node.SummaryNode`).
+    year, model.
     """
 
     chunk_id: str
@@ -85,12 +85,11 @@ class Chunk:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     layout: str = ""
     subject: str = ""
-    node: str = ""
 
     @property
     def blocks(self) -> tuple[BlockSpan, ...]:
         """What `text` consists of, counted in it; none where that is not known."""
-        return decode_blocks(self.layout)
+        return () if self.kind == SUMMARY else decode_blocks(self.layout)
 
     @property
     def revision(self) -> str:

@@ -3,7 +3,7 @@
 A node is a chunk of the kind "summary" with the revision, readers and metadata of its document, so
 it comes and goes with that and is found by nobody else. Its text is what it says, its `start` and
 `end` the stretch of the document that it sums up; all else of it is a `SummaryNode`, as JSON in the
-chunk's `node`.
+chunk's `layout`.
 """
 
 import json
@@ -87,8 +87,8 @@ def whole_trees(chunks: Iterable[Chunk]) -> dict[str, Tree]:
     written is not, nor is one of which an earlier one has left something."""
     found: dict[str, dict[int, tuple[SummaryNode, Chunk]]] = {}
     for chunk in chunks:
-        if chunk.kind == SUMMARY and chunk.node:
-            node = SummaryNode.decode(chunk.node)
+        if chunk.kind == SUMMARY:
+            node = SummaryNode.decode(chunk.layout)
             found.setdefault(chunk.revision, {})[node.number] = (node, chunk)
     return {one: tree for one, tree in found.items() if _is_whole(tree)}
 

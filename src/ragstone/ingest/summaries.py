@@ -98,7 +98,7 @@ class SummaryMaker:
             found = await self.index.fetch(collection, ids[start : start + AT_ONCE])
             for id, chunk in found.items():
                 name, count = roots[id]
-                node = SummaryNode.decode(chunk.node)
+                node = SummaryNode.decode(chunk.layout)
                 if (node.count, node.recipe) == (count, self._recipe(collection)):
                     whole.add(name)
         return [one for name, one in documents.items() if name not in whole]
@@ -168,7 +168,7 @@ class SummaryMaker:
         where = And((eq("document_id", document.id), eq("kind", SUMMARY)))
         async for batch in self.index.scan(collection, where):
             for chunk in batch:
-                node = SummaryNode.decode(chunk.node)
+                node = SummaryNode.decode(chunk.layout)
                 if node.key:
                     offsets = tuple(cited - node.first for cited in node.cited)
                     known[node.key] = _Text(chunk.text, offsets, node.key)

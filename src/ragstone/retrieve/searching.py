@@ -243,7 +243,7 @@ OF_DOCUMENTS = frozenset(
 
 def _chunks_of(summary: Chunk) -> list[str]:
     """The chunks that a summary finds."""
-    said = SummaryNode.decode(summary.node).said[:OF_A_SUMMARY]
+    said = SummaryNode.decode(summary.layout).said[:OF_A_SUMMARY]
     places = dict.fromkeys(one.chunk_index for one in said)
     return [chunk_id(summary.document_id, summary.version, place) for place in places]
 

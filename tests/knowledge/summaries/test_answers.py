@@ -98,7 +98,7 @@ class Lists:
     def __init__(self) -> None:
         self.chunks = document(40)
         self.nodes = node_chunks(self.chunks)
-        said = {one.chunk_index for one in SummaryNode.decode(self.nodes[-1].node).said}
+        said = {one.chunk_index for one in SummaryNode.decode(self.nodes[-1].layout).said}
         self.found = next(one for one in self.chunks if one.chunk_index not in said)
 
     async def search(

@@ -64,7 +64,7 @@ async def test_given_little_room_then_sentences_from_everywhere_stand_in_order()
 async def test_given_more_room_then_all_that_was_said_with_less_is_said_first() -> None:
     chunks = document(120)
     nodes = node_chunks(chunks)
-    root = SummaryNode.decode(nodes[-1].node)
+    root = SummaryNode.decode(nodes[-1].layout)
     few = await stepped(chunks, nodes, 500)
     many = await stepped(chunks, nodes, 1500)
     best = sorted(many.turn.hits, key=lambda hit: -hit.score)
@@ -148,8 +148,8 @@ def by_model(nodes: Sequence[Chunk]) -> list[Chunk]:
     """The same nodes with the words of a chat model, each of which names its first chunk."""
     found = []
     for chunk in nodes:
-        node = SummaryNode.decode(chunk.node)
+        node = SummaryNode.decode(chunk.layout)
         written = replace(node, cited=(node.first,), key="k")
         said = f"Summary of {node.number}. [1]"
-        found.append(replace(chunk, text=said, node=written.encode()))
+        found.append(replace(chunk, text=said, layout=written.encode()))
     return found

@@ -59,7 +59,7 @@ def test_given_the_same_chunks_then_the_tree_is_the_same() -> None:
 def test_a_node_comes_back_from_the_index_as_it_was() -> None:
     chunks = document(30)
     for node, chunk in zip(tree(chunks), node_chunks(chunks), strict=True):
-        assert SummaryNode.decode(chunk.node) == node
+        assert SummaryNode.decode(chunk.layout) == node
         assert (chunk.kind, chunk.revision) == (SUMMARY, chunks[0].revision)
         assert (chunk.start, chunk.end) == (chunks[node.first].start, chunks[node.last].end)
         sections = {one.section for one in chunks[node.first : node.last + 1]}
@@ -71,8 +71,8 @@ def test_given_a_node_is_missing_or_of_another_tree_then_there_is_no_tree() -> N
     assert list(whole_trees(nodes)) == ["long@1"]
     assert whole_trees(nodes[:-1]) == {}
     assert whole_trees(nodes[1:]) == {}
-    other = replace(SummaryNode.decode(nodes[0].node), recipe="another")
-    assert whole_trees([replace(nodes[0], node=other.encode()), *nodes[1:]]) == {}
+    other = replace(SummaryNode.decode(nodes[0].layout), recipe="another")
+    assert whole_trees([replace(nodes[0], layout=other.encode()), *nodes[1:]]) == {}
 
 
 def test_given_a_table_of_contents_and_a_repetition_then_neither_is_said() -> None:

@@ -103,8 +103,7 @@ def node_chunk(node: SummaryNode, text: str, chunks: Sequence[Chunk]) -> Chunk:
         end=max(one.end for one in below),
         section=_shared_section(below),
         kind=SUMMARY,
-        layout="",
-        node=node.encode(),
+        layout=node.encode(),
     )
 
 
