@@ -34,6 +34,9 @@ _OF_QUESTIONS = "9abcde"
 """Versions that no id has: a question's id is that of its chunk but for the version, so that what
 an index finds leads to the chunk without reading anything."""
 
+_OF_SUMMARIES = "f"
+"""Another one, so that it is known what a search finds."""
+
 MOST_QUESTIONS = len(_OF_QUESTIONS)
 """Hypothetical questions of one chunk."""
 
@@ -48,6 +51,18 @@ def answering_id(chunk_id: str) -> str:
     if len(chunk_id) == 36 and chunk_id[_VERSION] in _OF_QUESTIONS:
         return f"{chunk_id[:_VERSION]}5{chunk_id[_VERSION + 1 :]}"
     return chunk_id
+
+
+def summary_id(document_id: str, version: int, number: int) -> str:
+    """The same id for the same node of the tree of a version, so that writing it again replaces
+    it."""
+    made = str(uuid5(NAMESPACE_URL, f"{document_id}@{version}/summary#{number}"))
+    return f"{made[:_VERSION]}{_OF_SUMMARIES}{made[_VERSION + 1 :]}"
+
+
+def is_summary_id(chunk_id: str) -> bool:
+    """Whether this is the id of a summary."""
+    return len(chunk_id) == 36 and chunk_id[_VERSION] == _OF_SUMMARIES
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,7 +91,7 @@ OWN_TEXT = Not(AnyOf("kind", MADE))
 """What is text of a document."""
 
 NO_SUMMARY = Not(eq("kind", SUMMARY))
-"""What is found in a search: summaries are found apart."""
+"""What is no summary."""
 
 
 def under(path: str) -> Filter:

@@ -9,7 +9,6 @@ chunk's `layout`.
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass
-from uuid import NAMESPACE_URL, uuid5
 
 from ragstone.core.chunk import SUMMARY, Chunk
 
@@ -71,11 +70,6 @@ class SummaryNode:
             tuple(cited),
             key,
         )
-
-
-def node_id(document_id: str, version: int, number: int) -> str:
-    """The same id for the same node of a version, so that writing it again replaces it."""
-    return str(uuid5(NAMESPACE_URL, f"{document_id}@{version}/summary#{number}"))
 
 
 Tree = Mapping[int, tuple[SummaryNode, Chunk]]

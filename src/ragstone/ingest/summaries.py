@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragstone.core.answer import Usage
-from ragstone.core.chunk import SUMMARY, Chunk, revision
+from ragstone.core.chunk import SUMMARY, Chunk, revision, summary_id
 from ragstone.core.errors import RagstoneError
 from ragstone.core.filters import OWN_TEXT, And, Range, eq
 from ragstone.core.records import Collection, Document
-from ragstone.core.summary_node import SummaryNode, node_id
+from ragstone.core.summary_node import SummaryNode
 from ragstone.ingest.progress import Tracker
 from ragstone.knowledge.summaries.tree import (
     LEAST_CHUNKS,
@@ -89,7 +89,7 @@ class SummaryMaker:
         where = eq("kind", SUMMARY)
         held = await self.index.facet(collection, "revision", where, limit=MOST_REVISIONS)
         roots = {
-            node_id(documents[name].id, documents[name].version, count - 1): (name, count)
+            summary_id(documents[name].id, documents[name].version, count - 1): (name, count)
             for name, count in held.items()
             if name in documents
         }

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ragstone.core.chunk import SUMMARY, Chunk, answering_id, chunk_id
+from ragstone.core.chunk import SUMMARY, Chunk, answering_id, chunk_id, is_summary_id
 from ragstone.core.filters import (
     METADATA,
     NO_SUMMARY,
@@ -109,12 +109,21 @@ class Searching:
         searches = [Search(query, vector) for query, vector in meant]
         asked = [one.text for one in searches] + list(worded)
         searches += [Search(await self._in_words(query)) for query in worded]
-        index, most = self.adapters.index, self.plan.candidates
-        found = await index.search(self.collection, searches, self.where, most)
+        index, found = self.adapters.index, await self._found(searches)
         if self.summaries is not None:
             near = await index.search(self.collection, searches, self.summaries, SUMMARIES)
             found = await self._with_summaries(found, near)
         return [_of_chunks(one, query) for one, query in zip(found, asked, strict=True)]
+
+    async def _found(self, searches: Sequence[Search]) -> list[RankedList]:
+        """What is found but summaries, which are searched apart. Few collections have some, and
+        none is to pay for a filter of them, so it is searched again where there were any."""
+        index, most = self.adapters.index, self.plan.candidates
+        found = await index.search(self.collection, searches, self.where, most)
+        if any(is_summary_id(one.chunk_id) for ranked in found for one in ranked.found):
+            where = And((self.where, NO_SUMMARY))
+            found = await index.search(self.collection, searches, where, most)
+        return found
 
     async def _with_summaries(
         self, found: Sequence[RankedList], near: Sequence[RankedList]
@@ -150,9 +159,7 @@ class Searching:
         length = float(np.linalg.norm(mean))
         moved = question.vector + mean / length if length else question.vector
         moved = (moved / np.linalg.norm(moved)).astype(np.float32)
-        [found] = await self.adapters.index.search(
-            self.collection, [Search(query, moved)], self.where, self.plan.candidates
-        )
+        [found] = await self._found([Search(query, moved)])
         return replace(_of_chunks(found, query), source="feedback")
 
     async def read(
@@ -196,8 +203,8 @@ def bridge(question: str, collection: Collection, adapters: Adapters) -> Bridgin
 
 
 def visible(ask: Ask, hidden: frozenset[str]) -> Filter:
-    """What this question may be answered from."""
-    parts = [*_conditions(ask, hidden), NO_SUMMARY]
+    """What this question may be answered from, and summaries of that."""
+    parts = _conditions(ask, hidden)
     if ask.where is not None and OWN_FIELDS & fields_of(ask.where):
         parts.append(OWN_TEXT)
     return And(tuple(parts))

@@ -123,6 +123,8 @@ async def test_given_collapsed_trees_then_a_summary_finds_the_chunks_of_its_best
         visible(ask, frozenset()),
         Plan(),
     )
+    [both] = await index.search(search.collection, [], search.where, 10)
+    assert len(both.found) == 2
     [alone] = await search.lists([], ["?"])
     assert [one.chunk_id for one in alone.found] == [index.found.chunk_id]
     beside = replace(search, summaries=visible_summaries(ask, frozenset()))
@@ -138,7 +140,7 @@ async def test_given_collapsed_trees_then_a_summary_finds_the_chunks_of_its_best
 
 def test_no_filter_of_a_request_finds_a_summary_itself() -> None:
     node = node_chunks(document(40))[0]
-    for where in (None, eq("kind", SUMMARY), Not(eq("kind", "normal"))):
+    for where in (eq("kind", SUMMARY), Not(eq("kind", "normal"))):
         assert not matches(visible(Ask("?", where=where), frozenset()), node.payload())
     assert visible_summaries(Ask("?", where=Range("page", 1, 2)), frozenset()) is None
     assert visible_summaries(Ask("?", where=eq("kind", "normal")), frozenset()) is None

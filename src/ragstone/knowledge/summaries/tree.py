@@ -8,8 +8,8 @@ from itertools import takewhile
 import numpy as np
 from numpy.typing import NDArray
 
-from ragstone.core.chunk import SUMMARY, Chunk
-from ragstone.core.summary_node import SummaryNode, TellingSentence, node_id
+from ragstone.core.chunk import SUMMARY, Chunk, summary_id
+from ragstone.core.summary_node import SummaryNode, TellingSentence
 from ragstone.knowledge.summaries.central import (
     Candidate,
     Weights,
@@ -96,7 +96,7 @@ def node_chunk(node: SummaryNode, text: str, chunks: Sequence[Chunk]) -> Chunk:
     first = below[0]
     return replace(
         first,
-        chunk_id=node_id(first.document_id, first.version, node.number),
+        chunk_id=summary_id(first.document_id, first.version, node.number),
         chunk_index=node.number,
         text=text,
         start=first.start,
