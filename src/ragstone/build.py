@@ -27,6 +27,7 @@ from ragstone.index.connect import connect, external_retriever, names_retriever
 from ragstone.ingest.handed import Spool
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ingest.questions import QuestionMaker
+from ragstone.ingest.summaries import SummaryMaker
 from ragstone.ingest.vocabulary import VocabularyReader
 from ragstone.jobs.runner import Runner, Work
 from ragstone.knowledge.tables.sandbox import TableSandbox, is_installed
@@ -278,6 +279,7 @@ async def open(
             reader,
             data,
             _question_maker(settings, adapters),
+            _summary_maker(settings, adapters),
         )
         await asyncio.to_thread(Spool(data).sweep)
         most = settings.rag.parallel or (os.cpu_count() or 1) + 1
@@ -346,6 +348,14 @@ def _question_maker(settings: Settings, adapters: Adapters) -> QuestionMaker | N
     if not most or model is None:
         return None
     return QuestionMaker(adapters.index, adapters.catalog, model, adapters.templates, most)
+
+
+def _summary_maker(settings: Settings, adapters: Adapters) -> SummaryMaker | None:
+    """What makes trees of summaries, where they are wanted."""
+    if settings.ingest.tree == "off":
+        return None
+    model = adapters.completer if settings.ingest.tree == "model" else None
+    return SummaryMaker(adapters.index, adapters.catalog, adapters.templates, model)
 
 
 async def _reader(settings: Settings, adapters: Adapters) -> VocabularyReader | None:

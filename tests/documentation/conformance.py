@@ -51,7 +51,7 @@ MISSING: tuple[Row, ...] = (
         "The document only names it; such records are searched like any document.",
         True,
     ),
-    Row("Query pipeline", "Step 6", "LightRAG and RAPTOR", "There is no entity graph.", True),
+    Row("Query pipeline", "Step 6", "LightRAG", "There is no entity graph.", True),
     Row("Query pipeline", "Step 7", "Knowledge graph: 2 hops", "There is no entity graph.", True),
     Row("RAG engine v1", "Versions", "The mode graph", "There is no entity graph.", True),
     Row(

@@ -41,6 +41,7 @@ READ_BY_TESTS = {
     "RAGSTONE_PERMISSION_CASES",
     "RAGSTONE_PERMISSION_REQUESTS",
     "RAGSTONE_TABLE_FILES",
+    "RAGSTONE_TREE_FILES",
     "RAGSTONE_TEST_KILLS",
 }
 """Variables of this repository that are no settings."""

@@ -101,7 +101,7 @@ class Assemble(Stage):
         if turn.digest:
             chosen, used = found, adapters.count(turn.digest)
         else:
-            ranked = _outlined(found) if whole else found
+            ranked = _by_worth(found, turn.plan.excerpts) if whole else found
             chosen, used = _within_tokens(ranked, most, adapters.count)
         if whole:
             places = {id(hit): place for place, hit in enumerate(hits)}
@@ -121,6 +121,13 @@ class Assemble(Stage):
             f"{len(passages)} of {len(turn.hits)} passages",
             f"{used} of {most} tokens",
         )
+
+
+def _by_worth(found: Sequence[tuple[str, Hit]], excerpts: bool) -> list[tuple[str, Hit]]:
+    """Passages in order by what they tell of the whole."""
+    if excerpts:
+        return sorted(found, key=lambda one: -one[1].score)
+    return _outlined(found)
 
 
 def _outlined(found: Sequence[tuple[str, Hit]]) -> list[tuple[str, Hit]]:

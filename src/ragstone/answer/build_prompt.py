@@ -84,6 +84,7 @@ class BuildPrompt(Stage):
             asked="" if " ".join(own_words.split()) == turn.question else own_words,
             layout=self.layout,
             digest=turn.digest,
+            excerpts=turn.plan.excerpts,
         )
         return Step(replace(turn, instructions=made), said)
 

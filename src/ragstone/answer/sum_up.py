@@ -52,6 +52,8 @@ class SumUp(Stage):
     parallel: int = Field(4, ge=1, le=64, description="Parts that are read at a time.")
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        if turn.digest:
+            return Step(turn, "skipped", "it is summed up already")
         model = adapters.completer
         if turn.plan.strategy != "sequential" or model is None or not turn.hits:
             return Step(turn, "skipped", "nothing long is to be summed up by a chat model")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ragstone.core.chunk import revision
-from ragstone.core.filters import NO_QUESTION, And, eq
+from ragstone.core.filters import OWN_TEXT, And, eq
 from ragstone.core.records import Collection, Document
 from ragstone.ingest.formats.recognition import INSTALL, PICTURES_UNREAD, UNREAD, is_installed
 from ragstone.ports import Cache, Catalog, ChunkIndex, StateDump
@@ -105,7 +105,7 @@ class Doctor:
         """The differences between the catalog and the index."""
         await self._index.create(collection)
         # The index first: what begins to be written in between is known to the catalog then.
-        held = await self._index.facet(collection, "revision", NO_QUESTION, limit=MOST_REVISIONS)
+        held = await self._index.facet(collection, "revision", OWN_TEXT, limit=MOST_REVISIONS)
         known = await self._catalog.revisions(collection)
         strays = await asyncio.to_thread(lambda: [name for name in held if name not in known])
         short: list[Document] = []
@@ -189,7 +189,7 @@ class Doctor:
             if now != one:
                 continue  # It was changed since the index was asked.
             name = revision(one.id, one.version)
-            found = await self._index.count(collection, And((eq("revision", name), NO_QUESTION)))
+            found = await self._index.count(collection, And((eq("revision", name), OWN_TEXT)))
             if found != one.chunks:
                 short.append(self._missing_chunks(collection, one, found))
         return short

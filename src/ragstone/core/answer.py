@@ -44,7 +44,8 @@ class Instructions:
     are what is to be summed up, in order; 0 where nothing is. `asked` are the user's own words,
     where the question is not asked in them. `layout` is how a prompt shows the sources: each in a
     fence, or as chat-core's references. `digest` are summaries of all parts of the sources, which
-    are then too long to be read.
+    are then too long to be read. `excerpts` says that the sources are single sentences of what is
+    to be summed up, those that tell most of it.
     """
 
     text: str = ""
@@ -57,6 +58,7 @@ class Instructions:
     asked: str = ""
     layout: Layout = "sources"
     digest: str = ""
+    excerpts: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,12 +21,21 @@ QUESTION = "question"
 """The kind of a hypothetical question, which helps to find the chunk that answers it and is no text
 of its document."""
 
+SUMMARY = "summary"
+"""The kind of a node of a document's tree of summaries (`summary_node`)."""
+
+MADE = (QUESTION, SUMMARY)
+"""Kinds of what was made of a document and is no text of it."""
+
 _VERSION = 14
 """Where an id, as of RFC 9562, has its version. Those of chunks are of version 5."""
 
 _OF_QUESTIONS = "9abcde"
 """Versions that no id has: a question's id is that of its chunk but for the version, so that what
 an index finds leads to the chunk without reading anything."""
+
+_OF_SUMMARIES = "f"
+"""Another one, so that it is known what a search finds."""
 
 MOST_QUESTIONS = len(_OF_QUESTIONS)
 """Hypothetical questions of one chunk."""
@@ -44,6 +53,18 @@ def answering_id(chunk_id: str) -> str:
     return chunk_id
 
 
+def summary_id(document_id: str, version: int, number: int) -> str:
+    """The same id for the same node of the tree of a version, so that writing it again replaces
+    it."""
+    made = str(uuid5(NAMESPACE_URL, f"{document_id}@{version}/summary#{number}"))
+    return f"{made[:_VERSION]}{_OF_SUMMARIES}{made[_VERSION + 1 :]}"
+
+
+def is_summary_id(chunk_id: str) -> bool:
+    """Whether this is the id of a summary."""
+    return len(chunk_id) == 36 and chunk_id[_VERSION] == _OF_SUMMARIES
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """A piece of a document, as the index holds it.
@@ -53,7 +74,7 @@ class Chunk:
     `modified` is the document's time of change in seconds since 1970. `section` is the path of
     headings above the chunk. `kind` is normal, table, glossary, toc, credits, faq, question or
     summary. `layout` holds `blocks` as text (`document.encode_blocks`): few chunks are looked at so
-    closely that they are decoded.
+    closely that they are decoded. Of a summary it holds its node (`summary_node.SummaryNode`).
     `subject` is what the document is about and its title does not say: product, version, company,
     year, model.
     """
@@ -83,7 +104,7 @@ class Chunk:
     @property
     def blocks(self) -> tuple[BlockSpan, ...]:
         """What `text` consists of, counted in it; none where that is not known."""
-        return decode_blocks(self.layout)
+        return () if self.kind == SUMMARY else decode_blocks(self.layout)
 
     @property
     def revision(self) -> str:

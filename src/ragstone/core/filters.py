@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ragstone.core.chunk import QUESTION
+from ragstone.core.chunk import MADE, SUMMARY
 from ragstone.core.errors import InvalidFilter
 from ragstone.core.turn import Principal
 
@@ -87,8 +87,11 @@ def eq(field: str, value: Scalar) -> AnyOf:
     return AnyOf(field, (value,))
 
 
-NO_QUESTION = Not(eq("kind", QUESTION))
+OWN_TEXT = Not(AnyOf("kind", MADE))
 """What is text of a document."""
+
+NO_SUMMARY = Not(eq("kind", SUMMARY))
+"""What is no summary."""
 
 
 def under(path: str) -> Filter:

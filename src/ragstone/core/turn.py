@@ -28,6 +28,7 @@ Strategy = Literal[
 ]
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 Fusion = Literal["scores", "ranks"]
+TreeUse = Literal["off", "traversal", "collapsed"]
 Preference = Literal["accuracy", "speed"]
 Rewriting = Literal[
     "auto", "none", "multi", "hyde", "step_back", "decompose", "keywords", "combined"
@@ -187,7 +188,9 @@ class Plan:
     chat model grade the passages, also where the answer is not judged. `sums_up` are the
     words that name the document of which a summary is wanted, empty for whichever there is, None
     where none is wanted; `sums_up_all` says that without such a name every document is meant. The
-    fields that `SearchOptions` has too mean the same.
+    fields that `SearchOptions` has too mean the same. `tree` is how trees of summaries are used:
+    for what is to be summed up (traversal), and to find passages too (collapsed). `excerpts` says
+    that the passages are the sentences that such a tree chose, in their order.
     """
 
     strategy: Strategy = "hybrid"
@@ -208,6 +211,8 @@ class Plan:
     verifies: bool = False
     sums_up: str | None = None
     sums_up_all: bool = False
+    tree: TreeUse = "off"
+    excerpts: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ from ragstone.ingest.languages import outgrown
 from ragstone.ingest.progress import Tracker
 from ragstone.ingest.questions import QuestionMaker
 from ragstone.ingest.rebuild import rebuild
+from ragstone.ingest.summaries import SummaryMaker
 from ragstone.ingest.together import Done, Together
 from ragstone.ingest.vocabulary import VocabularyReader
 from ragstone.ingest.write import Writer, Written
@@ -72,6 +73,7 @@ class Pipeline:
         vocabulary: VocabularyReader | None = None,
         data: Path | None = None,
         questions: QuestionMaker | None = None,
+        summaries: SummaryMaker | None = None,
     ) -> None:
         self._index = index
         self._catalog = catalog
@@ -79,6 +81,7 @@ class Pipeline:
         self._settings = settings
         self._vocabulary = vocabulary
         self._questions = questions
+        self._summaries = summaries
         self._writer = Writer(index, catalog, settings)
         self._being_read = BeingRead(data)
         self.originals = handed.Originals(data)
@@ -111,6 +114,8 @@ class Pipeline:
                 await self._index_files(collection, request, found, tracker)
                 if request.prune:
                     await self._prune(collection, request, found, tracker)
+                # What is known of the versions before is needed for the new ones.
+                await self._sum_up(collection, tracker)
                 await self.purge()
                 await self._ask_about(collection, tracker)
                 await self._index.optimize(collection)
@@ -285,6 +290,18 @@ class Pipeline:
             await self._embed(collection, with_tokens=False)
         elif self._settings.questions:
             tracker.note("INGEST__QUESTIONS has no effect: no chat model is set (LLM__MODEL).")
+
+    async def _sum_up(self, collection: Collection, tracker: Tracker) -> None:
+        """Have trees of summaries made, where they are wanted; the documents answer meanwhile."""
+        if self._summaries is None:
+            return
+        if self._settings.tree == "model" and self._summaries.model is None:
+            tracker.note(
+                "INGEST__TREE=model has no effect: no chat model is set (LLM__MODEL). The "
+                "summaries are of the documents' own sentences."
+            )
+        await self._summaries.make(collection, tracker)
+        await self._embed(collection, with_tokens=False)
 
     async def _read(
         self,

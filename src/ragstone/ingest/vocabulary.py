@@ -7,7 +7,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from ragstone.core.chunk import QUESTION, Chunk
+from ragstone.core.chunk import MADE, Chunk
 from ragstone.core.errors import RagstoneError
 from ragstone.core.filters import AnyOf
 from ragstone.core.records import Collection
@@ -83,6 +83,6 @@ class VocabularyReader:
 def _words(chunks: Sequence[Chunk]) -> set[str]:
     found: set[str] = set()
     for chunk in chunks:
-        if chunk.kind != QUESTION:
+        if chunk.kind not in MADE:
             found |= plain_words(chunk.searchable)
     return found

@@ -23,6 +23,7 @@ def plans(settings: Settings) -> Mapping[Level, Plan]:
         rewrite=rag.rewrite,
         rewrites=rag.rewrites,
         edges=rag.sandwich,
+        tree=rag.tree,
     )
     enhanced = replace(
         standard,

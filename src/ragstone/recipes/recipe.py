@@ -35,6 +35,7 @@ from ragstone.core.turn import LEVELS, Ask, Level, Plan
 from ragstone.engine.recipe import Recipe
 from ragstone.engine.stage import Stage
 from ragstone.guard.guard import Guard
+from ragstone.knowledge.summaries.traverse import Traverse
 from ragstone.knowledge.tables.ask_tables import Tables
 from ragstone.recipes.plans import plans
 from ragstone.recipes.stage_options import with_options
@@ -100,6 +101,7 @@ UNDERSTOOD: Names = (
 )
 FOUND: Names = ("search_subqueries", *EACH["search_subqueries"])
 ANSWERED: Names = (
+    "traverse",
     "sum_up",
     "assemble",
     "build_prompt",
@@ -339,6 +341,8 @@ def _answer_stages(settings: Settings, level: Level) -> Iterator[Stage]:
     """The stages that answer and check."""
     rag, ensemble = settings.rag, settings.ensemble
     holds = rag.checking in ("hold", "strict")
+    if rag.tree != "off":
+        yield Traverse(context_tokens=rag.context_tokens)
     yield SumUp(timeout=rag.answer_timeout)
     yield Assemble(
         context_tokens=rag.context_tokens,

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from ragstone.core.chunk import QUESTION, Chunk
+from ragstone.core.chunk import MADE, Chunk
 from ragstone.core.turn import Hit, RankedList, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.language import detect
@@ -66,7 +66,7 @@ class Fuse(Stage):
         asked = content_word_set(" ".join(turn.queries)) if boost else frozenset[str]()
         for chunk_id, score in scores.items():
             chunk = turn.chunks.get(chunk_id)
-            if chunk is not None and chunk.kind != QUESTION:
+            if chunk is not None and chunk.kind not in MADE:
                 if chunk_id not in rated:
                     score *= kept_share(chunk)
                     score *= (1 + boost * _title_coverage(asked, chunk)) / (1 + boost)

@@ -23,6 +23,7 @@ from ragstone.retrieve.searching import (
     bridge,
     foreign_weight,
     visible,
+    visible_summaries,
 )
 from ragstone.retrieve.strategies import STRATEGIES
 from ragstone.retrieve.whole_document import whole_document
@@ -60,6 +61,7 @@ class Retrieve(Stage):
                 turn.parts,
                 _cached_encoding(turn),
                 bridge(turn.queries[0], collection, adapters),
+                visible_summaries(ask, hidden) if plan.tree == "collapsed" else None,
             )
             found, unready = await asyncio.gather(
                 _candidates(search, turn.queries),

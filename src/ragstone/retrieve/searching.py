@@ -1,14 +1,26 @@
 """Searching one collection for one question: what every strategy is made of."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ragstone.core.chunk import Chunk, answering_id
-from ragstone.core.filters import NO_QUESTION, And, AnyOf, Filter, Not, fields_of, readable
+from ragstone.core.chunk import SUMMARY, Chunk, answering_id, chunk_id, is_summary_id
+from ragstone.core.filters import (
+    METADATA,
+    NO_SUMMARY,
+    OWN_TEXT,
+    And,
+    AnyOf,
+    Filter,
+    Not,
+    eq,
+    fields_of,
+    readable,
+)
 from ragstone.core.records import Collection
+from ragstone.core.summary_node import SummaryNode
 from ragstone.core.turn import Ask, Plan, RankedList, Scored
 from ragstone.language.language import detect
 from ragstone.language.late_interaction import EncodedQuestion
@@ -25,6 +37,12 @@ names and numbers, or by accident."""
 
 BRIDGED_DENSE_WEIGHT = 0.6
 """The same where the question's words are looked up in English."""
+
+SUMMARIES = 10
+"""Summaries that one search finds at most, beside its chunks."""
+
+OF_A_SUMMARY = 3
+"""The chunks that a summary finds: those of the sentences that tell most of it."""
 
 LEAST_FEEDBACK = 0.2
 """A smaller share changes nothing that is worth a second search."""
@@ -57,6 +75,8 @@ class Searching:
     bridge: BridgingEmbedder | None = None
     """What encodes the question, where it is in another language than the collection's embedder
     knows."""
+    summaries: Filter | None = None
+    """Under which summaries are searched beside the chunks; None where they are not."""
 
     def weights(self, feedback: float = 0.0) -> FusionWeights:
         """How the lists of this search are fused."""
@@ -89,10 +109,34 @@ class Searching:
         searches = [Search(query, vector) for query, vector in meant]
         asked = [one.text for one in searches] + list(worded)
         searches += [Search(await self._in_words(query)) for query in worded]
-        found = await self.adapters.index.search(
-            self.collection, searches, self.where, self.plan.candidates
-        )
+        index, found = self.adapters.index, await self._found(searches)
+        if self.summaries is not None:
+            near = await index.search(self.collection, searches, self.summaries, SUMMARIES)
+            found = await self._with_summaries(found, near)
         return [_of_chunks(one, query) for one, query in zip(found, asked, strict=True)]
+
+    async def _found(self, searches: Sequence[Search]) -> list[RankedList]:
+        """What is found but summaries, which are searched apart. Few collections have some, and
+        none is to pay for a filter of them, so it is searched again where there were any."""
+        index, most = self.adapters.index, self.plan.candidates
+        found = await index.search(self.collection, searches, self.where, most)
+        if any(is_summary_id(one.chunk_id) for ranked in found for one in ranked.found):
+            where = And((self.where, NO_SUMMARY))
+            found = await index.search(self.collection, searches, where, most)
+        return found
+
+    async def _with_summaries(
+        self, found: Sequence[RankedList], near: Sequence[RankedList]
+    ) -> list[RankedList]:
+        """The lists with the chunks of the summaries that were found as near: what a summary has
+        of the question its best sentences have, of which each alone may have less."""
+        ids = dict.fromkeys(one.chunk_id for ranked in near for one in ranked.found)
+        nodes = await self.adapters.index.fetch(self.collection, list(ids))
+        below = {id: _chunks_of(node) for id, node in nodes.items()}
+        return [
+            _joined(ranked, summaries, below, self.plan.candidates)
+            for ranked, summaries in zip(found, near, strict=True)
+        ]
 
     async def _in_words(self, query: str) -> str:
         """The query as it is searched by words: with English ones where it is in another language
@@ -115,9 +159,7 @@ class Searching:
         length = float(np.linalg.norm(mean))
         moved = question.vector + mean / length if length else question.vector
         moved = (moved / np.linalg.norm(moved)).astype(np.float32)
-        [found] = await self.adapters.index.search(
-            self.collection, [Search(query, moved)], self.where, self.plan.candidates
-        )
+        [found] = await self._found([Search(query, moved)])
         return replace(_of_chunks(found, query), source="feedback")
 
     async def read(
@@ -129,8 +171,9 @@ class Searching:
 
     def within(self, document_ids: Sequence[str]) -> "Searching":
         """The same search, in these documents only."""
-        narrowed = And((self.where, AnyOf("document_id", tuple(document_ids))))
-        return replace(self, where=narrowed)
+        those = AnyOf("document_id", tuple(document_ids))
+        summaries = And((self.summaries, those)) if self.summaries is not None else None
+        return replace(self, where=And((self.where, those)), summaries=summaries)
 
 
 def weights(plan: Plan, feedback: float = 0.0, parts: bool = False) -> FusionWeights:
@@ -160,19 +203,68 @@ def bridge(question: str, collection: Collection, adapters: Adapters) -> Bridgin
 
 
 def visible(ask: Ask, hidden: frozenset[str]) -> Filter:
-    """What this question may be answered from."""
+    """What this question may be answered from, and summaries of that."""
+    parts = _conditions(ask, hidden)
+    if ask.where is not None and OWN_FIELDS & fields_of(ask.where):
+        parts.append(OWN_TEXT)
+    return And(tuple(parts))
+
+
+def visible_summaries(ask: Ask, hidden: frozenset[str]) -> Filter | None:
+    """The summaries that a question may find chunks by; None where it asks for chunks by what
+    differs among those of one document, of which a summary would find others too."""
+    fields = fields_of(ask.where) if ask.where is not None else frozenset[str]()
+    if any(one not in OF_DOCUMENTS and not one.startswith(METADATA) for one in fields):
+        return None
+    return And((*_conditions(ask, hidden), eq("kind", SUMMARY)))
+
+
+def _conditions(ask: Ask, hidden: frozenset[str]) -> list[Filter]:
     parts: list[Filter] = [readable(ask.principal)]
     if ask.where is not None:
         parts.append(ask.where)
     if hidden:
         parts.append(Not(AnyOf("revision", tuple(sorted(hidden)))))
-    if ask.where is not None and OWN_FIELDS & fields_of(ask.where):
-        parts.append(NO_QUESTION)
-    return And(tuple(parts))
+    return parts
 
 
 OWN_FIELDS = frozenset({"kind", "chunk_id"})
 """What a hypothetical question has of its own; all else that filters ask for is its chunk's."""
+
+OF_DOCUMENTS = frozenset(
+    {
+        "tenant",
+        "collection",
+        "document_id",
+        "revision",
+        "version",
+        "allowed",
+        "path",
+        "folders",
+        "media_type",
+        "modified",
+    }
+)
+"""Fields that are the same in all chunks of a document."""
+
+
+def _chunks_of(summary: Chunk) -> list[str]:
+    """The chunks that a summary finds."""
+    said = SummaryNode.decode(summary.layout).said[:OF_A_SUMMARY]
+    places = dict.fromkeys(one.chunk_index for one in said)
+    return [chunk_id(summary.document_id, summary.version, place) for place in places]
+
+
+def _joined(
+    ranked: RankedList, summaries: RankedList, below: Mapping[str, Sequence[str]], most: int
+) -> RankedList:
+    """The list with the chunks of the summaries in their places; of one chunk the best counts."""
+    best = {one.chunk_id: one.score for one in ranked.found}
+    for one in summaries.found:
+        for id in below.get(one.chunk_id, ()):
+            best[id] = max(one.score, best.get(id, one.score))
+    order = sorted(best, key=lambda id: (-best[id], id))
+    return replace(ranked, found=tuple(Scored(id, best[id]) for id in order[:most]))
 
 
 def _of_chunks(ranked: RankedList, query: str) -> RankedList:

@@ -60,6 +60,12 @@ class RagSettings(Section):
         description="What a summary is of whose question names no document: the one that "
         "introduces the others or fits best, or all of the collection.",
     )
+    tree: Literal["off", "traversal", "collapsed"] = Field(
+        "traversal",
+        description="How trees of summaries (INGEST__TREE) are used: traversal, for what is to be "
+        "summed up and is too long to be read; collapsed, passages are found by summaries too; "
+        "off, not at all.",
+    )
     parallel: int = Field(
         0,
         ge=0,

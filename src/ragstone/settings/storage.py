@@ -1,5 +1,7 @@
 """Reading documents, and where their chunks are kept."""
 
+from typing import Literal
+
 from pydantic import Field, SecretStr, model_validator
 
 from ragstone.settings.section import Seconds, Section
@@ -50,6 +52,12 @@ class IngestSettings(Section):
         le=6,
         description="Questions that the chat model thinks of for each chunk, by which it is found "
         "too: one call of the model a chunk; 0 is none.",
+    )
+    tree: Literal["off", "extractive", "model"] = Field(
+        "off",
+        description="What the tree of summaries of each longer document is made of, after it can "
+        "be asked: extractive, its own sentences; model, the chat model's, about one call for five "
+        "chunks; off is no tree.",
     )
     max_file_mb: int = Field(
         512, ge=1, description="Largest file of a streamed format (text, CSV, PDF), in megabytes."

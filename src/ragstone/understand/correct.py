@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from ragstone.core.chunk import is_summary_id
 from ragstone.core.events import Note, showing_results_for
 from ragstone.core.filters import And, AnyOf, Not, readable
 from ragstone.core.records import Collection
@@ -108,7 +109,7 @@ async def _chunk_counts(
             collection, [Search(word) for word in words], where, READ
         )
         found = {
-            word: [one.chunk_id for one in ranked.found]
+            word: [one.chunk_id for one in ranked.found if not is_summary_id(one.chunk_id)]
             for word, ranked in zip(words, lists, strict=True)
         }
         read = sorted({one for word in typed | own for one in found[word]})

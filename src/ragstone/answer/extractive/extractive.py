@@ -18,7 +18,7 @@ from ragstone.answer.extractive.answering_likelihood import likelihood
 from ragstone.answer.extractive.both_sides import both_sides
 from ragstone.answer.extractive.lists import text_of, with_lists
 from ragstone.answer.extractive.meaning_closeness import MeaningCloseness, in_other_languages
-from ragstone.answer.extractive.summary import SummaryLine, summary
+from ragstone.answer.extractive.summary import excerpted, summary
 from ragstone.answer.extractive.unit_ranking import RankedUnit, ranked
 from ragstone.answer.extractive.unit_reading import read_units, whether
 from ragstone.answer.extractive.unit_words import leans
@@ -102,8 +102,9 @@ class Extractive:
     async def answer(
         self, ask: Ask, passages: Sequence[Passage], instructions: Instructions
     ) -> AsyncGenerator[Said, None]:
-        if instructions.sums_up and (summed := await asyncio.to_thread(summary, passages)):
-            yield Said(_summary_text(summed))
+        told = _excerpts_text if instructions.excerpts else _summary_text
+        if instructions.sums_up and (summed := await asyncio.to_thread(told, passages)):
+            yield Said(summed)
             yield Said(finish="stop", confidence=instructions.sums_up)
             return
         ranking = await self.rank(ask, passages)
@@ -192,8 +193,19 @@ def _likelihood(question: str, said: str, chosen: Sequence[RankedUnit], ranking:
     return likelihood(question, found, ranking.across)
 
 
-def _summary_text(lines: Sequence[SummaryLine]) -> str:
+def _excerpts_text(passages: Sequence[Passage]) -> str:
+    """A summary by sentences as text: these as they stand, each section's under its heading."""
+    said: list[str] = []
+    for line in excerpted(passages):
+        heading = f"### {_clean_line(line.heading)}\n" if line.heading else ""
+        joint = ("\n" if heading else " ") if said else ""
+        said.append(f"{joint}{heading}{_clean_line(line.text)} [{line.number}]")
+    return "".join(said)
+
+
+def _summary_text(passages: Sequence[Passage]) -> str:
     """A summary as text: its title, its beginning as prose, the sections as a list."""
+    lines = summary(passages)
     said: list[str] = []
     for place, line in enumerate(lines):
         text = _clean_line(": ".join(filter(None, (line.heading, line.text))))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ragstone.core.document import BlockSpan
 from ragstone.core.turn import Passage
 from ragstone.language.outline import outline
+from ragstone.language.prose import is_ended, says_something
 from ragstone.language.sentences import sentences
 
 LEAD_SENTENCES, LEAD_CHARS = 3, 600
@@ -15,11 +16,11 @@ LEAD_SENTENCES, LEAD_CHARS = 3, 600
 SECTIONS = 8
 """Sections that are named."""
 
+EXCERPTS = 12
+"""Sentences of a summary by a tree, the best of those that it chose."""
+
 SENTENCE_CHARS = 320
 """A longer sentence of a section is left out."""
-
-LEAST_WORDS = 4
-"""Words of a sentence that says something; in scripts without spaces, as many characters twice."""
 
 _INTRODUCES = re.compile(
     r"^[\d.\s]*(?:abstract|(?:executive )?summary|introduction|intro|overview|about\b.{0,40}|"
@@ -32,10 +33,6 @@ _INTRODUCES = re.compile(
 """Headings of sections that say what a document is about."""
 
 _PROSE = frozenset({"paragraph", "item", "quote", "admonition"})
-_LETTERS = re.compile(r"[^\W\d_]")
-_WORDS = re.compile(r"[^\W\d_]{2,}")
-_UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
-_ENDS = re.compile(r"[.!?。！？…:：][\"'”’»」』)\]*_]*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +62,27 @@ def summary(passages: Sequence[Passage]) -> list[SummaryLine]:
         documents.setdefault(passage.hit.chunk.document_id, []).append(passage)
     several = len(documents) > 1
     return [line for own in documents.values() for line in _summary(own, several)]
+
+
+def excerpted(passages: Sequence[Passage]) -> list[SummaryLine]:
+    """The lines of a summary of passages that are the sentences that tell most, in order: the best
+    of them, each section's first with its heading, each document's with its name where there are
+    several."""
+    best = sorted(passages, key=lambda one: (-one.hit.score, one.number))[:EXCERPTS]
+    several = len({one.hit.chunk.document_id for one in best}) > 1
+    lines: list[SummaryLine] = []
+    before = ""
+    for passage in sorted(best, key=lambda one: one.number):
+        chunk = passage.hit.chunk
+        section = chunk.section[-1] if chunk.section else ""
+        heading = chunk.title or chunk.path if several else section
+        label = next((block.label for block in passage.blocks if block.kind == "item"), "")
+        text = passage.text.strip()
+        text = text if any(map(str.isalnum, label)) else text.removeprefix(label)
+        shown = "" if heading == before else heading
+        lines.append(SummaryLine(_line(text), passage.number, shown))
+        before = heading
+    return lines
 
 
 def _summary(passages: Sequence[Passage], several: bool) -> list[SummaryLine]:
@@ -113,17 +131,8 @@ def _sentences(text: str, block: BlockSpan, number: int) -> Iterator[SummaryLine
         text = text.strip().removeprefix(block.label).lstrip()
     for span in sentences(text):
         line = _line(text[span.start : span.end])
-        if _says_something(line) and (_ENDS.search(line) or block.kind == "item"):
+        if says_something(line) and (is_ended(line) or block.kind == "item"):
             yield SummaryLine(line, number)
-
-
-def _says_something(line: str) -> bool:
-    """Whether a line is a sentence, and no date, address or row of capitals."""
-    letters = _LETTERS.findall(line)
-    words = len(_WORDS.findall(line)) + len(_UNSPACED.findall(line)) // 2
-    large = sum(letter.isupper() for letter in letters)
-    prose = 2 * len(letters) > len(line) and 3 * large < len(letters)
-    return words >= LEAST_WORDS and prose and line[0] != "(" and "___" not in line
 
 
 def _lead(parts: Sequence[_Part]) -> int | None:

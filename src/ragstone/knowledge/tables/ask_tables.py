@@ -13,7 +13,7 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.computed import Computed
 from ragstone.core.errors import Busy, ModelUnavailable, QueryRefused
 from ragstone.core.events import Note, Sources, Token
-from ragstone.core.filters import NO_QUESTION, And, Filter, eq
+from ragstone.core.filters import OWN_TEXT, And, Filter, eq
 from ragstone.core.records import Collection
 from ragstone.core.turn import Hit, Passage, Turn
 from ragstone.engine.stage import Emit, Stage, Step
@@ -115,7 +115,7 @@ class Tables(Stage):
         if collection is None:
             return [], ""
         async with adapters.catalog.snapshot() as hidden:
-            readable = And((visible(turn.ask, hidden), NO_QUESTION))
+            readable = And((visible(turn.ask, hidden), OWN_TEXT))
             read = await asyncio.gather(
                 *(
                     self._of_document(adapters, collection, And((readable, eq("revision", one))))

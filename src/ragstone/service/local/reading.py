@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ragstone.core.chunk import Chunk, joined, revision
+from ragstone.core.chunk import MADE, Chunk, joined, revision
 from ragstone.core.document import cut_blocks
 from ragstone.core.errors import UnknownCollection, UnknownDocument, UnknownFolder, UnknownOriginal
 from ragstone.core.filters import And, AnyOf, Not, Scalar, eq, readable, token, under
@@ -19,9 +19,6 @@ from ragstone.core.turn import Principal
 from ragstone.ingest.handed import Originals
 from ragstone.ports import Adapters, ValueCount
 from ragstone.service.reading import ChunkPlace, DocumentText, Facet, FacetValue, OriginalPart
-
-MADE = frozenset({"question", "summary"})
-"""Kinds of chunks that are no text of the document."""
 
 MOST_NAMES = 5_000
 """Names that are compared with one that is unknown."""

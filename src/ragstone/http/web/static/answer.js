@@ -11,6 +11,7 @@ const STAGES = {
   retrieval_gate: "Deciding whether to search", correct: "Checking the spelling", recall: "Looking into the cache",
   route: "Choosing a search", rewrite: "Finding other words", retrieve: "Searching", fuse: "Ranking",
   search_subqueries: "Searching each question", sum_up: "Reading in parts",
+  traverse: "Reading the tree of summaries",
   rerank: "Comparing the best again", subject: "Comparing subjects", deduplicate: "Leaving out repetitions",
   expand: "Reading on", grade_passages: "Grading passages", rounds: "Searching once more", tool_agent: "Calling tools",
   assemble: "Choosing passages", build_prompt: "Writing the prompt", pre_answer_gate: "Deciding whether to answer",

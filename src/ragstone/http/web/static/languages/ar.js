@@ -291,6 +291,7 @@ export default {
   "Reading": "القراءة",
   "Reading filters": "قراءة المرشحات",
   "Reading in parts": "القراءة على أجزاء",
+  "Reading the tree of summaries": "قراءة شجرة الملخصات",
   "Reading on": "متابعة القراءة",
   "Refused": "مرفوضة",
   "Refused though answerable": "رفض مع إمكان الإجابة",

@@ -291,6 +291,7 @@ export default {
   "Reading": "Lesen",
   "Reading filters": "Filter werden gelesen",
   "Reading in parts": "Lesen in Teilen",
+  "Reading the tree of summaries": "Lesen im Baum der Zusammenfassungen",
   "Reading on": "Weiterlesen",
   "Refused": "Abgelehnt",
   "Refused though answerable": "Abgelehnt, obwohl beantwortbar",

@@ -291,6 +291,7 @@ export default {
   "Reading": "읽는 중",
   "Reading filters": "필터 읽기",
   "Reading in parts": "나누어 읽기",
+  "Reading the tree of summaries": "요약 트리 읽기",
   "Reading on": "이어 읽기",
   "Refused": "거절됨",
   "Refused though answerable": "답할 수 있는데 거절함",

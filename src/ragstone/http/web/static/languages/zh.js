@@ -291,6 +291,7 @@ export default {
   "Reading": "正在读取",
   "Reading filters": "读取筛选条件",
   "Reading in parts": "分段阅读",
+  "Reading the tree of summaries": "阅读摘要树",
   "Reading on": "继续阅读",
   "Refused": "已拒答",
   "Refused though answerable": "可以回答却拒绝了",
