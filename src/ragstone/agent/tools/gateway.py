@@ -1,15 +1,18 @@
-"""The tools of a gateway that speaks the Model Context Protocol over HTTP (the extra `mcp`)."""
+"""The tools of a server that speaks the Model Context Protocol, over HTTP or as a program of its
+own (the extra `mcp`)."""
 
 import asyncio
 import logging
+import shlex
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 import httpx2
-from mcp import Client
+from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from ragstone import __version__
@@ -33,9 +36,16 @@ CLOSING_SECONDS = 2.0
 PAGES = 20
 """Pages of a list of tools that are read at most."""
 
+MOST_BYTES = 32_000_000
+"""The longest response of a gateway that is read; behind that the connection is closed."""
+
+ORGANISATION_VARIABLE = "MCP_ORG"
+"""In which variable a program is told the organisation."""
+
 
 class McpGateway:
-    """`ports.Toolbox` on one gateway; raises ConfigError for an address that is none.
+    """`ports.Toolbox` on one gateway or program; raises ConfigError for an address or a command
+    that is none.
 
     The list of an organisation's tools is kept for a while, and a gateway that could not be
     reached rests, so that not every question waits for it.
@@ -43,7 +53,8 @@ class McpGateway:
 
     def __init__(self, settings: McpSettings) -> None:
         self._settings = settings
-        self._address = _address(settings.gateway)
+        self._command = _words(settings.command)
+        self._address = "" if self._command else _address(settings.gateway)
         self._lists: dict[str, tuple[float, Listed]] = {}
         self._rests: dict[str, float] = {}
 
@@ -56,7 +67,9 @@ class McpGateway:
         stack = AsyncExitStack()
         try:
             client, found = await self._connect(stack, organisation)
-            yield _Session(client, found, self._settings)
+            # A tool that is gone, or is another one now, is listed anew for the next question.
+            forget = partial(self._lists.pop, organisation, None)
+            yield _Session(client, found, self._settings, forget)
         finally:
             await _close(stack)
 
@@ -72,6 +85,13 @@ class McpGateway:
 
     @asynccontextmanager
     async def _client(self, organisation: str) -> AsyncIterator[Client]:
+        if self._command:
+            program, *arguments = (one.replace(PLACEHOLDER, organisation) for one in self._command)
+            told = {ORGANISATION_VARIABLE: organisation}
+            server = StdioServerParameters(command=program, args=arguments, env=told)
+            async with Client(server) as client:
+                yield client
+            return
         headers = {"user-agent": f"ragstone/{__version__}"}
         if organisation:
             headers[ORGANISATION_HEADER] = quote(organisation)
@@ -81,7 +101,9 @@ class McpGateway:
         # Connecting and calling have limits of their own; neither may end at the other's.
         limit = max(self._settings.timeout, self._settings.connect_timeout)
         async with (
-            httpx2.AsyncClient(headers=headers, timeout=limit) as http,
+            httpx2.AsyncClient(
+                headers=headers, timeout=limit, event_hooks={"response": [_bound]}
+            ) as http,
             Client(streamable_http_client(url, http_client=http)) as client,
         ):
             yield client
@@ -99,7 +121,7 @@ class McpGateway:
             cursor = page.next_cursor
             if not cursor or len(found) >= self._settings.max_tools:
                 break
-        tools = listed(found[: self._settings.max_tools])
+        tools = listed(found[: self._settings.max_tools], self._settings.read_only_tools)
         self._lists = {org: kept for org, kept in self._lists.items() if kept[0] > now}
         self._lists[organisation] = (now + self._settings.cache_seconds, tools)
         return tools
@@ -108,10 +130,17 @@ class McpGateway:
 class _Session:
     """`ports.ToolSession` on a connected client."""
 
-    def __init__(self, client: Client, found: Listed, settings: McpSettings) -> None:
+    def __init__(
+        self,
+        client: Client,
+        found: Listed,
+        settings: McpSettings,
+        forget: Callable[[], object],
+    ) -> None:
         self._client = client
         self._found = found
         self._settings = settings
+        self._forget = forget
 
     @property
     def tools(self) -> Sequence[Tool]:
@@ -122,9 +151,46 @@ class _Session:
         try:
             async with asyncio.timeout(self._settings.timeout):
                 result = await self._client.call_tool(theirs, dict(arguments))
+            # Millions of values take a while to be looked through.
+            found = await asyncio.to_thread(returned, result, self._settings.max_result_chars)
         except Exception as error:
+            self._forget()
             raise _unavailable(f"did not answer the call of {name}", error) from error
-        return returned(result, self._settings.max_result_chars)
+        if found.failed:
+            self._forget()
+        return found
+
+
+class _BoundedStream(httpx2.AsyncByteStream):
+    """The bytes of a response, up to a limit."""
+
+    def __init__(self, inner: httpx2.AsyncByteStream) -> None:
+        self._inner = inner
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = MOST_BYTES
+        async for some in self._inner:
+            left -= len(some)
+            if left < 0:
+                raise httpx2.ReadError("the response is too long")
+            yield some
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+async def _bound(response: httpx2.Response) -> None:
+    """Read no more of a response than its limit."""
+    if isinstance(response.stream, httpx2.AsyncByteStream):
+        response.stream = _BoundedStream(response.stream)
+
+
+def _words(command: str) -> list[str]:
+    """A command as its program and arguments; raises ConfigError for one whose quotes are open."""
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise ConfigError(f"MCP__COMMAND is {command!r}, which is no command: {error}.") from error
 
 
 def _address(gateway: str) -> str:
@@ -150,7 +216,9 @@ async def _close(stack: AsyncExitStack) -> None:
 
 
 def _unavailable(what: str, error: Exception) -> ToolsUnavailable:
-    return ToolsUnavailable(f"The tool gateway {what} ({_innermost(error)}). Check MCP__GATEWAY.")
+    return ToolsUnavailable(
+        f"The tool gateway {what} ({_innermost(error)}). Check MCP__GATEWAY or MCP__COMMAND."
+    )
 
 
 def _innermost(error: BaseException) -> str:
