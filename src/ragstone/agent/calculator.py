@@ -35,6 +35,14 @@ DIGITS = 50
 LARGEST = 1_000
 """The largest exponent, of a power and of a result as a power of ten."""
 
+
+def _floored(context: Context, one: Decimal, other: Decimal) -> Decimal:
+    """The quotient as a whole number, downwards: decimals by themselves go towards zero."""
+    whole, rest = context.divmod(one, other)
+    below = bool(rest) and rest.is_signed() != other.is_signed()
+    return context.subtract(whole, Decimal(1)) if below else whole
+
+
 _UNARY: Mapping[type[ast.unaryop], Callable[[Context, Decimal], Decimal]] = {
     ast.UAdd: Context.plus,
     ast.USub: Context.minus,
@@ -44,8 +52,10 @@ _BINARY: Mapping[type[ast.operator], Callable[[Context, Decimal, Decimal], Decim
     ast.Sub: Context.subtract,
     ast.Mult: Context.multiply,
     ast.Div: Context.divide,
-    ast.FloorDiv: Context.divide_int,
-    ast.Mod: Context.remainder,
+    ast.FloorDiv: _floored,
+    ast.Mod: lambda context, one, other: context.subtract(
+        one, context.multiply(other, _floored(context, one, other))
+    ),
 }
 FUNCTIONS = ("abs", "max", "min", "round", "sqrt")
 
