@@ -6,6 +6,7 @@ from typing import Any
 
 from ragstone.agent.built_in import ToolContext, ToolFinding, text_of
 from ragstone.core.chunk import Chunk, joined
+from ragstone.core.document import cut_blocks, encode_blocks
 from ragstone.core.errors import InputError
 from ragstone.core.filters import NO_QUESTION, And, AnyOf, Filter, Or, Range, eq
 from ragstone.core.tool import Tool
@@ -54,18 +55,16 @@ class ReadSection:
             raise InputError("There is no such document or page. Name one that a search showed.")
         wanted = _of_section(chunks, section) if section else chunks
         if not wanted:
-            names = dict.fromkeys(one for chunk in chunks for one in chunk.section)
-            said = "; ".join(list(names)[:NAMED]) or "none"
+            said = "; ".join(_names(chunks)[:NAMED]) or "none"
             raise InputError(f"The document has no such section. Its sections: {said}.")
         read = _within(wanted, context.most_chars)
         text, _ = joined(read)
         shown = text[: context.most_chars]
-        left = wanted[-1].end - read[-1].end
+        left = wanted[-1].end - read[0].start - len(shown)
         more = f"\n(It goes on for {left:,} characters: ask for a section.)" if left > 0 else ""
-        said = f"{read[0].path}: {len(shown):,} characters"
         return ToolFinding(
             f"{read[0].heading or read[0].path}\n{shown}{more}",
-            said,
+            f"{read[0].path}: {len(shown):,} characters",
             hits=tuple(Hit(one, 1.0) for one in read),
         )
 
@@ -115,10 +114,57 @@ async def _chunks(path: str, pages: tuple[int, int] | None, context: ToolContext
 
 
 def _of_section(chunks: Sequence[Chunk], section: str) -> list[Chunk]:
-    """The chunks below a heading: called exactly so, or else with these words in it."""
-    wanted = section.rpartition(">")[2].strip().casefold()
+    """The text below a heading that is called so, or else has these words in it: chunks, of which
+    the first and the last may be cut."""
+    wanted = section.rpartition(">")[2].strip(" #").casefold()
+    headings = _headings(chunks)
+    found = [n for n, one in enumerate(headings) if one.name.casefold() == wanted]
+    found = found or [n for n, one in enumerate(headings) if wanted in one.name.casefold()]
+    if found:
+        first, *after = headings[found[0] :]
+        behind = (one.start for one in after if one.level <= first.level)
+        return _between(chunks, first.start, next(behind, chunks[-1].end))
+    # Of a document whose blocks are not known, and of some pages, chunks may know more headings.
     exact = [one for one in chunks if any(wanted == name.casefold() for name in one.section)]
     return exact or [one for one in chunks if any(wanted in n.casefold() for n in one.section)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    """A heading, its level (1 is the uppermost) and where it begins in the document."""
+
+    name: str
+    level: int
+    start: int
+
+
+def _headings(chunks: Sequence[Chunk]) -> list[_Heading]:
+    text, blocks = joined(chunks)
+    first = chunks[0].start
+    return [
+        _Heading(text[one.start : one.end].strip(" #\n"), max(1, one.level), first + one.start)
+        for one in blocks
+        if one.kind == "heading"
+    ]
+
+
+def _names(chunks: Sequence[Chunk]) -> list[str]:
+    """The headings of a document, those above its chunks too, each once."""
+    above = (one for chunk in chunks for one in chunk.section)
+    return list(dict.fromkeys([*(one.name for one in _headings(chunks)), *above]))
+
+
+def _between(chunks: Sequence[Chunk], start: int, end: int) -> list[Chunk]:
+    """What of the chunks lies between two places of the document."""
+    found = []
+    for chunk in chunks:
+        begin, stop = max(start, chunk.start), min(end, chunk.end)
+        if begin < stop:
+            here, there = begin - chunk.start, stop - chunk.start
+            layout = encode_blocks(cut_blocks(chunk.blocks, here, there))
+            text = chunk.text[here:there]
+            found.append(replace(chunk, text=text, start=begin, end=stop, layout=layout))
+    return found
 
 
 def _within(chunks: Sequence[Chunk], most: int) -> list[Chunk]:

@@ -5,10 +5,10 @@ import asyncio
 import logging
 import shlex
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn, TypeVar
 from urllib.parse import quote, urlsplit
 
 import httpx2
@@ -24,6 +24,8 @@ from ragstone.ports import Returned, ToolSession
 from ragstone.settings import McpSettings
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 ORGANISATION_HEADER = "x-mcp-org"
 PLACEHOLDER = "{org}"
@@ -64,21 +66,22 @@ class McpGateway:
         rests = self._rests.get(organisation, 0.0) - time.monotonic()
         if rests > 0:
             raise ToolsUnavailable(f"The tool gateway rests for {rests:.0f} s.", rests)
-        stack = AsyncExitStack()
+        connection = _Connection(partial(self._client, organisation))
         try:
-            client, found = await self._connect(stack, organisation)
+            client, found = await self._connect(connection, organisation)
             # A tool that is gone, or is another one now, is listed anew for the next question.
             forget = partial(self._lists.pop, organisation, None)
-            yield _Session(client, found, self._settings, forget)
+            yield _Session(connection, client, found, self._settings, forget)
         finally:
-            await _close(stack)
+            await connection.close()
 
-    async def _connect(self, stack: AsyncExitStack, organisation: str) -> tuple[Client, Listed]:
+    async def _connect(self, connection: "_Connection", organisation: str) -> tuple[Client, Listed]:
         try:
             async with asyncio.timeout(self._settings.connect_timeout):
-                client = await stack.enter_async_context(self._client(organisation))
-                return client, await self._list_tools(client, organisation)
+                client = await connection.open()
+                return client, await connection.outcome(self._list_tools(client, organisation))
         except Exception as error:
+            connection.abandon()
             _forget_old(self._rests)
             self._rests[organisation] = time.monotonic() + REST_SECONDS
             raise _unavailable("could not be reached", error) from error
@@ -127,16 +130,76 @@ class McpGateway:
         return tools
 
 
+class _Connection:
+    """A connected client, in a task of its own.
+
+    A transport that breaks cancels the task that opened it. That is this one, and not the
+    question's, which goes on.
+    """
+
+    def __init__(self, client: Callable[[], AbstractAsyncContextManager[Client]]) -> None:
+        self._ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+        self._closing = asyncio.Event()
+        self._task = asyncio.create_task(self._keep(client))
+
+    async def open(self) -> Client:
+        """The client; raises what connecting fails with."""
+        await asyncio.wait({self._task, self._ready}, return_when=asyncio.FIRST_COMPLETED)
+        return self._ready.result() if self._ready.done() else self._broken()
+
+    async def outcome(self, work: Coroutine[Any, Any, T]) -> T:
+        """What comes of some work on the client; raises ConnectionError where that breaks."""
+        task = asyncio.create_task(work)
+        try:
+            await asyncio.wait({task, self._task}, return_when=asyncio.FIRST_COMPLETED)
+            return task.result() if task.done() and not task.cancelled() else self._broken()
+        finally:
+            task.cancel()
+            # Nobody is left whom an error of it concerns.
+            task.add_done_callback(lambda one: one.cancelled() or one.exception())
+
+    def abandon(self) -> None:
+        """Close it without waiting for what goes on."""
+        self._task.cancel()
+
+    async def close(self) -> None:
+        """Close it; a failure to do so does not affect the answer."""
+        self._closing.set()
+        await asyncio.wait([self._task], timeout=CLOSING_SECONDS)
+        if not self._task.done():
+            self._task.cancel()
+            await asyncio.wait([self._task], timeout=CLOSING_SECONDS)
+        error = self._failure()
+        if error:
+            log.info("The connection to the tool gateway did not close (%s)", _innermost(error))
+
+    async def _keep(self, client: Callable[[], AbstractAsyncContextManager[Client]]) -> None:
+        async with client() as connected:
+            self._ready.set_result(connected)
+            await self._closing.wait()
+
+    def _failure(self) -> BaseException | None:
+        if not self._task.done() or self._task.cancelled():
+            return None
+        return self._task.exception()
+
+    def _broken(self) -> NoReturn:
+        error = self._failure()
+        raise ConnectionError("The connection broke.") from error
+
+
 class _Session:
     """`ports.ToolSession` on a connected client."""
 
     def __init__(
         self,
+        connection: _Connection,
         client: Client,
         found: Listed,
         settings: McpSettings,
         forget: Callable[[], object],
     ) -> None:
+        self._connection = connection
         self._client = client
         self._found = found
         self._settings = settings
@@ -150,7 +213,8 @@ class _Session:
         theirs = self._found.names[name]
         try:
             async with asyncio.timeout(self._settings.timeout):
-                result = await self._client.call_tool(theirs, dict(arguments))
+                calling = self._client.call_tool(theirs, dict(arguments))
+                result = await self._connection.outcome(calling)
             # Millions of values take a while to be looked through.
             found = await asyncio.to_thread(returned, result, self._settings.max_result_chars)
         except Exception as error:
@@ -203,18 +267,6 @@ def _address(gateway: str) -> str:
     return gateway if parts.path.strip("/") else f"{gateway.rstrip('/')}/mcp"
 
 
-async def _close(stack: AsyncExitStack) -> None:
-    """Close the connection; a failure to close it does not affect the answer.
-
-    An error of the answer is raised outside the connection, whose task groups would wrap it.
-    """
-    try:
-        async with asyncio.timeout(CLOSING_SECONDS):
-            await stack.aclose()
-    except Exception as error:
-        log.info("The connection to the tool gateway did not close (%s)", _innermost(error))
-
-
 def _unavailable(what: str, error: Exception) -> ToolsUnavailable:
     return ToolsUnavailable(
         f"The tool gateway {what} ({_innermost(error)}). Check MCP__GATEWAY or MCP__COMMAND."
@@ -222,9 +274,14 @@ def _unavailable(what: str, error: Exception) -> ToolsUnavailable:
 
 
 def _innermost(error: BaseException) -> str:
-    """The type of what happened: task groups wrap it."""
-    while isinstance(error, BaseExceptionGroup) and error.exceptions:
-        error = error.exceptions[0]
+    """The type of what happened: task groups and broken connections wrap it."""
+    while True:
+        if isinstance(error, BaseExceptionGroup) and error.exceptions:
+            error = error.exceptions[0]
+        elif isinstance(error, ConnectionError) and error.__cause__:
+            error = error.__cause__
+        else:
+            break
     return type(error).__name__
 
 
