@@ -9,18 +9,17 @@ import pytest
 
 from ragstone.settings import McpSettings
 from tests.agent.scenarios.tool_server import ToolServer
-from tests.http.conftest import Server
+from tests.http.conftest import QUESTION, Server
 from tests.http_server import running
 from tests.patience import PATIENCE
 
 CALL = 'call file_ticket {"text": "the lamp is dark"}'
-ASKED = "File a ticket: the lamp is dark."
 
 DIALECTS = [
-    ("/v2/pa/query", {"query": ASKED}, "/v2/pa/approvals/"),
+    ("/v2/pa/query", {"query": QUESTION}, "/v2/pa/approvals/"),
     (
         "/api/v1/chat/completions",
-        {"message": ASKED, "mode": "agent", "stream": True},
+        {"message": QUESTION, "mode": "agent", "stream": True},
         "/api/v1/chat/approvals/",
     ),
 ]
@@ -85,8 +84,8 @@ async def test_given_a_call_that_waits_then_its_client_decides(
 @pytest.mark.parametrize(
     ("address", "body"),
     [
-        ("/v2/pa/query", {"query": ASKED}),
-        ("/api/chat/completions", {"message": ASKED, "mode": "agent", "approves": True}),
+        ("/v2/pa/query", {"query": QUESTION}),
+        ("/api/chat/completions", {"message": QUESTION, "mode": "agent", "approves": True}),
     ],
 )
 async def test_given_a_client_that_cannot_be_asked_then_the_call_is_declined(

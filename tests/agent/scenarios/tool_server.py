@@ -29,7 +29,7 @@ class ToolServer:
         self.renamed = False
 
     def server(self) -> MCPServer:
-        server = MCPServer("tools")
+        server = MCPServer("tools", log_level="ERROR")
 
         @server.tool(annotations=READS)
         async def population(city: str, ctx: Context[Any, Any]) -> str:
