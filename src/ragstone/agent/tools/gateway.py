@@ -144,14 +144,16 @@ class _Connection:
 
     async def open(self) -> Client:
         """The client; raises what connecting fails with."""
-        await asyncio.wait({self._task, self._ready}, return_when=asyncio.FIRST_COMPLETED)
+        either: set[asyncio.Future[Any]] = {self._task, self._ready}
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         return self._ready.result() if self._ready.done() else self._broken()
 
     async def outcome(self, work: Coroutine[Any, Any, T]) -> T:
         """What comes of some work on the client; raises ConnectionError where that breaks."""
         task = asyncio.create_task(work)
         try:
-            await asyncio.wait({task, self._task}, return_when=asyncio.FIRST_COMPLETED)
+            either: set[asyncio.Future[Any]] = {task, self._task}
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
             return task.result() if task.done() and not task.cancelled() else self._broken()
         finally:
             task.cancel()
