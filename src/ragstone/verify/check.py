@@ -84,7 +84,9 @@ class Check(Stage):
         if turn.cut_short:
             # It is said of the answer, not of the documents.
             end = answer.text.rfind(cut_short_sentence(turn.cut_short))
-            said = [replace(one, claims=one.claims and one.start < end) for one in said]
+            said = [
+                replace(one, claims=one.claims and (end < 0 or one.start < end)) for one in said
+            ]
         claims = [one for one in said if one.claims and not _is_computed(one, answer)]
         sources = [EvidenceSource(p.text, p.hit.chunk.heading) for p in turn.passages]
         asked = [_claim(one.text, one.cited, turn) for one in claims]
