@@ -29,6 +29,7 @@ NAMES = (
     "intents",
     "rewriting",
     "guard",
+    "agent",
     "spelling",
     "grounding",
     "reader",

@@ -21,7 +21,8 @@ LAYERS = (
     {"understand", "guard", "retrieve", "verify"},
     {"cache"},
     {"answer"},
-    {"agent", "conversation", "knowledge"},
+    {"conversation", "knowledge"},
+    {"agent"},
     {"recipes"},
     {"telemetry"},
     {"ingest", "jobs", "access"},
@@ -45,6 +46,7 @@ LAYERS = (
 (`service`) stands below what it is implemented with, `service.local`."""
 
 ADAPTERS = (
+    "agent.waiting_approvals",
     "agent.tools",
     "answer.extractive.extractive",
     "answer.extractive.token_closeness",

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ragstone.core.conversation import Room as Room
     from ragstone.core.conversation import StoredTurn as StoredTurn
     from ragstone.core.errors import RagstoneError as RagstoneError
+    from ragstone.core.events import AgentStep as AgentStep
     from ragstone.core.events import Checked as Checked
     from ragstone.core.events import Note as Note
     from ragstone.core.events import Rewritten as Rewritten
@@ -63,6 +64,7 @@ _PLACES = {
     "ragstone.core.conversation": ("StoredTurn", "Room"),
     "ragstone.core.errors": ("RagstoneError",),
     "ragstone.core.events": (
+        "AgentStep",
         "Checked",
         "Note",
         "Rewritten",

@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import ragstone
 from ragstone.agent.tools.configured import toolbox
+from ragstone.agent.waiting_approvals import WaitingApprovals
 from ragstone.answer.extractive.extractive import Extractive
 from ragstone.answer.extractive.meaning_closeness import MeaningCloseness
 from ragstone.answer.extractive.token_closeness import TokenCloseness
@@ -177,6 +178,7 @@ async def open_adapters(
             external_retriever=retriever,
             toolbox=toolbox(settings.mcp),
             tables=TableSandbox() if is_installed() else None,
+            approvals=WaitingApprovals(),
             profile=profile,
             count=token_counter(profile.tokenizer),
             ensemble=members,

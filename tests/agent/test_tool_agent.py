@@ -9,15 +9,17 @@ from typing import Any, ClassVar
 import pytest
 
 from ragstone.agent.tool_agent import ToolAgent
+from ragstone.agent.waiting_approvals import WaitingApprovals
 from ragstone.core.answer import Usage
 from ragstone.core.errors import Busy, ModelUnavailable, ToolsUnavailable, UnknownCollection
+from ragstone.core.events import AgentStep, Event
 from ragstone.core.filters import AnyOf, Filter, eq, under
 from ragstone.core.tool import Tool, ToolCall
-from ragstone.core.turn import Ask, Plan, SearchOptions, Turn
+from ragstone.core.turn import Ask, Plan, Principal, SearchOptions, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.models.scripted import ScriptedChat
 from ragstone.ports import Profile, Returned, Said, ToolSession
-from tests.engine.adapters import ran
+from tests.engine.adapters import a_kit, ran
 from tests.engine.samples import a_hit
 
 SEARCH = Tool(
@@ -39,7 +41,8 @@ SEARCH = Tool(
         "required": ["query", "collection_name", "top_k"],
     },
 )
-ADD = Tool("add", "Adds.", {"type": "object", "properties": {"a": {}, "b": {}}})
+ADD = Tool("add", "Adds.", {"type": "object", "properties": {"a": {}, "b": {}}}, changes=False)
+OURS = ["local_search", "read_section", "tables", "calculator"]
 ROW = {"p_id": "p1", "context": "Ost was built in 1871.", "score": 0.8, "metadatas": {"class": "L"}}
 
 
@@ -164,7 +167,7 @@ async def test_given_a_gateway_then_the_model_sees_neither_what_is_set_nor_a_sec
     chat = ScriptedChat([["DONE"]])
     await acted(chat, Box(), a_turn())
     offered = {tool.name: tool for tool in chat.asked[0][0].tools}
-    assert set(offered) == {"neural_search", "add"}
+    assert set(offered) == {"neural_search", "calculator", "add"}
     assert set(offered["neural_search"].parameters["properties"]) == {"query"}
     assert offered["neural_search"].parameters["required"] == ["query"]
 
@@ -172,7 +175,7 @@ async def test_given_a_gateway_then_the_model_sees_neither_what_is_set_nor_a_sec
 async def test_given_a_filter_that_the_gateway_cannot_be_told_then_it_is_searched_here() -> None:
     chat, box = ScriptedChat([calling(("local_search", {"query": "Ost"})), ["DONE"]]), Box()
     step = await acted(chat, box, a_turn(under("/hr")))
-    assert {tool.name for tool in chat.asked[0][0].tools} == {"local_search", "add"}
+    assert {tool.name for tool in chat.asked[0][0].tools} == {*OURS, "add"}
     assert (box.called, names(step)) == ([], ["Ost"])
 
 
@@ -191,7 +194,7 @@ async def test_given_a_gateways_search_that_fails_then_it_is_searched_here(failu
 async def test_given_no_gateway_then_the_built_in_search_is_the_tool(box: Box | None) -> None:
     chat = ScriptedChat([calling(("local_search", {"query": "Ost"})), ["DONE"]])
     step = await acted(chat, box, a_turn())
-    assert [tool.name for tool in chat.asked[0][0].tools] == ["local_search"]
+    assert [tool.name for tool in chat.asked[0][0].tools] == OURS
     assert names(step) == ["Ost"]
     assert step.reason in ("MCP is off", "The gateway is down.")
 
@@ -307,3 +310,64 @@ async def test_given_a_collection_that_is_none_then_the_question_ends() -> None:
     chat = ScriptedChat([calling(("local_search", {"query": "Ost"})), ["DONE"]])
     with pytest.raises(UnknownCollection):
         await acted(chat, None, a_turn(eq("path", "/a")), missing=True)
+
+
+def a_change(name: str = "wipe", changes: bool | None = True) -> Box:
+    tool = Tool(name, "Wipes.", {"type": "object", "properties": {}}, changes)
+    return Box((tool,), {name: Returned("Wiped.")})
+
+
+@pytest.mark.parametrize("changes", [True, None])
+async def test_given_a_tool_that_may_change_something_and_nobody_to_ask_then_it_is_not_called(
+    changes: bool | None,
+) -> None:
+    box = a_change(changes=changes)
+    step = await acted(ScriptedChat([calling(("wipe", {})), ["DONE"]]), box, a_turn())
+    assert box.called == []
+    [steps] = step.turn.called
+    assert "The call was not made: nobody can be asked" in steps.results[0].text
+
+
+@pytest.mark.parametrize(("decision", "called"), [(True, 1), (False, 0)])
+async def test_given_a_decision_then_the_call_is_made_or_not(decision: bool, called: int) -> None:
+    approvals, box = WaitingApprovals(), a_change()
+    seen: list[AgentStep] = []
+
+    async def emit(event: Event) -> None:
+        if isinstance(event, AgentStep):
+            seen.append(event)
+            if event.state == "waiting":
+                approvals.decide(Principal(), event.id, decision)
+
+    chat = ScriptedChat([calling(("wipe", {"all": True})), ["DONE"]])
+    kit = a_kit(chat=chat, toolbox=box, count=len, approvals=approvals)
+    await ToolAgent(inner=(Finds(),)).run(a_turn(approves=True), kit, emit)
+    assert len(box.called) == called
+    assert [one.state for one in seen] == ["calling", "waiting", "done" if called else "declined"]
+    assert seen[1].arguments == '{"all": true}'
+    assert len({one.id for one in seen}) == 1
+
+
+async def test_given_a_gateways_tool_with_the_name_of_ours_then_ours_is_called() -> None:
+    tool = Tool("calculator", "Adds as it likes.", changes=False)
+    box = Box((tool,), {"calculator": Returned("5")})
+    chat = ScriptedChat([calling(("calculator", {"expression": "2 + 2"})), ["DONE"]])
+    step = await acted(chat, box, a_turn())
+    assert box.called == []
+    assert step.turn.hits[0].chunk.text == "2 + 2 = 4"
+
+
+async def test_given_a_search_that_says_that_it_changes_something_then_it_is_no_search() -> None:
+    box = Box((replace(SEARCH, changes=True),))
+    chat = ScriptedChat([calling(("neural_search", {"query": "Ost"})), ["DONE"]])
+    await acted(chat, box, a_turn())
+    assert box.called == []
+    assert {tool.name for tool in chat.asked[0][0].tools} == {*OURS, "neural_search"}
+
+
+async def test_given_rounds_without_end_then_the_turn_says_what_ended_them() -> None:
+    replies = [calling(("add", {"a": i})) for i in range(20)]
+    step = await acted(ScriptedChat(replies), Box(), a_turn(), rounds=3)
+    assert step.turn.cut_short == "3 rounds of calls are the most"
+    done = await acted(ScriptedChat([["DONE"]]), Box(), a_turn())
+    assert done.turn.cut_short == ""

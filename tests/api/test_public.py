@@ -15,6 +15,7 @@ from ragstone.api import generate
 
 HERE = Path(ragstone.__file__)
 NAMES = [
+    "AgentStep",
     "Answer",
     "AnswerEvent",
     "AskParams",

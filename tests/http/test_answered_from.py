@@ -77,7 +77,12 @@ async def test_given_a_model_that_searches_then_its_finds_are_the_sources(
     assert "31 days" in response.text
     assert "local_search" in response.text
     searching = with_model.model.calls[0]
-    assert [tool["function"]["name"] for tool in searching["tools"]] == ["local_search"]
+    assert [tool["function"]["name"] for tool in searching["tools"]] == [
+        "local_search",
+        "read_section",
+        "tables",
+        "calculator",
+    ]
     assert any(m["role"] == "tool" for m in with_model.model.calls[1]["messages"])
 
 

@@ -28,6 +28,11 @@ class Gathered:
         count each time."""
         return sum(map(len, self._searched)) + self._texts
 
+    @property
+    def chunks(self) -> tuple[Chunk, ...]:
+        """The chunks of all passages found so far."""
+        return tuple(hit.chunk for hits in self._searched for hit in hits)
+
     def searched(self, hits: Sequence[Hit]) -> None:
         """Keep the hits of one search, best first."""
         self._searched.append(hits)

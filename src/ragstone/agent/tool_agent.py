@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from ragstone.agent.call_reports import CallReports
 from ragstone.agent.tool_calls import ToolCalls
 from ragstone.agent.tool_loop import ToolLimits, ToolLoop
 from ragstone.core.errors import ToolsUnavailable
@@ -19,8 +20,9 @@ log = logging.getLogger(__name__)
 
 
 class ToolAgent(Stage):
-    """A planning agent: in rounds, the chat model searches and calls the tools of the MCP gateway
-    until it has enough. What tools return becomes sources like any other.
+    """A planning agent: in rounds, the chat model searches and calls tools until it has enough, or
+    until a limit is reached, which the turn then says. What tools return becomes sources like any
+    other.
 
     Whatever fails there, the documents are searched: without a chat model, without a gateway, and
     where no search found anything. Only that search ends the question when it fails.
@@ -35,18 +37,27 @@ class ToolAgent(Stage):
     calls: int = Field(12, ge=1, description="Calls of tools.")
     seconds: float = Field(60.0, gt=0, description="Seconds after which no further round begins.")
     tokens: int = Field(50_000, ge=1, description="Tokens after which no further round begins.")
+    cost: float = Field(
+        0.0, ge=0, description="US dollars after which no further round begins; 0 is no limit."
+    )
+    call_seconds: float = Field(
+        30.0, gt=0, description="Seconds that one call of a built-in tool may take."
+    )
+    approval_seconds: float = Field(
+        120.0, gt=0, description="Seconds for which a call waits for an approval."
+    )
     result_chars: int = Field(8000, ge=200, description="Longest text of one result.")
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         search = LocalSearch(self.inner, adapters, emit, self.name)
         if adapters.chat is None:
-            calls = ToolCalls(turn, None, search, self.result_chars)
+            calls = self._calls(turn, adapters, None, search, emit)
             await calls.search_here()
             why = "no chat model is set, so no tools are called"
             return Step(calls.gathered.turn(), "local search", why)
         async with AsyncExitStack() as stack:
             session, why = await _open_session(stack, turn, adapters)
-            calls = ToolCalls(turn, session, search, self.result_chars)
+            calls = self._calls(turn, adapters, session, search, emit)
             agent = await self._work(turn, adapters, emit, calls, adapters.chat)
         if agent.failure:
             raise agent.failure
@@ -54,14 +65,26 @@ class ToolAgent(Stage):
         if not calls.gathered.passages:
             await calls.search_here()
             reasons.append("local search, as no other found a passage")
-        found = replace(calls.gathered.turn(), called=agent.steps)
+        found = replace(calls.gathered.turn(), called=agent.steps, cut_short=agent.cut_short)
         said = "; ".join(filter(None, reasons))
         return Step(found, f"{agent.called} calls, {len(found.hits)} sources", said)
+
+    def _calls(
+        self,
+        turn: Turn,
+        adapters: Adapters,
+        session: ToolSession | None,
+        search: LocalSearch,
+        emit: Emit,
+    ) -> ToolCalls:
+        reports = CallReports(turn, adapters.approvals, emit, self.approval_seconds)
+        most, seconds = self.result_chars, self.call_seconds
+        return ToolCalls(turn, adapters, session, search, reports, most, seconds)
 
     async def _work(
         self, turn: Turn, adapters: Adapters, emit: Emit, calls: ToolCalls, chat: Conversing
     ) -> ToolLoop:
-        limits = ToolLimits(self.rounds, self.calls, self.seconds, self.tokens)
+        limits = ToolLimits(self.rounds, self.calls, self.seconds, self.tokens, self.cost)
         agent = ToolLoop(turn, adapters, emit, calls, limits, self.name)
         await agent.work(chat)
         return agent

@@ -1,17 +1,22 @@
 """Which tools an agent may call, and what its calls return."""
 
+import asyncio
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ragstone.agent import search_tools
+from ragstone.agent.built_in import BuiltInTool, ToolContext
+from ragstone.agent.built_in_tools import BUILT_IN
+from ragstone.agent.call_reports import CallReports
 from ragstone.agent.gathered import Gathered
-from ragstone.core.errors import ToolsUnavailable
+from ragstone.core.errors import InputError, ToolsUnavailable
+from ragstone.core.events import AgentState
 from ragstone.core.foreign_passages import from_kdb
 from ragstone.core.tool import Tool, ToolCall
 from ragstone.core.turn import Hit, Turn
-from ragstone.ports import ToolSession
+from ragstone.ports import Adapters, ToolSession
 from ragstone.retrieve.local_search import LocalSearch
 
 LOCAL_SEARCH = "local_search"
@@ -22,8 +27,16 @@ EMPTY: tuple[Any, ...] = ([], {}, "")
 SHOWN = 10
 """Passages of one search that the model is shown."""
 
-Result = tuple[str, str]
-"""What the model reads, and what the trace says."""
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """What the model reads of a call, and what the trace says; `repeated` where it was made
+    before."""
+
+    text: str
+    said: str
+    state: AgentState = "done"
+    repeated: bool = False
 
 
 class ToolCalls:
@@ -31,55 +44,111 @@ class ToolCalls:
 
     The model is offered one way to search. It is the gateway's, whose collection and filter the
     request decides; it is ours where there is no gateway, where the gateway's fails, and where it
-    cannot be told the request's filter, as it would show what that hides.
+    cannot be told the request's filter, as it would show what that hides. Tools that read documents
+    go with ours.
+
+    A tool that may change anything is called when who asked approves it. Such is every tool of a
+    server that does not say that it only reads, but for a search, which has to say that it changes
+    something.
     """
 
     def __init__(
-        self, turn: Turn, session: ToolSession | None, search: LocalSearch, most_chars: int
+        self,
+        turn: Turn,
+        adapters: Adapters,
+        session: ToolSession | None,
+        search: LocalSearch,
+        reports: CallReports,
+        most_chars: int,
+        seconds: float,
+        built_in: Sequence[BuiltInTool] = BUILT_IN,
     ) -> None:
         self.gathered = Gathered(turn)
+        self.reports = reports
         self._turn = turn
+        self._adapters = adapters
         self._session = session
         self._search = search
         self._most_chars = most_chars
+        self._seconds = seconds
         self._injected = search_tools.parameters(turn.ask, turn.plan)
-        self._theirs = {tool.name: tool for tool in session.tools} if session else {}
+        self._ours = {one.tool.name: one for one in built_in}
+        taken = (LOCAL_SEARCH, *self._ours)
+        tools = session.tools if session else ()
+        self._theirs = {tool.name: tool for tool in tools if tool.name not in taken}
         self._seen: set[tuple[str, str]] = set()
 
     def offered(self) -> tuple[Tool, ...]:
         """The tools that the model may call."""
-        searches = [tool for tool in self._theirs.values() if search_tools.searches(tool)]
+        searches = [tool for tool in self._theirs.values() if _is_search(tool)]
         others = [tool for tool in self._theirs.values() if tool not in searches]
         if searches and self._injected is not None:
-            return (*map(search_tools.offered, searches), *others)
-        return (_local_search(), *(tool for tool in others if tool.name != LOCAL_SEARCH))
+            found = [one.tool for one in self._ours.values() if not one.of_documents]
+            return (*map(search_tools.offered, searches), *found, *others)
+        return (_local_search(), *(one.tool for one in self._ours.values()), *others)
 
-    async def result(self, call: ToolCall) -> Result:
+    async def result(self, call: ToolCall) -> CallResult:
         """What the call returned; raises ToolsUnavailable, and what a search here failed with."""
         arguments = _arguments(call)
         if arguments is None:
-            return "The arguments are no JSON object. Call it again.", "no JSON"
+            wrong = "The arguments are no JSON object. Call it again."
+            return CallResult(wrong, "its arguments are no JSON object", "failed")
         key = (call.name, json.dumps(arguments, sort_keys=True))
         if key in self._seen:
-            return "This was called before, with the same arguments.", "called before"
+            again = "This was called before, with the same arguments."
+            return CallResult(again, "called before", "failed", repeated=True)
         self._seen.add(key)
+        offered = {tool.name for tool in self.offered()}
+        if call.name not in offered and call.name != LOCAL_SEARCH:
+            names = ", ".join(sorted(offered))
+            unknown = f"There is no such tool. There are: {names}."
+            return CallResult(unknown, "there is no such tool", "failed")
+        if call.name in self._ours:
+            return await self._call_ours(self._ours[call.name], arguments)
         tool = self._theirs.get(call.name)
         if tool is None or self._session is None:
             return await self.search_here(_query(arguments, self._turn.question))
-        if search_tools.searches(tool):
+        if _is_search(tool):
             return await self._search_there(self._session, tool, arguments)
+        if tool.changes is not False and (why := await self.reports.objection(call)):
+            no = f"The call was not made: {why}. Do without it, and do not say that it was made."
+            return CallResult(no, f"declined: {why}", "declined")
         return await self._call_tool(self._session, call, arguments)
 
-    async def search_here(self, query: str = "") -> Result:
+    async def search_here(self, query: str = "") -> CallResult:
         """Search the documents for `query`, or else for the question as it was understood."""
         found = await self._search(self._turn, query)
         self.gathered.searched_here(found)
         asked = query or self._turn.question
-        return _passage_text(found.hits), f"{asked!r}: {len(found.hits)} passages"
+        return CallResult(_passage_text(found.hits), f"{asked!r}: {len(found.hits)} passages")
+
+    async def _call_ours(self, tool: BuiltInTool, arguments: dict[str, Any]) -> CallResult:
+        """Call a tool of our own, within its time."""
+        name = tool.tool.name
+        context = ToolContext(
+            self._turn,
+            self._adapters,
+            self._search,
+            self.gathered.chunks,
+            self._most_chars,
+        )
+        try:
+            async with asyncio.timeout(self._seconds):
+                found = await tool.call(arguments, context)
+        except InputError as error:
+            return CallResult(error.message, error.message, "failed")
+        except TimeoutError as error:
+            raise ToolsUnavailable(f"{name} took more than {self._seconds:g} s.") from error
+        self.gathered.usage += found.usage
+        if found.hits:
+            self.gathered.searched(found.hits)
+        if found.output:
+            self.gathered.output(ToolCall("", name), found.output)
+        return CallResult(found.text, found.said)
 
     async def _search_there(
         self, session: ToolSession, tool: Tool, arguments: dict[str, Any]
-    ) -> Result:
+    ) -> CallResult:
         """Search by the gateway's tool, and here where that fails."""
         query = _query(arguments, self._turn.question)
         if self._injected is None:
@@ -91,30 +160,40 @@ class ToolCalls:
         except ToolsUnavailable as error:
             why = str(error)
         if why:
-            text, said = await self.search_here(query)
-            return text, f"local search, {said}, as {why}"
+            found = await self.search_here(query)
+            return replace(found, said=f"local search, {found.said}, as {why}")
         hits = self._hits(returned.data)
         if not hits and returned.text.strip() and returned.data not in EMPTY:
             text = returned.text[: self._most_chars]
             self.gathered.output(ToolCall("", tool.name), text, searches=True)
-            return text, f"{query!r}: {len(text)} characters"
+            return CallResult(text, f"{query!r}: {self._length(text, returned.length)}")
         self.gathered.searched(hits)
-        return _passage_text(hits), f"{query!r}: {len(hits)} passages"
+        return CallResult(_passage_text(hits), f"{query!r}: {len(hits)} passages")
 
     async def _call_tool(
         self, session: ToolSession, call: ToolCall, arguments: dict[str, Any]
-    ) -> Result:
+    ) -> CallResult:
         returned = await session.call(call.name, arguments)
         text = returned.text[: self._most_chars]
         if returned.failed:
-            return f"The tool reports an error: {text}", "the tool reports an error"
+            said = f"The tool reports an error: {text}"
+            return CallResult(said, "the tool reports an error", "failed")
         hits = self._hits(returned.data)
         if hits:
             self.gathered.searched(hits)
-            return _passage_text(hits), f"{len(hits)} passages"
+            return CallResult(_passage_text(hits), f"{len(hits)} passages")
+        length = self._length(text, returned.length)
         if text.strip():
             self.gathered.output(call, text)
-        return text or "It returned nothing.", f"{len(text)} characters"
+        if returned.length > len(text):
+            text = f"{text}\n({length}.)"
+        return CallResult(text or "It returned nothing.", length)
+
+    def _length(self, text: str, whole: int) -> str:
+        """How long a result is, and how much of it was read."""
+        if whole > len(text):
+            return f"{whole:,} characters, of which the first {len(text):,} were read"
+        return f"{len(text):,} characters"
 
     def _hits(self, data: Any) -> tuple[Hit, ...]:
         """The passages in what a tool returned, if that is a result of the knowledge base, or a
@@ -130,12 +209,18 @@ class ToolCalls:
         return tuple(_cut(hit, self._most_chars) for hit in hits)
 
 
+def _is_search(tool: Tool) -> bool:
+    """Whether it searches documents, and does not say that it changes anything."""
+    return tool.changes is not True and search_tools.searches(tool)
+
+
 def _local_search() -> Tool:
     query = {"type": "string", "description": "What to look for, in a few words."}
     return Tool(
         LOCAL_SEARCH,
         "Searches the documents of this conversation.",
         {"type": "object", "properties": {"query": query}, "required": ["query"]},
+        changes=False,
     )
 
 
@@ -163,5 +248,11 @@ def _cut(hit: Hit, most: int) -> Hit:
 
 
 def _passage_text(hits: Sequence[Hit]) -> str:
-    passages = (f"{hit.chunk.heading or hit.chunk.path}\n{hit.chunk.text}" for hit in hits[:SHOWN])
-    return "\n\n".join(passages) or "Nothing was found."
+    return "\n\n".join(_passage(hit) for hit in hits[:SHOWN]) or "Nothing was found."
+
+
+def _passage(hit: Hit) -> str:
+    """A passage with its place, by which the model can read on."""
+    chunk = hit.chunk
+    page = f", page {chunk.page}" if chunk.page else ""
+    return f"{chunk.path}{page}: {chunk.heading}\n{chunk.text}"

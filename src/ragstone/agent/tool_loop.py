@@ -1,11 +1,13 @@
 """A chat model that calls tools in rounds."""
 
 import asyncio
+import re
 import time
+import uuid
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
-from ragstone.agent.tool_calls import ToolCalls
+from ragstone.agent.tool_calls import CallResult, ToolCalls
 from ragstone.answer.thoughts import ThoughtStream
 from ragstone.core.errors import RagstoneError, ToolsUnavailable, Unavailable
 from ragstone.core.events import StageEnded, StageStarted
@@ -20,23 +22,32 @@ from ragstone.ports import Adapters, Conversing
 CALL = "tool"
 """The name of a call in the trace: one for all, as the tools are somebody else's."""
 
+NAME_CHARS = 64
+_ODD = re.compile(r"[^a-zA-Z0-9_.-]+")
+
 REPLY_TOKENS = 700
 RESULTS_SHARE = 2
 """The results may fill one half of the model's window, and one of them a quarter of that."""
 
+REPEATED_ROUNDS = 2
+"""After so many rounds in which every call was made before, there is no further one."""
+
 
 @dataclass(frozen=True, slots=True)
 class ToolLimits:
-    """After how many replies, calls, seconds and tokens no further round begins."""
+    """After how many replies, calls, seconds, tokens and US dollars no further round begins; a
+    `cost` of 0 is no limit. Seconds in which calls wait for an approval do not count."""
 
     rounds: int
     calls: int
     seconds: float
     tokens: int
+    cost: float = 0.0
 
 
 class ToolLoop:
-    """One question's rounds. `why` says for the trace why they ended early."""
+    """One question's rounds. `why` says for the trace why they ended early, `cut_short` which limit
+    ended them."""
 
     def __init__(
         self,
@@ -51,6 +62,8 @@ class ToolLoop:
         self.called = 0
         self.failure: RagstoneError | None = None
         self.why = ""
+        self.cut_short = ""
+        self._repeated = 0
         self._turn = turn
         self._adapters = adapters
         self._emit = emit
@@ -68,16 +81,20 @@ class ToolLoop:
                 step = await self._reply(chat, tools)
             except Unavailable as error:
                 self.why = str(error)
+                self.cut_short = "the chat model did not go on" if self.steps else ""
                 return
             if not step.calls:
                 return
-            results = await asyncio.gather(*(self._result(call) for call in step.calls))
-            self.steps += (replace(step, results=tuple(results)),)
+            answered = await asyncio.gather(*(self._result(call) for call in step.calls))
+            self.steps += (replace(step, results=tuple(result for result, _ in answered)),)
             if self.failure:
                 return
-            self.why = self._limit()
+            again = all(repeated for _, repeated in answered)
+            self._repeated = self._repeated + 1 if again else 0
+            self.why = self.cut_short = self._limit()
             if self.why:
                 return
+        self.why = self.cut_short = f"{self._limits.rounds} rounds of calls are the most"
 
     async def _reply(self, chat: Conversing, tools: tuple[Tool, ...]) -> ToolStep:
         """What the model wants called next."""
@@ -102,29 +119,35 @@ class ToolLoop:
         await thoughts.end()
         return ToolStep(calls[: self._limits.calls - self.called], text="".join(text))
 
-    async def _result(self, call: ToolCall) -> ToolResult:
-        """What the call returned, as the model reads it; one that failed says so."""
+    async def _result(self, call: ToolCall) -> tuple[ToolResult, bool]:
+        """What the call returned, as the model reads it; one that failed says so. And whether it
+        was made before."""
         self.called += 1
         started = time.perf_counter()
+        reports, id = self._calls.reports, call.id
+        # Chat models give the same id to several calls, and others can guess it.
+        call = replace(call, id=uuid.uuid4().hex)
         await self._emit(StageStarted(CALL))
-        status: Status = "done"
+        await reports.tell(call, "calling")
+        status: Status = "failed"
         try:
-            text, said = await self._calls.result(call)
+            found = await self._calls.result(call)
+            status = "done"
         except ToolsUnavailable as error:
-            text, said, status = "The tool does not answer. Do without it.", str(error), "failed"
+            gone = "The tool does not answer. Do without it."
+            found = CallResult(gone, str(error), "failed")
         except RagstoneError as error:
             self.failure = error
-            text, said, status = "The search failed.", str(error), "failed"
+            found = CallResult("The search failed.", str(error), "failed")
         seconds = time.perf_counter() - started
-        traced = StageTrace(CALL, seconds, status, call.name, said, self._inside)
+        traced = StageTrace(CALL, seconds, status, shown_name(call), found.said, self._inside)
         self._calls.gathered.trace.append(traced)
         await self._emit(StageEnded(traced))
+        await reports.tell(call, found.state, found.said, seconds)
         share = self._window() // 4
-        return ToolResult(
-            call.id,
-            call.name,
-            fenced(TOOL_OUTPUT, cut(text, share, self._adapters.count), call.name),
-        )
+        text = cut(found.text, share, self._adapters.count)
+        name = shown_name(call)
+        return ToolResult(id, call.name, fenced(TOOL_OUTPUT, text, name)), found.repeated
 
     def _limit(self) -> str:
         """Which limit is reached, if one is."""
@@ -132,13 +155,23 @@ class ToolLoop:
         texts = (result.text for step in self.steps for result in step.results)
         if self.called >= limits.calls:
             return f"{limits.calls} calls are the most"
-        if time.monotonic() - self._started > limits.seconds:
+        waited = self._calls.reports.waited
+        if time.monotonic() - self._started - waited > limits.seconds:
             return f"{limits.seconds:g} s are the most"
         if usage.total_tokens > limits.tokens:
-            return f"{limits.tokens} tokens are the most"
+            return f"{limits.tokens:,} tokens are the most"
+        if limits.cost and usage.cost is not None and usage.cost > limits.cost:
+            return f"{limits.cost:g} US dollars are the most"
+        if self._repeated >= REPEATED_ROUNDS:
+            return "the chat model makes the same calls again and again"
         if sum(map(self._adapters.count, texts)) > self._window():
             return "the results fill their share of the window"
         return ""
 
     def _window(self) -> int:
         return self._adapters.profile.context_window // RESULTS_SHARE
+
+
+def shown_name(call: ToolCall) -> str:
+    """The name of a tool as a chat model wrote it, without what could end a tag or a line."""
+    return _ODD.sub("_", call.name)[:NAME_CHARS]

@@ -23,6 +23,7 @@ class Answer:
     is unknown. `grounded` says whether the sources support enough of the answer, and `groundedness`
     (0..1) how much; None where that was not checked. `corrected` is the question as it was
     searched if its spelling was put right, else empty. `suggested` are questions to go on with.
+    `cut_short` says which limit ended the work of an agent early, empty where none did.
     `computed` is the query over a table that it is the result of, where it is one.
     `trace` says what each stage did, and how long it took; `seconds` is their sum.
     """
@@ -41,6 +42,7 @@ class Answer:
     answers: Statement | None = None
     computed: Computed | None = None
     corrected: str = ""
+    cut_short: str = ""
     suggested: tuple[str, ...] = ()
     sufficiency: Sufficiency | None = None
     usage: Usage = Usage()
@@ -84,6 +86,7 @@ def to_answer(turn: Turn) -> Answer:
         supported=given.supported,
         answers=given.answers,
         computed=given.computed,
+        cut_short=turn.cut_short,
         corrected=turn.question if turn.original else "",
         suggested=given.suggested,
         sufficiency=given.sufficiency,

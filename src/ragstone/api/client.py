@@ -21,6 +21,7 @@ from ragstone.api.sending import check_target, send_files
 from ragstone.core.chunk import EVERYONE
 from ragstone.core.errors import InputError, RagstoneError, UnreadableDocument
 from ragstone.core.events import (
+    AgentStep,
     Checked,
     Done,
     Failed,
@@ -39,7 +40,16 @@ from ragstone.ingest.files import nearest
 from ragstone.service import IngestRequest, Overview, Progress
 
 AnswerEvent: TypeAlias = (
-    StageStarted | StageEnded | Note | Thinking | Rewritten | Sources | Token | Checked | Answer
+    StageStarted
+    | StageEnded
+    | Note
+    | Thinking
+    | Rewritten
+    | Sources
+    | Token
+    | Checked
+    | AgentStep
+    | Answer
 )
 """What a stream yields; the last one is the Answer."""
 
@@ -155,6 +165,14 @@ class AsyncClient:
                         raise event.error
                     case _:
                         yield event
+
+    async def approve(self, step: str, approved: bool = True) -> None:
+        """Approve or decline a call of a tool: `step` is the `id` of an `AgentStep` that waits.
+
+        Raises UnknownApproval where none waits.
+        """
+        service = await self._session.service()
+        await service.approve(self._session.principal, step, approved)
 
     async def search(self, question: str, **params: Unpack[SearchParams]) -> list[Source]:
         """The passages that fit words or a question, best first, without an answer.

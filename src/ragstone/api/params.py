@@ -20,6 +20,7 @@ from ragstone.core.turn import (
     Principal,
     Rewriting,
     SearchOptions,
+    SearchType,
     Strategy,
     Unit,
 )
@@ -79,6 +80,10 @@ class AskParams(SearchParams, total=False):
     - `mode`: how the answer is worded: simple, advanced or precise.
     - `prefer`: whether accuracy or speed counts more.
     - `temperature`, `max_tokens`, `stop`: of the chat model, if there is one.
+    - `agent`: whether the chat model may call tools first; `organisation` is whose tools of an MCP
+      gateway these are.
+    - `approves`: whether somebody reads the events of `stream`, and answers each `AgentStep` that
+      waits with `Client.approve`; else calls of tools that change anything are declined.
     """
 
     conversation: str
@@ -88,6 +93,9 @@ class AskParams(SearchParams, total=False):
     temperature: Annotated[float, Field(ge=0, le=2)]
     max_tokens: Annotated[int, Field(ge=1)]
     stop: Sequence[str]
+    agent: bool
+    organisation: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{0,64}$")]
+    approves: bool
 
 
 _SEARCH_OPTIONS = frozenset(SearchOptions.__dataclass_fields__)
@@ -106,6 +114,7 @@ def to_ask(question: str, principal: Principal, params: Mapping[str, Any], kind:
     plain = {name: value for name, value in params.items() if name not in _SEARCH_OPTIONS}
     folders, where = plain.pop("under", None), plain.pop("where", None)
     room = plain.pop("conversation", None)
+    search_type: SearchType = "pa" if plain.pop("agent", False) else "rag"
     history = tuple(_message(one) for one in plain.pop("history", ()))
     wanted = SearchOptions(**{name: params[name] for name in params if name in _SEARCH_OPTIONS})
     return Ask(
@@ -116,6 +125,7 @@ def to_ask(question: str, principal: Principal, params: Mapping[str, Any], kind:
         where=condition(folders, where),
         room=room,
         history=history,
+        search_type=search_type,
     )
 
 

@@ -295,6 +295,13 @@ class Client(Twin[AsyncClient]):
         """
         return self._thread.iterate(self._inner.stream(question, **params))
 
+    def approve(self, step: str, approved: bool = True) -> None:
+        """Approve or decline a call of a tool: `step` is the `id` of an `AgentStep` that waits.
+
+        Raises UnknownApproval where none waits.
+        """
+        return self._thread.run(self._inner.approve(step, approved))
+
     def search(self, question: str, **params: Unpack[SearchParams]) -> list[Source]:
         """The passages that fit words or a question, best first, without an answer.
 

@@ -146,6 +146,12 @@ def ask(
     where: opt.Where = None,
     cache: opt.UseCache = True,
     room: opt.Room = None,
+    agent: Annotated[
+        bool, typer.Option("--agent", help="Let the chat model call tools until it has enough.")
+    ] = False,
+    organisation: Annotated[
+        str, typer.Option(help="Whose tools of the MCP gateway an agent may call.")
+    ] = "",
     as_json: opt.AsJson = False,
     trace: Annotated[bool, typer.Option("--trace", help="Show what each stage did.")] = False,
 ) -> None:
@@ -164,6 +170,10 @@ def ask(
         where=opt.condition(under, where),
         cache=cache,
         room=room,
+        search_type="pa" if agent else "rag",
+        organisation=organisation,
+        # A call that changes anything is asked about where somebody sits.
+        approves=agent and sys.stdin.isatty(),
     )
     run(
         settings_of(context),

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.cli import show
-from ragstone.cli.show import err, out, out_json
+from ragstone.cli.show import err, one_line, out, out_json
 from ragstone.core.answer import GeneratedAnswer
-from ragstone.core.errors import InputError, RagstoneError
-from ragstone.core.events import Done, Failed, Note, Token, showing_results_for
+from ragstone.core.errors import InputError, RagstoneError, UnknownApproval
+from ragstone.core.events import AgentStep, Done, Failed, Note, Token, showing_results_for
 from ragstone.core.records import Document
 from ragstone.core.source import cited_sources
 from ragstone.core.turn import Ask, Principal, Turn
@@ -34,6 +34,10 @@ async def ask(
         async for event in events:
             if isinstance(event, Note):
                 err(event.text)
+            elif isinstance(event, AgentStep):
+                err(f"{event.text} {event.arguments if event.state == 'calling' else ''}")
+                if event.state == "waiting":
+                    await _approve(service, question.principal, event)
             elif isinstance(event, Token) and not as_json:
                 out(event.text, end="")
             elif isinstance(event, Done | Failed):
@@ -49,6 +53,19 @@ async def ask(
     if isinstance(end, Failed):
         raise end.error
     return 0
+
+
+async def _approve(service: Service, principal: Principal, step: AgentStep) -> None:
+    """Ask whoever sits there whether a call may be made; anything but a yes declines it."""
+    asked = one_line(f"May {step.tool} be called with {step.arguments}? [y/N]")
+    try:
+        said = await asyncio.to_thread(input, f"{asked} ")
+    except EOFError:
+        said = ""
+    try:
+        await service.approve(principal, step.id, said.strip().casefold() in ("y", "yes"))
+    except UnknownApproval as error:
+        err(error.message)
 
 
 def _after_answer(turn: Turn, answer: GeneratedAnswer, trace: bool) -> None:

@@ -29,6 +29,14 @@ def log_odds(probability: float, least: float) -> float:
     return math.log(kept / (1 - kept))
 
 
+CUT_SHORT = "The search for this answer was cut short"
+
+
+def cut_short_sentence(why: str) -> str:
+    """What an answer says of itself that a limit ended the work on; it claims nothing else."""
+    return f"{CUT_SHORT} ({why}): it is made from what was found until then."
+
+
 Layout = Literal["sources", "references"]
 Label = Literal["supported", "partly", "contradicted", "unsupported", "no_claim"]
 

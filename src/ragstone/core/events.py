@@ -4,6 +4,7 @@ A stream of events ends with exactly one `Done` or `Failed`.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 from ragstone.core.answer import Verdict
 from ragstone.core.errors import RagstoneError
@@ -83,6 +84,36 @@ class Checked:
     score: float | None = None
 
 
+AgentState = Literal["calling", "waiting", "declined", "done", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentStep:
+    """A call of a tool by the agent, each time that its state changes.
+
+    `id` is the call's: `approve` takes it while the call is `waiting` for an approval, which it
+    does for `seconds`; of an ended call, `seconds` is how long it took. `arguments` are as the chat
+    model wrote them, `said` is what came of the call, for people.
+    """
+
+    id: str
+    tool: str
+    state: AgentState
+    arguments: str = ""
+    said: str = ""
+    seconds: float = 0.0
+
+    @property
+    def text(self) -> str:
+        """The state in words, for people."""
+        match self.state:
+            case "calling":
+                return f"Calling {self.tool}..."
+            case "waiting":
+                return f"{self.tool} needs your approval within {self.seconds:g} s."
+        return f"{self.tool}: {self.said}"
+
+
 @dataclass(frozen=True, slots=True)
 class Done:
     """The end: the whole turn, with answer, citations, usage and trace."""
@@ -107,6 +138,7 @@ Event = (
     | Sources
     | Token
     | Checked
+    | AgentStep
     | Done
     | Failed
 )

@@ -9,11 +9,16 @@ ANY_ARGUMENTS: Mapping[str, Any] = {"type": "object", "properties": {}}
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """Something that a chat model may call. `parameters` is the JSON schema of its arguments."""
+    """Something that a chat model may call. `parameters` is the JSON schema of its arguments.
+
+    `changes` says whether a call may change anything outside, None where whoever has the tool does
+    not say.
+    """
 
     name: str
     description: str = ""
     parameters: Mapping[str, Any] = field(default_factory=lambda: dict(ANY_ARGUMENTS))
+    changes: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,7 +133,8 @@ class Ask:
     anything of it: the conversation, the statistics, the answer for the next one. `idempotent` is
     of a question that may be asked again when it was cut off: then nothing is kept, nor is what an
     attempt of the same `id` has kept already. `profile` is the dialect whose document's numbers
-    are the defaults, empty for ours.
+    are the defaults, empty for ours. `approves` says that somebody reads the events as they come,
+    and approves or declines calls of tools that change anything; else these are declined.
     """
 
     question: str
@@ -172,6 +173,7 @@ class Ask:
     guidance: str = ""
     sampling: Sampling = Sampling()
     json: JsonFormat | None = None
+    approves: bool = False
 
 
 IN_ORDER = 2000
@@ -326,7 +328,8 @@ class Turn:
     `remembered` is what the turns were answered from that the conversation gives it.
     `digest` are summaries of all parts of what is too long to be read at once, with the numbers of
     its passages. `iteration` of at most `max_iterations` rounds is the one whose answer this is.
-    `called` are the tools that were called for it. `grades` (0..10, by chunk) are the chat model's
+    `called` are the tools that were called for it, and `cut_short` says which limit ended that
+    early, empty where none did. `grades` (0..10, by chunk) are the chat model's
     of the passages, `advice` is what it said should be better in the next answer.
     """
 
@@ -357,6 +360,7 @@ class Turn:
     usage: Usage = Usage()
     trace: tuple[StageTrace, ...] = ()
     called: tuple[ToolStep, ...] = ()
+    cut_short: str = ""
     notes: tuple[str, ...] = ()
     digest: str = ""
     iteration: int = 1

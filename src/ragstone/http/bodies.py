@@ -37,3 +37,9 @@ class ClosedBody(BaseModel):
     """Unknown fields are refused, as a setting that is misspelt."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Approval(ClosedBody):
+    """Whether a call of a tool that waits may be made."""
+
+    approved: bool = Field(description="False declines it.")

@@ -14,6 +14,7 @@ from ragstone.ports.answering import (
     Profile,
     Said,
 )
+from ragstone.ports.approving import Approvals
 from ragstone.ports.cache import Cache, CacheFigures, Kept, Near
 from ragstone.ports.catalog import (
     Begun,
@@ -58,6 +59,7 @@ __all__ = [
     "AnswerJudge",
     "Answerability",
     "Answerer",
+    "Approvals",
     "Begun",
     "BridgingEmbedder",
     "Cache",

@@ -14,6 +14,7 @@ from ragstone.ports.answering import (
     History,
     Profile,
 )
+from ragstone.ports.approving import Approvals
 from ragstone.ports.cache import Cache
 from ragstone.ports.catalog import Catalog
 from ragstone.ports.checking import Checker
@@ -45,11 +46,12 @@ class Adapters:
     instead of it (`evaluator`), a reranker that reads question and passage together beside the one
     that is named (`reading_reranker`), what tells whether an answer
     is what was asked (`judge`), a retrieval service in place
-    of the index (`external_retriever`), a gateway of tools (`toolbox`), and what runs queries over
-    tables (`tables`). `profile` is the chat
-    model's, `count` counts tokens as it does, `ensemble` are the models that vote. `dump` is for
-    backups. `searching` lets so many questions search at a time while the others wait in turn, so
-    that a search that has begun is not slowed down, and documents can be ingested meanwhile.
+    of the index (`external_retriever`), a gateway of tools (`toolbox`), what runs queries over
+    tables (`tables`), and calls that wait until somebody approves them (`approvals`). `profile` is
+    the chat model's, `count` counts tokens as it does, `ensemble` are the models that vote. `dump`
+    is for backups. `searching` lets so many questions search at a time while the others wait in
+    turn, so that a search that has begun is not slowed down, and documents can be ingested
+    meanwhile.
     """
 
     index: ChunkIndex
@@ -81,6 +83,7 @@ class Adapters:
     external_retriever: Retriever | None = None
     toolbox: Toolbox | None = None
     tables: TableQueries | None = None
+    approvals: Approvals | None = None
     profile: Profile = Profile()
     count: Count = count
     ensemble: tuple[Answerer, ...] = ()

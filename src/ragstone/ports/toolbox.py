@@ -11,11 +11,13 @@ from ragstone.core.tool import Tool
 @dataclass(frozen=True, slots=True)
 class Returned:
     """What a tool returned: its text, and its data where it sent any as JSON. `failed` says that
-    the tool reported an error, which the text is about."""
+    the tool reported an error, which the text is about; `length` is how many characters the text
+    had before it was cut."""
 
     text: str
     data: Any = None
     failed: bool = False
+    length: int = 0
 
 
 class ToolSession(Protocol):

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ragstone.agent.cut_short import CutShort
 from ragstone.agent.tool_agent import ToolAgent
 from ragstone.answer.assemble import Assemble
 from ragstone.answer.build_prompt import BuildPrompt
@@ -113,6 +114,17 @@ ANSWERED: Names = (
     "check",
     "score",
 )
+ANSWERED_BY_AGENT: Names = (
+    "sum_up",
+    "assemble",
+    "build_prompt",
+    "reason",
+    "generate",
+    "cut_short",
+    "cite",
+    "check",
+    "score",
+)
 KEPT: Names = ("persist", "remember", "record")
 
 SEARCHED: Mapping[str, Mapping[str, Any]] = {
@@ -162,7 +174,7 @@ FORMS: Mapping[Variant, Form] = {
             *ASKED,
             *(name for name in UNDERSTOOD if name != "recall"),
             "tool_agent",
-            *(name for name in ANSWERED if name not in ("tables", "pre_answer_gate")),
+            *ANSWERED_BY_AGENT,
         ),
         ("persist", "record"),
         inner={"tool_agent": FOUND},
@@ -328,11 +340,17 @@ def _search_stages(settings: Settings) -> Iterator[Stage]:
         seconds=loop.max_seconds,
         tokens=loop.max_tokens,
     )
+    # Calls end by their own limits, so that the agent's own is reached only if one of them fails.
+    waits = mcp.max_rounds * (mcp.approval_seconds + mcp.timeout)
     yield ToolAgent(
+        timeout=300.0 + mcp.max_seconds + waits,
         rounds=mcp.max_rounds,
         calls=mcp.max_calls,
         seconds=mcp.max_seconds,
         tokens=mcp.max_tokens,
+        cost=mcp.max_cost,
+        call_seconds=mcp.timeout,
+        approval_seconds=mcp.approval_seconds,
         result_chars=mcp.max_result_chars,
     )
 
@@ -375,6 +393,7 @@ def _answer_stages(settings: Settings, level: Level) -> Iterator[Stage]:
             ensemble.samples, ensemble.temperature, ensemble.concurrency, ensemble.seconds
         ),
     )
+    yield CutShort()
     yield Structured(timeout=rag.answer_timeout)
     yield Cite()
     asks = rag.checking_judge == "llm"

@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ragstone.agent.cut_short import CutShort
 from ragstone.agent.tool_agent import ToolAgent
 from ragstone.answer.assemble import Assemble
 from ragstone.answer.build_prompt import BuildPrompt
@@ -48,7 +49,7 @@ OURS: tuple[type[Stage], ...] = (
     Memory, Contextualize, Guard, Narrow, Classify, RetrievalGate, Correct, Recall, Route, Rewrite,
     SearchSubqueries, Retrieve, Fuse, Rerank, Subject, Deduplicate, Expand, GradePassages, Rounds,
     ToolAgent, Traverse, SumUp, Assemble, BuildPrompt, Tables, PreAnswerGate, Reason, Generate,
-    Structured, Cite, Check, Score, Converse, Persist, Remember, Record,
+    CutShort, Structured, Cite, Check, Score, Converse, Persist, Remember, Record,
 )  # fmt: skip
 
 

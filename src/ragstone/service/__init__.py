@@ -281,6 +281,12 @@ class Service(Protocol):
         ...
 
     @allowed("reader")
+    async def approve(self, principal: Principal, step: Key, approved: bool) -> None:
+        """Approve or decline a call of a tool that waits in a question of the principal's, which
+        the event `AgentStep` tells of. Raises UnknownApproval where none waits in this process."""
+        ...
+
+    @allowed("reader")
     async def search(self, ask: Ask) -> SearchResult:
         """The passages that `ask` would be answered from, without answering."""
         ...

@@ -21,7 +21,7 @@ from ragstone.core.answer import GeneratedAnswer, Statement, Usage, Verdict
 from ragstone.core.conversation import Room, StoredTurn, iso
 from ragstone.core.conversation_turn import dump_turn
 from ragstone.core.errors import InputError, RagstoneError
-from ragstone.core.events import Event, Failed
+from ragstone.core.events import AgentStep, Event, Failed
 from ragstone.core.filters import And, AnyOf, Filter, Not, Or, Range
 from ragstone.core.source import Source, described, sources
 from ragstone.core.turn import Turn
@@ -184,6 +184,11 @@ def room(room: Room) -> Json:
 def entry(entry: StoredTurn) -> Json:
     """A stored turn: its block, and the notes beside it."""
     return {"at": iso(entry.at), "block": dump_turn(entry.block), "notes": dump(entry.notes)}
+
+
+def agent_step(step: AgentStep) -> Json:
+    """A call of a tool, as streams show it; its `id` is what an approval names."""
+    return asdict(step)
 
 
 def usage(used: Usage) -> Json | None:

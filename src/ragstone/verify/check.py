@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from ragstone.core.answer import GeneratedAnswer, Usage, Verdict
+from ragstone.core.answer import GeneratedAnswer, Usage, Verdict, cut_short_sentence
 from ragstone.core.computed import Computed
 from ragstone.core.errors import CheckUnavailable, ModelUnavailable, RagstoneError
 from ragstone.core.events import Checked, Note, Token
@@ -81,6 +81,12 @@ class Check(Stage):
             said[0] = replace(said[0], claims=True)
         if answer.refused:
             said = [replace(one, claims=False) for one in said]
+        if turn.cut_short:
+            # It is said of the answer, not of the documents.
+            end = answer.text.rfind(cut_short_sentence(turn.cut_short))
+            said = [
+                replace(one, claims=one.claims and (end < 0 or one.start < end)) for one in said
+            ]
         claims = [one for one in said if one.claims and not _is_computed(one, answer)]
         sources = [EvidenceSource(p.text, p.hit.chunk.heading) for p in turn.passages]
         asked = [_claim(one.text, one.cited, turn) for one in claims]

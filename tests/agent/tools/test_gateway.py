@@ -6,10 +6,14 @@ from typing import Any
 
 import pytest
 
+from ragstone.agent.tools import gateway as tools_gateway
 from ragstone.agent.tools.configured import toolbox
 from ragstone.agent.tools.gateway import McpGateway
 from ragstone.core.errors import ConfigError, ToolsUnavailable
 from ragstone.settings import McpSettings
+from tests.agent.scenarios.tool_server import HUGE, ToolServer
+from tests.agent.scenarios.world import STDIO
+from tests.http_server import running
 from tests.mcp_gateway import FOUND, Gateway, gateway
 from tests.model_server import closed_port
 
@@ -122,3 +126,78 @@ def test_given_settings_then_a_gateway_or_a_reason() -> None:
     with pytest.raises(ConfigError, match="no address"):
         toolbox(McpSettings(mcp_enabled=True, gateway="ftp://x"))
     assert toolbox(McpSettings(mcp_enabled=True, gateway="http://10.10.1.25:8502")) is not None
+
+
+@pytest.fixture(scope="module")
+def marked() -> Iterator[str]:
+    """The address of a server whose tools say what they do."""
+    with running(ToolServer().server().streamable_http_app()) as url:
+        yield f"{url}/mcp"
+
+
+async def test_given_annotations_then_a_tool_changes_something_as_it_says(marked: str) -> None:
+    toolbox = a_gateway(marked, read_only_tools="unmarked, population")
+    async with toolbox.session("") as session:
+        changes = {tool.name: tool.changes for tool in session.tools}
+    assert changes["population"] is False
+    assert changes["delete_everything"] is True
+    assert changes["file_ticket"] is True
+    assert changes["unmarked"] is False
+    async with a_gateway(marked).session("") as session:
+        unmarked = {tool.name: tool.changes for tool in session.tools}["unmarked"]
+    assert unmarked is None
+
+
+async def test_given_a_command_then_its_tools_are_called() -> None:
+    settings = McpSettings(command=STDIO, mcp_enabled=True, connect_timeout=60.0)
+    async with McpGateway(settings).session("NORTH") as session:
+        found = await session.call("population", {"city": "Ost"})
+    assert "register of NORTH" in found.text
+
+
+async def test_given_a_program_that_is_none_then_it_says_so() -> None:
+    settings = McpSettings(command="/nowhere/tools", mcp_enabled=True)
+    with pytest.raises(ToolsUnavailable, match="could not be reached"):
+        async with McpGateway(settings).session(""):
+            pass
+    with pytest.raises(ConfigError, match="no command"):
+        McpGateway(McpSettings(command="'open", mcp_enabled=True))
+    with pytest.raises(ConfigError, match="both"):
+        toolbox(McpSettings(command="x", gateway="http://x", mcp_enabled=True))
+
+
+async def test_given_a_response_longer_than_the_limit_then_the_call_fails(
+    marked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tools_gateway, "MOST_BYTES", 1_000_000)
+    async with a_gateway(marked, timeout=10.0).session("") as session:
+        with pytest.raises(ToolsUnavailable):
+            await session.call("archive", {"city": "Ost"})
+    async with a_gateway(marked).session("") as session:
+        assert "4,200" in (await session.call("population", {"city": "Ost"})).text
+
+
+async def test_given_ten_megabytes_then_the_first_characters_and_the_length(marked: str) -> None:
+    async with a_gateway(marked, max_result_chars=500).session("") as session:
+        found = await session.call("archive", {"city": "Ost"})
+    assert (len(found.text), found.length) == (500, HUGE)
+
+
+async def cut_off(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Promise a long response, send the beginning of it, and go."""
+    await reader.readuntil(b"\r\n\r\n")
+    writer.write(
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"
+    )
+    await writer.drain()
+    writer.close()
+
+
+async def test_given_a_server_that_goes_away_in_its_answer_then_only_the_tools_are_gone() -> None:
+    server = await asyncio.start_server(cut_off, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    async with server:
+        with pytest.raises(ToolsUnavailable):
+            async with a_gateway(f"http://127.0.0.1:{port}/mcp").session(""):
+                pass
+    await asyncio.sleep(0)  # Would raise if this task had been cancelled.

@@ -1,15 +1,18 @@
-"""The tools of a gateway that speaks the Model Context Protocol over HTTP (the extra `mcp`)."""
+"""The tools of a server that speaks the Model Context Protocol, over HTTP or as a program of its
+own (the extra `mcp`)."""
 
 import asyncio
 import logging
+import shlex
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
+from typing import Any, NoReturn, TypeVar
 from urllib.parse import quote, urlsplit
 
 import httpx2
-from mcp import Client
+from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from ragstone import __version__
@@ -22,6 +25,8 @@ from ragstone.settings import McpSettings
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 ORGANISATION_HEADER = "x-mcp-org"
 PLACEHOLDER = "{org}"
 
@@ -33,9 +38,16 @@ CLOSING_SECONDS = 2.0
 PAGES = 20
 """Pages of a list of tools that are read at most."""
 
+MOST_BYTES = 32_000_000
+"""The longest response of a gateway that is read; behind that the connection is closed."""
+
+ORGANISATION_VARIABLE = "MCP_ORG"
+"""In which variable a program is told the organisation."""
+
 
 class McpGateway:
-    """`ports.Toolbox` on one gateway; raises ConfigError for an address that is none.
+    """`ports.Toolbox` on one gateway or program; raises ConfigError for an address or a command
+    that is none.
 
     The list of an organisation's tools is kept for a while, and a gateway that could not be
     reached rests, so that not every question waits for it.
@@ -43,7 +55,8 @@ class McpGateway:
 
     def __init__(self, settings: McpSettings) -> None:
         self._settings = settings
-        self._address = _address(settings.gateway)
+        self._command = _words(settings.command)
+        self._address = "" if self._command else _address(settings.gateway)
         self._lists: dict[str, tuple[float, Listed]] = {}
         self._rests: dict[str, float] = {}
 
@@ -53,25 +66,35 @@ class McpGateway:
         rests = self._rests.get(organisation, 0.0) - time.monotonic()
         if rests > 0:
             raise ToolsUnavailable(f"The tool gateway rests for {rests:.0f} s.", rests)
-        stack = AsyncExitStack()
+        connection = _Connection(partial(self._client, organisation))
         try:
-            client, found = await self._connect(stack, organisation)
-            yield _Session(client, found, self._settings)
+            client, found = await self._connect(connection, organisation)
+            # A tool that is gone, or is another one now, is listed anew for the next question.
+            forget = partial(self._lists.pop, organisation, None)
+            yield _Session(connection, client, found, self._settings, forget)
         finally:
-            await _close(stack)
+            await connection.close()
 
-    async def _connect(self, stack: AsyncExitStack, organisation: str) -> tuple[Client, Listed]:
+    async def _connect(self, connection: "_Connection", organisation: str) -> tuple[Client, Listed]:
         try:
             async with asyncio.timeout(self._settings.connect_timeout):
-                client = await stack.enter_async_context(self._client(organisation))
-                return client, await self._list_tools(client, organisation)
+                client = await connection.open()
+                return client, await connection.outcome(self._list_tools(client, organisation))
         except Exception as error:
+            connection.abandon()
             _forget_old(self._rests)
             self._rests[organisation] = time.monotonic() + REST_SECONDS
             raise _unavailable("could not be reached", error) from error
 
     @asynccontextmanager
     async def _client(self, organisation: str) -> AsyncIterator[Client]:
+        if self._command:
+            program, *arguments = (one.replace(PLACEHOLDER, organisation) for one in self._command)
+            told = {ORGANISATION_VARIABLE: organisation}
+            server = StdioServerParameters(command=program, args=arguments, env=told)
+            async with Client(server) as client:
+                yield client
+            return
         headers = {"user-agent": f"ragstone/{__version__}"}
         if organisation:
             headers[ORGANISATION_HEADER] = quote(organisation)
@@ -81,7 +104,9 @@ class McpGateway:
         # Connecting and calling have limits of their own; neither may end at the other's.
         limit = max(self._settings.timeout, self._settings.connect_timeout)
         async with (
-            httpx2.AsyncClient(headers=headers, timeout=limit) as http,
+            httpx2.AsyncClient(
+                headers=headers, timeout=limit, event_hooks={"response": [_bound]}
+            ) as http,
             Client(streamable_http_client(url, http_client=http)) as client,
         ):
             yield client
@@ -99,19 +124,88 @@ class McpGateway:
             cursor = page.next_cursor
             if not cursor or len(found) >= self._settings.max_tools:
                 break
-        tools = listed(found[: self._settings.max_tools])
+        tools = listed(found[: self._settings.max_tools], self._settings.read_only_tools)
         self._lists = {org: kept for org, kept in self._lists.items() if kept[0] > now}
         self._lists[organisation] = (now + self._settings.cache_seconds, tools)
         return tools
 
 
+class _Connection:
+    """A connected client, in a task of its own.
+
+    A transport that breaks cancels the task that opened it. That is this one, and not the
+    question's, which goes on.
+    """
+
+    def __init__(self, client: Callable[[], AbstractAsyncContextManager[Client]]) -> None:
+        self._ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+        self._closing = asyncio.Event()
+        self._task = asyncio.create_task(self._keep(client))
+
+    async def open(self) -> Client:
+        """The client; raises what connecting fails with."""
+        either: set[asyncio.Future[Any]] = {self._task, self._ready}
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        return self._ready.result() if self._ready.done() else self._broken()
+
+    async def outcome(self, work: Coroutine[Any, Any, T]) -> T:
+        """What comes of some work on the client; raises ConnectionError where that breaks."""
+        task = asyncio.create_task(work)
+        try:
+            either: set[asyncio.Future[Any]] = {task, self._task}
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            return task.result() if task.done() and not task.cancelled() else self._broken()
+        finally:
+            task.cancel()
+            # Nobody is left whom an error of it concerns.
+            task.add_done_callback(lambda one: one.cancelled() or one.exception())
+
+    def abandon(self) -> None:
+        """Close it without waiting for what goes on."""
+        self._task.cancel()
+
+    async def close(self) -> None:
+        """Close it; a failure to do so does not affect the answer."""
+        self._closing.set()
+        await asyncio.wait([self._task], timeout=CLOSING_SECONDS)
+        if not self._task.done():
+            self._task.cancel()
+            await asyncio.wait([self._task], timeout=CLOSING_SECONDS)
+        error = self._failure()
+        if error:
+            log.info("The connection to the tool gateway did not close (%s)", _innermost(error))
+
+    async def _keep(self, client: Callable[[], AbstractAsyncContextManager[Client]]) -> None:
+        async with client() as connected:
+            self._ready.set_result(connected)
+            await self._closing.wait()
+
+    def _failure(self) -> BaseException | None:
+        if not self._task.done() or self._task.cancelled():
+            return None
+        return self._task.exception()
+
+    def _broken(self) -> NoReturn:
+        error = self._failure()
+        raise ConnectionError("The connection broke.") from error
+
+
 class _Session:
     """`ports.ToolSession` on a connected client."""
 
-    def __init__(self, client: Client, found: Listed, settings: McpSettings) -> None:
+    def __init__(
+        self,
+        connection: _Connection,
+        client: Client,
+        found: Listed,
+        settings: McpSettings,
+        forget: Callable[[], object],
+    ) -> None:
+        self._connection = connection
         self._client = client
         self._found = found
         self._settings = settings
+        self._forget = forget
 
     @property
     def tools(self) -> Sequence[Tool]:
@@ -121,10 +215,48 @@ class _Session:
         theirs = self._found.names[name]
         try:
             async with asyncio.timeout(self._settings.timeout):
-                result = await self._client.call_tool(theirs, dict(arguments))
+                calling = self._client.call_tool(theirs, dict(arguments))
+                result = await self._connection.outcome(calling)
+            # Millions of values take a while to be looked through.
+            found = await asyncio.to_thread(returned, result, self._settings.max_result_chars)
         except Exception as error:
+            self._forget()
             raise _unavailable(f"did not answer the call of {name}", error) from error
-        return returned(result, self._settings.max_result_chars)
+        if found.failed:
+            self._forget()
+        return found
+
+
+class _BoundedStream(httpx2.AsyncByteStream):
+    """The bytes of a response, up to a limit."""
+
+    def __init__(self, inner: httpx2.AsyncByteStream) -> None:
+        self._inner = inner
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = MOST_BYTES
+        async for some in self._inner:
+            left -= len(some)
+            if left < 0:
+                raise httpx2.ReadError("the response is too long")
+            yield some
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+async def _bound(response: httpx2.Response) -> None:
+    """Read no more of a response than its limit."""
+    if isinstance(response.stream, httpx2.AsyncByteStream):
+        response.stream = _BoundedStream(response.stream)
+
+
+def _words(command: str) -> list[str]:
+    """A command as its program and arguments; raises ConfigError for one whose quotes are open."""
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise ConfigError(f"MCP__COMMAND is {command!r}, which is no command: {error}.") from error
 
 
 def _address(gateway: str) -> str:
@@ -137,26 +269,21 @@ def _address(gateway: str) -> str:
     return gateway if parts.path.strip("/") else f"{gateway.rstrip('/')}/mcp"
 
 
-async def _close(stack: AsyncExitStack) -> None:
-    """Close the connection; a failure to close it does not affect the answer.
-
-    An error of the answer is raised outside the connection, whose task groups would wrap it.
-    """
-    try:
-        async with asyncio.timeout(CLOSING_SECONDS):
-            await stack.aclose()
-    except Exception as error:
-        log.info("The connection to the tool gateway did not close (%s)", _innermost(error))
-
-
 def _unavailable(what: str, error: Exception) -> ToolsUnavailable:
-    return ToolsUnavailable(f"The tool gateway {what} ({_innermost(error)}). Check MCP__GATEWAY.")
+    return ToolsUnavailable(
+        f"The tool gateway {what} ({_innermost(error)}). Check MCP__GATEWAY or MCP__COMMAND."
+    )
 
 
 def _innermost(error: BaseException) -> str:
-    """The type of what happened: task groups wrap it."""
-    while isinstance(error, BaseExceptionGroup) and error.exceptions:
-        error = error.exceptions[0]
+    """The type of what happened: task groups and broken connections wrap it."""
+    while True:
+        if isinstance(error, BaseExceptionGroup) and error.exceptions:
+            error = error.exceptions[0]
+        elif isinstance(error, ConnectionError) and error.__cause__:
+            error = error.__cause__
+        else:
+            break
     return type(error).__name__
 
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,8 +27,9 @@ class Listed:
     names: Mapping[str, str] = field(default_factory=dict)
 
 
-def listed(found: Sequence[Any]) -> Listed:
-    """The tools of MCP's list that can be offered, each under a name of its own."""
+def listed(found: Sequence[Any], read_only: Collection[str] = ()) -> Listed:
+    """The tools of MCP's list that can be offered, each under a name of its own. Those whose names
+    are `read_only` change nothing, whatever they say."""
     tools, names = list[Tool](), dict[str, str]()
     for one in found:
         schema = one.input_schema
@@ -36,6 +37,16 @@ def listed(found: Sequence[Any]) -> Listed:
         if not name or name in names or len(json.dumps(schema, default=str)) > SCHEMA_CHARS:
             continue
         description = whole(" ".join((one.description or "").split()))[:DESCRIPTION_CHARS]
-        tools.append(Tool(name, description, schema))
+        changes = False if one.name in read_only else _changes(one.annotations)
+        tools.append(Tool(name, description, schema, changes))
         names[name] = one.name
     return Listed(tuple(tools), names)
+
+
+def _changes(annotations: Any) -> bool | None:
+    """Whether a tool says that it changes anything, None where it says neither."""
+    if annotations is None:
+        return None
+    if annotations.destructive_hint:
+        return True
+    return None if annotations.read_only_hint is None else not annotations.read_only_hint

@@ -26,7 +26,8 @@ def returned(result: CallToolResult, most: int) -> Returned:
     data = _unwrap(data)
     if isinstance(data, str) and len(data) <= MOST_JSON:
         data = _unwrap(_json(data))
-    return Returned(whole(text)[:most], whole_values(data), bool(result.is_error))
+    kept = whole(text[: most + 1])[:most]
+    return Returned(kept, whole_values(data), bool(result.is_error), len(text))
 
 
 def _text(block: Any) -> str:

@@ -19,6 +19,7 @@ RagstoneError
 │   ├── InvalidBlock
 │   ├── UnknownJob
 │   ├── UnknownAnswer
+│   ├── UnknownApproval
 │   ├── UnknownQuestionSet
 │   ├── UnknownRun
 │   ├── UnknownKey
@@ -96,6 +97,7 @@ from ragstone.core.errors.inputs import (
     QuestionTooLong,
     Unauthorized,
     UnknownAnswer,
+    UnknownApproval,
     UnknownCollection,
     UnknownDocument,
     UnknownFolder,
@@ -187,6 +189,7 @@ __all__ = [
     "Unauthorized",
     "Unavailable",
     "UnknownAnswer",
+    "UnknownApproval",
     "UnknownCollection",
     "UnknownDocument",
     "UnknownFolder",

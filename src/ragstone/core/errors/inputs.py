@@ -145,6 +145,17 @@ class UnknownAnswer(InputError):
         super().__init__("This answer is no longer kept. Ask the question again.")
 
 
+class UnknownApproval(InputError):
+    code = "unknown_approval"
+    status = 404
+
+    def __init__(self) -> None:
+        super().__init__(
+            "No call of a tool waits under this id: it was answered, waited too long, or is "
+            "another server's. Ask the question again."
+        )
+
+
 class UnknownQuestionSet(InputError):
     code = "unknown_question_set"
     status = 404

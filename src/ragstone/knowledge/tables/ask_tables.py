@@ -85,7 +85,7 @@ class Tables(Stage):
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         if why := _skip_reason(turn, adapters):
             return Step(turn, "skipped", why)
-        tables, left_out = await self._tables(turn, adapters)
+        tables, left_out = await readable_tables(turn, adapters, self.documents, self.chunks)
         if not tables:
             return Step(turn, "skipped", left_out or "the tables that were found name no columns")
         usage, reply, why = Usage(), None, ""
@@ -100,43 +100,6 @@ class Tables(Stage):
             return Step(turn, "nothing computed", "; ".join(filter(None, (why, left_out))))
         chunks = next(chunks for table, chunks in tables if table is reply.table)
         return await self._said(turn, reply, chunks, emit)
-
-    async def _tables(
-        self, turn: Turn, adapters: Adapters
-    ) -> tuple[list[tuple[TypedTable, list[Chunk]]], str]:
-        """The tables of the documents that the best passages are of, and why others are left out.
-
-        Only what the asker may read is read."""
-        best = [hit.chunk for hit in turn.hits[:LOOKED_AT]]
-        # Tables that are nearly equal to a better passage are no passages, but may be meant too.
-        seen = (*best, *turn.chunks.values())
-        holders = dict.fromkeys(chunk.revision for chunk in seen if _has_table(chunk))
-        collection = turn.collection
-        if collection is None:
-            return [], ""
-        async with adapters.catalog.snapshot() as hidden:
-            readable = And((visible(turn.ask, hidden), OWN_TEXT))
-            read = await asyncio.gather(
-                *(
-                    self._of_document(adapters, collection, And((readable, eq("revision", one))))
-                    for one in list(holders)[: self.documents]
-                )
-            )
-        found = [(table, chunks) for tables, chunks, _ in read for table in tables]
-        return found, "; ".join(why for _, _, why in read if why)
-
-    async def _of_document(
-        self, adapters: Adapters, collection: Collection, where: Filter
-    ) -> tuple[list[TypedTable], list[Chunk], str]:
-        """The tables of one document, its chunks in order, and why it is left out if it is."""
-        count = await adapters.index.count(collection, where)
-        if count > self.chunks:
-            return [], [], f"a document of {count:,} chunks is larger than stages.tables.chunks"
-        chunks = [one async for batch in adapters.index.scan(collection, where) for one in batch]
-        chunks.sort(key=lambda one: one.chunk_index)
-        if len(chunks) != 1 + max((one.chunk_index for one in chunks), default=-1):
-            return [], [], "a document is not readable as a whole"
-        return await asyncio.to_thread(read_tables, chunks), chunks, ""
 
     async def _said(self, turn: Turn, reply: _Reply, chunks: Sequence[Chunk], emit: Emit) -> Step:
         passages = list(turn.passages)
@@ -167,6 +130,44 @@ class Tables(Stage):
         return Step(turn, decision, reply.computed.sql)
 
 
+async def readable_tables(
+    turn: Turn, adapters: Adapters, documents: int, most_chunks: int
+) -> tuple[list[tuple[TypedTable, list[Chunk]]], str]:
+    """The tables of the documents that the best hits are of, of at most so many, each with all
+    chunks of its document, and why others are left out.
+
+    Only what the asker may read is read."""
+    best = [hit.chunk for hit in turn.hits[:LOOKED_AT]]
+    # Tables that are nearly equal to a better passage are no passages, but may be meant too.
+    seen = (*best, *turn.chunks.values())
+    holders = dict.fromkeys(chunk.revision for chunk in seen if has_table(chunk))
+    collection = turn.collection
+    if collection is None:
+        return [], ""
+    async with adapters.catalog.snapshot() as hidden:
+        readable = And((visible(turn.ask, hidden), OWN_TEXT))
+        wanted = [And((readable, eq("revision", one))) for one in list(holders)[:documents]]
+        read = await asyncio.gather(
+            *(_of_document(adapters, collection, where, most_chunks) for where in wanted)
+        )
+    found = [(table, chunks) for tables, chunks, _ in read for table in tables]
+    return found, "; ".join(why for _, _, why in read if why)
+
+
+async def _of_document(
+    adapters: Adapters, collection: Collection, where: Filter, most_chunks: int
+) -> tuple[list[TypedTable], list[Chunk], str]:
+    """The tables of one document, its chunks in order, and why it is left out if it is."""
+    count = await adapters.index.count(collection, where)
+    if count > most_chunks:
+        return [], [], f"a document of {count:,} chunks is larger than stages.tables.chunks"
+    chunks = [one async for batch in adapters.index.scan(collection, where) for one in batch]
+    chunks.sort(key=lambda one: one.chunk_index)
+    if len(chunks) != 1 + max((one.chunk_index for one in chunks), default=-1):
+        return [], [], "a document is not readable as a whole"
+    return await asyncio.to_thread(read_tables, chunks), chunks, ""
+
+
 def _skip_reason(turn: Turn, adapters: Adapters) -> str:
     """Why no table is looked at; empty if one is."""
     if turn.answer and turn.answer.text:
@@ -175,14 +176,15 @@ def _skip_reason(turn: Turn, adapters: Adapters) -> str:
         return "the question is no single one"
     if not asks_of_tables(turn.question):
         return "nothing is counted, added up, compared or filtered"
-    if not any(_has_table(hit.chunk) for hit in turn.hits[:LOOKED_AT]):
+    if not any(has_table(hit.chunk) for hit in turn.hits[:LOOKED_AT]):
         return "no table was found"
     if adapters.tables is None:
         return "queries over tables need DuckDB: pip install 'ragstone[tables]'"
     return ""
 
 
-def _has_table(chunk: Chunk) -> bool:
+def has_table(chunk: Chunk) -> bool:
+    """Whether a chunk holds a table, or a part of one."""
     return any(block.kind == "table" for block in chunk.blocks)
 
 

@@ -42,7 +42,7 @@ async def ask_model(
 ) -> tuple[ModelQuery | None, Usage]:
     """The query of the chat model, None where it gives none; raises ModelUnavailable, Busy."""
     rules = await prompt(turn, adapters, "table_query")
-    shown = "\n\n".join(_described(table, queried) for table, queried in tables)
+    shown = "\n\n".join(described_table(table, queried) for table, queried in tables)
     asked = f"{fenced('tables', shown)}\n{fenced('question', turn.question)}"
     said = await model.complete(rules, asked, REPLY_TOKENS)
     reply = json_answer(said.text)
@@ -57,7 +57,8 @@ async def ask_model(
     return ModelQuery(table, sql.strip(), rows.strip()), said.usage
 
 
-def _described(table: TypedTable, queried: QueriedTable) -> str:
+def described_table(table: TypedTable, queried: QueriedTable) -> str:
+    """A table for who writes a query: its name, its columns with their types and a few values."""
     lines = [f'table "{table.name}": {table.title}, {len(table.rows)} rows']
     for place, (name, kind) in enumerate(zip(queried.columns, queried.types, strict=True)):
         seen = list(

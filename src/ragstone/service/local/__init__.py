@@ -17,6 +17,7 @@ from ragstone.core.errors import (
     InvalidTopic,
     RagstoneError,
     StorageFull,
+    UnknownApproval,
     UnknownModel,
     UnknownTopic,
 )
@@ -124,6 +125,11 @@ class Ragstone:
 
     async def stop(self, principal: Principal, key: str) -> bool:
         return self._kept.stop(principal, key)
+
+    async def approve(self, principal: Principal, step: str, approved: bool) -> None:
+        if self._adapters.approvals is None:
+            raise UnknownApproval
+        self._adapters.approvals.decide(principal, step, approved)
 
     async def search(self, ask: Ask) -> SearchResult:
         turn = await self._searches.answered(ask)

@@ -7,6 +7,7 @@ from typing import Any
 from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import (
+    AgentStep,
     Done,
     Event,
     Note,
@@ -62,6 +63,9 @@ class Conversation(Transcript):
                 return self._step(STEPS.get(stage, ""))
             case Note(_, text):
                 return self._step(text)
+            case AgentStep() as step:
+                told = self._content_event("step", step.text)
+                return [{**told, "tool": wire.agent_step(step)}]
             case Rewritten(text, _):
                 return [self._content_event("debug", f'Query rewriting complete: "{text}"')]
             case StageEnded(traced):

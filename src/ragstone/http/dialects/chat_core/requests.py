@@ -39,6 +39,9 @@ class SessionChatRequest(NullableBody):
     )
     temperature: float = Field(DEFAULT_TEMPERATURE, ge=0, le=2, description="Sampling.")
     is_test: bool = Field(False, description="Keep nothing of this question.")
+    approves: bool = Field(
+        False, description="Whether calls of tools that change anything wait for an approval."
+    )
 
     def ask(self, search_type: SearchType, caller: Caller, id: str) -> Ask:
         """The question of this caller."""
@@ -58,6 +61,7 @@ class SessionChatRequest(NullableBody):
             cache=not self.is_test,
             keeps=not self.is_test,
             id=id,
+            approves=self.approves,
             profile="chat_core",
         )
 

@@ -3,7 +3,7 @@
 import uuid
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import ValidationError
@@ -16,6 +16,7 @@ from ragstone.core.errors import ModelUnavailable, StateUnavailable
 from ragstone.core.tool import Picture
 from ragstone.core.turn import Ask, SearchType
 from ragstone.http import sse
+from ragstone.http.bodies import Approval
 from ragstone.http.dialects import DialectParts
 from ragstone.http.dialects.chat_core.events import Conversation, refused
 from ragstone.http.dialects.chat_core.requests import SessionChatRequest, VisionRequest
@@ -28,6 +29,7 @@ from ragstone.http.streaming import streamed
 
 MULTIPART = "multipart/form-data"
 Room = Annotated[str, Query(max_length=255)]
+Step = Annotated[str, Path(max_length=100)]
 
 
 class ChatCoreRoute(APIRoute):
@@ -70,6 +72,12 @@ def router(parts: DialectParts) -> APIRouter:
     async def pa(body: SessionChatRequest, caller: Who) -> Response:
         """Answer from documents and tools over MCP."""
         return answered(body.ask("pa", caller, _id()), caller)
+
+    @routes.post("/pa/approvals/{id}", response_model=None)
+    async def approve(id: Step, body: Approval, caller: Who) -> Response:
+        """Approve or decline a call of a tool, whose step came in the caller's stream."""
+        await service.approve(caller.principal, id, body.approved)
+        return Json({"id": id, "approved": body.approved})
 
     @routes.post(
         "/vision/query", response_model=None, openapi_extra=_vision_body(), responses=_ANSWERS

@@ -6,7 +6,7 @@ from typing import Any
 from ragstone.answer.citation_list import SpeltOut, spelt_out
 from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.errors import RagstoneError
-from ragstone.core.events import Done, Event, Note, Sources, Thinking, Token
+from ragstone.core.events import AgentStep, Done, Event, Note, Sources, Thinking, Token
 from ragstone.core.source import Source, passage_sources, sources
 from ragstone.core.turn import Turn
 from ragstone.http.streaming import Transcript, token
@@ -65,6 +65,9 @@ class RagStream(Transcript):
                 return [{"type": "thinking", "content": text}]
             case Note(_, text):
                 return [{"type": "status", "content": text}]
+            case AgentStep() as step:
+                told = wire.agent_step(step)
+                return [{"type": "status", "content": step.text, "tool": told}]
             case Done(turn):
                 end = {"type": "done", **rag_response(turn)}
                 return [*token(self._markers.end()), end]

@@ -45,6 +45,14 @@ class PipelineRequest(NullableBody):
         [], max_length=100, description="For mode vision: data URLs or base64."
     )
     stream: bool = Field(False, description="Whether the answer comes as events.")
+    mcp_org: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{0,64}$")] = Field(
+        "", description="For mode agent: whose tools of the gateway may be called."
+    )
+    approves: bool = Field(
+        False,
+        description="For mode agent with stream: whether calls of tools that change anything wait "
+        "for an approval.",
+    )
 
     def ask(self, caller: Caller, id: str) -> Ask:
         """The question of this caller; raises InputError, TooLarge."""
@@ -69,6 +77,9 @@ class PipelineRequest(NullableBody):
             votes=self.ensemble_voting,
             pictures=pictures(self.images),
             one_session=True,
+            organisation=self.mcp_org,
+            # Who gets the answer in one piece sees no call that waits.
+            approves=self.approves and self.stream,
             id=id,
             profile="pipeline",
         )

@@ -2,20 +2,23 @@
 
 import uuid
 from collections.abc import AsyncGenerator
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Path, Request
 from starlette.responses import Response
 
 from ragstone.core.events import Event
 from ragstone.http import sse
+from ragstone.http.bodies import Approval
 from ragstone.http.dialects import DialectParts
 from ragstone.http.dialects.pipeline.answers import RagStream, rag_response
 from ragstone.http.dialects.pipeline.requests import PipelineRequest
 from ragstone.http.identity import Who, narrowed
 from ragstone.http.openapi import STREAM, documented
-from ragstone.http.responses import json_unless_left
+from ragstone.http.responses import Json, json_unless_left
 from ragstone.http.streaming import finished, streamed
+
+Step = Annotated[str, Path(max_length=100)]
 
 
 def router(parts: DialectParts) -> APIRouter:
@@ -38,6 +41,13 @@ def router(parts: DialectParts) -> APIRouter:
         if body.stream:
             return sse.EventStream(streamed(events, RagStream()))
         return await json_unless_left(request, _response_json(events))
+
+    @routes.post("/v1/chat/approvals/{id}", response_model=None)
+    @routes.post("/chat/approvals/{id}", response_model=None)
+    async def approve(id: Step, body: Approval, caller: Who) -> Response:
+        """Approve or decline a call of a tool, whose status came in the caller's stream."""
+        await service.approve(caller.principal, id, body.approved)
+        return Json({"id": id, "approved": body.approved})
 
     return routes
 
