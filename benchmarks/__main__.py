@@ -32,6 +32,7 @@ NAMES = (
     "spelling",
     "grounding",
     "reader",
+    "graph",
     "compression",
     "ingest",
     "parsing",

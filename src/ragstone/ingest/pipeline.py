@@ -31,6 +31,7 @@ from ragstone.ingest.files import (
     given_folder,
 )
 from ragstone.ingest.formats.types import is_picture
+from ragstone.ingest.graph import GraphReader
 from ragstone.ingest.languages import outgrown
 from ragstone.ingest.progress import Tracker
 from ragstone.ingest.questions import QuestionMaker
@@ -72,6 +73,7 @@ class Pipeline:
         vocabulary: VocabularyReader | None = None,
         data: Path | None = None,
         questions: QuestionMaker | None = None,
+        graph: GraphReader | None = None,
     ) -> None:
         self._index = index
         self._catalog = catalog
@@ -79,6 +81,7 @@ class Pipeline:
         self._settings = settings
         self._vocabulary = vocabulary
         self._questions = questions
+        self._graph = graph
         self._writer = Writer(index, catalog, settings)
         self._being_read = BeingRead(data)
         self.originals = handed.Originals(data)
@@ -116,6 +119,8 @@ class Pipeline:
                 await self._index.optimize(collection)
                 if self._vocabulary:
                     self._vocabulary.wake(collection)
+                if self._graph:
+                    self._graph.wake(collection)
                 counts = await self._index.facet(collection, "language")
                 if sentence := outgrown(collection, counts, self._embedders):
                     tracker.note(sentence)
@@ -167,6 +172,8 @@ class Pipeline:
             except DocumentError:
                 return False
         await self.purge()
+        if self._graph:
+            self._graph.wake(collection)
         await self.embed(collection)
         return True
 

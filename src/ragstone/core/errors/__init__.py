@@ -7,6 +7,7 @@ RagstoneError
 │   ├── InvalidFilter
 │   ├── UnknownCollection
 │   ├── UnknownDocument
+│   ├── UnknownEntity
 │   ├── UnknownFolder
 │   ├── UnknownOriginal
 │   ├── UnknownOperation
@@ -98,6 +99,7 @@ from ragstone.core.errors.inputs import (
     UnknownAnswer,
     UnknownCollection,
     UnknownDocument,
+    UnknownEntity,
     UnknownFolder,
     UnknownJob,
     UnknownKey,
@@ -189,6 +191,7 @@ __all__ = [
     "UnknownAnswer",
     "UnknownCollection",
     "UnknownDocument",
+    "UnknownEntity",
     "UnknownFolder",
     "UnknownJob",
     "UnknownKey",
