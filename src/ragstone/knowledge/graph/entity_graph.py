@@ -36,10 +36,10 @@ OF_ASKED = 100
 OF_OTHERS = 40
 """Chunks of an entity up to which it leads on: what most chunks name leads everywhere."""
 
-MOST_CHUNKS = 300
+MOST_CHUNKS = 200
 """Chunks of the first hop, and again as many of the second."""
 
-MOST_ENTITIES = 200
+MOST_ENTITIES = 150
 """Entities that the first hop leads on to."""
 
 FOUND = 10

@@ -101,9 +101,13 @@ class SqlMentions:
         self, collection: Collection, readers: Several[str], entities: Several[str], limit: int
     ) -> dict[str, list[EntityMention]]:
         def read(connection: Connection) -> dict[str, list[EntityMention]]:
-            one = _of_entity(connection, collection, readers, limit)
-            one = one.order_by(mentions_read.c.revision, entity_mentions.c.chunk)
-            return _of_each(connection, one, _stored(connection, collection, entities))
+            stored = _stored(connection, collection, entities)
+            every = _answering(connection, collection, readers, select(*_COLUMNS))
+            found = _of_all(connection, every, stored, limit)
+            if found is None:
+                ordered = every.order_by(mentions_read.c.revision, entity_mentions.c.chunk)
+                found = _of_each(connection, ordered, stored, limit)
+            return {entity: some[:limit] for entity, some in found.items()}
 
         return await self._database.read(read)
 
@@ -111,30 +115,31 @@ class SqlMentions:
         self, collection: Collection, readers: Several[str], entities: Several[str], most: int
     ) -> dict[str, list[EntityMention]]:
         def read(connection: Connection) -> dict[str, list[EntityMention]]:
-            # In no order, so that of one that is frequent no more rows are read.
-            one = _of_entity(connection, collection, readers, most + 1)
-            found = _of_each(connection, one, _stored(connection, collection, entities))
-            return {
-                entity: sorted(some, key=lambda one: (one.revision, one.chunk_index))
-                for entity, some in found.items()
-                if len(some) <= most
-            }
+            stored = _stored(connection, collection, entities)
+            every = _answering(connection, collection, readers, select(*_COLUMNS))
+            found = _of_all(connection, every, stored, most + 1)
+            if found is None:
+                # In no order, so that of one that is frequent no more rows are read.
+                found = _of_each(connection, every, stored, most + 1)
+            return {entity: some for entity, some in found.items() if len(some) <= most}
 
         return await self._database.read(read)
 
     async def of_chunks(
         self, collection: Collection, readers: Several[str], chunks: Several[tuple[str, int]]
     ) -> list[EntityMention]:
+        wanted = set(chunks)
+        numbers = sorted({number for _, number in wanted})
+
         def read(connection: Connection) -> list[EntityMention]:
-            one = _answering(connection, collection, readers, select(*_COLUMNS)).where(
-                mentions_read.c.revision == bindparam("of_revision"),
-                entity_mentions.c.chunk == bindparam("of_chunk"),
-            )
-            return [
-                _mention(row)
-                for revision, chunk in chunks
-                for row in connection.execute(one, {"of_revision": revision, "of_chunk": chunk})
-            ]
+            found: list[EntityMention] = []
+            for some in batches(sorted({revision for revision, _ in wanted})):
+                inside = _answering(connection, collection, readers, select(*_COLUMNS)).where(
+                    mentions_read.c.revision.in_(some), entity_mentions.c.chunk.in_(numbers)
+                )
+                every = map(_mention, connection.execute(inside))
+                found += [one for one in every if (one.revision, one.chunk_index) in wanted]
+            return found
 
         return await self._database.read(read)
 
@@ -231,20 +236,36 @@ def _stored(connection: Connection, collection: Collection, entities: Several[st
     return found
 
 
-def _of_entity(
-    connection: Connection, collection: Collection, readers: Several[str], limit: int
-) -> Select[Any]:
-    """The mentions of the entity that is bound as `wanted`."""
-    every = _answering(connection, collection, readers, select(*_COLUMNS))
-    return every.where(entity_mentions.c.entity == bindparam("wanted")).limit(limit)
+def _of_all(
+    connection: Connection, every: Select[Any], entities: Sequence[str], limit: int
+) -> dict[str, list[EntityMention]] | None:
+    """The mentions of these entities in one statement; None if they are more than so many of each
+    could be, since then one is so frequent that not all of its rows should be read."""
+    most = limit * len(entities)
+    found: dict[str, list[EntityMention]] = {}
+    for some in batches(entities):
+        wanted = every.where(entity_mentions.c.entity.in_(some)).limit(most + 1)
+        rows = connection.execute(wanted).all()
+        if len(rows) > most:
+            return None
+        for one in map(_mention, rows):
+            found.setdefault(one.entity, []).append(one)
+    return _in_order(found)
 
 
 def _of_each(
-    connection: Connection, one: Select[Any], entities: Sequence[str]
+    connection: Connection, every: Select[Any], entities: Sequence[str], limit: int
 ) -> dict[str, list[EntityMention]]:
-    """What there is of each of these entities that has anything."""
+    """At most so many mentions of each of these entities that has any."""
+    one = every.where(entity_mentions.c.entity == bindparam("wanted")).limit(limit)
     found = {entity: connection.execute(one, {"wanted": entity}).all() for entity in entities}
-    return {entity: [_mention(row) for row in rows] for entity, rows in found.items() if rows}
+    return _in_order({k: [_mention(row) for row in rows] for k, rows in found.items() if rows})
+
+
+def _in_order(found: dict[str, list[EntityMention]]) -> dict[str, list[EntityMention]]:
+    for some in found.values():
+        some.sort(key=lambda one: (one.revision, one.chunk_index))
+    return found
 
 
 def _begin(connection: Connection, collection: Collection, names: Sequence[str]) -> None:
