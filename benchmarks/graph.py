@@ -39,6 +39,8 @@ READ = ("scifact", "musique", "squad2_dev", "cranfield", "hotpotqa", "mtrag_un")
 SEVERAL = ("hotpotqa", "musique")
 NAME = "graph"
 BATCH = 512
+TOP_K, ADDED = 10, 3
+"""Passages of a question, and those that the graph adds to them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +89,15 @@ async def _found(name: str) -> list[Row]:
         settings = load()
         graph = settings.rag.model_copy(update={"knowledge_graph_enabled": True})
         with_graph = settings.model_copy(update={"rag": graph})
-        ways: tuple[tuple[str, Settings, Strategy | None], ...] = (
-            ("default settings", settings, None),
-            ("default settings and what the graph adds", with_graph, None),
-            ("hybrid without reranking", settings, "hybrid"),
-            ("graph without reranking", settings, "graph"),
+        ways: tuple[tuple[str, Settings, Strategy | None, int], ...] = (
+            ("ten passages", settings, None, TOP_K),
+            ("thirteen passages", settings, None, TOP_K + ADDED),
+            ("ten passages and three of the graph", with_graph, None, TOP_K),
+            ("thirteen by hybrid without reranking", settings, "hybrid", TOP_K + ADDED),
+            ("thirteen by graph without reranking", settings, "graph", TOP_K + ADDED),
         )
-        for label, chosen, strategy in ways:
-            recalls, seconds = await _asked(opened, chosen, asked, strategy)
+        for label, chosen, strategy, top_k in ways:
+            recalls, seconds = await _asked(opened, chosen, asked, strategy, top_k)
             rows += [
                 Row(f"recall@{at}, {name}, {label}", recall, detail=True)
                 for at, recall in recalls.items()
@@ -109,19 +112,23 @@ async def _asked(
     settings: Settings,
     asked: Sequence[dataset.Question],
     strategy: Strategy | None,
+    top_k: int,
 ) -> tuple[dict[int, float], list[float]]:
-    """The recall at five and at thirteen (ten and the three that the graph adds), and the seconds
-    of each search."""
+    """The recall at five and at thirteen, and the seconds of each search."""
     found, seconds = [], []
     options = SearchOptions() if strategy is None else SearchOptions(rerank=False)
     async with aclosing(Engine(opened.adapters, Recipes(settings).searching)) as engine:
         for question in asked:
-            ask = Ask(question.text, collection=NAME, strategy=strategy, top_k=10, wanted=options)
+            ask = Ask(
+                question.text, collection=NAME, strategy=strategy, top_k=top_k, wanted=options
+            )
             started = time.perf_counter()
             found.append(documents(await engine.answered(replace(ask, cache=False))))
             seconds.append(time.perf_counter() - started)
     pairs = [(one, question.relevant) for one, question in zip(found, asked, strict=True)]
-    return {at: fmean(measures.recall(*pair, at) for pair in pairs) for at in (5, 13)}, seconds
+    return {
+        at: fmean(measures.recall(*pair, at) for pair in pairs) for at in (5, TOP_K + ADDED)
+    }, seconds
 
 
 async def _read(opened: _Opened) -> float:
