@@ -33,6 +33,7 @@ NAMES = (
     "spelling",
     "grounding",
     "reader",
+    "graph",
     "compression",
     "ingest",
     "parsing",

@@ -13,6 +13,7 @@ from ragstone.access.setup import interceptor
 from ragstone.core.answer import Citation, CitedSpan, GeneratedAnswer, Statement, Usage
 from ragstone.core.chunk import Chunk
 from ragstone.core.conversation import ConversationKey
+from ragstone.core.entities import EntityCount
 from ragstone.core.errors import (
     Busy,
     Conflict,
@@ -25,6 +26,7 @@ from ragstone.core.errors import (
     StageTimeout,
     UnknownCollection,
     UnknownDocument,
+    UnknownEntity,
     UnknownFolder,
     UnknownModel,
     UnknownTopic,
@@ -70,6 +72,7 @@ from ragstone.service import (
     Progress,
     SearchResult,
 )
+from ragstone.service.graph import EntityPlace, GraphView
 from ragstone.service.local.configured import Configured
 from ragstone.service.local.keys import LocalKeys
 from ragstone.service.local.prompts import LocalPrompts
@@ -175,6 +178,23 @@ class FakeReading:
         return DocumentText(document, text[offset : offset + limit], offset, len(text))
 
 
+class FakeGraph:
+    """Knows one entity, and has read all documents but one."""
+
+    async def show(
+        self, principal: Principal, collection: str, *, entity: str = "", limit: int = 20
+    ) -> GraphView:
+        if collection != "default":
+            raise UnknownCollection(collection)
+        named = (EntityCount("bergen", "Bergen", 3), EntityCount("oslo", "Oslo", 1))[:limit]
+        if not entity:
+            return GraphView("", named, 1)
+        if entity != "ada":
+            raise UnknownEntity(entity)
+        place = EntityPlace("c1", "/docs/1.md", "Guide", 7, "Ada\x1b[31m", "name")
+        return GraphView("Ada", named, 0, ("A. Thornbury",), (place,))
+
+
 class FakeConversations:
     """Counts the letters of a room's name as tokens."""
 
@@ -204,6 +224,7 @@ class FakeService:
     yielded: int = 0
     conversations: FakeConversations = field(default_factory=FakeConversations)
     reading: FakeReading = field(default_factory=FakeReading)
+    graph: FakeGraph = field(default_factory=FakeGraph)
     settings: LocalSettings = field(
         default_factory=lambda: LocalSettings(
             MemorySettings(), MemoryNames(), Configured(Settings())

@@ -25,12 +25,14 @@ from ragstone.engine.engine import Engine
 from ragstone.engine.room_queue import RoomQueue
 from ragstone.guard.topic_index import TopicCollection
 from ragstone.index.connect import connect, external_retriever, names_retriever
+from ragstone.ingest.graph import GraphReader
 from ragstone.ingest.handed import Spool
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ingest.questions import QuestionMaker
 from ragstone.ingest.summaries import SummaryMaker
 from ragstone.ingest.vocabulary import VocabularyReader
 from ragstone.jobs.runner import Runner, Work
+from ragstone.knowledge.graph.entity_graph import LocalEntityGraph
 from ragstone.knowledge.tables.sandbox import TableSandbox, is_installed
 from ragstone.models.configured_chat import chat_model, ensemble, evaluator, with_standby
 from ragstone.models.embedders import ConfiguredEmbedders, Connected
@@ -72,6 +74,7 @@ from ragstone.store.sql.evaluation import SqlEvaluations
 from ragstone.store.sql.feedback import SqlFeedback
 from ragstone.store.sql.jobs import SqlJobs
 from ragstone.store.sql.keys import SqlKeys
+from ragstone.store.sql.mentions import SqlMentions
 from ragstone.store.sql.move import move
 from ragstone.store.sql.settings import SqlSettings
 from ragstone.store.sql.topics import SqlTopics
@@ -148,6 +151,7 @@ async def open_adapters(
         days = settings.rag.forbidden_log_days
         topics = await TopicCollection.open(SqlTopics(database), embedders, days)
         stack.push_async_callback(topics.aclose)
+        mentions = SqlMentions(database)
         adapters = Adapters(
             index,
             catalog,
@@ -169,6 +173,8 @@ async def open_adapters(
             keys=SqlKeys(database),
             feedback=SqlFeedback(database),
             evaluations=SqlEvaluations(database),
+            mentions=mentions,
+            graph=LocalEntityGraph(mentions, index),
             completer=chat,
             evaluator=judge,
             reading_reranker=_reading_reranker(settings, reader),
@@ -272,6 +278,12 @@ async def open(
     where there is none, as in a command of its own, nothing is limited or measured."""
     async with open_adapters(settings) as (adapters, embedders, database):
         reader = await _reader(settings, adapters)
+        configured = Configured(settings)
+
+        def keeps_graph(collection: Collection) -> bool:
+            return configured.keeps_graph(collection.tenant, collection.id)
+
+        graph = GraphReader(adapters.index, adapters.catalog, adapters.mentions, keeps_graph)
         data = settings.ragstone_data.expanduser().absolute()
         pipeline = Pipeline(
             adapters.index,
@@ -282,13 +294,13 @@ async def open(
             data,
             _question_maker(settings, adapters),
             _summary_maker(settings, adapters),
+            graph,
         )
         await asyncio.to_thread(Spool(data).sweep)
         most = settings.rag.parallel or (os.cpu_count() or 1) + 1
         adapters = replace(adapters, searching=asyncio.Semaphore(most))
         waits = settings.conversation
         rooms = RoomQueue(adapters.conversations, waits.wait_seconds, waits.max_waiting)
-        configured = Configured(settings)
         answering = interceptor.question if interceptor else None
 
         async def asked(ask: Ask) -> Ask:
@@ -329,12 +341,14 @@ async def open(
             configured,
             LocalMaintenance(adapters, pipeline, models),
             settings.jobs.delete_at_once,
+            graph.wake_all,
         )
         try:
             await ragstone.watch()
             yield ragstone
         finally:
             await ragstone.aclose()
+            await graph.aclose()
             if reader:
                 await reader.aclose()
 

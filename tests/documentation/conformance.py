@@ -43,7 +43,6 @@ class Row:
 
 
 MISSING: tuple[Row, ...] = (
-    Row("chat-core", "15.3", "Graph search", "There is no entity graph.", True),
     Row(
         "chat-core",
         "15.3",
@@ -51,9 +50,13 @@ MISSING: tuple[Row, ...] = (
         "The document only names it; such records are searched like any document.",
         True,
     ),
-    Row("Query pipeline", "Step 6", "LightRAG", "There is no entity graph.", True),
-    Row("Query pipeline", "Step 7", "Knowledge graph: 2 hops", "There is no entity graph.", True),
-    Row("RAG engine v1", "Versions", "The mode graph", "There is no entity graph.", True),
+    Row(
+        "Query pipeline",
+        "Step 6",
+        "LightRAG",
+        "The entity graph has no themes of communities.",
+        True,
+    ),
     Row(
         "V5",
         "Future 1",

@@ -58,6 +58,24 @@ async def test_given_metadata_then_its_facets_are_shown_to_who_reaches_the_colle
     assert wrong.status_code == 422
 
 
+async def test_given_names_then_their_graph_is_shown_to_who_reaches_the_collection(
+    http: httpx2.AsyncClient, service: FakeService
+) -> None:
+    found = (await http.get(f"{PATH}/default/graph", params={"limit": 1})).json()
+    assert found["named"] == [{"entity": "bergen", "name": "Bergen", "chunks": 3}]
+    assert (found["entity"], found["waiting"]) == ("", 1)
+    one = (await http.get(f"{PATH}/default/graph", params={"entity": "ada"})).json()
+    assert one["places"][0]["path"] == "/docs/1.md"
+    gone = await http.get(f"{PATH}/default/graph", params={"entity": "nobody"})
+    assert (gone.status_code, gone.json()["error"]["code"]) == (404, "unknown_entity")
+    headers = bearer(await a_key(service, "reader", "acme", collections=("plone",)))
+    hidden = await http.get(f"{PATH}/default/graph", headers=headers)
+    assert (hidden.status_code, hidden.json()["error"]["code"]) == (404, "unknown_collection")
+    headers = bearer(await a_key(service, "reader", "acme"))
+    wrong = await http.get(f"{PATH}/default/graph", params={"limit": 0}, headers=headers)
+    assert wrong.status_code == 422
+
+
 async def test_given_an_admin_then_a_collection_gets_another_name(
     http: httpx2.AsyncClient, service: FakeService
 ) -> None:

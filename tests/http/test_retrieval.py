@@ -96,6 +96,15 @@ def test_given_filters_then_the_index_gets_them(filters: dict[str, Any], where: 
     assert asked.where == And((where,))
 
 
+@pytest.mark.conforms("RAG engine v1", "Versions", "The mode graph")
+async def test_given_the_mode_graph_then_the_entity_graph_is_searched(
+    http: httpx2.AsyncClient, service: FakeService
+) -> None:
+    response = await http.post("/api/v1/retrieval/retrieve", json={"query": "q", "mode": "graph"})
+    assert response.status_code == 200
+    assert service.searched[-1].strategy == "graph"
+
+
 def test_given_a_tenant_then_it_only_narrows_and_the_mode_is_ours() -> None:
     ask = RetrieveRequest(query="q", tenant_id="other", mode="vector", rerank=False).ask()
     assert ask.principal == Principal()

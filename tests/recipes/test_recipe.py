@@ -9,7 +9,7 @@ from ragstone.core.turn import LEVELS, Ask, Level
 from ragstone.engine.recipe import Recipe
 from ragstone.engine.stage import TURN, Stage
 from ragstone.recipes.recipe import EACH, FORMS, ROUNDS, Recipes, stages
-from ragstone.settings import Settings
+from ragstone.settings import RagSettings, Settings
 from ragstone.settings.rag import SelfRagSettings
 
 
@@ -17,9 +17,19 @@ def names(recipe: Recipe) -> list[str]:
     return [stage.name for stage in recipe.stages]
 
 
+WITH_GRAPH = Settings(rag=RagSettings(knowledge_graph_enabled=True))
+"""With every stage: one is there only where a graph is."""
+
+
+def test_given_no_graph_then_no_stage_asks_for_it() -> None:
+    assert stages(WITH_GRAPH, "standard").keys() - stages(Settings(), "standard").keys() == {
+        "add_related"
+    }
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_given_a_variant_then_every_name_in_it_is_a_stage(level: Level) -> None:
-    known = stages(Settings(), level)
+    known = stages(WITH_GRAPH, level)
     for form in FORMS.values():
         inside = [name for inner in form.inner.values() for name in inner]
         assert {*form.stages, *form.tail, *inside, *form.inner, *form.options} <= set(known)
@@ -59,7 +69,7 @@ def test_given_stages_inside_others_then_they_are_made_as_the_variant_wants_them
 
 
 def test_given_any_variant_then_each_question_of_several_is_searched() -> None:
-    waiting = [stage for recipe in Recipes(Settings()).every() for stage in recipe.stages]
+    waiting = [stage for recipe in Recipes(WITH_GRAPH).every() for stage in recipe.stages]
     for stage in waiting:
         waiting.extend(stage.inner)
         if stage.name == "search_subqueries":

@@ -108,7 +108,7 @@ def test_given_a_value_then_it_is_read_in_its_type(name: str, value: Any, wanted
         ("rag.no_answer", "", "at least 1 character"),
         ("rag.no_answer", "x" * 20_001, "too long"),
         ("rag.no_answer", "half \ud800", "rag.no_answer"),
-        ("rag.knowledge_graph_enabled", True, "no entity graph"),
+        ("rag.knowledge_graph_enabled", "perhaps", "boolean"),
         ("spelling.enabled", 1, "must be true or false"),
         ("index.url", "x", "set INDEX__URL in its environment"),
         ("llm.api_key", "sk", "restart it"),

@@ -93,11 +93,6 @@ def test_given_another_value_then_a_stage_is_another(key: str) -> None:
     assert any(shown(one) != USUAL for one in tried), f"{key} changes nothing"
 
 
-def test_given_the_graph_then_it_is_an_error() -> None:
-    with pytest.raises(ValidationError, match="graph"):
-        merged(Settings(), {"rag.knowledge_graph_enabled": True})
-
-
 def test_every_option_of_a_stage_is_read_by_it() -> None:
     unread = [
         f"{stage.name}.{option}"

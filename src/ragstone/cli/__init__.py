@@ -12,6 +12,7 @@ from ragstone.cli.cache import app as cache_app
 from ragstone.cli.conversations import app as conversations_app
 from ragstone.cli.document import app as document_app
 from ragstone.cli.evaluation import app as eval_app
+from ragstone.cli.graph import app as graph_app
 from ragstone.cli.jobs import app as jobs_app
 from ragstone.cli.keys import app as keys_app
 from ragstone.cli.maintenance import app as maintenance
@@ -45,6 +46,7 @@ app.add_typer(maintenance)
 app.add_typer(mcp_app)
 app.add_typer(plugins_app)
 app.add_typer(document_app, name="document")
+app.add_typer(graph_app, name="graph")
 app.add_typer(eval_app, name="eval")
 app.add_typer(topics_app, name="topics")
 app.add_typer(cache_app, name="cache")

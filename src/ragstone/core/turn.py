@@ -24,7 +24,15 @@ if TYPE_CHECKING:
 Level = Literal["basic", "standard", "enhanced", "maximum"]
 LEVELS: tuple[Level, ...] = ("basic", "standard", "enhanced", "maximum")
 Strategy = Literal[
-    "dense", "bm25", "hybrid", "fusion", "two_stage", "hierarchical", "sequential", "iterative"
+    "dense",
+    "bm25",
+    "hybrid",
+    "fusion",
+    "two_stage",
+    "hierarchical",
+    "sequential",
+    "iterative",
+    "graph",
 ]
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 Fusion = Literal["scores", "ranks"]
@@ -228,10 +236,11 @@ class Scored:
 @dataclass(frozen=True, slots=True)
 class RankedList:
     """What one search returned, best first. `source` is dense (cosine), bm25 (unbounded), feedback
-    (the cosine to a question refined by what it found first), order (of a document) or service
-    (the scores of a retrieval service, 0..1, which are kept)."""
+    (the cosine to a question refined by what it found first), order (of a document), graph (the
+    share of a walk over an entity graph, 0..1) or service (the scores of a retrieval service,
+    0..1, which are kept)."""
 
-    source: Literal["dense", "bm25", "feedback", "order", "service"]
+    source: Literal["dense", "bm25", "feedback", "order", "graph", "service"]
     query: str
     found: tuple[Scored, ...]
 

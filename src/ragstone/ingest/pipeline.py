@@ -31,6 +31,7 @@ from ragstone.ingest.files import (
     given_folder,
 )
 from ragstone.ingest.formats.types import is_picture
+from ragstone.ingest.graph import GraphReader
 from ragstone.ingest.languages import outgrown
 from ragstone.ingest.progress import Tracker
 from ragstone.ingest.questions import QuestionMaker
@@ -74,6 +75,7 @@ class Pipeline:
         data: Path | None = None,
         questions: QuestionMaker | None = None,
         summaries: SummaryMaker | None = None,
+        graph: GraphReader | None = None,
     ) -> None:
         self._index = index
         self._catalog = catalog
@@ -82,6 +84,7 @@ class Pipeline:
         self._vocabulary = vocabulary
         self._questions = questions
         self._summaries = summaries
+        self._graph = graph
         self._writer = Writer(index, catalog, settings)
         self._being_read = BeingRead(data)
         self.originals = handed.Originals(data)
@@ -121,6 +124,8 @@ class Pipeline:
                 await self._index.optimize(collection)
                 if self._vocabulary:
                     self._vocabulary.wake(collection)
+                if self._graph:
+                    self._graph.wake(collection)
                 counts = await self._index.facet(collection, "language")
                 if sentence := outgrown(collection, counts, self._embedders):
                     tracker.note(sentence)
@@ -172,6 +177,8 @@ class Pipeline:
             except DocumentError:
                 return False
         await self.purge()
+        if self._graph:
+            self._graph.wake(collection)
         await self.embed(collection)
         return True
 

@@ -11,6 +11,7 @@ from ragstone.core.chunk import MADE, Chunk
 from ragstone.core.errors import RagstoneError
 from ragstone.core.filters import AnyOf
 from ragstone.core.records import Collection
+from ragstone.ingest.waking import Waking
 from ragstone.language.letters import plain_words
 from ragstone.ports import ChunkIndex, Vocabulary
 
@@ -29,39 +30,19 @@ class VocabularyReader:
     def __init__(self, index: ChunkIndex, vocabulary: Vocabulary) -> None:
         self._index = index
         self._vocabulary = vocabulary
-        self._reading: dict[Collection, asyncio.Task[None]] = {}
-        self._again: set[Collection] = set()
+        self._waking = Waking(self._read)
 
     def wake(self, collection: Collection) -> None:
         """Read what is new in `collection`, now or after what is being read."""
-        if collection in self._reading:
-            self._again.add(collection)
-            return
-        task = asyncio.create_task(self._read(collection))
-        self._reading[collection] = task
-        task.add_done_callback(lambda _: self._finish_reading(collection))
-
-    def _finish_reading(self, collection: Collection) -> None:
-        del self._reading[collection]
-        if collection in self._again:
-            self._again.discard(collection)
-            self.wake(collection)
+        self._waking.wake(collection)
 
     async def drained(self) -> None:
         """Return when everything has been read that was to be read."""
-        while self._reading:
-            await asyncio.wait(list(self._reading.values()))
-            await asyncio.sleep(0)
+        await self._waking.drained()
 
     async def aclose(self, seconds: float = 3.0) -> None:
         """Wait some seconds for the running batch, then stop; the next start continues."""
-        self._again.clear()
-        tasks = list(self._reading.values())
-        if tasks:
-            _, late = await asyncio.wait(tasks, timeout=seconds)
-            for task in late:
-                task.cancel()
-            await asyncio.gather(*late, return_exceptions=True)
+        await self._waking.aclose(seconds)
 
     async def _read(self, collection: Collection) -> None:
         try:

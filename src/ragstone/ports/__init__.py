@@ -40,6 +40,7 @@ from ragstone.ports.embedding import (
 )
 from ragstone.ports.evaluation import EvaluationStore, StoredRun
 from ragstone.ports.feedback import FeedbackStore
+from ragstone.ports.graph import EntityGraph, Mentions
 from ragstone.ports.guarding import Topics, TopicStore
 from ragstone.ports.index import ChunkIndex, Retriever, Search
 from ragstone.ports.intents import IntentExamples, Likeness
@@ -77,6 +78,7 @@ __all__ = [
     "Edition",
     "Embedder",
     "Embedders",
+    "EntityGraph",
     "EvaluationStore",
     "EvidenceSource",
     "FeedbackStore",
@@ -90,6 +92,7 @@ __all__ = [
     "Likeness",
     "Look",
     "Marks",
+    "Mentions",
     "Near",
     "Pair",
     "PairReader",

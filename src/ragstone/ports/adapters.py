@@ -23,6 +23,7 @@ from ragstone.ports.dump import StateDump
 from ragstone.ports.embedding import Embedders
 from ragstone.ports.evaluation import EvaluationStore
 from ragstone.ports.feedback import FeedbackStore
+from ragstone.ports.graph import EntityGraph, Mentions
 from ragstone.ports.guarding import Topics
 from ragstone.ports.index import ChunkIndex, Retriever
 from ragstone.ports.intents import IntentExamples
@@ -47,11 +48,11 @@ class Adapters:
     that is named (`reading_reranker`), what tells whether an answer
     is what was asked (`judge`), a retrieval service in place
     of the index (`external_retriever`), a gateway of tools (`toolbox`), what runs queries over
-    tables (`tables`), and calls that wait until somebody approves them (`approvals`). `profile` is
-    the chat model's, `count` counts tokens as it does, `ensemble` are the models that vote. `dump`
-    is for backups. `searching` lets so many questions search at a time while the others wait in
-    turn, so that a search that has begun is not slowed down, and documents can be ingested
-    meanwhile.
+    tables (`tables`), calls that wait until somebody approves them (`approvals`), and the graph of
+    what chunks name (`graph`). `profile` is the chat model's, `count` counts tokens as it does,
+    `ensemble` are the models that vote. `dump` is for backups. `searching` lets so many questions
+    search at a time while the others wait in turn, so that a search that has begun is not slowed
+    down, and documents can be ingested meanwhile.
     """
 
     index: ChunkIndex
@@ -74,6 +75,7 @@ class Adapters:
     keys: KeyStore
     feedback: FeedbackStore
     evaluations: EvaluationStore
+    mentions: Mentions
     completer: Completer | None = None
     evaluator: Completer | None = None
     reading_reranker: Reranker | None = None
@@ -84,6 +86,7 @@ class Adapters:
     toolbox: Toolbox | None = None
     tables: TableQueries | None = None
     approvals: Approvals | None = None
+    graph: EntityGraph | None = None
     profile: Profile = Profile()
     count: Count = count
     ensemble: tuple[Answerer, ...] = ()

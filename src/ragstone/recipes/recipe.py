@@ -36,6 +36,7 @@ from ragstone.core.turn import LEVELS, Ask, Level, Plan
 from ragstone.engine.recipe import Recipe
 from ragstone.engine.stage import Stage
 from ragstone.guard.guard import Guard
+from ragstone.knowledge.graph.add_related import AddRelated
 from ragstone.knowledge.summaries.traverse import Traverse
 from ragstone.knowledge.tables.ask_tables import Tables
 from ragstone.recipes.plans import plans
@@ -73,7 +74,15 @@ Names = tuple[str, ...]
 
 
 EACH: Mapping[str, Names] = {
-    "search_subqueries": ("retrieve", "fuse", "rerank", "subject", "deduplicate", "expand")
+    "search_subqueries": (
+        "retrieve",
+        "fuse",
+        "rerank",
+        "subject",
+        "deduplicate",
+        "add_related",
+        "expand",
+    )
 }
 """What finds the passages of one question."""
 
@@ -329,6 +338,8 @@ def _search_stages(settings: Settings) -> Iterator[Stage]:
     yield Rerank(by=rag.reranker)
     yield Subject()
     yield Deduplicate()
+    if rag.knowledge_graph_enabled:
+        yield AddRelated()
     yield Expand()
     if rag.verification_enabled:
         yield GradePassages(

@@ -25,6 +25,7 @@ from ragstone.conversation.retrieval_gate import RetrievalGate
 from ragstone.core.errors import ConfigError
 from ragstone.engine.stage import Stage
 from ragstone.guard.guard import Guard
+from ragstone.knowledge.graph.add_related import AddRelated
 from ragstone.knowledge.summaries.traverse import Traverse
 from ragstone.knowledge.tables.ask_tables import Tables
 from ragstone.registry import Extension, Registry, summary
@@ -47,9 +48,9 @@ from ragstone.verify.score import Score
 
 OURS: tuple[type[Stage], ...] = (
     Memory, Contextualize, Guard, Narrow, Classify, RetrievalGate, Correct, Recall, Route, Rewrite,
-    SearchSubqueries, Retrieve, Fuse, Rerank, Subject, Deduplicate, Expand, GradePassages, Rounds,
-    ToolAgent, Traverse, SumUp, Assemble, BuildPrompt, Tables, PreAnswerGate, Reason, Generate,
-    CutShort, Structured, Cite, Check, Score, Converse, Persist, Remember, Record,
+    SearchSubqueries, Retrieve, Fuse, Rerank, Subject, Deduplicate, AddRelated, Expand,
+    GradePassages, Rounds, ToolAgent, Traverse, SumUp, Assemble, BuildPrompt, Tables, PreAnswerGate,
+    Reason, Generate, CutShort, Structured, Cite, Check, Score, Converse, Persist, Remember, Record,
 )  # fmt: skip
 
 

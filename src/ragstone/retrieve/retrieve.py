@@ -62,6 +62,7 @@ class Retrieve(Stage):
                 _cached_encoding(turn),
                 bridge(turn.queries[0], collection, adapters),
                 visible_summaries(ask, hidden) if plan.tree == "collapsed" else None,
+                ask.principal.names,
             )
             found, unready = await asyncio.gather(
                 _candidates(search, turn.queries),
@@ -70,6 +71,9 @@ class Retrieve(Stage):
         if unready and unready not in turn.notes:
             await emit(Note(self.name, unready))
             turn = replace(turn, notes=(*turn.notes, unready))
+        if found.note and found.note not in turn.notes:
+            await emit(Note(self.name, found.note))
+            turn = replace(turn, notes=(*turn.notes, found.note))
         counts = Counter[str]()
         for ranked in found.lists:
             counts[ranked.source] += len(ranked.found)

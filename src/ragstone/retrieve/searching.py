@@ -50,19 +50,22 @@ LEAST_FEEDBACK = 0.2
 
 @dataclass(frozen=True, slots=True)
 class CollectionCandidates:
-    """Ranked lists, the chunks worth reading, the question's vectors, the feedback's share, and
-    whether the chunks are a whole document, or a section of one, in order."""
+    """Ranked lists, the chunks worth reading, the question's vectors, the feedback's share,
+    whether the chunks are a whole document, or a section of one, in order, and a sentence for the
+    reader where they were not found as was asked."""
 
     lists: tuple[RankedList, ...]
     chunks: dict[str, Chunk]
     encoded: EncodedQuestion | None = None
     feedback: float = 0.0
     whole: bool = False
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Searching:
-    """One collection under one filter, for the time of one search."""
+    """One collection under one filter, for the time of one search. `readers` are the names of
+    whoever asks, which the filter holds too."""
 
     adapters: Adapters
     collection: Collection
@@ -77,6 +80,7 @@ class Searching:
     knows."""
     summaries: Filter | None = None
     """Under which summaries are searched beside the chunks; None where they are not."""
+    readers: tuple[str, ...] = ()
 
     def weights(self, feedback: float = 0.0) -> FusionWeights:
         """How the lists of this search are fused."""

@@ -29,6 +29,7 @@ from ragstone.service.bounds import Count, Days, Offset, text
 from ragstone.service.conversations import ConversationService
 from ragstone.service.evaluation import EvaluationService
 from ragstone.service.feedback import FeedbackService
+from ragstone.service.graph import GraphService
 from ragstone.service.jobs import JobsService
 from ragstone.service.keys import KeyService
 from ragstone.service.maintenance import MaintenanceService
@@ -243,6 +244,11 @@ class Service(Protocol):
     @property
     def evaluation(self) -> EvaluationService:
         """Sets of questions, and what came of asking them."""
+        ...
+
+    @property
+    def graph(self) -> GraphService:
+        """What documents name, and what is named together."""
         ...
 
     @property

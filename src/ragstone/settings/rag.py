@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from ragstone.settings.section import Seconds, Section
 
@@ -86,7 +86,9 @@ class RagSettings(Section):
         "likeness, and by the chat model where answers are judged too.",
     )
     knowledge_graph_enabled: bool = Field(
-        False, description="Whether an entity graph adds passages; this version has none."
+        False,
+        description="Whether a graph is kept of what documents name, and adds passages that the "
+        "names of the question and of the best passages lead to.",
     )
     context_tokens: int = Field(3000, ge=100, description="Most tokens of passages in one prompt.")
     context_chars: int = Field(
@@ -212,13 +214,6 @@ class RagSettings(Section):
         min_length=1,
         description="What a refusal says.",
     )
-
-    @field_validator("knowledge_graph_enabled")
-    @classmethod
-    def _no_graph_yet(cls, value: bool) -> bool:
-        if value:
-            raise ValueError("this version has no entity graph: leave it false")
-        return value
 
     @property
     def meaning(self) -> float:

@@ -100,7 +100,8 @@ async def test_an_older_state_is_kept_and_migrated(
             assert version.scalars().all() == ["0012"]
         engine.dispose()
     of_evaluation = {"question_sets", "evaluation_runs", "evaluation_outcomes"}
-    new = {"awaited_collections", "feedback", "looks"} | of_evaluation
+    of_graph = {"mentions_read", "entity_mentions"}
+    new = {"awaited_collections", "feedback", "looks"} | of_evaluation | of_graph
     assert kept == {f"{name}_0012" for name in (metadata.tables.keys() - new) | {"alembic_version"}}
     assert "names end in _0012" in caplog.text
 

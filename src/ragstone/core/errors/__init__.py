@@ -7,6 +7,7 @@ RagstoneError
 │   ├── InvalidFilter
 │   ├── UnknownCollection
 │   ├── UnknownDocument
+│   ├── UnknownEntity
 │   ├── UnknownFolder
 │   ├── UnknownOriginal
 │   ├── UnknownOperation
@@ -100,6 +101,7 @@ from ragstone.core.errors.inputs import (
     UnknownApproval,
     UnknownCollection,
     UnknownDocument,
+    UnknownEntity,
     UnknownFolder,
     UnknownJob,
     UnknownKey,
@@ -192,6 +194,7 @@ __all__ = [
     "UnknownApproval",
     "UnknownCollection",
     "UnknownDocument",
+    "UnknownEntity",
     "UnknownFolder",
     "UnknownJob",
     "UnknownKey",

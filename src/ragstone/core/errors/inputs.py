@@ -71,6 +71,17 @@ class UnknownFolder(InputError):
         super().__init__(f"There is nothing at {path!r} in the collection. {hint}")
 
 
+class UnknownEntity(InputError):
+    code = "unknown_entity"
+    status = 404
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"Nothing in the collection's entity graph is named {name[:100]!r}. "
+            "'ragstone graph show' lists what is named most."
+        )
+
+
 class UnknownOperation(InputError):
     code = "unknown_operation"
     status = 404

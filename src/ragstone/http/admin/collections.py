@@ -47,6 +47,21 @@ def router(service: Service) -> APIRouter:
         found = await service.reading.facets(principal, name, key=well_formed(key), limit=limit)
         return Json({"facets": [wire.dump(one) for one in found]})
 
+    @routes.get(
+        "/{name:path}/graph", response_model=None, dependencies=[Depends(at_least("reader"))]
+    )
+    async def graph(
+        name: Name,
+        caller: Who,
+        entity: Annotated[str, Query(max_length=200, description="Only this entity.")] = "",
+        limit: Annotated[int, Query(ge=1, le=1_000, description="Most of each kind.")] = 20,
+    ) -> Response:
+        """What the documents that the caller may read name most, or where one entity is named and
+        what is named with it."""
+        principal = narrowed(caller, name)
+        found = await service.graph.show(principal, name, entity=well_formed(entity), limit=limit)
+        return Json(wire.dump(found))
+
     @routes.patch("/{name:path}", response_model=None, dependencies=[Depends(at_least("admin"))])
     async def rename(name: Name, body: CollectionName, caller: Who) -> Response:
         """Give a collection another name, at once and without indexing anything anew. Its

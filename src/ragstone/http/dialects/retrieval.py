@@ -58,7 +58,7 @@ class RetrieveRequest(Body):
 
     query: Query
     top_k: int = Field(10, ge=1, le=1000, description="Passages to return.")
-    mode: Literal["hybrid", "vector", "dense", "bm25"] = Field("hybrid")
+    mode: Literal["hybrid", "vector", "dense", "bm25", "graph"] = Field("hybrid")
     tenant_id: Name | None = Field(None, description="Narrows; never widens what may be read.")
     rerank: bool = Field(
         True, strict=True, description="Whether the best candidates are compared again."
@@ -69,7 +69,12 @@ class RetrieveRequest(Body):
 
     def ask(self) -> Ask:
         """The search."""
-        modes: dict[str, Strategy] = {"vector": "dense", "dense": "dense", "bm25": "bm25"}
+        modes: dict[str, Strategy] = {
+            "vector": "dense",
+            "dense": "dense",
+            "bm25": "bm25",
+            "graph": "graph",
+        }
         parts = [_condition(name, value) for name, value in (self.filters or {}).items()]
         if self.tenant_id is not None:
             parts.append(eq("tenant", self.tenant_id))

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import shutil
 import sys
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -47,6 +47,7 @@ from ragstone.service.local.configured import Configured
 from ragstone.service.local.conversations import LocalConversations
 from ragstone.service.local.evaluation import LocalEvaluation
 from ragstone.service.local.feedback import LocalFeedback
+from ragstone.service.local.graph import LocalGraph
 from ragstone.service.local.jobs import LocalJobs
 from ragstone.service.local.keys import LocalKeys
 from ragstone.service.local.prompts import LocalPrompts
@@ -89,6 +90,7 @@ class Ragstone:
         configured: Configured,
         maintenance: MaintenanceService,
         delete_at_once: int,
+        changed: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._adapters = adapters
         self._answers = answers
@@ -107,11 +109,12 @@ class Ragstone:
         self.conversations = LocalConversations(adapters, answers.aclose)
         self.reading = LocalReading(adapters, Originals(data))
         self.feedback = LocalFeedback(adapters.feedback)
+        self.graph = LocalGraph(adapters)
         self._configured = configured
         priority = configured.base.jobs.evaluation_priority
         self.evaluation = LocalEvaluation(adapters, jobs, priority)
         self.settings = LocalSettings(
-            adapters.settings, adapters.catalog, configured, adapters.cache
+            adapters.settings, adapters.catalog, configured, adapters.cache, changed
         )
         self.prompts = LocalPrompts(adapters.templates, configured.base.prompts)
         refreshes = {"settings": self.settings.refresh, "prompts": adapters.templates.refresh}

@@ -121,6 +121,12 @@ class Configured:
             loaded.merged[place] = found
         return found
 
+    def keeps_graph(self, tenant: str, collection: str) -> bool:
+        """Whether questions of a collection, in any dialect, want its entity graph."""
+        dialects = ("", *PROFILES)
+        found = (self.of(tenant, collection, one).settings for one in dialects)
+        return any(settings.rag.knowledge_graph_enabled for settings in found)
+
     @property
     def cache_entries(self) -> int:
         """How many entries the one cache of all dialects has: as many as that which wants most."""

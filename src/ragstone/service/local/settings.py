@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,7 +26,8 @@ _PASSWORD = re.compile(r"(://[^/@\s:]*:)[^/@\s]+@")
 
 class LocalSettings:
     """`service.RuntimeSettings` on the state store, whose scopes have the ids of collections;
-    those that are given and told have the names of `names`."""
+    those that are given and told have the names of `names`. `changed` is called when they have
+    been read anew."""
 
     def __init__(
         self,
@@ -34,16 +35,20 @@ class LocalSettings:
         names: CollectionNames,
         configured: Configured,
         cache: Cache | None = None,
+        changed: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._store = store
         self._names = names
         self._configured = configured
         self._cache = cache
+        self._changed = changed
         self._turn = asyncio.Lock()
 
     async def refresh(self) -> None:
         """Read anew what is set in the store; raises StateUnavailable."""
         await asyncio.to_thread(self._configured.load, await self._store.stored())
+        if self._changed is not None:
+            await self._changed()
         if self._cache is not None:
             self._cache.resize(self._configured.cache_entries)
 

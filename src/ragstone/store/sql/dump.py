@@ -21,7 +21,16 @@ from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.migrations import REVISIONS, upgrade
 from ragstone.store.sql.move import BATCH, every_row, number_on
-from ragstone.store.sql.tables import collections, documents, job_workers, jobs, metadata, revisions
+from ragstone.store.sql.tables import (
+    collections,
+    documents,
+    entity_mentions,
+    job_workers,
+    jobs,
+    mentions_read,
+    metadata,
+    revisions,
+)
 
 UNREAD = "This was being indexed when the backup was made. Ingest it again."
 UNENDED = "This had not ended when the backup was made. 'ragstone jobs retry' begins it again."
@@ -40,11 +49,19 @@ class SqlDump:
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[AsyncIterator[Rows]]:
         """`ports.StateDump`."""
-        written = {revisions: revisions.c.state == "live"}
+        written = revisions.c.state == "live"
+        named = mentions_read.c.revision.in_(select(revisions.c.name).where(written))
+        only = {
+            revisions: written,
+            mentions_read: named,
+            entity_mentions: entity_mentions.c.source.in_(
+                select(mentions_read.c.number).where(named)
+            ),
+        }
         async with self._database.reading() as connection:
 
             async def tables() -> AsyncIterator[Rows]:
-                async for table, some in every_row(connection, written):
+                async for table, some in every_row(connection, only):
                     yield table.name, [_dump_row(row) for row in some]
 
             yield tables()

@@ -35,6 +35,7 @@ REVISIONS = (
     "0016",
     "0017",
     "0018",
+    "0019",
 )
 """Every migration, oldest first; a test compares this with the files in `versions`."""
 

@@ -389,3 +389,27 @@ CREATE TABLE evaluation_outcomes (
 	outcome JSON NOT NULL, 
 	CONSTRAINT pk_evaluation_outcomes PRIMARY KEY (run, number, setting)
 );
+CREATE TABLE mentions_read (
+	number INTEGER NOT NULL, 
+	revision TEXT NOT NULL, 
+	reading TEXT NOT NULL, 
+	CONSTRAINT pk_mentions_read PRIMARY KEY (number), 
+	CONSTRAINT fk_mentions_read_revisions FOREIGN KEY(revision) REFERENCES revisions (name) ON DELETE CASCADE
+);
+CREATE UNIQUE INDEX ix_mentions_read_revision ON mentions_read (revision);
+CREATE TABLE entity_mentions (
+	source BIGINT NOT NULL, 
+	chunk INTEGER NOT NULL, 
+	entity TEXT NOT NULL, 
+	collection TEXT NOT NULL, 
+	name TEXT NOT NULL, 
+	kind TEXT NOT NULL, 
+	count INTEGER NOT NULL, 
+	same TEXT NOT NULL, 
+	CONSTRAINT pk_entity_mentions PRIMARY KEY (source, chunk, entity), 
+	CONSTRAINT fk_entity_mentions_mentions_read FOREIGN KEY(source) REFERENCES mentions_read (number) ON DELETE CASCADE
+)
+ WITHOUT ROWID
+
+;
+CREATE INDEX ix_entity_mentions_collection_entity ON entity_mentions (collection, entity);

@@ -1,0 +1,202 @@
+"""The entity graph: how fast 10,000 chunks are read for it without a model, what it takes on the
+disk, how long a search over it takes, and how many of the passages that questions of several steps
+need it finds.
+
+`BENCH_SETS=hotpotqa` and `BENCH_CHUNKS=1000` measure less.
+"""
+
+import asyncio
+import os
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean
+
+from benchmarks.common import eval_data
+from benchmarks.row import Row
+from ragstone.build import open_adapters
+from ragstone.core.chunk import chunk_id
+from ragstone.core.records import Collection, Document
+from ragstone.core.turn import Ask, SearchOptions, Strategy
+from ragstone.engine.engine import Engine
+from ragstone.evaluation import dataset, measures
+from ragstone.evaluation.dataset import CorpusPassage
+from ragstone.evaluation.indexed import chunks_of
+from ragstone.evaluation.retrieval import documents
+from ragstone.ingest.embedding import embed
+from ragstone.ingest.graph import GraphReader
+from ragstone.ports import Adapters
+from ragstone.recipes.recipe import Recipes
+from ragstone.settings import Settings, load
+
+CHUNKS = 10_000
+READ = ("scifact", "musique", "squad2_dev", "cranfield", "hotpotqa", "mtrag_un")
+"""Sets whose passages are read, one after the other, until there are enough."""
+
+SEVERAL = ("hotpotqa", "musique")
+NAME = "graph"
+BATCH = 512
+TOP_K, ADDED = 10, 3
+"""Passages of a question, and those that the graph adds to them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    adapters: Adapters
+    collection: Collection
+    chunks: int
+    state: Path
+
+
+def run() -> Iterator[Row]:
+    yield from asyncio.run(_reading(int(os.environ.get("BENCH_CHUNKS", CHUNKS))))
+    for name in os.environ.get("BENCH_SETS", ",".join(SEVERAL)).split(","):
+        yield from asyncio.run(_found(name))
+
+
+async def _reading(most: int) -> list[Row]:
+    """How fast chunks without vectors are read, and what that keeps."""
+    entries: list[CorpusPassage] = []
+    for name in READ:
+        own = dataset.corpus(eval_data() / name)
+        entries += [replace(one, id=f"{name}-{one.id}") for one in own]
+        if len(entries) >= most:
+            break
+    async with _opened(entries[:most], vectors=False) as opened:
+        before = _size(opened.state)
+        seconds = await _read(opened)
+        mentions = await opened.adapters.mentions.most_named(opened.collection, ["*"], 10**6)
+        kept = (_size(opened.state) - before) / opened.chunks
+    named = sum(one.chunks for one in mentions)
+    speed = opened.chunks / seconds
+    return [
+        Row(f"Chunks read for the entity graph, of {opened.chunks:,}", speed, "/s", least=100),
+        Row("Entities that a chunk names", named / opened.chunks, detail=True),
+        Row("Entities of all chunks", len(mentions), detail=True),
+        Row("Kept of a chunk for the graph", kept, "bytes", detail=True),
+    ]
+
+
+async def _found(name: str) -> list[Row]:
+    """How many of the passages that a question needs are among the first five, and the time."""
+    asked = [one for one in dataset.questions(eval_data() / name, "dev", None) if one.relevant]
+    rows: list[Row] = []
+    async with _opened(dataset.corpus(eval_data() / name), vectors=True) as opened:
+        await _read(opened)
+        settings = load()
+        graph = settings.rag.model_copy(update={"knowledge_graph_enabled": True})
+        with_graph = settings.model_copy(update={"rag": graph})
+        ways: tuple[tuple[str, Settings, Strategy | None, int], ...] = (
+            ("ten passages", settings, None, TOP_K),
+            ("thirteen passages", settings, None, TOP_K + ADDED),
+            ("ten passages and three of the graph", with_graph, None, TOP_K),
+            ("thirteen by hybrid without reranking", settings, "hybrid", TOP_K + ADDED),
+            ("thirteen by graph without reranking", settings, "graph", TOP_K + ADDED),
+        )
+        for label, chosen, strategy, top_k in ways:
+            recalls, seconds = await _asked(opened, chosen, asked, strategy, top_k)
+            rows += [
+                Row(f"recall@{at}, {name}, {label}", recall, detail=True)
+                for at, recall in recalls.items()
+            ]
+            took = 1000 * measures.percentile(seconds, 0.5)
+            rows.append(Row(f"A search of {name}, {label}, p50", took, "ms", detail=True))
+    return rows
+
+
+async def _asked(
+    opened: _Opened,
+    settings: Settings,
+    asked: Sequence[dataset.Question],
+    strategy: Strategy | None,
+    top_k: int,
+) -> tuple[dict[int, float], list[float]]:
+    """The recall at five and at thirteen, and the seconds of each search."""
+    found, seconds = [], []
+    options = SearchOptions() if strategy is None else SearchOptions(rerank=False)
+    async with aclosing(Engine(opened.adapters, Recipes(settings).searching)) as engine:
+        for question in asked:
+            ask = Ask(
+                question.text, collection=NAME, strategy=strategy, top_k=top_k, wanted=options
+            )
+            started = time.perf_counter()
+            found.append(documents(await engine.answered(replace(ask, cache=False))))
+            seconds.append(time.perf_counter() - started)
+    pairs = [(one, question.relevant) for one, question in zip(found, asked, strict=True)]
+    return {
+        at: fmean(measures.recall(*pair, at) for pair in pairs) for at in (5, TOP_K + ADDED)
+    }, seconds
+
+
+async def _read(opened: _Opened) -> float:
+    """Read everything for the graph; the seconds that it took."""
+    adapters = opened.adapters
+    reader = GraphReader(adapters.index, adapters.catalog, adapters.mentions, lambda _: True)
+    started = time.perf_counter()
+    reader.wake(opened.collection)
+    await reader.drained()
+    return time.perf_counter() - started
+
+
+@asynccontextmanager
+async def _opened(entries: Sequence[CorpusPassage], vectors: bool) -> AsyncIterator[_Opened]:
+    """A collection of documents of one passage each, in a temporary directory."""
+    settings = load()
+    uncached = settings.cache.model_copy(update={"enabled": False})
+    with tempfile.TemporaryDirectory(prefix="ragstone-graph-") as directory:
+        changes = {"ragstone_data": Path(directory), "cache": uncached}
+        async with open_adapters(settings.model_copy(update=changes)) as (adapters, _, _):
+            embedder = adapters.embedders.for_text("en")
+            about = (embedder.name, embedder.fingerprint, embedder.dimensions, "en")
+            collection = Collection("default", NAME, *about, id=NAME)
+            await adapters.index.create(collection)
+            await adapters.catalog.put_collection(collection)
+            count = 0
+            for start in range(0, len(entries), BATCH):
+                some = entries[start : start + BATCH]
+                count += await _write(adapters, collection, some, settings, vectors)
+            await adapters.index.optimize(collection)
+            yield _Opened(adapters, collection, count, Path(directory) / "state.sqlite")
+
+
+async def _write(
+    adapters: Adapters,
+    collection: Collection,
+    entries: Sequence[CorpusPassage],
+    settings: Settings,
+    vectors: bool,
+) -> int:
+    documents = [
+        Document(
+            id=one.id,
+            tenant=collection.tenant,
+            collection=collection.id,
+            path=f"/{one.id}",
+            source=f"/{one.id}",
+            title=one.title,
+            allowed=("*",),
+        )
+        for one in entries
+    ]
+    await adapters.catalog.begin_all(documents)
+    chunks = [
+        replace(one, chunk_id=chunk_id(one.document_id, 1, one.chunk_index), language="en")
+        for entry in entries
+        for one in chunks_of(entry, collection, settings.ingest)
+    ]
+    if vectors:
+        embedder = adapters.embedders.of(collection)
+        made = await embed(embedder, chunks, settings.ingest.token_vectors)
+        await adapters.index.upsert(collection, chunks, *made)
+    else:
+        await adapters.index.upsert(collection, chunks)
+    await adapters.catalog.publish_all([replace(one, version=1) for one in documents])
+    return len(chunks)
+
+
+def _size(state: Path) -> int:
+    """The bytes of a state with what is not merged into its file yet."""
+    return sum(file.stat().st_size for file in state.parent.glob(f"{state.name}*"))

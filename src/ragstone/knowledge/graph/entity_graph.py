@@ -1,0 +1,233 @@
+"""The entity graph over what chunks name: two hops from a question, within what it may read.
+
+It is made for each question, of the mentions of chunks inside the question's filter alone. So what
+the asker may not read has no part in it, and there is nothing that a deletion would leave behind.
+"""
+
+import asyncio
+import difflib
+import math
+import re
+from collections.abc import Collection as Several
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from ragstone.core.chunk import Chunk
+from ragstone.core.entities import EntityMention, RelatedChunk
+from ragstone.core.filters import Filter, matches
+from ragstone.core.records import Collection
+from ragstone.knowledge.graph.entity_key import entity_key
+from ragstone.knowledge.graph.walk import Place, walked
+from ragstone.language.words import STOPWORDS
+from ragstone.ports import ChunkIndex, Mentions
+from ragstone.understand.mentions import function_words, names
+
+LONGEST_NAME = 6
+"""Words of a name in a question, and, of scripts without spaces, half its characters."""
+
+MOST_NAMES = 400
+"""Runs of words of a question that are looked up."""
+
+MOST_ASKED = 16
+"""Entities that a question begins at."""
+
+OF_ASKED = 100
+"""Chunks of an entity that the question names."""
+
+OF_OTHERS = 40
+"""Chunks of an entity up to which it leads on: what most chunks name leads everywhere."""
+
+MOST_CHUNKS = 200
+"""Chunks of the first hop, and again as many of the second."""
+
+MOST_ENTITIES = 150
+"""Entities that the first hop leads on to."""
+
+FOUND = 10
+"""Chunks that a search has found from which walks begin too."""
+
+ALIKE = 0.86
+"""Share of characters in common from which a name that nothing has is taken for one that is."""
+
+NEAR = 500
+"""Names with the same first letters that are compared with it."""
+
+_WORD = re.compile(r"[^\W_](?:[\w'’.&+#-]*[\w+#])?")
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+")
+_HANGUL = re.compile(r"[가-힣]")
+
+
+class LocalEntityGraph:
+    """`ports.EntityGraph` on what is kept of chunks, and on the index for what they are."""
+
+    def __init__(self, mentions: Mentions, index: ChunkIndex) -> None:
+        self._mentions = mentions
+        self._index = index
+
+    async def related(
+        self,
+        collection: Collection,
+        readers: Several[str],
+        where: Filter,
+        queries: Sequence[str],
+        found: Mapping[str, float],
+        limit: int,
+    ) -> list[RelatedChunk]:
+        asked: list[str] = []
+        for query in queries:
+            asked += await self.linked(collection, readers, query)
+        asked = list(dict.fromkeys(asked))[:MOST_ASKED]
+        begins = dict(sorted(found.items(), key=lambda one: (-one[1], one[0]))[:FOUND])
+        named = await self._of(collection, readers, asked, OF_ASKED)
+        first = [one for some in named.values() for one in some]
+        chunks = await self._chunks(collection, where, first, begins)
+        inside = await self._inside(collection, readers, chunks)
+        if not inside:
+            return []
+        onward = await asyncio.to_thread(_onward, inside, named)
+        others = await self._mentions.of_rare(collection, readers, onward, OF_OTHERS)
+        second = [mention for some in others.values() for mention in some]
+        further = await self._chunks(collection, where, second, {}, chunks)
+        chunks |= further
+        inside += await self._inside(collection, readers, further)
+        return (await asyncio.to_thread(_walk, inside, chunks, named, begins))[:limit]
+
+    async def linked(
+        self, collection: Collection, readers: Several[str], text: str
+    ) -> Sequence[str]:
+        runs = await asyncio.to_thread(_runs, text)
+        keys = {run.key for run in runs}
+        known = await self._mentions.known(collection, readers, keys)
+        held = [run for run in runs if run.key in known]
+        whole = [one for one in held if not any(one.inside(other) for other in held)]
+        asked = list(dict.fromkeys(one.key for one in whole))
+        for name in await asyncio.to_thread(_proper, text):
+            if not any(name in key or key in name for key in asked):
+                asked += await self._alike(collection, readers, name)
+        return list(dict.fromkeys(asked))[:MOST_ASKED]
+
+    async def _alike(self, collection: Collection, readers: Several[str], name: str) -> list[str]:
+        """The entity whose key is most like one that nothing has."""
+        near = await self._mentions.like(collection, readers, name[:2], NEAR)
+        return await asyncio.to_thread(difflib.get_close_matches, name, near, 1, ALIKE)
+
+    async def _of(
+        self, collection: Collection, readers: Several[str], entities: Sequence[str], limit: int
+    ) -> dict[str, list[EntityMention]]:
+        """The mentions of these entities, and of those that chunks say are the same."""
+        found = await self._mentions.of_entities(collection, readers, entities, limit)
+        same = {one.same for some in found.values() for one in some if one.same}
+        if more := sorted(same - found.keys())[:MOST_ASKED]:
+            found |= await self._mentions.of_entities(collection, readers, more, limit)
+        return found
+
+    async def _chunks(
+        self,
+        collection: Collection,
+        where: Filter,
+        mentions: Iterable[EntityMention],
+        begins: Mapping[str, float],
+        known: Mapping[Place, Chunk] = {},
+    ) -> dict[Place, Chunk]:
+        """The chunks of mentions, and those that were found, as far as they are inside `where`:
+        those first in which most is named."""
+        weights: dict[str, int] = dict.fromkeys(begins, len(begins) + MOST_ASKED)
+        for one in mentions:
+            if (one.revision, one.chunk_index) not in known:
+                weights[one.chunk_id] = weights.get(one.chunk_id, 0) + 1
+        ids = sorted(weights, key=lambda id: (-weights[id], id))[:MOST_CHUNKS]
+        fetched = await self._index.fetch(collection, ids)
+        return await asyncio.to_thread(_within, where, fetched.values())
+
+    async def _inside(
+        self, collection: Collection, readers: Several[str], chunks: Several[Place]
+    ) -> list[EntityMention]:
+        return await self._mentions.of_chunks(collection, readers, sorted(chunks))
+
+
+def _within(where: Filter, chunks: Iterable[Chunk]) -> dict[Place, Chunk]:
+    return {(one.revision, one.chunk_index): one for one in chunks if matches(where, one.payload())}
+
+
+def _onward(inside: Sequence[EntityMention], named: Several[str]) -> list[str]:
+    """What the first hop's chunks name besides what was asked: what most of them name, and what
+    tells most, first."""
+    chunks: dict[str, int] = {}
+    for one in inside:
+        if one.entity not in named:
+            chunks[one.entity] = chunks.get(one.entity, 0) + 1
+    return sorted(chunks, key=lambda key: (-chunks[key], -len(key), key))[:MOST_ENTITIES]
+
+
+def _walk(
+    inside: Sequence[EntityMention],
+    chunks: Mapping[Place, Chunk],
+    named: Mapping[str, Sequence[EntityMention]],
+    begins: Mapping[str, float],
+) -> list[RelatedChunk]:
+    ids = {place: chunk.chunk_id for place, chunk in chunks.items()}
+    there: dict[str, int] = {}
+    for one in inside:
+        there[one.entity] = there.get(one.entity, 0) + 1
+    weights = {key: 1 / math.sqrt(there[key]) for key in named if key in there}
+    found = {place: begins[id] for place, id in ids.items() if id in begins}
+    return walked(inside, weights, found, ids)
+
+
+class _Run:
+    """Words of a question in a row that may be a name, and where they stand."""
+
+    def __init__(self, key: str, start: int, end: int) -> None:
+        self.key = key
+        self.start = start
+        self.end = end
+
+    def inside(self, other: "_Run") -> bool:
+        """Whether this is a part of another, longer one."""
+        longer = other.end - other.start > self.end - self.start
+        return longer and other.start <= self.start and self.end <= other.end
+
+
+def _runs(text: str) -> list[_Run]:
+    """All that may be a name in a question, longer ones first."""
+    runs = sorted(_all_runs(text), key=lambda run: (run.start - run.end, run.start))
+    return runs[:MOST_NAMES]
+
+
+def _all_runs(text: str) -> Iterator[_Run]:
+    words = list(_WORD.finditer(text))
+    for first, start in enumerate(words):
+        for last in words[first : first + LONGEST_NAME]:
+            said = text[start.start() : last.end()]
+            if "\n" in said:
+                break
+            for key in _keys(said):
+                yield _Run(key, start.start(), last.end())
+        if _HANGUL.search(start.group()):
+            yield from _parts(start.group(), start.start(), first_only=True)
+    for match in _UNSPACED.finditer(text):
+        yield from _parts(match.group(), match.start())
+
+
+def _parts(run: str, place: int, first_only: bool = False) -> Iterator[_Run]:
+    """Parts of a run without spaces; of a Korean word, which carries its particles, the first."""
+    for begin in range(1 if first_only else len(run)):
+        for end in range(begin + 2, min(len(run), begin + 2 * LONGEST_NAME) + 1):
+            yield _Run(entity_key(run[begin:end]), place + begin, place + end)
+
+
+def _keys(said: str) -> Iterator[str]:
+    """The keys of a run of words: also that of the abbreviation that a word may be, and that of
+    the singular."""
+    key = entity_key(said)
+    if not key or key in STOPWORDS or key in function_words():
+        return
+    yield key
+    if " " not in key and key.isascii() and 2 <= len(key) <= 8:
+        yield key.upper()
+    if key.endswith("s") and len(key) > 4:
+        yield key[:-1]
+
+
+def _proper(text: str) -> list[str]:
+    """The keys of names in a question that are written with capitals."""
+    return [key for one in names(text) if len(key := entity_key(one.text)) > 4]

@@ -1,0 +1,287 @@
+"""What the chunks of collections name, in the state store."""
+
+from collections.abc import Collection as Several
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    bindparam,
+    delete,
+    func,
+    select,
+    update,
+)
+
+from ragstone.core.entities import EntityCount, EntityMention
+from ragstone.core.records import Collection
+from ragstone.store.sql.database import Database
+from ragstone.store.sql.listing import readable_by
+from ragstone.store.sql.rows import batches, insert
+from ragstone.store.sql.tables import documents, entity_mentions, mentions_read, revisions
+
+LAST = "\U0010ffff"
+"""Behind every other character."""
+
+
+class SqlMentions:
+    """`ports.Mentions` on the state store. Raises StateUnavailable, writes StorageFull too."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def unread(self, collection: Collection, reading: str) -> list[str]:
+        read = select(mentions_read.c.revision).where(mentions_read.c.reading == reading)
+        missing = select(revisions.c.name).where(
+            *_of(collection), revisions.c.state == "live", revisions.c.name.not_in(read)
+        )
+        return await self._database.read(lambda c: list(c.execute(missing).scalars()))
+
+    async def begin(self, collection: Collection, revisions: Sequence[str]) -> None:
+        await self._database.keep(lambda c: _begin(c, collection, revisions))
+
+    async def add(self, collection: Collection, mentions: Sequence[EntityMention]) -> None:
+        def work(connection: Connection) -> None:
+            numbers = _numbers(connection, sorted({one.revision for one in mentions}))
+            rows = [
+                {
+                    "source": numbers[one.revision],
+                    "chunk": one.chunk_index,
+                    "entity": one.entity,
+                    "collection": collection.id,
+                    "name": one.name,
+                    "kind": one.kind,
+                    "count": one.count,
+                    "same": one.same,
+                }
+                for one in mentions
+                if one.revision in numbers
+            ]
+            if rows:
+                # Another server may be reading the same.
+                connection.execute(
+                    insert(connection, entity_mentions).on_conflict_do_nothing(), rows
+                )
+
+        await self._database.keep(work)
+
+    async def finish(self, collection: Collection, reading: str, revisions: Sequence[str]) -> None:
+        def work(connection: Connection) -> None:
+            for some in batches(revisions):
+                mine = mentions_read.c.revision.in_(some)
+                connection.execute(update(mentions_read).where(mine).values(reading=reading))
+
+        await self._database.keep(work)
+
+    async def known(
+        self, collection: Collection, readers: Several[str], entities: Several[str]
+    ) -> frozenset[str]:
+        found = await self.of_entities(collection, readers, entities, 1)
+        return frozenset(found)
+
+    async def like(
+        self, collection: Collection, readers: Several[str], beginning: str, limit: int
+    ) -> list[str]:
+        def read(connection: Connection) -> list[str]:
+            names = entity_mentions.c.entity
+            wanted = (
+                _answering(connection, collection, readers, select(names).distinct())
+                .where(names >= beginning, names < beginning + LAST)
+                .order_by(names)
+                .limit(limit)
+            )
+            return list(connection.execute(wanted).scalars())
+
+        return await self._database.read(read)
+
+    async def of_entities(
+        self, collection: Collection, readers: Several[str], entities: Several[str], limit: int
+    ) -> dict[str, list[EntityMention]]:
+        def read(connection: Connection) -> dict[str, list[EntityMention]]:
+            stored = _stored(connection, collection, entities)
+            every = _answering(connection, collection, readers, select(*_COLUMNS))
+            found = _of_all(connection, every, stored, limit)
+            if found is None:
+                ordered = every.order_by(mentions_read.c.revision, entity_mentions.c.chunk)
+                found = _of_each(connection, ordered, stored, limit)
+            return {entity: some[:limit] for entity, some in found.items()}
+
+        return await self._database.read(read)
+
+    async def of_rare(
+        self, collection: Collection, readers: Several[str], entities: Several[str], most: int
+    ) -> dict[str, list[EntityMention]]:
+        def read(connection: Connection) -> dict[str, list[EntityMention]]:
+            stored = _stored(connection, collection, entities)
+            every = _answering(connection, collection, readers, select(*_COLUMNS))
+            found = _of_all(connection, every, stored, most + 1)
+            if found is None:
+                # In no order, so that of one that is frequent no more rows are read.
+                found = _of_each(connection, every, stored, most + 1)
+            return {entity: some for entity, some in found.items() if len(some) <= most}
+
+        return await self._database.read(read)
+
+    async def of_chunks(
+        self, collection: Collection, readers: Several[str], chunks: Several[tuple[str, int]]
+    ) -> list[EntityMention]:
+        wanted = set(chunks)
+        numbers = sorted({number for _, number in wanted})
+
+        def read(connection: Connection) -> list[EntityMention]:
+            found: list[EntityMention] = []
+            for some in batches(sorted({revision for revision, _ in wanted})):
+                inside = _answering(connection, collection, readers, select(*_COLUMNS)).where(
+                    mentions_read.c.revision.in_(some), entity_mentions.c.chunk.in_(numbers)
+                )
+                every = map(_mention, connection.execute(inside))
+                found += [one for one in every if (one.revision, one.chunk_index) in wanted]
+            return found
+
+        return await self._database.read(read)
+
+    async def most_named(
+        self, collection: Collection, readers: Several[str], limit: int
+    ) -> list[EntityCount]:
+        def read(connection: Connection) -> list[EntityCount]:
+            chunks = func.count()
+            counted = select(entity_mentions.c.entity, func.min(entity_mentions.c.name), chunks)
+            wanted = (
+                _answering(connection, collection, readers, counted)
+                .group_by(entity_mentions.c.entity)
+                .order_by(chunks.desc(), entity_mentions.c.entity)
+                .limit(limit)
+            )
+            return [EntityCount(*row) for row in connection.execute(wanted)]
+
+        return await self._database.read(read)
+
+    async def waiting(self, collection: Collection, readers: Several[str], reading: str) -> int:
+        def count(connection: Connection) -> int:
+            read = select(mentions_read.c.revision).where(mentions_read.c.reading == reading)
+            wanted = (
+                select(func.count())
+                .select_from(revisions.join(documents, revisions.c.document_id == documents.c.id))
+                .where(
+                    *_of(collection),
+                    revisions.c.state == "live",
+                    revisions.c.name.not_in(read),
+                    readable_by(connection, readers),
+                )
+            )
+            return connection.execute(wanted).scalar_one()
+
+        return await self._database.read(count)
+
+    async def forget(self, collection: Collection) -> None:
+        mine = select(revisions.c.name).where(*_of(collection))
+        gone = delete(mentions_read).where(mentions_read.c.revision.in_(mine))
+        any_read = select(mentions_read.c.number).where(mentions_read.c.revision.in_(mine)).limit(1)
+
+        def work(connection: Connection) -> None:
+            connection.execute(gone)
+
+        if await self._database.read(lambda c: c.execute(any_read).first()):
+            await self._database.keep(work)
+
+
+_COLUMNS = (
+    mentions_read.c.revision,
+    entity_mentions.c.chunk,
+    entity_mentions.c.entity,
+    entity_mentions.c.name,
+    entity_mentions.c.kind,
+    entity_mentions.c.count,
+    entity_mentions.c.same,
+)
+"""The fields of an `EntityMention`, in order."""
+
+
+def _mention(row: Any) -> EntityMention:
+    return EntityMention(*row)
+
+
+def _of(collection: Collection) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    """The condition that a revision is of the collection."""
+    return revisions.c.tenant == collection.tenant, revisions.c.collection == collection.id
+
+
+def _answering(
+    connection: Connection, collection: Collection, readers: Several[str], wanted: Select[Any]
+) -> Select[Any]:
+    """What is selected of mentions, of revisions that answer and that these may read."""
+    read = entity_mentions.join(mentions_read, entity_mentions.c.source == mentions_read.c.number)
+    live = read.join(
+        revisions, and_(mentions_read.c.revision == revisions.c.name, revisions.c.state == "live")
+    )
+    return (
+        wanted.select_from(live.join(documents, revisions.c.document_id == documents.c.id))
+        .where(entity_mentions.c.collection == collection.id, *_of(collection))
+        .where(readable_by(connection, readers))
+    )
+
+
+def _stored(connection: Connection, collection: Collection, entities: Several[str]) -> list[str]:
+    """Those of these entities that anything of the collection names, whoever may read it."""
+    found: list[str] = []
+    for some in batches(sorted(entities)):
+        wanted = select(entity_mentions.c.entity).distinct()
+        wanted = wanted.where(
+            entity_mentions.c.collection == collection.id, entity_mentions.c.entity.in_(some)
+        )
+        found += connection.execute(wanted).scalars()
+    return found
+
+
+def _of_all(
+    connection: Connection, every: Select[Any], entities: Sequence[str], limit: int
+) -> dict[str, list[EntityMention]] | None:
+    """The mentions of these entities in one statement; None if they are more than so many of each
+    could be, since then one is so frequent that not all of its rows should be read."""
+    most = limit * len(entities)
+    found: dict[str, list[EntityMention]] = {}
+    for some in batches(entities):
+        wanted = every.where(entity_mentions.c.entity.in_(some)).limit(most + 1)
+        rows = connection.execute(wanted).all()
+        if len(rows) > most:
+            return None
+        for one in map(_mention, rows):
+            found.setdefault(one.entity, []).append(one)
+    return _in_order(found)
+
+
+def _of_each(
+    connection: Connection, every: Select[Any], entities: Sequence[str], limit: int
+) -> dict[str, list[EntityMention]]:
+    """At most so many mentions of each of these entities that has any."""
+    one = every.where(entity_mentions.c.entity == bindparam("wanted")).limit(limit)
+    found = {entity: connection.execute(one, {"wanted": entity}).all() for entity in entities}
+    return _in_order({k: [_mention(row) for row in rows] for k, rows in found.items() if rows})
+
+
+def _in_order(found: dict[str, list[EntityMention]]) -> dict[str, list[EntityMention]]:
+    for some in found.values():
+        some.sort(key=lambda one: (one.revision, one.chunk_index))
+    return found
+
+
+def _begin(connection: Connection, collection: Collection, names: Sequence[str]) -> None:
+    """Forget what was kept of these revisions, and open those that are still there."""
+    for some in batches(names):
+        connection.execute(delete(mentions_read).where(mentions_read.c.revision.in_(some)))
+        there = select(revisions.c.name).where(*_of(collection), revisions.c.name.in_(some))
+        rows = [{"revision": name, "reading": ""} for name in connection.execute(there).scalars()]
+        if rows:
+            connection.execute(insert(connection, mentions_read), rows)
+
+
+def _numbers(connection: Connection, names: Sequence[str]) -> dict[str, int]:
+    """The numbers of begun revisions."""
+    numbers: dict[str, int] = {}
+    for some in batches(names):
+        read = select(mentions_read).where(mentions_read.c.revision.in_(some))
+        numbers |= {row.revision: row.number for row in connection.execute(read)}
+    return numbers

@@ -1,0 +1,129 @@
+"""The entity graph of a real ingest: shown, searched by, switched on and off while it runs."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from ragstone import build
+from ragstone.core.errors import UnknownCollection, UnknownEntity
+from ragstone.core.turn import Ask, Principal
+from ragstone.retrieve.strategies import NO_GRAPH
+from ragstone.service import IngestRequest
+from ragstone.service.graph import GraphView
+from ragstone.service.local import Ragstone
+from ragstone.settings import RagSettings, Settings
+
+pytestmark = pytest.mark.slow
+
+ME = Principal()
+KEY = "rag.knowledge_graph_enabled"
+SHIP = "The ship Meridian was built in Glasgow. In it sailed Ada Thornbury (AT) of Bergen."
+BORN = "# Bergen\n\nThe harbour of Bergen has a lighthouse of red brick."
+SECRET = "The Meridian was sold to Niels Holm."
+
+
+@pytest.fixture
+def documents(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "ship.txt").write_text(SHIP)
+    (folder / "bergen.md").write_text(BORN)
+    (folder / "secret.txt").write_text(SECRET)
+    return folder
+
+
+@pytest_asyncio.fixture
+async def ragstone(tmp_path: Path, documents: Path) -> AsyncIterator[Ragstone]:
+    settings = Settings(
+        ragstone_data=tmp_path / "data", rag=RagSettings(knowledge_graph_enabled=True)
+    )
+    async with build.open(settings) as ragstone:
+        await ingested(ragstone, documents / "ship.txt", documents / "bergen.md")
+        await ingested(ragstone, documents / "secret.txt", allowed=("group:board",))
+        await read(ragstone)
+        yield ragstone
+
+
+async def ingested(ragstone: Ragstone, *files: Path, allowed: tuple[str, ...] = ("*",)) -> None:
+    request = IngestRequest(tuple(map(str, files)), allowed=allowed)
+    assert [step async for step in ragstone.ingest(request)][-1].failed == ()
+
+
+async def read(ragstone: Ragstone, waiting: int = 0) -> GraphView:
+    """What is named, once so many documents wait to be read for the graph."""
+    while (view := await ragstone.graph.show(ME, "default")).waiting != waiting:
+        await asyncio.sleep(0.01)
+    return view
+
+
+def by_name(view: GraphView) -> dict[str, int]:
+    return {one.name: one.chunks for one in view.named}
+
+
+async def test_given_no_entity_then_what_is_named_most_is_shown(ragstone: Ragstone) -> None:
+    named = by_name(await ragstone.graph.show(ME, "default"))
+    assert named["Bergen"] == 2
+    assert named["Meridian"] == 1
+    assert "Niels Holm" not in named
+    board = by_name(await ragstone.graph.show(Principal(groups=("board",)), "default"))
+    assert (board["Meridian"], board["Niels Holm"]) == (2, 1)
+
+
+async def test_given_an_entity_then_its_places_other_names_and_neighbours_are_shown(
+    ragstone: Ragstone,
+) -> None:
+    view = await ragstone.graph.show(ME, "default", entity="ada thornbury")
+    assert (view.entity, view.spellings) == ("Ada Thornbury", ("AT",))
+    assert {one.path for one in view.places} == {"/ship.txt"}
+    assert {"Meridian", "Glasgow", "Bergen"} <= by_name(view).keys()
+    few = await ragstone.graph.show(ME, "default", entity="Ada Thornburry", limit=1)
+    assert (few.entity, len(few.places), len(few.named)) == ("Ada Thornbury", 1, 1)
+
+
+async def test_given_what_may_not_be_read_then_it_is_unknown_and_changes_nothing(
+    ragstone: Ragstone,
+) -> None:
+    for entity in ("Niels Holm", "Nobody At All"):
+        with pytest.raises(UnknownEntity):
+            await ragstone.graph.show(ME, "default", entity=entity)
+    with pytest.raises(UnknownCollection):
+        await ragstone.graph.show(ME, "none")
+    view = await ragstone.graph.show(ME, "default", entity="Meridian")
+    assert {one.path for one in view.places} == {"/ship.txt"}
+
+
+@pytest.mark.conforms("chat-core", "15.3", "Graph search")
+async def test_given_the_strategy_graph_then_a_search_follows_names(ragstone: Ragstone) -> None:
+    question = "Where did the owner of the Meridian come from?"
+    found = await ragstone.search(Ask(question, strategy="graph"))
+    [retrieved] = [one for one in found.trace if one.stage == "retrieve"]
+    assert "graph" in retrieved.decision
+    assert found.notes == ()
+    assert {hit.chunk.path for hit in found.hits} == {"/ship.txt", "/bergen.md"}
+
+
+async def test_given_the_setting_then_a_search_adds_what_names_lead_to(ragstone: Ragstone) -> None:
+    found = await ragstone.search(Ask("Meridian", top_k=1))
+    assert [hit.chunk.path for hit in found.hits] == ["/ship.txt", "/bergen.md"]
+    assert [one.status for one in found.trace if one.stage == "add_related"] == ["done"]
+
+
+async def test_given_the_setting_is_changed_while_it_runs_then_the_graph_goes_and_comes(
+    ragstone: Ragstone,
+) -> None:
+    await ragstone.settings.put("global", {KEY: False}, "eva")
+    assert (await read(ragstone, waiting=2)).named == ()
+    found = await ragstone.search(Ask("What of the Meridian?", strategy="graph"))
+    assert found.notes == (NO_GRAPH,)
+    assert found.hits
+    assert "add_related" not in [one.stage for one in found.trace]
+    await ragstone.settings.put("dialect:plone", {KEY: True}, "eva")
+    assert by_name(await read(ragstone))["Bergen"] == 2
+
+
+async def test_given_a_document_is_deleted_then_its_share_is_gone(ragstone: Ragstone) -> None:
+    await ragstone.delete(ME, "default", ["/ship.txt"])
+    assert by_name(await ragstone.graph.show(ME, "default")) == {"Bergen": 1}
