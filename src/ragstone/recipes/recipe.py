@@ -35,6 +35,7 @@ from ragstone.core.turn import LEVELS, Ask, Level, Plan
 from ragstone.engine.recipe import Recipe
 from ragstone.engine.stage import Stage
 from ragstone.guard.guard import Guard
+from ragstone.knowledge.multi_hop import MultiHop
 from ragstone.knowledge.tables.ask_tables import Tables
 from ragstone.recipes.plans import plans
 from ragstone.recipes.stage_options import with_options
@@ -71,7 +72,15 @@ Names = tuple[str, ...]
 
 
 EACH: Mapping[str, Names] = {
-    "search_subqueries": ("retrieve", "fuse", "rerank", "subject", "deduplicate", "expand")
+    "search_subqueries": (
+        "retrieve",
+        "fuse",
+        "rerank",
+        "subject",
+        "multi_hop",
+        "deduplicate",
+        "expand",
+    )
 }
 """What finds the passages of one question."""
 
@@ -314,6 +323,7 @@ def _search_stages(settings: Settings) -> Iterator[Stage]:
     yield Fuse(rrf_k=rag.rrf_k, title_boost=rag.title_boost)
     yield Rerank(by=rag.reranker)
     yield Subject()
+    yield MultiHop()
     yield Deduplicate()
     yield Expand()
     if rag.verification_enabled:

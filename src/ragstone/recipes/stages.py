@@ -24,6 +24,7 @@ from ragstone.conversation.retrieval_gate import RetrievalGate
 from ragstone.core.errors import ConfigError
 from ragstone.engine.stage import Stage
 from ragstone.guard.guard import Guard
+from ragstone.knowledge.multi_hop import MultiHop
 from ragstone.knowledge.tables.ask_tables import Tables
 from ragstone.registry import Extension, Registry, summary
 from ragstone.retrieve.deduplicate import Deduplicate
@@ -45,9 +46,9 @@ from ragstone.verify.score import Score
 
 OURS: tuple[type[Stage], ...] = (
     Memory, Contextualize, Guard, Narrow, Classify, RetrievalGate, Correct, Recall, Route, Rewrite,
-    SearchSubqueries, Retrieve, Fuse, Rerank, Subject, Deduplicate, Expand, GradePassages, Rounds,
-    ToolAgent, SumUp, Assemble, BuildPrompt, Tables, PreAnswerGate, Reason, Generate, Structured,
-    Cite, Check, Score, Converse, Persist, Remember, Record,
+    SearchSubqueries, Retrieve, Fuse, Rerank, Subject, MultiHop, Deduplicate, Expand, GradePassages,
+    Rounds, ToolAgent, SumUp, Assemble, BuildPrompt, Tables, PreAnswerGate, Reason, Generate,
+    Structured, Cite, Check, Score, Converse, Persist, Remember, Record,
 )  # fmt: skip
 
 
