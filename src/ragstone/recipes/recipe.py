@@ -37,6 +37,7 @@ from ragstone.engine.recipe import Recipe
 from ragstone.engine.stage import Stage
 from ragstone.guard.guard import Guard
 from ragstone.knowledge.graph.add_related import AddRelated
+from ragstone.knowledge.multi_hop import MultiHop
 from ragstone.knowledge.summaries.traverse import Traverse
 from ragstone.knowledge.tables.ask_tables import Tables
 from ragstone.recipes.plans import plans
@@ -79,6 +80,7 @@ EACH: Mapping[str, Names] = {
         "fuse",
         "rerank",
         "subject",
+        "multi_hop",
         "deduplicate",
         "add_related",
         "expand",
@@ -337,6 +339,7 @@ def _search_stages(settings: Settings) -> Iterator[Stage]:
     yield Fuse(rrf_k=rag.rrf_k, title_boost=rag.title_boost)
     yield Rerank(by=rag.reranker)
     yield Subject()
+    yield MultiHop()
     yield Deduplicate()
     if rag.knowledge_graph_enabled:
         yield AddRelated()

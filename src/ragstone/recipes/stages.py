@@ -26,6 +26,7 @@ from ragstone.core.errors import ConfigError
 from ragstone.engine.stage import Stage
 from ragstone.guard.guard import Guard
 from ragstone.knowledge.graph.add_related import AddRelated
+from ragstone.knowledge.multi_hop import MultiHop
 from ragstone.knowledge.summaries.traverse import Traverse
 from ragstone.knowledge.tables.ask_tables import Tables
 from ragstone.registry import Extension, Registry, summary
@@ -48,7 +49,7 @@ from ragstone.verify.score import Score
 
 OURS: tuple[type[Stage], ...] = (
     Memory, Contextualize, Guard, Narrow, Classify, RetrievalGate, Correct, Recall, Route, Rewrite,
-    SearchSubqueries, Retrieve, Fuse, Rerank, Subject, Deduplicate, AddRelated, Expand,
+    SearchSubqueries, Retrieve, Fuse, Rerank, Subject, MultiHop, Deduplicate, AddRelated, Expand,
     GradePassages, Rounds, ToolAgent, Traverse, SumUp, Assemble, BuildPrompt, Tables, PreAnswerGate,
     Reason, Generate, CutShort, Structured, Cite, Check, Score, Converse, Persist, Remember, Record,
 )  # fmt: skip
