@@ -63,7 +63,7 @@ class MultiHop(Stage):
         5, ge=0, le=20, description="The best passages whose names are followed; 0 for none."
     )
     kept: int = Field(3, ge=0, le=100, description="The best passages that keep their places.")
-    found: int = Field(12, ge=1, le=100, description="Passages looked at for each of those.")
+    found: int = Field(8, ge=1, le=100, description="Passages looked at for each of those.")
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         collection = turn.collection
@@ -156,13 +156,14 @@ class _Seed:
 
     @classmethod
     def of(cls, question: _Question, hit: Hit, titles: Sequence[str]) -> "_Seed | None":
-        """What follows from a passage: its names by capitals, and those of `titles` that it says;
-        None if all of them are the question's."""
+        """What follows from a passage: its names by capitals, or where it has none those of
+        `titles` that it says; None if all of them are the question's."""
         chunk = hit.chunk
         said = _words_of(chunk)
         written = (" ".join(words(one.text)) for one in names(chunk.text))
-        titled = (title for title in titles if f" {title} " in said)
-        named = dict.fromkeys((_title_words(chunk), *titled, *written))
+        if chunk.text == chunk.text.casefold():
+            written = (title for title in titles if f" {title} " in said)
+        named = dict.fromkeys((_title_words(chunk), *written))
         new = [name for name in named if _content(name) and not question.holds(name)]
         if not new:
             return None
