@@ -26,10 +26,11 @@ from ragstone.core.filters import OWN_TEXT, And
 from ragstone.core.records import Collection
 from ragstone.core.turn import Hit, Turn
 from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.language.words import STOPWORDS, words
+from ragstone.language.words import STOPWORDS, idf, words
 from ragstone.ports import Adapters, Search
 from ragstone.retrieve.searching import visible
 from ragstone.understand.mentions import names
+from ragstone.understand.route import PLAIN
 
 NAMED = 0.35
 """What a passage gains whose title the question says, by the best score."""
@@ -41,9 +42,6 @@ says all that is unsaid; and that alone holds the name. Flat around these values
 
 MOST_NAMES = 16
 """Names that are followed from one passage."""
-
-PLAIN = frozenset({"dense", "bm25", "sequential"})
-"""Strategies whose order is left alone."""
 
 _BRACKETS = re.compile(r"\s*[(（][^()（）]*[)）]\s*$")
 """What tells things of one name apart at the end of a title."""
@@ -71,9 +69,7 @@ class MultiHop(Stage):
             return Step(turn, "skipped", "what one search finds is wanted")
         question = _Question.of(turn.queries[0])
         hits = _with_named(question, turn.hits)
-        titles = dict.fromkeys(_title_words(hit.chunk) for hit in hits)
-        known = [title for title in titles if len(_content(title)) > 1]
-        seeds = [one for hit in hits[: self.seeds] if (one := _Seed.of(question, hit, known))]
+        seeds = [one for hit in hits[: self.seeds] if (one := _Seed.of(question, hit, hits))]
         if not seeds:
             return Step(replace(turn, hits=tuple(hits)), "skipped", "no passage names anything new")
         found = await self._search(turn, collection, adapters, seeds)
@@ -141,8 +137,8 @@ class _Question:
         return cls(f" {' '.join(found)} ", content)
 
     def holds(self, name: str) -> bool:
-        """Whether the question says a name, or all of its words somewhere."""
-        return f" {name} " in self.said or not _content(name) - set(self.content)
+        """Whether the question says all words of a name that carry meaning."""
+        return _content(name) <= set(self.content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,14 +151,15 @@ class _Seed:
     unsaid: tuple[str, ...]
 
     @classmethod
-    def of(cls, question: _Question, hit: Hit, titles: Sequence[str]) -> "_Seed | None":
-        """What follows from a passage: its names by capitals, or where it has none those of
-        `titles` that it says; None if all of them are the question's."""
+    def of(cls, question: _Question, hit: Hit, hits: Sequence[Hit]) -> "_Seed | None":
+        """What follows from a passage: its names by capitals, or where it has none the titles of
+        `hits` that it says; None if all of them are the question's."""
         chunk = hit.chunk
         said = _words_of(chunk)
         written = (" ".join(words(one.text)) for one in names(chunk.text))
         if chunk.text == chunk.text.casefold():
-            written = (title for title in titles if f" {title} " in said)
+            titles = (_title_words(other.chunk) for other in hits)
+            written = (one for one in titles if len(_content(one)) > 1 and f" {one} " in said)
         named = dict.fromkeys((_title_words(chunk), *written))
         new = [name for name in named if _content(name) and not question.holds(name)]
         if not new:
@@ -236,8 +233,7 @@ def _joined(text: str) -> str:
 
 
 def _rarity(texts: Iterable[str]) -> dict[str, float]:
-    """How rare each word is among these texts: its inverse document frequency as BM25 has it."""
+    """How rare each word is among these texts."""
     sets = [set(text.split()) for text in texts]
     counts = Counter(word for one in sets for word in one)
-    n = len(sets)
-    return {word: math.log(1 + (n - c + 0.5) / (c + 0.5)) for word, c in counts.items()}
+    return {word: idf(len(sets), count) for word, count in counts.items()}

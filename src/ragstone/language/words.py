@@ -1,5 +1,6 @@
 """The words of a text for comparing texts: casefolded, lightly stemmed, bigrams for CJK."""
 
+import math
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -68,6 +69,11 @@ def content_words(text: str) -> list[str]:
 def content_word_set(text: str) -> frozenset[str]:
     """The same, each once; kept, because several stages look at the same passages."""
     return frozenset(content_words(text))
+
+
+def idf(texts: int, holding: int) -> float:
+    """The inverse document frequency of a word that so many of the texts hold, as BM25 has it."""
+    return math.log(1 + (texts - holding + 0.5) / (holding + 0.5))
 
 
 def similar_words(words: Iterable[str], text: str) -> set[str]:

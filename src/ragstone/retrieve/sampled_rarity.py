@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragstone.core.records import Collection
+from ragstone.language.words import idf
 from ragstone.ports import ChunkIndex, Embedders, LateEmbedder
 
 BROAD, NARROW = 0.25, 0.40
@@ -37,9 +38,8 @@ class Rarity:
 
     def idf(self, ids: Sequence[int]) -> NDArray[np.float32]:
         """Inverse document frequencies (n,), as BM25 defines them."""
-        n = self.sampled
         found = (self.frequency.get(token, 0) for token in ids)
-        return np.array([math.log(1 + (n - f + 0.5) / (f + 0.5)) for f in found], np.float32)
+        return np.array([idf(self.sampled, holding) for holding in found], np.float32)
 
     def specificity(self, ids: Sequence[int]) -> float:
         """How specific a question of these tokens is for the collection, 0 (topical) to 1.

@@ -89,9 +89,10 @@ class Check(Stage):
             ]
         claims = [one for one in said if one.claims and not _is_computed(one, answer)]
         sources = [EvidenceSource(p.text, p.hit.chunk.heading) for p in turn.passages]
-        asked = [_claim(one.text, one.cited, turn) for one in claims]
-        if whether:
-            asked[0] = whether
+        asked = [
+            whether if whether and one is said[0] else _claim(one.text, one.cited, turn)
+            for one in claims
+        ]
         found = await adapters.checker.support(asked, sources, _embedder(turn, adapters))
         places = iter(found)
         verdicts = [

@@ -3,11 +3,11 @@
 The counts are a table beside that of the chunks, kept in the transactions that write those.
 """
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from ragstone.index.postgres.connection import Connection
+from ragstone.language.words import idf
 
 EVERY_CHUNK = -1
 """The word that stands for all chunks."""
@@ -37,7 +37,7 @@ def weights(asked: Mapping[int, float], held: Mapping[int, int]) -> dict[int, fl
     """The inverse document frequencies of the words of a question, as Qdrant computes them."""
     every = held.get(EVERY_CHUNK, 0)
     return {
-        word: asked[word] * math.log(1 + (every - chunks + 0.5) / (chunks + 0.5))
+        word: asked[word] * idf(every, chunks)
         for word, chunks in held.items()
         if word != EVERY_CHUNK and chunks > 0
     }
