@@ -1,7 +1,7 @@
 """The tools that every agent has, besides the search and those of an MCP server.
 
 Each is an object of `BuiltInTool`. To add one, such as a graph's, write it in a file of its own and
-put it into `built_in_tools.BUILT_IN`: it is then offered, limited, traced, cited and checked like
+put it into `tool_calls.BUILT_IN`: it is then offered, limited, traced, cited and checked like
 the others.
 """
 

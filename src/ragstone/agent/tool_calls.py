@@ -8,9 +8,11 @@ from typing import Any
 
 from ragstone.agent import search_tools
 from ragstone.agent.built_in import BuiltInTool, ToolContext
-from ragstone.agent.built_in_tools import BUILT_IN
+from ragstone.agent.calculator import Calculator
 from ragstone.agent.call_reports import CallReports
 from ragstone.agent.gathered import Gathered
+from ragstone.agent.section_tool import ReadSection
+from ragstone.agent.table_tool import TablesTool
 from ragstone.core.errors import InputError, ToolsUnavailable
 from ragstone.core.events import AgentState
 from ragstone.core.foreign_passages import from_kdb
@@ -26,6 +28,10 @@ EMPTY: tuple[Any, ...] = ([], {}, "")
 
 SHOWN = 10
 """Passages of one search that the model is shown."""
+
+BUILT_IN: tuple[BuiltInTool, ...] = (ReadSection(), TablesTool(), Calculator())
+"""The tools that every agent has besides the search and those of an MCP server, in the order in
+which the chat model is offered them."""
 
 
 @dataclass(frozen=True, slots=True)
