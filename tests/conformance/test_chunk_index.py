@@ -152,6 +152,40 @@ async def test_given_text_of_a_script_when_searched_by_a_word_in_it_then_found(
     assert len(found.found) == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("Account A-1777 was closed.", "which account is 1777?"),
+        ("Article 12: the seat is in Ghent.", "Article 12"),
+        ("net sales of $ 1,577 in 2022", "sales of 1577"),
+        ("第12条 本法自2022年起施行", "12 2022"),
+        ("제12조에 따라", "12"),
+        ("في عام ٢٠٢٢", "2022"),
+        ("call ext. 377", "３７７"),
+    ],
+)
+async def test_given_a_number_that_stands_alone_when_searched_then_its_text_is_first(
+    index: ChunkIndex, text: str, query: str
+) -> None:
+    collection = a_collection()
+    chunk = a_chunk(collection, text)
+    others = [a_chunk(collection, f"Article {n}, account B-{n}: {n}0 sales") for n in range(13, 40)]
+    await index.upsert(collection, [*others, chunk])
+    [found] = await index.search(collection, [Search(query)], EVERYTHING, 10)
+    assert found.found[0].chunk_id == chunk.chunk_id
+
+
+async def test_given_many_numbers_then_words_weigh_as_they_do_without(index: ChunkIndex) -> None:
+    collection = a_collection()
+    figures = " ".join(str(n) for n in range(1000, 1200))
+    texts = (f"assets {figures}", "assets", "text")
+    chunks = [a_chunk(collection, text) for text in texts]
+    await index.upsert(collection, chunks)
+    [found] = await index.search(collection, [Search("assets")], EVERYTHING, 10)
+    scores = {scored.chunk_id: scored.score for scored in found.found}
+    assert scores[chunks[0].chunk_id] == pytest.approx(scores[chunks[1].chunk_id])
+
+
 async def test_given_chunks_without_vectors_then_they_wait_and_are_found_by_words_at_once(
     index: ChunkIndex,
 ) -> None:

@@ -19,7 +19,7 @@ from typing import Any, Literal
 import qdrant_edge as edge
 
 from ragstone.core.chunk import Chunk
-from ragstone.index.bm25 import tokenizer
+from ragstone.index.bm25 import Bm25Encoder
 from ragstone.index.edge.copying import copy_shard
 from ragstone.index.edge.shard import (
     BM25,
@@ -136,7 +136,7 @@ def check(shard: Shard, whole: bool = True) -> list[str]:
 
 
 def _read_flaws(opened: edge.EdgeShard, shard: Shard) -> Iterator[str]:
-    seen = _Seen(None if shard.language is None else tokenizer(shard.language))
+    seen = _Seen(None if shard.language is None else Bm25Encoder(shard.language))
     for record in _records(opened):
         seen.add(record)
     yield from seen.flaws()
@@ -151,7 +151,7 @@ def _read_flaws(opened: edge.EdgeShard, shard: Shard) -> Iterator[str]:
 class _Seen:
     """What a look through the chunks counts: damaged ones, and the values of each field."""
 
-    def __init__(self, bm25: edge.Bm25 | None) -> None:
+    def __init__(self, bm25: Bm25Encoder | None) -> None:
         self.values: dict[str, Counter[Any]] = {field: Counter() for field in _FIELDS}
         self.sample: list[list[float]] = []
         self._bm25 = bm25
@@ -166,7 +166,7 @@ class _Seen:
         if not _whole(payload):
             self._texts += 1
         elif self._bm25:
-            made = self._bm25.embed_document(Chunk.from_payload(payload).searchable)
+            made = self._bm25.document(Chunk.from_payload(payload).searchable)
             self._words += not _same_words(made, sparse)
         if dense is not None:
             self._vectors += not _is_unit(dense)
@@ -250,7 +250,7 @@ def rescue(shard: Shard, target: Path) -> dict[str, int]:
     """`save` from a copy, in the process that may die of it."""
     opened = _opened_somehow(shard)
     new = open_shard(target, shard.dimensions or _dimensions(opened))
-    bm25 = tokenizer(shard.language or "")
+    bm25 = Bm25Encoder(shard.language or "")
     chunks = vectors = 0
     for id in list(_ids(opened)):
         chunk = _chunk_of(opened, id)

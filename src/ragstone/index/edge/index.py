@@ -20,6 +20,7 @@ from ragstone.core.errors import IndexUnavailable
 from ragstone.core.filters import EVERYTHING, Filter
 from ragstone.core.records import Collection
 from ragstone.core.turn import RankedList, Scored
+from ragstone.index.bm25 import Bm25Encoder
 from ragstone.index.edge.filter import translate
 from ragstone.index.edge.optimize import Builder
 from ragstone.index.edge.pool import OpenShard, ShardPool, translated
@@ -259,10 +260,10 @@ def _chunk(record: edge.Record) -> Chunk:
 
 
 def _request(
-    search: Search, bm25: edge.Bm25, condition: edge.Filter, limit: int, exact: bool
+    search: Search, bm25: Bm25Encoder, condition: edge.Filter, limit: int, exact: bool
 ) -> edge.QueryRequest:
     if search.vector is None:
-        query = edge.Query.Nearest(bm25.embed_query(search.text), using=BM25)
+        query = edge.Query.Nearest(bm25.query(search.text), using=BM25)
         params = edge.SearchParams()
     else:
         query = edge.Query.Nearest(search.vector.tolist(), using=DENSE)

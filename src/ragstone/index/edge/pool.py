@@ -12,7 +12,7 @@ import qdrant_edge as edge
 
 from ragstone.core.errors import IndexUnavailable, RagstoneError, StorageFull
 from ragstone.core.records import Collection
-from ragstone.index.bm25 import tokenizer
+from ragstone.index.bm25 import Bm25Encoder
 from ragstone.index.edge.shard import (
     newest_generation,
     open_shard,
@@ -37,7 +37,7 @@ class OpenShard:
 
     path: Path
     shard: edge.EdgeShard
-    bm25: edge.Bm25
+    bm25: Bm25Encoder
     tokens: TokenStore
     users: int = 0
     unoptimized: int = 0
@@ -141,7 +141,7 @@ class ShardPool:
                 newest = newest_generation(path)
                 with _readable(newest):
                     shard = open_shard(newest, collection.dimensions)
-                bm25, tokens = tokenizer(collection.language), TokenStore(_tokens(path))
+                bm25, tokens = Bm25Encoder(collection.language), TokenStore(_tokens(path))
                 unoptimized = abs(shard.info().points_count - optimized_points(newest))
                 held = self._open[path] = OpenShard(
                     newest, shard, bm25, tokens, unoptimized=unoptimized

@@ -13,6 +13,7 @@ import qdrant_edge as edge
 from ragstone.core.chunk import Chunk
 from ragstone.core.filters import tokens
 from ragstone.core.records import Collection
+from ragstone.index.bm25 import Bm25Encoder
 from ragstone.index.edge.filter import PAIRS
 from ragstone.ports import Vectors
 
@@ -174,15 +175,15 @@ def optimized_points(path: Path) -> int:
     return int(said) if said.isdigit() else 0
 
 
-def points(chunks: Sequence[Chunk], vectors: Vectors | None, bm25: edge.Bm25) -> list[edge.Point]:
+def points(chunks: Sequence[Chunk], vectors: Vectors | None, bm25: Bm25Encoder) -> list[edge.Point]:
     """Chunks as points: the sparse vector always, the dense one where there is one."""
     rows = [None] * len(chunks) if vectors is None else vectors.tolist()
     return [_point(chunk, row, bm25) for chunk, row in zip(chunks, rows, strict=True)]
 
 
-def _point(chunk: Chunk, row: list[float] | None, bm25: edge.Bm25) -> edge.Point:
+def _point(chunk: Chunk, row: list[float] | None, bm25: Bm25Encoder) -> edge.Point:
     named: dict[str, list[float] | edge.SparseVector | list[list[float]]] = {
-        BM25: bm25.embed_document(chunk.searchable)
+        BM25: bm25.document(chunk.searchable)
     }
     if row is not None:
         named[DENSE] = row

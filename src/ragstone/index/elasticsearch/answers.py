@@ -14,7 +14,7 @@ from ragstone.core.errors import IndexUnavailable
 from ragstone.core.turn import RankedList, Scored
 from ragstone.index.elasticsearch.filter import NOTHING, Query
 from ragstone.index.elasticsearch.http import INDEX_MISSING, ElasticsearchRefusal, refusal
-from ragstone.index.elasticsearch.mapping import EMBEDDING, TERMS, TOKENS, chunk_of, query_terms
+from ragstone.index.elasticsearch.mapping import EMBEDDING, TOKENS, chunk_of, query_terms
 from ragstone.ports import Search, Vectors
 
 NUM_CANDIDATES = 100
@@ -47,10 +47,11 @@ def search_request(
     return {**body, "knn": {**knn, "filter": condition}}
 
 
-def _by_words(terms: str, condition: Query) -> Query:
+def _by_words(terms: dict[str, str], condition: Query) -> Query:
     if not terms:
         return NOTHING
-    return {"bool": {"must": [{"match": {TERMS: terms}}], "filter": [condition]}}
+    any_of = [{"match": {field: some}} for field, some in terms.items()]
+    return {"bool": {"should": any_of, "minimum_should_match": 1, "filter": [condition]}}
 
 
 def _by_every_vector(vector: list[float], condition: Query) -> Query:

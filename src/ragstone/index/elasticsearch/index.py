@@ -24,7 +24,9 @@ from ragstone.index.elasticsearch.filter import RENAMED, translate
 from ragstone.index.elasticsearch.http import INDEX_EXISTS, INDEX_MISSING, Server
 from ragstone.index.elasticsearch.mapping import (
     ALL_INDICES,
+    COUNTED,
     EMBEDDING,
+    NUMBERS,
     TERMS,
     TOKENS,
     bulk,
@@ -42,7 +44,7 @@ T = TypeVar("T")
 IDS = 1_000
 """Ids in one request."""
 
-UNSEEN = [EMBEDDING, TERMS, TOKENS]
+UNSEEN = [EMBEDDING, TERMS, NUMBERS, TOKENS]
 """Fields that reading a chunk leaves out."""
 
 
@@ -52,11 +54,16 @@ class ElasticsearchIndex:
     def __init__(self, url: str, api_key: str, timeout: float) -> None:
         self._server = Server(url, api_key, timeout)
         self._words: dict[str, edge.Bm25] = {}
+        self._made: set[str] = set()
 
     async def create(self, collection: Collection) -> None:
         body = encoded({"mappings": mapping(collection.dimensions)})
         path = index_name(collection)
-        await self._server.ask("PUT", path, body, lambda answer: None, {INDEX_EXISTS: None})
+        new = await self._server.ask("PUT", path, body, lambda answer: True, {INDEX_EXISTS: False})
+        if not new:  # Made by a version whose mapping had no numbers.
+            body = encoded({"properties": {NUMBERS: COUNTED}})
+            await self._server.ask("PUT", f"{path}/_mapping", body, lambda answer: None)
+        self._made.add(path)
 
     async def drop(self, collection: Collection) -> None:
         path = f"{index_name(collection)}?ignore_unavailable=true"
@@ -84,7 +91,8 @@ class ElasticsearchIndex:
             )
 
         ready = await asyncio.to_thread(bodies)
-        if not await self._server.exists(index_name(collection)):
+        name = index_name(collection)
+        if name not in self._made or not await self._server.exists(name):
             await self.create(collection)
         await self._write(collection, ready)
 

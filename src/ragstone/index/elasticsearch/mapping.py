@@ -17,10 +17,14 @@ import qdrant_edge as edge
 from ragstone.core.chunk import Chunk
 from ragstone.core.filters import KEYWORDS, tokens
 from ragstone.core.records import Collection
+from ragstone.index.bm25 import numbers
 from ragstone.index.elasticsearch.filter import PAIRS, RENAMED, keyword
 
 EMBEDDING = "embedding"
 TERMS = "chunk_terms"
+NUMBERS = "chunk_numbers"
+"""Apart from the words, whose field's length they would add to (see `bm25`)."""
+
 TOKENS = "token_vectors"
 LONG = "long_values"
 """JSON of what the mapping has no field for, such as keywords that are too long for Lucene."""
@@ -31,6 +35,7 @@ BATCH_BYTES = 8 * 2**20
 """One bulk request; Elasticsearch refuses bodies of more than 100 MB by default."""
 
 _HELD = {new: old for old, new in RENAMED.items()}
+COUNTED = {"type": "text", "analyzer": "whitespace", "index_options": "freqs"}
 _UNSEARCHED = {"type": "text", "index": False}
 
 
@@ -56,7 +61,7 @@ def mapping(dimensions: int) -> dict[str, Any]:
     for field in ("start", "end"):
         properties[field] = {"type": "long", "index": False, "doc_values": False}
     properties["modified"] = {"type": "double"}
-    properties[TERMS] = {"type": "text", "analyzer": "whitespace", "index_options": "freqs"}
+    properties[TERMS] = properties[NUMBERS] = COUNTED
     properties[TOKENS] = {"type": "binary"}
     properties[EMBEDDING] = {
         "type": "dense_vector",
@@ -81,7 +86,8 @@ def document(
     payload["metadata"] = json.dumps(payload["metadata"])
     payload[PAIRS] = [keyword(pair) for pair in tokens(chunk.metadata)]
     payload["modified"] += 0.0
-    payload[TERMS] = _terms(chunk.searchable, words)
+    payload[TERMS] = _terms(_occurrences(chunk.searchable, words))
+    payload[NUMBERS] = _terms(numbers(chunk.searchable))
     if long:
         payload[LONG] = json.dumps(long)
     if row is not None:
@@ -99,14 +105,15 @@ def chunk_of(source: Mapping[str, Any]) -> Chunk:
     return Chunk.from_payload(payload)
 
 
-def query_terms(text: str, words: edge.Bm25, limit: int) -> str:
-    """The different words of `text`, as `TERMS` holds them; of a longer text those it begins with
-    are taken, at most `limit`."""
-    found = words.embed_query(text).indices
-    while len(found) > limit:
-        text = text[: len(text) * limit // len(found)]
-        found = words.embed_query(text).indices
-    return " ".join(format(term, "x") for term in found)
+def query_terms(text: str, words: edge.Bm25, limit: int) -> dict[str, str]:
+    """The different words and numbers of `text`, by the field that holds them; of a longer text
+    those it begins with are taken, at most `limit`."""
+    while True:
+        found = {TERMS: words.embed_query(text).indices, NUMBERS: list(numbers(text))}
+        count = sum(len(terms) for terms in found.values())
+        if count <= limit:
+            return {f: _terms(dict.fromkeys(some, 1)) for f, some in found.items() if some}
+        text = text[: len(text) * limit // count]
 
 
 def bulk(operations: Iterable[tuple[Any, Any]]) -> list[bytes]:
@@ -134,10 +141,10 @@ def _shorten_keywords(value: str | list[str]) -> str | list[str]:
     return keyword(value) if isinstance(value, str) else [keyword(one) for one in value]
 
 
-def _terms(text: str, words: edge.Bm25) -> str:
+def _occurrences(text: str, words: edge.Bm25) -> dict[int, int]:
     found = words.embed_document(text)
-    return " ".join(
-        term
-        for index, weight in zip(found.indices, found.values, strict=True)
-        for term in [format(index, "x")] * round(weight)
-    )
+    return {i: round(count) for i, count in zip(found.indices, found.values, strict=True)}
+
+
+def _terms(counts: Mapping[int, int]) -> str:
+    return " ".join(term for i, count in counts.items() for term in [format(i, "x")] * count)

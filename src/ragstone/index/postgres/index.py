@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-import qdrant_edge as edge
 from pgvector import SparseVector, Vector
 from psycopg.errors import UndefinedTable
 
@@ -18,7 +17,7 @@ from ragstone.core.errors import InvalidFilter
 from ragstone.core.filters import EVERYTHING, KEYWORDS, Filter
 from ragstone.core.records import Collection
 from ragstone.core.turn import RankedList, Scored
-from ragstone.index.bm25 import tokenizer
+from ragstone.index.bm25 import Bm25Encoder
 from ragstone.index.postgres import table as rows
 from ragstone.index.postgres import words
 from ragstone.index.postgres.connection import Connection, PostgresConnections
@@ -36,7 +35,7 @@ class PostgresIndex:
 
     def __init__(self, url: str, timeout: float) -> None:
         self._database = PostgresConnections(url, timeout)
-        self._bm25: dict[str, edge.Bm25] = {}
+        self._bm25: dict[str, Bm25Encoder] = {}
 
     async def create(self, collection: Collection) -> None:
         statements = rows.schema(rows.table_name(collection), collection.dimensions)
@@ -238,7 +237,7 @@ class PostgresIndex:
         )
 
     async def _weights(self, collection: Collection, text: str) -> dict[int, float]:
-        asked = rows.words(self._words(collection).embed_query(text))
+        asked = rows.words(self._words(collection).query(text))
         if not asked:
             return {}
         held = await self._fetch_rows(collection, words.HELD, [[*asked, words.EVERY_CHUNK]])
@@ -272,16 +271,16 @@ class PostgresIndex:
             await self.create(collection)
             await self._database.run(work)
 
-    def _words(self, collection: Collection) -> edge.Bm25:
+    def _words(self, collection: Collection) -> Bm25Encoder:
         language = collection.language
-        return self._bm25.setdefault(language, tokenizer(language))
+        return self._bm25.setdefault(language, Bm25Encoder(language))
 
 
 def _rows(
     chunks: Sequence[Chunk],
     vectors: Vectors | None,
     tokens: Sequence[bytes] | None,
-    bm25: edge.Bm25,
+    bm25: Bm25Encoder,
 ) -> list[tuple[tuple[Any, ...], list[int]]]:
     dense = [None] * len(chunks) if vectors is None else list(vectors)
     late: Sequence[bytes | None] = [None] * len(chunks) if tokens is None else tokens

@@ -15,6 +15,7 @@ from pgvector import SparseVector, Vector
 from ragstone.core.chunk import Chunk
 from ragstone.core.filters import tokens
 from ragstone.core.records import Collection
+from ragstone.index.bm25 import Bm25Encoder
 from ragstone.index.postgres.filter import keyword
 
 WORDS = 999_999_937
@@ -69,13 +70,13 @@ def schema(table: str, dimensions: int) -> list[str]:
 
 
 def row(
-    chunk: Chunk, vector: Any, packed: bytes | None, bm25: edge.Bm25
+    chunk: Chunk, vector: Any, packed: bytes | None, bm25: Bm25Encoder
 ) -> tuple[tuple[Any, ...], list[int]]:
     """A chunk as the values of COLUMNS, and its words."""
     payload = chunk.payload()
     pairs = [keyword(pair) for pair in tokens(chunk.metadata)]
     lists = [[keyword(v) for v in payload[name]] for name in ("allowed", "folders")]
-    weights = words(bm25.embed_document(chunk.searchable))
+    weights = words(bm25.document(chunk.searchable))
     found = sorted(weights)
     values = (
         chunk.chunk_id,

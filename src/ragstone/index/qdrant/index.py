@@ -17,7 +17,7 @@ from ragstone.core.errors import InvalidFilter, UnknownCollection
 from ragstone.core.filters import EVERYTHING, KEYWORDS, Filter
 from ragstone.core.records import Collection
 from ragstone.core.turn import RankedList
-from ragstone.index.bm25 import tokenizer
+from ragstone.index.bm25 import Bm25Encoder
 from ragstone.index.edge.shard import DENSE
 from ragstone.index.qdrant.connection import Exists, Missing, QdrantConnection, connect
 from ragstone.index.qdrant.filter import translate, without
@@ -71,7 +71,7 @@ class QdrantIndex:
         self._qdrant = QdrantConnection(client or connect(url, api_key, timeout), url, timeout)
         self._prefix = prefix
         self._quantize_from = quantize_from
-        self._bm25 = lru_cache(maxsize=32)(tokenizer)
+        self._bm25 = lru_cache(maxsize=32)(Bm25Encoder)
         self._opened: set[str] = set()
 
     async def create(self, collection: Collection) -> None:

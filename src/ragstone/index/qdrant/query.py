@@ -2,22 +2,22 @@
 
 import math
 
-import qdrant_edge as edge
 from qdrant_client import models
 
 from ragstone.core.errors import IndexUnavailable
 from ragstone.core.turn import RankedList, Scored
+from ragstone.index.bm25 import Bm25Encoder
 from ragstone.index.edge.shard import BM25, DENSE
 from ragstone.index.qdrant.schema import sparse
 from ragstone.ports import Search
 
 
 def request(
-    search: Search, bm25: edge.Bm25, condition: models.Filter, limit: int, exact: bool
+    search: Search, bm25: Bm25Encoder, condition: models.Filter, limit: int, exact: bool
 ) -> models.QueryRequest | None:
     """The request for `search`, None for a text without any word to look for."""
     if search.vector is None:
-        words = sparse(bm25.embed_query(search.text))
+        words = sparse(bm25.query(search.text))
         if not words.indices:
             return None
         return models.QueryRequest(

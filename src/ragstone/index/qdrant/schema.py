@@ -13,6 +13,7 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.errors import IndexUnavailable
 from ragstone.core.filters import tokens
 from ragstone.core.records import Collection
+from ragstone.index.bm25 import Bm25Encoder
 from ragstone.index.edge.filter import PAIRS
 from ragstone.index.edge.shard import BM25, DENSE, FLOAT_FIELDS, INTEGER_FIELDS, KEYWORD_FIELDS
 from ragstone.ports import Vectors
@@ -79,7 +80,7 @@ def points(
     chunks: Sequence[Chunk],
     vectors: Vectors | None,
     tokens: Sequence[bytes] | None,
-    bm25: edge.Bm25,
+    bm25: Bm25Encoder,
 ) -> list[models.PointStruct]:
     """Chunks as points: the sparse vector always, the others where there are some."""
     rows = [None] * len(chunks) if vectors is None else vectors.tolist()
@@ -153,10 +154,10 @@ def vector_of(collection: Collection, record: models.Record) -> Vectors | None:
 
 
 def _point(
-    chunk: Chunk, row: list[float] | None, late: bytes | None, bm25: edge.Bm25
+    chunk: Chunk, row: list[float] | None, late: bytes | None, bm25: Bm25Encoder
 ) -> models.PointStruct:
     vector: dict[str, list[float] | models.SparseVector] = {
-        BM25: sparse(bm25.embed_document(chunk.searchable))
+        BM25: sparse(bm25.document(chunk.searchable))
     }
     if row is not None:
         vector[DENSE] = row
