@@ -4,7 +4,7 @@ import asyncio
 import os
 import shutil
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from ragstone.core.errors import InputError, RagstoneError, StateUnavailable
+from ragstone.index.edge import index as edge_index
 from ragstone.service.local.repair import find_damage, lost_state, make_way
 from ragstone.settings import Settings
 from ragstone.store.sql import salvage, tables
@@ -50,10 +51,13 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
 
 
 @pytest.fixture(scope="module")
-def large(tmp_path_factory: pytest.TempPathFactory) -> Kept:
-    """With so many chunks that Edge builds graphs and other segments: it does from 10 MB of vectors
-    on, and these 1,400 are 11."""
-    return asyncio.run(_made(tmp_path_factory.mktemp("large"), documents=700, dimensions=2_048))
+def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
+    """With graphs and other segments. Edge builds them from 10 MB of vectors on, which are 180 of
+    this width: so many cases are worth few chunks."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(edge_index, "MIN_OPTIMIZE", 100)
+        place = tmp_path_factory.mktemp("large")
+        yield asyncio.run(_made(place, documents=90, dimensions=16_384))
 
 
 async def _made(place: Path, documents: int, dimensions: int = WIDTH) -> Kept:
