@@ -14,11 +14,11 @@ from typing import Any
 from ragstone.api.connection import Session
 from ragstone.core.chunk import EVERYONE
 from ragstone.core.errors import DocumentError, InputError
+from ragstone.core.limits import check_collection_name
 from ragstone.ingest.files import FoundFile, RefusedFile, SkippedFile, discover
 from ragstone.ingest.metadata import MetadataFiles
 from ragstone.ingest.progress import MOST_KINDS
 from ragstone.service import FileFailure, Handed, IngestRequest, Progress, Skipped
-from ragstone.service.local.collections import check_name
 
 MOST_FILES = 10_000
 """Files that one ingest can send: they are named in one request."""
@@ -100,7 +100,7 @@ def check_target(collection: str, allowed: Sequence[str]) -> None:
     """Raise InputError unless documents can be put into this collection, for these readers."""
     if not isinstance(collection, str):
         raise InputError(f"The name of a collection is a text, not {type(collection).__name__}.")
-    check_name(collection)
+    check_collection_name(collection)
     readers = [allowed] if isinstance(allowed, str) else list(allowed)
     wrong = [one for one in readers if not _names_readers(one)]
     if wrong or isinstance(allowed, str):

@@ -12,6 +12,17 @@ MOST_TOOLS = 128
 LONGEST_NAME = 255
 
 
+def check_collection_name(name: str) -> None:
+    """Raise InputError unless a collection can be called this."""
+    if not 0 < len(name) <= LONGEST_NAME or name != name.strip():
+        raise InputError(
+            f"The name of a collection has 1 to {LONGEST_NAME} characters, and no space at "
+            "either end."
+        )
+    if not name.isprintable():
+        raise InputError("The name of a collection holds characters that cannot be shown.")
+
+
 def check_ask(ask: Ask) -> None:
     """Raise InputError, and InvalidFilter, for a question that holds too much."""
     for what, held, most in (

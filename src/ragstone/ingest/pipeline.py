@@ -17,6 +17,7 @@ from ragstone.core.errors import (
     UnknownCollection,
 )
 from ragstone.core.filters import AnyOf
+from ragstone.core.limits import check_collection_name
 from ragstone.core.records import Collection, Document
 from ragstone.ingest import changes, handed
 from ragstone.ingest.being_read import BeingRead
@@ -215,6 +216,7 @@ class Pipeline:
                 self._embedders.of(known)
             return known
         await self._refuse_if_gone(request, id)
+        check_collection_name(request.collection)
         language = await self._language(found)
         embedder = self._embedders.for_text(language)
         collection = Collection(

@@ -20,6 +20,10 @@ from ragstone.ports import IN_BULK, Vectors
 A = TypeVar("A")
 T = TypeVar("T")
 
+MOST_ASKED = 4
+"""Windows of a question that are read, 2,000 tokens: twenty thousand characters without spaces are
+forty, which would take a processor for half a minute."""
+
 TOGETHER = 64
 """Texts, or windows of one, that wait for a thread at a time."""
 
@@ -56,19 +60,19 @@ class MultilingualE5:
 
     async def embed_passages(self, texts: Sequence[str]) -> Vectors:
         lane = self._bulk if IN_BULK.get() else self._quick
-        return await self._embed(lane, "passage: ", texts)
+        return await self._embed(lane, "passage: ", texts, None)
 
     async def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        return await self._embed(self._quick, "query: ", texts)
+        return await self._embed(self._quick, "query: ", texts, MOST_ASKED)
 
     async def _embed(
-        self, threads: ThreadPoolExecutor, prefix: str, texts: Sequence[str]
+        self, threads: ThreadPoolExecutor, prefix: str, texts: Sequence[str], most: int | None
     ) -> Vectors:
         engine = await self._load()
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         for start in range(0, len(texts), TOGETHER):
             some = [prefix + text for text in texts[start : start + TOGETHER]]
-            found = await asyncio.gather(*(_vector(engine, threads, text) for text in some))
+            found = await asyncio.gather(*(_vector(engine, threads, text, most) for text in some))
             vectors[start : start + TOGETHER] = found
         return vectors
 
@@ -79,8 +83,11 @@ class MultilingualE5:
         return self._engine
 
 
-async def _vector(engine: E5Engine, threads: ThreadPoolExecutor, text: str) -> Floats:
-    windows = await _call(threads, engine.windows, text)
+async def _vector(
+    engine: E5Engine, threads: ThreadPoolExecutor, text: str, most: int | None
+) -> Floats:
+    """The vector of a text, of its first `most` windows if any are named."""
+    windows = (await _call(threads, engine.windows, text))[:most]
     mean = np.zeros(MultilingualE5.dimensions, np.float32)
     for start in range(0, len(windows), TOGETHER):
         some = windows[start : start + TOGETHER]

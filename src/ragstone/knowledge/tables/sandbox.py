@@ -4,11 +4,12 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from ragstone.core.errors import QueryRefused
 from ragstone.ports import QueriedTable, QueryResult
@@ -20,17 +21,23 @@ _OWN_MEMORY = 1_500_000_000
 """Bytes of address space that the process has besides what queries may take: Python, DuckDB's
 code and what it reserves without using it."""
 
+AT_ONCE = max(2, os.cpu_count() or 1)
+"""Processes: each may take all of its memory, and many questions may compute at the same time."""
+
 MOST_ROWS = 2_000
 """Rows of a result that come back."""
 
 
 class TableSandbox:
     """`ports.TableQueries` by DuckDB. `seconds` are for all queries of a run and the tables that
-    are loaded for them, `memory` are bytes."""
+    are loaded for them, `memory` are bytes; `at_once` processes run at a time, and others wait."""
 
-    def __init__(self, seconds: float = 10.0, memory: int = 512_000_000) -> None:
+    def __init__(
+        self, seconds: float = 10.0, memory: int = 512_000_000, at_once: int = AT_ONCE
+    ) -> None:
         self._seconds = seconds
         self._memory = memory
+        self._places = asyncio.Semaphore(at_once)
 
     async def run(
         self, tables: Sequence[QueriedTable], queries: Sequence[str]
@@ -43,6 +50,11 @@ class TableSandbox:
             "seconds": max(1, round(self._seconds)),
             "rows": MOST_ROWS,
         }
+        async with self._places:
+            return _results(await self._said(task))
+
+    async def _said(self, task: Mapping[str, Any]) -> bytes:
+        """What a process says to a task; raises QueryRefused."""
         data = await asyncio.to_thread(lambda: json.dumps(task).encode())
         process = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -64,7 +76,7 @@ class TableSandbox:
                 with suppress(ProcessLookupError):
                     process.kill()
                 await asyncio.shield(process.wait())
-        return _results(said)
+        return said
 
 
 def _results(said: bytes) -> list[QueryResult]:

@@ -3,13 +3,12 @@
 from contextlib import suppress
 from dataclasses import replace
 
-from ragstone.core.errors import InputError, StateUnavailable
+from ragstone.core.errors import StateUnavailable
 from ragstone.core.filters import where_known
+from ragstone.core.limits import check_collection_name
 from ragstone.core.records import Collection
 from ragstone.core.turn import Ask
 from ragstone.ports import Catalog, CollectionNames
-
-MOST_CHARACTERS = 255
 
 
 async def identified(names: CollectionNames, ask: Ask) -> Ask:
@@ -27,16 +26,5 @@ async def identified(names: CollectionNames, ask: Ask) -> Ask:
 async def rename(catalog: Catalog, known: Collection, name: str) -> Collection:
     """Call a collection otherwise. Raises InputError for what is no name, Conflict for one that is
     taken, UnknownCollection."""
-    check_name(name)
+    check_collection_name(name)
     return known if name == known.name else await catalog.rename_collection(known, name)
-
-
-def check_name(name: str) -> None:
-    """Raise InputError unless a collection can be called this."""
-    if not 0 < len(name) <= MOST_CHARACTERS or name != name.strip():
-        raise InputError(
-            f"The name of a collection has 1 to {MOST_CHARACTERS} characters, and no space at "
-            "either end."
-        )
-    if not name.isprintable():
-        raise InputError("The name of a collection holds characters that cannot be shown.")

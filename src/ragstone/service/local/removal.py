@@ -1,11 +1,13 @@
 """Deleting documents: hidden at once, their chunks gone when no search looks at them any more."""
 
+import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 
 from ragstone.core.errors import UnknownCollection, UnknownDocument
 from ragstone.core.records import Collection
 from ragstone.core.turn import Principal
+from ragstone.ingest.free_memory import give_back
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ports import Adapters
 
@@ -54,6 +56,8 @@ class Removal:
         await catalog.drop_collection(collection.tenant, collection.id)
         await catalog.drained()
         await self._adapters.index.drop(now)
+        # A collection of few large documents is deleted without a job.
+        await asyncio.to_thread(give_back)
         return number
 
     async def finish(

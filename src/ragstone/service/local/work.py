@@ -45,11 +45,7 @@ def works(
     async def ingest(job: Job, report: Report) -> dict[str, Any]:
         request, reported = IngestRequest.of(job.request), _progress_reporter(report)
         earlier = _progress(job.id, job.progress) if job.attempts > 1 else None
-        try:
-            done = await pipeline.ingest(job.id, request, reported, job.collection, earlier)
-        finally:
-            await asyncio.to_thread(give_back)
-        return _summary(done)
+        return _summary(await pipeline.ingest(job.id, request, reported, job.collection, earlier))
 
     async def rebuild(job: Job, report: Report) -> dict[str, Any]:
         collection = await catalog.identified(job.tenant, job.collection)
@@ -73,7 +69,20 @@ def works(
         ASKING.set(Caller(whose, "reader", None, str(job.request.get(CREDENTIAL, ""))))
         return await answer(answers, job)
 
-    return {ASK: ask, INGEST: ingest, REBUILD: rebuild, DELETE: delete}
+    freeing = {INGEST: ingest, REBUILD: rebuild, DELETE: delete}
+    return {ASK: ask, **{kind: _giving_back(work) for kind, work in freeing.items()}}
+
+
+def _giving_back(work: Work) -> Work:
+    """The same work, and then what it has freed goes back to the system."""
+
+    async def done(job: Job, report: Report) -> dict[str, Any]:
+        try:
+            return await work(job, report)
+        finally:
+            await asyncio.to_thread(give_back)
+
+    return done
 
 
 def progress_of(view: JobView) -> Progress:

@@ -22,6 +22,10 @@ EXAMPLE: Object = {"model": "ragstone", "input": "How long does a full battery c
 ROOM = "response-"
 """What the name of a room begins with that responses continue in."""
 
+UNKEPT = "0" * 32
+"""What stands in the id of a response for a conversation that cannot be continued by it: one id
+for all of them would join what belongs to different people."""
+
 MOST_FILTERS, DEEPEST = 100, 10
 
 _TEXTS = ("input_text", "output_text", "text", "refusal")
@@ -99,7 +103,8 @@ class ResponsesRequest(StrictBody):
             raise ValueError("truncation must be auto or disabled")
         if given.get("prompt") is not None:
             raise ValueError("prompt cannot be had: send instructions and input")
-        for tool in given.get("tools") or []:
+        tools = given.get("tools")
+        for tool in tools if isinstance(tools, list) else ():
             kind = tool.get("type") if isinstance(tool, dict) else None
             if kind not in ("function", "file_search"):
                 said = str(kind)[:50]
@@ -121,6 +126,11 @@ class ResponsesRequest(StrictBody):
             found = _ID.fullmatch(self.previous_response_id)
             if found is None:
                 raise InputError("previous_response_id is none of this server's.")
+            if found[1] == UNKEPT:
+                raise InputError(
+                    "That response cannot be continued by its id: it was not stored, or belongs to "
+                    "a conversation. Send conversation, or ask the first one with store: true."
+                )
             return ROOM + found[1]
         if self.conversation is not None:
             given = self.conversation
@@ -185,7 +195,7 @@ class ResponsesRequest(StrictBody):
 def response_id(room: str | None, turn: str) -> str:
     """The id of a response, by which a later one can continue its conversation."""
     whose = room.removeprefix(ROOM) if room else ""
-    return f"resp_{whose if re.fullmatch('[0-9a-f]{32}', whose) else '0' * 32}_{turn}"
+    return f"resp_{whose if re.fullmatch('[0-9a-f]{32}', whose) else UNKEPT}_{turn}"
 
 
 def condition(given: Any, depth: int = 0) -> Filter:

@@ -8,12 +8,13 @@ from starlette.responses import Response
 
 from ragstone.core.caller import Role
 from ragstone.core.errors import InputError
+from ragstone.core.limits import check_collection_name
 from ragstone.core.turn import Ask
 from ragstone.http.bodies import Name, StrictBody, Text
 from ragstone.http.dialects import DialectParts
 from ragstone.http.dialects.openai import shapes
 from ragstone.http.dialects.openai.responses_requests import condition
-from ragstone.http.dialects.openai.stores import Stores, new_store_json
+from ragstone.http.dialects.openai.stores import Stores, new_store_json, page
 from ragstone.http.identity import Who, at_least, narrowed
 from ragstone.http.openapi import documented
 from ragstone.http.responses import Json, json_unless_left, well_formed
@@ -90,8 +91,9 @@ def add_routes(routes: APIRouter, parts: DialectParts) -> None:
     uploads = Uploads(parts.settings.ragstone_data, parts.settings.server.upload_types)
     stores = Stores(parts.service, uploads)
     _add_files(routes, stores)
-    _add_stores(routes, stores)
     _add_members(routes, stores)
+    # The last ones: a collection's name may hold slashes, so what goes on behind it comes first.
+    _add_stores(routes, stores)
 
 
 def _add_files(routes: APIRouter, stores: Stores) -> None:
@@ -127,12 +129,13 @@ def _add_stores(routes: APIRouter, stores: Stores) -> None:
         caller: Who, limit: Limit = 20, after: After = None, order: Order = "desc"
     ) -> Response:
         """The collections that the credential reaches, as vector stores."""
-        return Json(_page(await stores.listed(caller), limit, after, order))
+        return Json(page(await stores.listed(caller), limit, after, order))
 
     @routes.post("/vector_stores", **of("editor", shapes.VectorStore))
     async def create_vector_store(body: NewStore, request: Request, caller: Who) -> Response:
         """Name a vector store: the collection is there with its first file."""
         narrowed(caller, body.name)
+        check_collection_name(body.name)
         if not body.file_ids:
             return Json(new_store_json(body.name))
         for id in body.file_ids:
@@ -145,17 +148,17 @@ def _add_stores(routes: APIRouter, stores: Stores) -> None:
 
         return await json_unless_left(request, filled())
 
-    @routes.get("/vector_stores/{store}", **of("reader", shapes.VectorStore))
+    @routes.get("/vector_stores/{store:path}", **of("reader", shapes.VectorStore))
     async def vector_store(store: Id, caller: Who) -> Response:
         """One of them."""
         return Json(await stores.store(caller, store))
 
-    @routes.delete("/vector_stores/{store}", **of("admin", shapes.Deleted))
+    @routes.delete("/vector_stores/{store:path}", **of("admin", shapes.Deleted))
     async def delete_vector_store(store: Id, caller: Who) -> Response:
         """Forget a collection with all its documents."""
         return Json(await stores.drop(caller, store))
 
-    @routes.post("/vector_stores/{store}/search", **of("reader", shapes.SearchPage))
+    @routes.post("/vector_stores/{store:path}/search", **of("reader", shapes.SearchPage))
     async def search_vector_store(
         store: Id, body: StoreSearch, request: Request, caller: Who
     ) -> Response:
@@ -165,7 +168,7 @@ def _add_stores(routes: APIRouter, stores: Stores) -> None:
 
 
 def _add_members(routes: APIRouter, stores: Stores) -> None:
-    place = "/vector_stores/{store}/files"
+    place = "/vector_stores/{store:path}/files"
 
     @routes.post(place, **of("editor", shapes.VectorStoreFile))
     async def add_file_to_vector_store(
@@ -185,7 +188,7 @@ def _add_members(routes: APIRouter, stores: Stores) -> None:
         store: Id, caller: Who, limit: Limit = 20, after: After = None, order: Order = "desc"
     ) -> Response:
         """The documents of a vector store that the caller may read."""
-        return Json(_page(await stores.members(caller, store), limit, after, order))
+        return Json(await stores.members(caller, store, limit, after, order))
 
     @routes.get(f"{place}/{{file_id}}", **of("reader", shapes.VectorStoreFile))
     async def vector_store_file(store: Id, file_id: Id, caller: Who) -> Response:
@@ -196,19 +199,3 @@ def _add_members(routes: APIRouter, stores: Stores) -> None:
     async def delete_file_of_vector_store(store: Id, file_id: Id, caller: Who) -> Response:
         """Forget a document."""
         return Json(await stores.remove(caller, store, file_id))
-
-
-def _page(found: list[Object], limit: int, after: str | None, order: str) -> Object:
-    """A part of a list, by id: what comes after an id."""
-    ranked = sorted(found, key=lambda one: str(one["id"]), reverse=order == "desc")
-    if after is not None:
-        places = [at for at, one in enumerate(ranked) if one["id"] == after]
-        ranked = ranked[places[0] + 1 :] if places else []
-    shown = ranked[:limit]
-    return {
-        "object": "list",
-        "data": shown,
-        "first_id": shown[0]["id"] if shown else None,
-        "last_id": shown[-1]["id"] if shown else None,
-        "has_more": len(ranked) > limit,
-    }

@@ -1,8 +1,9 @@
 """Files and vector stores of OpenAI's API: uploads that wait, and collections."""
 
 import asyncio
+import re
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from ragstone.core.errors import UnknownCollection, UnknownDocument
 from ragstone.core.metadata import described
 from ragstone.core.records import Document
 from ragstone.core.source import Source, hit_sources
-from ragstone.core.turn import Ask, Principal
+from ragstone.core.turn import Ask
 from ragstone.http.identity import narrowed
 from ragstone.http.uploads import Uploads
 from ragstone.service import CollectionSummary, Handed, IngestRequest, Progress, Service
@@ -23,8 +24,9 @@ from ragstone.service import CollectionSummary, Handed, IngestRequest, Progress,
 Object = dict[str, Any]
 
 PREFIX = "file-"
-FILE_ID = "file_id"
-"""The key of metadata that keeps the id by which a document was uploaded."""
+_FOLDER = re.compile(r"/(file-[0-9a-f]{32})/")
+"""What the path of such a document begins with: the id of its upload, so that two files of one name
+stay two documents."""
 
 PAGE = 100_000
 """Documents of a collection at most."""
@@ -32,7 +34,12 @@ PAGE = 100_000
 
 def file_id(source: Source) -> str:
     """The id of the file that a source is of: that of its upload, else its document's."""
-    return str(source.metadata.get(FILE_ID) or source.document_id)
+    return _id_of(source.path, source.document_id)
+
+
+def _id_of(path: str, document_id: str) -> str:
+    found = _FOLDER.match(path)
+    return found[1] if found else document_id
 
 
 class Stores:
@@ -83,8 +90,8 @@ class Stores:
         says why. Raises UnknownDocument, InputError for attributes that are no metadata."""
         narrowed(caller, name)
         file = self._waiting(caller, id)
-        path = "/" + Path(file).name
-        own = {**described(dict(attributes or {})), FILE_ID: id}
+        path = f"/{id}/{Path(file).name}"
+        own = described(dict(attributes or {}))
         handed = Handed(file, path, f"upload:{path}", metadata=own)
         request = IngestRequest(
             collection=name,
@@ -101,10 +108,17 @@ class Stores:
             "last_error": {"code": "invalid_file", "message": reason},
         }
 
-    async def members(self, caller: Caller, name: str) -> list[Object]:
-        """The documents of a store that the caller may read; raises UnknownCollection."""
+    async def members(
+        self, caller: Caller, name: str, limit: int, after: str | None, order: str
+    ) -> Object:
+        """A page of the documents of a store that the caller may read; raises UnknownCollection."""
         principal = narrowed(caller, name)
-        return [member_json(one, name) for one in await self._documents(principal, name)]
+        found = await self._service.documents(principal, name, limit=PAGE)
+
+        def shown() -> Object:
+            return page([member_json(one, name) for one in found], limit, after, order)
+
+        return await asyncio.to_thread(shown)
 
     async def member(self, caller: Caller, name: str, id: str) -> Object:
         """One of them, by the id of its upload or of the document; raises UnknownDocument."""
@@ -156,15 +170,15 @@ class Stores:
             "expires_at": None,
         }
 
-    async def _documents(self, principal: Principal, name: str) -> list[Document]:
-        return await self._service.documents(principal, name, limit=PAGE)
-
     async def _document(self, caller: Caller, name: str, id: str) -> Document:
-        principal = narrowed(caller, name)
-        for one in await self._documents(principal, name):
-            if id in (one.id, (one.metadata or {}).get(FILE_ID)):
-                return one
-        raise UnknownDocument(id)
+        principal, folder = narrowed(caller, name), f"/{id}/"
+        if _FOLDER.fullmatch(folder):
+            found = await self._service.documents(principal, name, after=folder, limit=1)
+        else:
+            found = await self._service.documents(principal, name, named=[id], limit=1)
+        if not found or id != _id_of(found[0].path, found[0].id):
+            raise UnknownDocument(id)
+        return found[0]
 
 
 def store_json(summary: CollectionSummary) -> Object:
@@ -202,7 +216,7 @@ def new_store_json(name: str, counts: Mapping[str, int] | None = None) -> Object
 def member_json(document: Document, store: str) -> Object:
     """A document as a file of a vector store."""
     metadata = document.metadata or {}
-    id = str(metadata.get(FILE_ID) or document.id)
+    id = _id_of(document.path, document.id)
     status = {"ready": "completed", "failed": "failed"}.get(document.status, "in_progress")
     error = {"code": "invalid_file", "message": document.error} if status == "failed" else None
     return {
@@ -230,8 +244,23 @@ def _member(id: str, store: str, status: str) -> Object:
 
 def attributes(metadata: Mapping[str, Any]) -> Object:
     """The metadata that OpenAI's attributes can hold."""
-    kept = metadata.items()
-    return {k: v for k, v in kept if isinstance(v, str | int | float) and k != FILE_ID}
+    return {k: v for k, v in metadata.items() if isinstance(v, str | int | float)}
+
+
+def page(found: Sequence[Object], limit: int, after: str | None, order: str) -> Object:
+    """A part of a list, by id: what comes after an id."""
+    ranked = sorted(found, key=lambda one: str(one["id"]), reverse=order == "desc")
+    if after is not None:
+        places = [at for at, one in enumerate(ranked) if one["id"] == after]
+        ranked = ranked[places[0] + 1 :] if places else []
+    shown = ranked[:limit]
+    return {
+        "object": "list",
+        "data": shown,
+        "first_id": shown[0]["id"] if shown else None,
+        "last_id": shown[-1]["id"] if shown else None,
+        "has_more": len(ranked) > limit,
+    }
 
 
 def _result(source: Source) -> Object:
