@@ -116,6 +116,16 @@ async def test_a_response_is_continued(modelled: tuple[OpenDocuments, ModelServe
         await create(model="ragstone", input="And?", previous_response_id="resp_1")
 
 
+async def test_what_was_not_kept_or_is_of_a_conversation_is_not_continued_by_an_id(
+    documents: OpenDocuments,
+) -> None:
+    create = documents.openai.responses.create
+    for fields in ({"store": False}, {"conversation": "of-eva"}):
+        said = await create(model="ragstone", input=QUESTION, extra_body=fields)
+        with pytest.raises(openai.BadRequestError, match="cannot be continued"):
+            await create(model="ragstone", input="And?", previous_response_id=said.id)
+
+
 async def test_tools_are_called_and_their_results_read(
     modelled: tuple[OpenDocuments, ModelServer],
 ) -> None:
@@ -173,6 +183,8 @@ async def test_json_of_a_schema(modelled: tuple[OpenDocuments, ModelServer]) -> 
         ({"input": "a", "tools": [{**SEARCH, "vector_store_ids": ["a", "b"]}]}, "vector_store_ids"),
         ({"input": "a", "tools": [{**SEARCH, "filters": {"type": "is"}}]}, "filters"),
         ({"input": "a", "tools": ["x"]}, "tools"),
+        ({"input": "a", "tools": 5}, "tools"),
+        ({"input": "a", "tools": True}, "tools"),
         ({"input": "a", "tool_choice": {"type": "mcp"}}, "mcp"),
         ({"input": "a", "background": True}, "background"),
         ({"input": "a", "prompt": {"id": "p"}}, "prompt"),

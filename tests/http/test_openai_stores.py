@@ -59,6 +59,43 @@ async def test_a_program_for_file_search_runs_unchanged(documents: OpenDocuments
         await client.vector_stores.retrieve(store.id)
 
 
+async def test_two_files_of_one_name_stay_two_files(documents: OpenDocuments) -> None:
+    files = documents.openai.vector_stores.files
+    texts = (TEXT, b"# Bus\n\nThe bus to Ost leaves at 8:15 every morning from the square.\n")
+    put = [
+        await files.upload_and_poll(
+            vector_store_id="trips", file=("a.md", text), attributes={"file_id": "another"}
+        )
+        for text in texts
+    ]
+    assert [one.status for one in put] == ["completed", "completed"]
+    listed = {one.id async for one in files.list("trips")}
+    assert listed == {one.id for one in put}
+    for one, time in zip(put, ("9:40", "8:15"), strict=True):
+        kept = await files.retrieve(one.id, vector_store_id="trips")
+        assert (kept.id, kept.attributes) == (one.id, {"file_id": "another"})
+        found = await documents.openai.vector_stores.search("trips", query=f"leaves at {time}")
+        assert found.data[0].file_id == one.id
+        assert found.data[0].filename == "a.md"
+    await files.delete(put[0].id, vector_store_id="trips")
+    assert [one.id async for one in files.list("trips")] == [put[1].id]
+
+
+async def test_a_store_is_called_as_a_collection_may_be(documents: OpenDocuments) -> None:
+    stores = documents.openai.vector_stores
+    put = await stores.files.upload_and_poll(vector_store_id="trips/2024", file=("a.md", TEXT))
+    assert (await stores.files.retrieve(put.id, vector_store_id="trips/2024")).id == put.id
+    assert (await stores.retrieve("trips/2024")).name == "trips/2024"
+    assert (await stores.search("trips/2024", query="ferry")).data
+    for name in (" ", "a\u202eb"):
+        with pytest.raises(openai.BadRequestError, match="name of a collection"):
+            await stores.create(name=name)
+        file = await documents.openai.files.create(file=("a.md", TEXT), purpose="assistants")
+        refused = await stores.files.create(vector_store_id=name, file_id=file.id)
+        assert refused.last_error
+        assert "name of a collection" in refused.last_error.message
+
+
 async def test_upload_and_poll(documents: OpenDocuments) -> None:
     files = documents.openai.vector_stores.files
     put = await files.upload_and_poll(vector_store_id="ferries", file=("ferry.md", TEXT))

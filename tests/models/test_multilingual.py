@@ -61,6 +61,15 @@ async def test_given_any_text_then_its_vector_is_that_of_the_other_engine(
     assert (queries * other.query(TEXTS[:9])).sum(axis=1).min() > 0.998
 
 
+async def test_given_a_question_without_end_then_its_beginning_is_read(engine: E5Engine) -> None:
+    model, text = MultilingualE5(), "日本語の" * 2_000
+    short = text[:5_000]
+    assert len(engine.windows("query: " + short)) > multilingual.MOST_ASKED
+    asked = await model.embed_queries([short, text, short + "Кит - это млекопитающее. " * 300])
+    assert np.array_equal(asked[0], asked[1])
+    assert np.array_equal(asked[0], asked[2])
+
+
 @settings(max_examples=200, deadline=None)
 @given(text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")))
 def test_any_text_is_cut_into_as_many_pieces_as_by_the_other_engine(

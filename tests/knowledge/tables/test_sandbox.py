@@ -106,6 +106,16 @@ async def test_a_long_result_comes_back_in_part() -> None:
     assert (len(found.rows), found.more) == (MOST_ROWS, True)
 
 
+async def test_many_queries_run_in_a_few_processes() -> None:
+    sandbox, most = TableSandbox(at_once=2), 0
+    work = asyncio.gather(*(sandbox.run([TABLE], ["SELECT COUNT(*) FROM t"]) for _ in range(8)))
+    while not work.done():
+        most = max(most, len(_processes()))
+        await asyncio.sleep(0.01)
+    assert [found[0].rows for found in await work] == [(("3",),)] * 8
+    assert most == 2
+
+
 async def test_one_that_is_left_leaves_no_process_behind() -> None:
     endless = "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b"
     task = asyncio.create_task(TableSandbox(seconds=60).run([TABLE], [endless]))
@@ -113,8 +123,13 @@ async def test_one_that_is_left_leaves_no_process_behind() -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+    assert not _processes()
+
+
+def _processes() -> list[list[str]]:
+    """The commands of the processes that run queries now."""
     commands = []
     for child in psutil.Process().children():
         with suppress(psutil.Error):  # one of another test ends in this very moment
             commands.append(child.cmdline())
-    assert not [one for one in commands if any("sandbox_child" in part for part in one)]
+    return [one for one in commands if any("sandbox_child" in part for part in one)]
