@@ -30,6 +30,10 @@ EVERY_FILE = os.environ.get("RAGSTONE_DAMAGE") == "all"
 each kind of file in one way."""
 
 
+READ_BY_FILTERS = {"point_to_values.bin", "data.bin"}
+"""The values of each chunk in the index of a field, and the numbers in their order."""
+
+
 @dataclass(frozen=True)
 class Kept:
     """A data directory that nobody opens, its backup, and what was in it."""
@@ -147,6 +151,24 @@ if EVERY_FILE:
         files = kinds(large.data)
         assert any(file.name == "graph.bin" for file in files)
         await _check(large, tmp_path, way, _of_one_way(files, way))
+
+
+@pytest.mark.parametrize("way", ["newer", "flipped", "truncated"])
+async def test_given_a_damaged_index_of_a_field_that_only_filters_read_then_it_is_mended(
+    large: Kept, tmp_path: Path, way: str
+) -> None:
+    files = [one for one in kinds(large.data) if one.name in READ_BY_FILTERS]
+    assert {one.name for one in files} == READ_BY_FILTERS
+    for file in files:
+        data = _copy(large, tmp_path)
+        DAMAGES[way](data / file)
+        assert await _mended(data, large.dimensions) == large.texts, file
+
+
+def test_given_search_structures_and_nothing_wrong_then_no_damage_is_found(
+    large: Kept, tmp_path: Path
+) -> None:
+    assert find_damage(_settings(_copy(large, tmp_path))) == []
 
 
 def test_given_nothing_wrong_then_no_damage_is_found(kept: Kept, tmp_path: Path) -> None:

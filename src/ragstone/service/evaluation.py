@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 from typing import Annotated, Literal, Protocol
 
+from pydantic import Field
+
 from ragstone.core.evaluation import (
+    MOST_QUESTIONS,
     AskSetting,
     EvaluationRun,
     Outcome,
@@ -18,6 +21,7 @@ from ragstone.service.bounds import Count, Offset, text
 Id = Annotated[str, text(255, 1)]
 MaybeId = Annotated[str, text(255)]
 Name = Annotated[str, text(255, 1)]
+Questions = Annotated[Sequence[SetQuestion], Field(max_length=MOST_QUESTIONS)]
 File = Annotated[str, text(20_000_000)]
 Which = Literal["all", "wrong"]
 
@@ -45,7 +49,7 @@ class EvaluationService(Protocol):
         principal: Principal,
         collection: Name,
         name: Name,
-        questions: Sequence[SetQuestion],
+        questions: Questions,
     ) -> QuestionSet:
         """Keep a set, instead of the one of this name about the collection. Raises InputError for
         questions that are empty, too long or too many, and UnknownCollection."""

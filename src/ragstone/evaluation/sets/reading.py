@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from ragstone.core.errors import InputError
@@ -31,7 +32,8 @@ def questions(text: str) -> list[SetQuestion]:
     text = text.removeprefix("\ufeff")
     if not text.strip():
         raise InputError("The file is empty. Write one question in each line.")
-    return checked([_question(row, number) for number, row in _rows(text)])
+    first = islice(_rows(text), MOST_QUESTIONS + 1)
+    return checked([_question(row, number) for number, row in first])
 
 
 def checked(given: Sequence[SetQuestion]) -> list[SetQuestion]:
@@ -40,8 +42,8 @@ def checked(given: Sequence[SetQuestion]) -> list[SetQuestion]:
         raise InputError("There is no question. Write at least one.")
     if len(given) > MOST_QUESTIONS:
         raise InputError(
-            f"There are {len(given):,} questions; a set has at most {MOST_QUESTIONS:,}. Make "
-            "several sets of them."
+            f"There are more questions than a set has: at most {MOST_QUESTIONS:,}. Make several "
+            "sets of them."
         )
     for number, one in enumerate(given, start=1):
         _check(one, number)
@@ -88,16 +90,26 @@ def _json_lines(text: str) -> Iterator[tuple[int, Any]]:
             raise InputError(f"Line {number} is no JSON object: {error}.") from error
 
 
-def _table(text: str) -> list[dict[str, str]] | None:
+def _table(text: str) -> Iterator[dict[str, str]] | None:
     """The rows of a CSV file whose first line names a column of questions; None for other text."""
-    first = text.lstrip().splitlines()[0]
+    first = text.lstrip().partition("\n")[0]
+    if len(first) > LONGEST_QUESTION:
+        return None
     separator = max(",;\t", key=first.count)
     names = [name.strip().lower() for name in next(csv.reader([first], delimiter=separator))]
     if not set(names) & set(_QUESTION):
         return None
-    rows = list(csv.reader(io.StringIO(text.lstrip()), delimiter=separator))[1:]
-    kept = [row for row in rows if any(cell.strip() for cell in row)]
-    return [dict(zip(names, row, strict=False)) for row in kept]
+    return _table_rows(text, separator, names)
+
+
+def _table_rows(text: str, separator: str, names: Sequence[str]) -> Iterator[dict[str, str]]:
+    rows = csv.reader(io.StringIO(text.lstrip()), delimiter=separator)
+    try:
+        for row in islice(rows, 1, None):
+            if any(cell.strip() for cell in row):
+                yield dict(zip(names, row, strict=False))
+    except csv.Error as error:
+        raise InputError(f"Line {rows.line_num} cannot be read as CSV: {error}.") from error
 
 
 def _question(row: Any, number: int) -> SetQuestion:

@@ -24,6 +24,7 @@ from ragstone.index.edge.copying import copy_shard
 from ragstone.index.edge.shard import (
     BM25,
     DENSE,
+    FLOAT_FIELDS,
     INTEGER_FIELDS,
     KEYWORD_FIELDS,
     SUM,
@@ -44,6 +45,9 @@ SAMPLE, ENOUGH, NEIGHBOURS = 50, 0.5, 50
 approximation, but one through a damaged graph finds nothing."""
 
 MOST_VALUES = 10_000_000
+
+RANGES = 20
+"""Numbers of a field from which on chunks are counted."""
 
 REBUILT = (
     "payload_index",
@@ -140,9 +144,16 @@ def _read_flaws(opened: edge.EdgeShard, shard: Shard) -> Iterator[str]:
     for record in _records(opened):
         seen.add(record)
     yield from seen.flaws()
-    for field, counter in seen.values.items():
-        if _facet(opened, field) != counter:
+    for field in _FIELDS:
+        counter = seen.values[field]
+        if any(_facet(opened, field, where) != counter for where in (None, _ALL)):
             yield f"the index of the field {field} does not fit the chunks"
+    for field in NUMBER_FIELDS:
+        counter = seen.values[field]
+        for low in sorted(counter)[:: max(1, len(counter) // RANGES)]:
+            if _at_least(opened, field, low) != sum(n for v, n in counter.items() if v >= low):
+                yield f"the index of the field {field} does not fit the chunks"
+                break
     finding = sum(_finds_itself(opened, one) for one in seen.sample)
     if finding < ENOUGH * len(seen.sample):
         yield f"a search finds {finding} of {len(seen.sample)} vectors that are there"
@@ -152,7 +163,8 @@ class _Seen:
     """What a look through the chunks counts: damaged ones, and the values of each field."""
 
     def __init__(self, bm25: Bm25Encoder | None) -> None:
-        self.values: dict[str, Counter[Any]] = {field: Counter() for field in _FIELDS}
+        fields = (*_FIELDS, *FLOAT_FIELDS)
+        self.values: dict[str, Counter[Any]] = {field: Counter() for field in fields}
         self.sample: list[list[float]] = []
         self._bm25 = bm25
         self._texts = self._vectors = self._words = 0
@@ -182,7 +194,14 @@ class _Seen:
             yield f"the words of {self._words:,} chunks are not those of their text"
 
 
+NUMBER_FIELDS = (*INTEGER_FIELDS, *FLOAT_FIELDS)
 _FIELDS = (*KEYWORD_FIELDS, *INTEGER_FIELDS)
+
+_ALL = edge.Filter(
+    must_not=[edge.FieldCondition("tenant", match=edge.MatchAny(["no tenant of this name"]))]
+)
+"""A filter that every chunk meets: with one Edge counts chunk by chunk, from another file of the
+field's index than without."""
 
 
 def _whole(payload: dict[str, Any]) -> bool:
@@ -214,9 +233,15 @@ def _same_words(made: edge.SparseVector, kept: edge.SparseVector | None) -> bool
     )
 
 
-def _facet(opened: edge.EdgeShard, field: str) -> Counter[Any]:
-    found = opened.facet(edge.FacetRequest(field, limit=MOST_VALUES, exact=True))
+def _facet(opened: edge.EdgeShard, field: str, where: edge.Filter | None) -> Counter[Any]:
+    found = opened.facet(edge.FacetRequest(field, limit=MOST_VALUES, exact=True, filter=where))
     return Counter({hit.value: hit.count for hit in found.hits})
+
+
+def _at_least(opened: edge.EdgeShard, field: str, low: float) -> int:
+    """How many chunks the field's index finds from a number on."""
+    reached = edge.FieldCondition(field, range=edge.RangeFloat(gte=low))
+    return int(opened.count(edge.CountRequest(exact=True, filter=edge.Filter(must=[reached]))))
 
 
 def _finds_itself(opened: edge.EdgeShard, vector: list[float]) -> bool:

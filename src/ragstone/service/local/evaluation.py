@@ -1,5 +1,6 @@
 """Evaluation in this process: sets and runs on the port, questions as jobs."""
 
+import asyncio
 import hashlib
 import json
 import time
@@ -112,7 +113,8 @@ class LocalEvaluation:
         await self._store.remove_set(principal, id)
 
     async def read_file(self, principal: Principal, text: str) -> list[SetQuestion]:
-        return reading.questions(text)
+        # A file of megabytes: the other requests go on meanwhile.
+        return await asyncio.to_thread(reading.questions, text)
 
     async def from_feedback(
         self, principal: Principal, about: str, limit: int = 500
