@@ -78,3 +78,16 @@ def test_more_than_a_set_holds_is_refused() -> None:
         checked([SetQuestion("A?", tuple(map(str, range(101))))])
     with pytest.raises(InputError, match="over 100,000"):
         checked([SetQuestion("A?", liked="a" * 100_001)])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("question\n" + '"' * 2_000_000, "Line 2 cannot be read as CSV"),
+        ("question" + ",question" * 300_000 + "\n" + "a," * 300_000, "more than 20,000"),
+        ('"' * 2_000_000, "more than 20,000"),
+    ],
+)
+def test_given_what_no_table_holds_then_that_is_said(text: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        questions(text)
