@@ -76,7 +76,7 @@ def works(
 def _giving_back(work: Work) -> Work:
     """The same work, and then what it has freed goes back to the system."""
 
-    async def done(job: Job, report: Report) -> dict[str, Any]:
+    async def done(job: Job, report: Report) -> dict[str, Any] | None:
         try:
             return await work(job, report)
         finally:
