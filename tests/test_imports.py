@@ -54,6 +54,7 @@ ADAPTERS = (
     "cache.redis",
     "guard.topic_index",
     "index",
+    "knowledge.comments.comment_reader",
     "knowledge.graph.entity_graph",
     "knowledge.tables.sandbox",
     "models",

@@ -32,6 +32,7 @@ from ragstone.ingest.questions import QuestionMaker
 from ragstone.ingest.summaries import SummaryMaker
 from ragstone.ingest.vocabulary import VocabularyReader
 from ragstone.jobs.runner import Runner, Work
+from ragstone.knowledge.comments.comment_reader import LocalCommentReader
 from ragstone.knowledge.graph.entity_graph import LocalEntityGraph
 from ragstone.knowledge.tables.sandbox import TableSandbox, is_installed
 from ragstone.models.configured_chat import chat_model, ensemble, evaluator, with_standby
@@ -152,6 +153,8 @@ async def open_adapters(
         topics = await TopicCollection.open(SqlTopics(database), embedders, days)
         stack.push_async_callback(topics.aclose)
         mentions = SqlMentions(database)
+        comments = LocalCommentReader(index, embedders.bundled())
+        stack.push_async_callback(comments.aclose)
         adapters = Adapters(
             index,
             catalog,
@@ -175,6 +178,7 @@ async def open_adapters(
             evaluations=SqlEvaluations(database),
             mentions=mentions,
             graph=LocalEntityGraph(mentions, index),
+            comments=comments,
             completer=chat,
             evaluator=judge,
             reading_reranker=_reading_reranker(settings, reader),

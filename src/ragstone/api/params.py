@@ -84,6 +84,7 @@ class AskParams(SearchParams, total=False):
       gateway these are.
     - `approves`: whether somebody reads the events of `stream`, and answers each `AgentStep` that
       waits with `Client.approve`; else calls of tools that change anything are declined.
+    - `comments`: whether customers' comments are counted and quoted for it, whatever its words.
     """
 
     conversation: str
@@ -96,6 +97,7 @@ class AskParams(SearchParams, total=False):
     agent: bool
     organisation: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{0,64}$")]
     approves: bool
+    comments: bool
 
 
 _SEARCH_OPTIONS = frozenset(SearchOptions.__dataclass_fields__)
@@ -114,7 +116,7 @@ def to_ask(question: str, principal: Principal, params: Mapping[str, Any], kind:
     plain = {name: value for name, value in params.items() if name not in _SEARCH_OPTIONS}
     folders, where = plain.pop("under", None), plain.pop("where", None)
     room = plain.pop("conversation", None)
-    search_type: SearchType = "pa" if plain.pop("agent", False) else "rag"
+    search_type = _search_type(plain.pop("agent", False), plain.pop("comments", False))
     history = tuple(_message(one) for one in plain.pop("history", ()))
     wanted = SearchOptions(**{name: params[name] for name in params if name in _SEARCH_OPTIONS})
     return Ask(
@@ -127,6 +129,12 @@ def to_ask(question: str, principal: Principal, params: Mapping[str, Any], kind:
         history=history,
         search_type=search_type,
     )
+
+
+def _search_type(agent: bool, comments: bool) -> SearchType:
+    if agent and comments:
+        raise InputError("agent and comments exclude each other: leave one of them out.")
+    return "pa" if agent else "voc" if comments else "rag"
 
 
 def condition(folders: str | Sequence[str] | None, where: Where | None) -> Filter | None:

@@ -9,6 +9,7 @@ import typer
 
 from ragstone.cli import options as opt
 from ragstone.cli.cache import app as cache_app
+from ragstone.cli.comments import app as comments_app
 from ragstone.cli.conversations import app as conversations_app
 from ragstone.cli.document import app as document_app
 from ragstone.cli.evaluation import app as eval_app
@@ -47,6 +48,7 @@ app.add_typer(mcp_app)
 app.add_typer(plugins_app)
 app.add_typer(document_app, name="document")
 app.add_typer(graph_app, name="graph")
+app.add_typer(comments_app, name="comments")
 app.add_typer(eval_app, name="eval")
 app.add_typer(topics_app, name="topics")
 app.add_typer(cache_app, name="cache")
@@ -154,6 +156,9 @@ def ask(
     organisation: Annotated[
         str, typer.Option(help="Whose tools of the MCP gateway an agent may call.")
     ] = "",
+    comments: Annotated[
+        bool, typer.Option("--comments", help="Count and quote customers' comments for it.")
+    ] = False,
     as_json: opt.AsJson = False,
     trace: Annotated[bool, typer.Option("--trace", help="Show what each stage did.")] = False,
 ) -> None:
@@ -161,6 +166,8 @@ def ask(
     from ragstone.cli import commands
     from ragstone.core.turn import Ask
 
+    if agent and comments:
+        fail("--agent and --comments exclude each other: leave one of them out.")
     asked = Ask(
         question,
         collection=collection,
@@ -172,7 +179,7 @@ def ask(
         where=opt.condition(under, where),
         cache=cache,
         room=room,
-        search_type="pa" if agent else "rag",
+        search_type="pa" if agent else "voc" if comments else "rag",
         organisation=organisation,
         # A call that changes anything is asked about where somebody sits.
         approves=agent and sys.stdin.isatty(),

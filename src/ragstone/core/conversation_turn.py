@@ -86,7 +86,7 @@ class ConversationTurn:
     version: Literal["v3"] = VERSION
     status: Literal["done", "error", "idle"] = "done"
     block_classes: tuple[str, ...] = ()
-    search_type: Literal["rag", "gpt", "pa"] = "rag"
+    search_type: Literal["rag", "gpt", "pa", "voc"] = "rag"
     conversations: tuple[TurnMessage, ...] = ()
     room_id: str = ""
     chat_id: str = ""

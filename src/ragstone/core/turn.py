@@ -43,7 +43,7 @@ Rewriting = Literal[
 ]
 Mode = Literal["simple", "advanced", "precise"]
 Unit = Literal["chunk", "paragraph", "section"]
-SearchType = Literal["rag", "gpt", "pa"]
+SearchType = Literal["rag", "gpt", "pa", "voc"]
 Status = Literal["done", "failed", "timeout", "skipped"]
 
 
@@ -124,12 +124,12 @@ class Ask:
     `collection` is the name that was asked for, `collection_id` which one that was, empty for
     whichever has the name when the question is answered.
 
-    `search_type` is what it is answered from: documents (rag), the conversation alone (gpt), or
-    documents and tools (pa). `user_id` is who asks by the client's own account, which tells
-    conversations apart and never widens what the principal may read. `classes` are the values of
-    the metadata filter that the request set. `reasons` wants the answer reasoned out first,
-    `verifies` wants it judged and tried again, `votes` wants several answers compared; None leaves
-    that to the level.
+    `search_type` is what it is answered from: documents (rag), the conversation alone (gpt),
+    documents and tools (pa), or customers' comments (voc). `user_id` is who asks by the
+    client's own account, which tells conversations apart and never widens what the principal may
+    read. `classes` are the values of the metadata filter that the request set. `reasons` wants the
+    answer reasoned out first, `verifies` wants it judged and tried again, `votes` wants several
+    answers compared; None leaves that to the level.
 
     `pictures` are looked at with the question. `tools` are the client's own, which the chat model
     may call: one of them at least if `tool_choice` is required, or the one that it names. `steps`

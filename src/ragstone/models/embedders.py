@@ -95,6 +95,12 @@ class ConfiguredEmbedders:
         """The bundled English one, which questions are understood with whatever the settings."""
         return self._english
 
+    def bundled(self) -> Embedder:
+        """The bundled one for texts of many languages, or the English one where the settings name
+        another."""
+        known = self._multilingual
+        return known if isinstance(known, MultilingualE5) else self._english
+
     async def aclose(self) -> None:
         for embedder in {self._english, *self._chosen.values()}:
             if isinstance(embedder, Closing):

@@ -27,6 +27,7 @@ from ragstone.ports.catalog import (
     collection_of,
 )
 from ragstone.ports.checking import Checker, Claim, EvidenceSource, Support
+from ragstone.ports.comments import CommentReader, ReadComments
 from ragstone.ports.conversations import ConversationStore, Lease
 from ragstone.ports.dump import Row, Rows, StateDump
 from ragstone.ports.embedding import (
@@ -72,6 +73,7 @@ __all__ = [
     "Claim",
     "CollectionNames",
     "ColumnType",
+    "CommentReader",
     "Completer",
     "ConversationStore",
     "Conversing",
@@ -100,6 +102,7 @@ __all__ = [
     "Profile",
     "QueriedTable",
     "QueryResult",
+    "ReadComments",
     "Reranker",
     "Retriever",
     "Returned",

@@ -18,6 +18,7 @@ from ragstone.ports.approving import Approvals
 from ragstone.ports.cache import Cache
 from ragstone.ports.catalog import Catalog
 from ragstone.ports.checking import Checker
+from ragstone.ports.comments import CommentReader
 from ragstone.ports.conversations import ConversationStore
 from ragstone.ports.dump import StateDump
 from ragstone.ports.embedding import Embedders
@@ -48,8 +49,9 @@ class Adapters:
     that is named (`reading_reranker`), what tells whether an answer
     is what was asked (`judge`), a retrieval service in place
     of the index (`external_retriever`), a gateway of tools (`toolbox`), what runs queries over
-    tables (`tables`), calls that wait until somebody approves them (`approvals`), and the graph of
-    what chunks name (`graph`). `profile` is the chat model's, `count` counts tokens as it does,
+    tables (`tables`), calls that wait until somebody approves them (`approvals`), the graph of
+    what chunks name (`graph`), and what reads tables of comments (`comments`).
+    `profile` is the chat model's, `count` counts tokens as it does,
     `ensemble` are the models that vote. `dump` is for backups. `searching` lets so many questions
     search at a time while the others wait in turn, so that a search that has begun is not slowed
     down, and documents can be ingested meanwhile.
@@ -87,6 +89,7 @@ class Adapters:
     tables: TableQueries | None = None
     approvals: Approvals | None = None
     graph: EntityGraph | None = None
+    comments: CommentReader | None = None
     profile: Profile = Profile()
     count: Count = count
     ensemble: tuple[Answerer, ...] = ()

@@ -36,6 +36,7 @@ from ragstone.core.turn import LEVELS, Ask, Level, Plan
 from ragstone.engine.recipe import Recipe
 from ragstone.engine.stage import Stage
 from ragstone.guard.guard import Guard
+from ragstone.knowledge.comments.ask_comments import AskComments
 from ragstone.knowledge.graph.add_related import AddRelated
 from ragstone.knowledge.multi_hop import MultiHop
 from ragstone.knowledge.summaries.traverse import Traverse
@@ -117,6 +118,7 @@ ANSWERED: Names = (
     "sum_up",
     "assemble",
     "build_prompt",
+    "ask_comments",
     "tables",
     "pre_answer_gate",
     "reason",
@@ -166,7 +168,10 @@ FORMS: Mapping[Variant, Form] = {
             "grade_passages": FOUND,
         },
         # Nothing leaves before the best answer is known.
-        options={name: {"holds": True} for name in ("tables", "pre_answer_gate", "generate")},
+        options={
+            name: {"holds": True}
+            for name in ("ask_comments", "tables", "pre_answer_gate", "generate")
+        },
     ),
     "search": Form((*ASKED, *UNDERSTOOD, *FOUND), ("remember", "record"), options=SEARCHED),
     "functions": Form(
@@ -390,6 +395,8 @@ def _answer_stages(settings: Settings, level: Level) -> Iterator[Stage]:
         refuse_below=rag.refuse_below,
         refuse_unlikely=rag.refuse_unlikely,
     )
+    if rag.comments:
+        yield AskComments(holds=holds)
     if rag.tables:
         yield Tables(holds=holds)
     yield PreAnswerGate(faq=rag.faq_direct, refuse_below=rag.refuse_before_model, holds=holds)

@@ -26,6 +26,7 @@ from ragstone.core.turn import Ask, Hit, Principal, StageTrace, Turn
 from ragstone.ports import CacheFigures, Vectors
 from ragstone.service.allowed import allowed
 from ragstone.service.bounds import Count, Days, Offset, text
+from ragstone.service.comments import CommentService
 from ragstone.service.conversations import ConversationService
 from ragstone.service.evaluation import EvaluationService
 from ragstone.service.feedback import FeedbackService
@@ -249,6 +250,11 @@ class Service(Protocol):
     @property
     def graph(self) -> GraphService:
         """What documents name, and what is named together."""
+        ...
+
+    @property
+    def comments(self) -> CommentService:
+        """What customers say."""
         ...
 
     @property

@@ -184,6 +184,11 @@ class RagSettings(Section):
         description="Whether questions that count, add up, compare or filter rows are computed "
         "from whole tables; needs the extra `tables` (DuckDB).",
     )
+    comments: bool = Field(
+        True,
+        description="Whether questions for what customers say are answered by counting and quoting "
+        "the comments of tables, where a table of comments is found.",
+    )
     faq_direct: bool = Field(
         True,
         description="Whether a FAQ passage that asks the same is the answer, without the model.",

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from ragstone.http.identity import Who, at_least, narrowed
 from ragstone.http.responses import Json, well_formed
 from ragstone.service import CollectionSummary, Service, wire
+from ragstone.service.comments import CommentsWanted, ToneName, column_values
 
 Name = Annotated[str, AfterValidator(well_formed)]
 
@@ -61,6 +62,29 @@ def router(service: Service) -> APIRouter:
         principal = narrowed(caller, name)
         found = await service.graph.show(principal, name, entity=well_formed(entity), limit=limit)
         return Json(wire.dump(found))
+
+    @routes.get(
+        "/{name:path}/comments", response_model=None, dependencies=[Depends(at_least("reader"))]
+    )
+    async def comments(
+        name: Name,
+        caller: Who,
+        about: Annotated[str, Query(max_length=1_000, description="What they speak of.")] = "",
+        tone: Annotated[ToneName, Query(description="Their sentiment.")] = "",
+        since: Annotated[str, Query(max_length=10, description="The first day, YYYY-MM-DD.")] = "",
+        until: Annotated[str, Query(max_length=10, description="The last day.")] = "",
+        where: Annotated[
+            list[str], Query(max_length=20, description="COLUMN=VALUE, may be repeated.")
+        ] = [],  # noqa: B006
+        limit: Annotated[int, Query(ge=1, le=1_000, description="Most comments shown.")] = 20,
+    ) -> Response:
+        """Customers' comments of tables that the caller may read: how many, by theme, sentiment,
+        month and column, and the most telling ones."""
+        principal = narrowed(caller, name)
+        labels = column_values([well_formed(one) for one in where])
+        days = well_formed(since), well_formed(until)
+        wanted = CommentsWanted(well_formed(about), tone, *days, labels, limit)
+        return Json(wire.dump(await service.comments.show(principal, name, wanted)))
 
     @routes.patch("/{name:path}", response_model=None, dependencies=[Depends(at_least("admin"))])
     async def rename(name: Name, body: CollectionName, caller: Who) -> Response:

@@ -43,6 +43,7 @@ from ragstone.language.phrases import key
 from ragstone.ports import Adapters, CacheFigures, Embedder, Vectors, in_bulk
 from ragstone.service import CollectionSummary, IngestRequest, Overview, Progress, SearchResult
 from ragstone.service.local.collections import rename
+from ragstone.service.local.comments import LocalComments
 from ragstone.service.local.configured import Configured
 from ragstone.service.local.conversations import LocalConversations
 from ragstone.service.local.evaluation import LocalEvaluation
@@ -110,6 +111,7 @@ class Ragstone:
         self.reading = LocalReading(adapters, Originals(data))
         self.feedback = LocalFeedback(adapters.feedback)
         self.graph = LocalGraph(adapters)
+        self.comments = LocalComments(adapters)
         self._configured = configured
         priority = configured.base.jobs.evaluation_priority
         self.evaluation = LocalEvaluation(adapters, jobs, priority)

@@ -1,4 +1,4 @@
-"""`/v2/{rag,gpt,pa}/query`: the API of chat-core, field by field."""
+"""`/v2/{rag,gpt,pa,voc}/query`: the API of chat-core, field by field."""
 
 import uuid
 from typing import Annotated, Any
@@ -72,6 +72,11 @@ def router(parts: DialectParts) -> APIRouter:
     async def pa(body: SessionChatRequest, caller: Who) -> Response:
         """Answer from documents and tools over MCP."""
         return answered(body.ask("pa", caller, _id()), caller)
+
+    @routes.post("/voc/query", response_model=None, responses=_ANSWERS)
+    async def voc(body: SessionChatRequest, caller: Who) -> Response:
+        """Answer from customers' comments, counted and quoted, as a stream of events."""
+        return answered(body.ask("voc", caller, _id()), caller)
 
     @routes.post("/pa/approvals/{id}", response_model=None)
     async def approve(id: Step, body: Approval, caller: Who) -> Response:

@@ -1,0 +1,114 @@
+"""`ragstone comments`: what customers say, counted."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragstone.cli import options as opt
+from ragstone.cli.running import Context, fail, run, settings_of
+from ragstone.core.errors import InputError
+from ragstone.core.turn import Principal
+from ragstone.service.comments import CommentsWanted, ToneName, column_values
+
+if TYPE_CHECKING:
+    from ragstone.core.comments import ToneCounts
+    from ragstone.service import Service
+    from ragstone.service.comments import CommentsView
+
+app = typer.Typer(
+    add_completion=False, help="Count what customers say, and quote it.", no_args_is_help=True
+)
+
+About = Annotated[str, typer.Argument(metavar="[ABOUT]", help="What they speak of, in any words.")]
+Tone = Annotated[ToneName, typer.Option(help="Only comments of this sentiment.")]
+Since = Annotated[str, typer.Option(metavar="YYYY-MM-DD", help="The first day.")]
+Until = Annotated[str, typer.Option(metavar="YYYY-MM-DD", help="The last day.")]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option("--where", metavar="COLUMN=VALUE", help="Only comments with this value."),
+]
+Limit = Annotated[int, typer.Option(min=1, max=1000, help="Most comments to show.")]
+
+
+@app.command()
+def show(
+    context: Context,
+    about: About = "",
+    collection: opt.Collection = "default",
+    tone: Tone = "",
+    since: Since = "",
+    until: Until = "",
+    where: Columns = None,
+    limit: Limit = 20,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Print how many comments of a collection's tables there are, by theme, sentiment, month and
+    column, and the most telling ones."""
+    wanted = _wanted(about, tone, since, until, where, limit)
+
+    async def shown(service: "Service") -> int:
+        return _out(await service.comments.show(Principal(), collection, wanted), as_json)
+
+    run(settings_of(context), shown)
+
+
+@app.command()
+def answers(
+    context: Context,
+    about: About = "",
+    tone: Tone = "",
+    since: Since = "",
+    until: Until = "",
+    where: Columns = None,
+    limit: Limit = 20,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Print the same of the comments that users wrote on answers, by thumb."""
+    wanted = _wanted(about, tone, since, until, where, limit)
+
+    async def shown(service: "Service") -> int:
+        return _out(await service.comments.of_answers(Principal().tenant, wanted), as_json)
+
+    run(settings_of(context), shown)
+
+
+def _wanted(
+    about: str, tone: ToneName, since: str, until: str, where: list[str] | None, limit: int
+) -> CommentsWanted:
+    try:
+        return CommentsWanted(about, tone, since, until, column_values(where or ()), limit)
+    except InputError as error:
+        fail(error.message)
+
+
+def _out(found: "CommentsView", as_json: bool) -> int:
+    from ragstone.cli.show import out, out_json, table
+    from ragstone.service import wire
+
+    if as_json:
+        out_json(wire.dump(found))
+        return 0
+    if found.waiting:
+        out(f"{found.waiting:,} comments are being read for the first time. Ask again in a while.")
+    for one in found.left_out:
+        out(f"Left out: {one}.")
+    if not found.among.comments:
+        out("There are no such comments.")
+        return 0
+    out(f"{found.counted.comments:,} of {found.among.comments:,} comments")
+    facets = [("sentiment", [found.counted]), ("theme", found.themes), ("month", found.months)]
+    for name, counts in (*facets, *found.labels.items()):
+        if counts:
+            out()
+            table((name, "comments", "negative", "neutral", "positive"), list(map(_row, counts)))
+    if found.comments:
+        out()
+        table(
+            ("sentiment", "day", "where", "comment"),
+            [(one.tone, one.at, one.path, one.text) for one in found.comments],
+        )
+    return 0
+
+
+def _row(one: "ToneCounts") -> tuple[str, int, int, int, int]:
+    return one.name or "all", one.comments, one.negative, one.neutral, one.positive

@@ -1,0 +1,1 @@
+"""Customers' comments: read from tables, counted and quoted."""

@@ -1,0 +1,196 @@
+"""Reads the comments of a collection's tables, and keeps what was read in memory.
+
+Which tables somebody may read the index says at each question, by the number of chunks inside its
+filter; what is kept of a version of a document never changes. So nothing that is kept opens
+anything to anybody.
+"""
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragstone.core.comments import CustomerComment
+from ragstone.core.errors import RagstoneError
+from ragstone.core.filters import OWN_TEXT, And, Filter, eq
+from ragstone.core.records import Collection
+from ragstone.knowledge.comments.comment_table import comments_of
+from ragstone.knowledge.comments.tone import weights_of
+from ragstone.language.words import content_word_set, content_words
+from ragstone.ports import ChunkIndex, Embedder, ReadComments, Vectors, in_bulk
+
+log = logging.getLogger(__name__)
+
+MOST_TABLES = 200
+"""Documents with tables that are looked at."""
+
+MOST_CHUNKS = 3_000
+"""Chunks of a document; larger ones are left out."""
+
+MOST_COMMENTS = 20_000
+"""Comments that are counted for one question."""
+
+KEPT_COMMENTS = 50_000
+"""Comments kept in memory, about 2.5 kB each."""
+
+AT_ONCE = 32
+"""Comments that are embedded in one go."""
+
+Key = tuple[str, int, str]
+"""Collection, build of its index, version of a document."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What a version of a document holds. `chunks` of it hold tables. `vectors` are None until they
+    are made."""
+
+    chunks: int
+    comments: tuple[CustomerComment, ...]
+    vectors: Vectors | None = None
+
+
+class LocalCommentReader:
+    """`ports.CommentReader` over an index, with a bundled embedder."""
+
+    def __init__(self, index: ChunkIndex, embedder: Embedder) -> None:
+        self._index = index
+        self._embedder = embedder
+        self._held: OrderedDict[Key, _Held] = OrderedDict()
+        self._making: dict[Key, asyncio.Task[None]] = {}
+
+    async def read(self, collection: Collection, where: Filter, seconds: float) -> ReadComments:
+        where = And((where, OWN_TEXT))
+        tables = And((where, eq("kind", "table")))
+        counts = await self._index.facet(collection, "revision", tables, MOST_TABLES + 1)
+        left_out = []
+        if len(counts) > MOST_TABLES:
+            left_out.append(f"of more than {MOST_TABLES} documents with tables the others")
+        found: list[Key] = []
+        total = 0
+        for revision in sorted(sorted(counts, key=lambda one: -counts[one])[:MOST_TABLES]):
+            key = (collection.id, collection.build, revision)
+            held, why = await self._table(collection, where, key, counts[revision])
+            if held is None:
+                left_out.append(why)
+            elif total + len(held.comments) > MOST_COMMENTS:
+                left_out.append(f"{revision}: more than {MOST_COMMENTS:,} comments in all")
+            elif held.comments:
+                total += len(held.comments)
+                found.append(key)
+        return await self._with_vectors(found, tuple(left_out), seconds)
+
+    async def of_texts(self, comments: Sequence[CustomerComment]) -> ReadComments:
+        vectors = await self._embedded([one.text for one in comments])
+        return ReadComments(self._toned(comments, vectors), vectors)
+
+    async def speaking_of(self, topic: str, read: ReadComments) -> NDArray[np.float64]:
+        weights = weights_of(self._embedder.name)
+        [vector] = await self._embedder.embed_queries([topic])
+        words = set(content_words(topic))
+        shared = [
+            len(words & content_word_set(one.text)) / max(1, len(words)) for one in read.comments
+        ]
+        cosines = (read.vectors @ vector).astype(np.float64)
+        scores: NDArray[np.float64] = cosines + weights.shared * np.array(shared) - weights.topic
+        return scores
+
+    async def aclose(self) -> None:
+        """Stop what is being read."""
+        tasks = list(self._making.values())
+        for task in tasks:
+            task.cancel()
+        for task in tasks:
+            with suppress(asyncio.CancelledError):
+                await task
+
+    async def _table(
+        self, collection: Collection, where: Filter, key: Key, chunks: int
+    ) -> tuple[_Held | None, str]:
+        """What a version holds, without vectors the first time; None where not all of it is inside
+        the filter or it is too large, and why."""
+        held = self._held.get(key)
+        if held is not None and held.chunks == chunks:
+            self._held.move_to_end(key)
+            return held, ""
+        if chunks > MOST_CHUNKS:
+            return None, f"{key[2]}: more than {MOST_CHUNKS:,} chunks"
+        own = And((where, eq("revision", key[2])))
+        read = [one async for batch in self._index.scan(collection, own) for one in batch]
+        read.sort(key=lambda one: one.chunk_index)
+        every = await self._index.count(collection, And((OWN_TEXT, eq("revision", key[2]))))
+        if len(read) != every:
+            return None, f"{key[2]}: not readable as a whole"
+        comments = await asyncio.to_thread(comments_of, read)
+        held = _Held(sum(one.kind == "table" for one in read), tuple(comments))
+        self._keep(key, held)
+        return held, ""
+
+    def _keep(self, key: Key, held: _Held) -> None:
+        self._held[key] = held
+        self._held.move_to_end(key)
+        kept = sum(1 + len(one.comments) for one in self._held.values())
+        while kept > KEPT_COMMENTS and len(self._held) > 1:
+            _, gone = self._held.popitem(last=False)
+            kept -= 1 + len(gone.comments)
+
+    async def _with_vectors(
+        self, keys: Sequence[Key], left_out: tuple[str, ...], seconds: float
+    ) -> ReadComments:
+        """The comments of tables that were just read, once they have vectors, as far as the time
+        allows."""
+        own = {key: self._held[key] for key in keys if key in self._held}
+        missing = [key for key, held in own.items() if held.vectors is None]
+        for key in missing:
+            if key not in self._making:
+                task = asyncio.create_task(self._make(key, own[key]))
+                self._making[key] = task
+                task.add_done_callback(lambda _, key=key: self._making.pop(key, None))  # type: ignore[misc]
+        tasks = [self._making[key] for key in missing if key in self._making]
+        if tasks:
+            await asyncio.wait(tasks, timeout=seconds)
+        for task in tasks:
+            if task.done() and not task.cancelled() and (error := task.exception()):
+                raise error
+        done = [held for key in own if (held := self._held.get(key)) and held.vectors is not None]
+        waiting = sum(len(held.comments) for held in own.values()) - sum(
+            len(held.comments) for held in done
+        )
+        vectors = [held.vectors for held in done if held.vectors is not None]
+        together = np.concatenate(vectors) if vectors else np.zeros((0, 1), np.float32)
+        comments = tuple(one for held in done for one in held.comments)
+        return ReadComments(comments, together, left_out, waiting)
+
+    async def _make(self, key: Key, held: _Held) -> None:
+        try:
+            vectors = await self._embedded([one.text for one in held.comments])
+        except RagstoneError as error:
+            log.warning("The comments of %s could not be read: %s", key[2], error)
+            raise
+        self._keep(
+            key, replace(held, comments=self._toned(held.comments, vectors), vectors=vectors)
+        )
+
+    async def _embedded(self, texts: Sequence[str]) -> Vectors:
+        parts = []
+        with in_bulk():
+            for start in range(0, len(texts), AT_ONCE):
+                parts.append(await self._embedder.embed_passages(texts[start : start + AT_ONCE]))
+        return np.concatenate(parts) if parts else np.zeros((0, 1), np.float32)
+
+    def _toned(
+        self, comments: Sequence[CustomerComment], vectors: Vectors
+    ) -> tuple[CustomerComment, ...]:
+        """The comments with their tones: that of the rating where there is one."""
+        if not comments:
+            return ()
+        tones = weights_of(self._embedder.name).tones(vectors)
+        return tuple(
+            one if one.tone != "unknown" else replace(one, tone=tone)
+            for one, tone in zip(comments, tones, strict=True)
+        )

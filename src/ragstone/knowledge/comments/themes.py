@@ -1,0 +1,108 @@
+"""What comments are about: clusters of vectors, each named by the words that tell it apart."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragstone.core.comments import CustomerComment
+from ragstone.language.words import STOPWORDS, in_pairs, stem
+from ragstone.ports import Vectors
+
+LEAST = 3
+"""Comments of a theme; fewer are named by no theme."""
+
+MOST_THEMES = 12
+ROUNDS = 30
+NAMED_BY = 3
+"""Words of a theme's name at most."""
+
+SEED = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """Comments that are alike: their places, those nearest to what they have in common first."""
+
+    name: str
+    places: tuple[int, ...]
+
+
+def themes_of(
+    comments: Sequence[CustomerComment], vectors: Vectors, topic: str = ""
+) -> list[Theme]:
+    """The themes of comments, the most frequent first; the same for the same comments in the same
+    order. The words of a `topic` that all speak of name none."""
+    if len(comments) < 2 * LEAST:
+        return []
+    spread = vectors - vectors.mean(axis=0)
+    lengths = np.linalg.norm(spread, axis=1, keepdims=True)
+    spread = spread / np.maximum(lengths, 1e-9)
+    most = max(2, min(MOST_THEMES, round((len(comments) / 2) ** 0.5)))
+    groups, centres = _clustered(spread, most)
+    known = _spelt(topic)
+    texts = [
+        {word: form for word, form in _spelt(one.text).items() if word not in known}
+        for one in comments
+    ]
+    everywhere = Counter(word for one in texts for word in one)
+    found = []
+    for number, centre in enumerate(centres):
+        places = np.flatnonzero(groups == number)
+        if len(places) < LEAST:
+            continue
+        name = _name([texts[at] for at in places], everywhere, len(texts))
+        nearest = places[np.argsort(-(spread[places] @ centre), kind="stable")]
+        if name:
+            found.append(Theme(name, tuple(int(at) for at in nearest)))
+    return sorted(found, key=lambda one: (-len(one.places), one.name))
+
+
+def _clustered(rows: Vectors, most: int) -> tuple[NDArray[np.int64], Vectors]:
+    """The group of each row (n,), and the groups' centres, by spherical k-means from centres that
+    lie far from each other."""
+    chance = np.random.default_rng(SEED)
+    centres = rows[[int(np.argmax(rows @ rows.mean(axis=0)))]]
+    while len(centres) < most:
+        far = np.maximum(0.0, 1 - (rows @ centres.T).max(axis=1)) ** 2
+        if not far.sum():
+            break
+        centres = np.vstack((centres, rows[chance.choice(len(rows), p=far / far.sum())]))
+    groups = np.full(len(rows), -1)
+    for _ in range(ROUNDS):
+        nearest = np.argmax(rows @ centres.T, axis=1)
+        if (nearest == groups).all():
+            break
+        groups = nearest
+        sums = np.stack([rows[groups == at].sum(axis=0) for at in range(len(centres))])
+        norms = np.linalg.norm(sums, axis=1, keepdims=True)
+        centres = np.where(norms > 0, sums / np.maximum(norms, 1e-9), centres)
+    return groups, centres
+
+
+def _spelt(text: str) -> dict[str, str]:
+    """The words of a comment that may name a theme, by their stem, as they are spelt there."""
+    found: dict[str, str] = {}
+    for word in text.casefold().replace("’", "'").split():
+        plain = word.strip(".,;:!?()[]\"'„“”«»…。，！？、")
+        if in_pairs(plain):
+            found.update({plain[at : at + 2]: plain[at : at + 2] for at in range(len(plain) - 1)})
+        elif len(plain) > 2 and plain not in STOPWORDS and plain.isalpha():
+            found.setdefault(stem(plain), plain)
+    return found
+
+
+def _name(own: Sequence[dict[str, str]], everywhere: Counter[str], total: int) -> str:
+    """The words that are frequent in these comments and rare in the others, in at least two of
+    them, weighed as in class-based TF-IDF."""
+    counts = Counter(word for one in own for word in one)
+    weights = {
+        word: count * np.log(1 + total / everywhere[word])
+        for word, count in counts.items()
+        if count > 1
+    }
+    best = sorted(weights, key=lambda word: (-weights[word], word))[:NAMED_BY]
+    spelt = {word: Counter(one[word] for one in own if word in one) for word in best}
+    return ", ".join(min(spelt[word], key=lambda one: (-spelt[word][one], one)) for word in best)

@@ -1,0 +1,106 @@
+"""Customers' comments in this process."""
+
+from datetime import UTC, date, datetime
+
+from ragstone.access.asking import check_everywhere
+from ragstone.core.comments import CommentQuery, CustomerComment, ToneCounts
+from ragstone.core.errors import InputError, UnknownCollection
+from ragstone.core.filters import And, AnyOf, Not, readable
+from ragstone.core.records import Feedback
+from ragstone.core.turn import Principal
+from ragstone.knowledge.comments.comment_table import rated
+from ragstone.knowledge.comments.counting import by_label, by_month, counted
+from ragstone.ports import Adapters, CommentReader, ReadComments
+from ragstone.service.comments import CommentsView, CommentsWanted
+
+SECONDS = 40.0
+"""Seconds that a request waits for comments that are read the first time."""
+
+MOST_FEEDBACK = 2_000
+"""The newest thumbs of which comments are read."""
+
+
+class LocalComments:
+    """`service.comments.CommentService` on the index and the state of this process."""
+
+    def __init__(self, adapters: Adapters) -> None:
+        self._adapters = adapters
+
+    async def show(
+        self, principal: Principal, collection: str, wanted: CommentsWanted
+    ) -> CommentsView:
+        _check(wanted)
+        known = await self._adapters.catalog.collection(principal.tenant, collection)
+        if known is None:
+            raise UnknownCollection(collection)
+        reader = self._reader()
+        async with self._adapters.catalog.snapshot() as hidden:
+            where = And((readable(principal), Not(AnyOf("revision", tuple(sorted(hidden))))))
+            read = await reader.read(known, where, SECONDS)
+        return await _view(wanted, read, reader)
+
+    async def of_answers(self, tenant: str, wanted: CommentsWanted) -> CommentsView:
+        check_everywhere()
+        _check(wanted)
+        kept = await self._adapters.feedback.latest(tenant, MOST_FEEDBACK)
+        reader = self._reader()
+        read = await reader.of_texts([_comment(one) for one in kept if one.comment.strip()])
+        return await _view(wanted, read, reader)
+
+    def _reader(self) -> CommentReader:
+        if self._adapters.comments is None:
+            raise InputError("Comments cannot be read here: there is no embedder for them.")
+        return self._adapters.comments
+
+
+def _check(wanted: CommentsWanted) -> None:
+    for name, day in (("since", wanted.since), ("until", wanted.until)):
+        if day and not _is_day(day):
+            raise InputError(f"{name} is {day!r}; a day is given as YYYY-MM-DD.")
+    if wanted.since and wanted.until and wanted.since > wanted.until:
+        raise InputError(f"since is {wanted.since}, which is after until, {wanted.until}.")
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
+async def _view(wanted: CommentsWanted, read: ReadComments, reader: CommentReader) -> CommentsView:
+    query = CommentQuery(
+        wanted.about.strip(), wanted.tone or None, wanted.since, wanted.until, wanted.labels
+    )
+    found = await counted(query, read, reader)
+    themes = tuple(
+        ToneCounts.of(one.name, [found.counted[at] for at in one.places]) for one in found.themes
+    )
+    return CommentsView(
+        ToneCounts.of("", found.among),
+        ToneCounts.of(wanted.about, found.counted),
+        themes,
+        tuple(by_month(found.counted)),
+        {name: tuple(values) for name, values in by_label(found.counted).items()},
+        found.counted[: wanted.limit],
+        read.left_out,
+        read.waiting,
+    )
+
+
+def _comment(one: Feedback) -> CustomerComment:
+    """A thumb with its comment. It stands in no document."""
+    share = 1.0 if one.thumb == "up" else 0.0
+    return CustomerComment(
+        one.answer_id,
+        one.comment,
+        one.comment,
+        "",
+        "",
+        "",
+        "answers",
+        datetime.fromtimestamp(one.at, UTC).date().isoformat(),
+        share,
+        rated(share),
+        {"collection": one.collection, "thumb": one.thumb},
+    )
