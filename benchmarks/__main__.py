@@ -34,6 +34,7 @@ NAMES = (
     "grounding",
     "reader",
     "graph",
+    "comments",
     "compression",
     "ingest",
     "parsing",

@@ -12,6 +12,7 @@ from ragstone.access.interceptor import Interceptor
 from ragstone.access.setup import interceptor
 from ragstone.core.answer import Citation, CitedSpan, GeneratedAnswer, Statement, Usage
 from ragstone.core.chunk import Chunk
+from ragstone.core.comments import CustomerComment, ToneCounts
 from ragstone.core.conversation import ConversationKey
 from ragstone.core.entities import EntityCount
 from ragstone.core.errors import (
@@ -19,6 +20,7 @@ from ragstone.core.errors import (
     Conflict,
     EmptyQuestion,
     IndexUnavailable,
+    InputError,
     ModelUnavailable,
     QuestionBlocked,
     QuestionTooLong,
@@ -72,6 +74,7 @@ from ragstone.service import (
     Progress,
     SearchResult,
 )
+from ragstone.service.comments import CommentsView, CommentsWanted
 from ragstone.service.graph import EntityPlace, GraphView
 from ragstone.service.local.configured import Configured
 from ragstone.service.local.keys import LocalKeys
@@ -195,6 +198,32 @@ class FakeGraph:
         return GraphView("Ada", named, 0, ("A. Thornbury",), (place,))
 
 
+class FakeComments:
+    """Has one comment, of a collection or on an answer."""
+
+    def __init__(self) -> None:
+        self.wanted: list[CommentsWanted] = []
+
+    async def show(
+        self, principal: Principal, collection: str, wanted: CommentsWanted
+    ) -> CommentsView:
+        if collection != "default":
+            raise UnknownCollection(collection)
+        return await self.of_answers(principal.tenant, wanted)
+
+    async def of_answers(self, tenant: str, wanted: CommentsWanted) -> CommentsView:
+        self.wanted.append(wanted)
+        if wanted.since == "May":
+            raise InputError("since is 'May'; a day is given as YYYY-MM-DD.")
+        one = CustomerComment(
+            "1", "Too\x1b[31m slow", "row", "c1", "d1", "/r.csv", "r", "2024-05-01"
+        )
+        counts = ToneCounts("", 1, negative=1)
+        return CommentsView(
+            counts, counts, (), (), {"Product": (ToneCounts("Echo", 1, 1),)}, (one,)
+        )
+
+
 class FakeConversations:
     """Counts the letters of a room's name as tokens."""
 
@@ -225,6 +254,7 @@ class FakeService:
     conversations: FakeConversations = field(default_factory=FakeConversations)
     reading: FakeReading = field(default_factory=FakeReading)
     graph: FakeGraph = field(default_factory=FakeGraph)
+    comments: FakeComments = field(default_factory=FakeComments)
     settings: LocalSettings = field(
         default_factory=lambda: LocalSettings(
             MemorySettings(), MemoryNames(), Configured(Settings())

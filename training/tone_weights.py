@@ -5,8 +5,8 @@ about ten people (-4 to 4), for each bundled embedder. FOLDER holds the files `.
 of the data that Hutto and Gilbert (2014) rated for VADER, which stand in
 `additional_resources/hutto_ICWSM_2014.tar.gz` of its repository (MIT License). A fifth of each is
 held out by review, the two bounds of neutral are chosen on the rest, and how well the fifth is told
-is printed. The thresholds of topics are written as they are here; they were chosen on clinc150, where
-an intent's name is the topic.
+is printed. The thresholds of topics are written as they are here; they were chosen on clinc150,
+where an intent's name is the topic.
 """
 
 import asyncio
@@ -23,9 +23,8 @@ from ragstone.models.minilm import MiniLm
 from ragstone.models.multilingual import MultilingualE5
 from ragstone.ports import Embedder
 
-SETS = ("amazonReviewSnippets", "tweets", "movieReviewSnippets")
-MOST = 4_200
-"""Texts of a set, from its beginning."""
+SETS = {"amazonReviewSnippets": 4_200, "tweets": 4_200, "movieReviewSnippets": 4_000}
+"""The sets, and how many texts of each are read at most, from its beginning."""
 
 HELD_OUT = 5
 """One review of so many is not learned from."""
@@ -35,7 +34,7 @@ CLEAR = 0.5
 """The mean rating from which a text is positive or negative."""
 
 TOPICS = {"all-MiniLM-L6-v2": (0.35, 0.1), "multilingual-e5-small": (0.84, 0.04)}
-"""The score from which a comment speaks of a topic, and what the topic's words add to its cosine."""
+"""The score from which a comment speaks of a topic, and what the topic's words add to a cosine."""
 
 Floats = NDArray[np.float64]
 TARGET = Path("src/ragstone/knowledge/data/tone.json")
@@ -50,10 +49,10 @@ class Rated:
     held: NDArray[np.bool_]
 
 
-def read(file: Path) -> Rated:
+def read(file: Path, most: int) -> Rated:
     """One set: lines of id, mean rating and text."""
     lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
-    rows = [row for row in (line.split("\t") for line in lines) if len(row) == 3][:MOST]
+    rows = [row for row in (line.split("\t") for line in lines) if len(row) == 3][:most]
     # Sentences of one review stand beside each other, with its number before an underscore.
     reviews = [one[0].split("_")[0] for one in rows]
     places = {name: at for at, name in enumerate(dict.fromkeys(reviews))}
@@ -63,7 +62,7 @@ def read(file: Path) -> Rated:
 
 
 async def main(folder: Path) -> None:
-    sets = {name: read(folder / f"{name}_GroundTruth.txt") for name in SETS}
+    sets = {name: read(folder / f"{name}_GroundTruth.txt", most) for name, most in SETS.items()}
     written = {}
     for embedder in (MiniLm(), MultilingualE5()):
         vectors = {name: await embedded(embedder, one.texts) for name, one in sets.items()}
@@ -83,7 +82,7 @@ async def main(folder: Path) -> None:
             "topic": topic,
             "shared": shared,
         }
-    TARGET.write_text(json.dumps(written) + "\n", encoding="utf-8")
+    await asyncio.to_thread(TARGET.write_text, json.dumps(written) + "\n", "utf-8")
 
 
 async def embedded(embedder: Embedder, texts: list[str]) -> Floats:
@@ -128,8 +127,7 @@ def told(scores: Floats, ratings: Floats, low: float, high: float) -> str:
     sure = (truth != 0) & (found != 0)
     return (
         f"{len(truth)} texts: of negative, neutral and positive {balanced(found, truth):.3f} right "
-        f"(mean), negative taken for positive or the reverse {np.mean(found[sure] != truth[sure]):.3f} "
-        f"of {sure.sum()}"
+        f"(mean), reversed {np.mean(found[sure] != truth[sure]):.3f} of {sure.sum()}"
     )
 
 

@@ -23,6 +23,12 @@ def test_given_a_value_that_does_not_fit_then_it_says_so(params: dict[str, objec
         to_ask("q", Principal(), params, AskParams)
 
 
+def test_given_comments_then_these_are_asked_and_no_agent() -> None:
+    assert to_ask("q", Principal(), {"comments": True}, AskParams).search_type == "voc"
+    with pytest.raises(InputError, match="exclude each other"):
+        to_ask("q", Principal(), {"comments": True, "agent": True}, AskParams)
+
+
 def test_given_a_search_then_there_is_no_agent() -> None:
     with pytest.raises(TypeError):
         to_ask("q", Principal(), {"agent": True}, SearchParams)

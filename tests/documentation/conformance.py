@@ -44,13 +44,6 @@ class Row:
 
 MISSING: tuple[Row, ...] = (
     Row(
-        "chat-core",
-        "15.3",
-        "VOC search (Voice of Customer)",
-        "The document only names it; such records are searched like any document.",
-        True,
-    ),
-    Row(
         "Query pipeline",
         "Step 6",
         "LightRAG",

@@ -135,7 +135,7 @@ def test_given_only_a_query_then_the_defaults_are_the_documents(
     assert asked.keeps
 
 
-@pytest.mark.parametrize("search_type", ["rag", "gpt", "pa"])
+@pytest.mark.parametrize("search_type", ["rag", "gpt", "pa", "voc"])
 @pytest.mark.conforms("chat-core", "12.2", "rag, gpt and pa take the same request")
 def test_given_an_address_then_it_decides_what_answers(
     url: str, service: FakeService, search_type: str

@@ -6,6 +6,7 @@ import httpx2
 import pytest
 
 from ragstone.http.app import create_app
+from ragstone.service.comments import CommentsWanted
 from ragstone.settings import Settings
 from tests.credentials import a_key, bearer
 from tests.fake_service import FakeService
@@ -74,6 +75,25 @@ async def test_given_names_then_their_graph_is_shown_to_who_reaches_the_collecti
     headers = bearer(await a_key(service, "reader", "acme"))
     wrong = await http.get(f"{PATH}/default/graph", params={"limit": 0}, headers=headers)
     assert wrong.status_code == 422
+
+
+async def test_given_comments_then_they_are_counted_for_who_reaches_the_collection(
+    http: httpx2.AsyncClient, service: FakeService
+) -> None:
+    path = f"{PATH}/default/comments"
+    asked = {"about": "delivery", "tone": "negative", "where": ["Product=Echo", "Shop=A=B"]}
+    found = (await http.get(path, params={**asked, "since": "2024-05-01", "limit": 5})).json()
+    assert (found["counted"]["negative"], found["comments"][0]["at"]) == (1, "2024-05-01")
+    [wanted] = service.comments.wanted
+    assert wanted == CommentsWanted(
+        "delivery", "negative", "2024-05-01", "", {"Product": "Echo", "Shop": "A=B"}, 5
+    )
+    headers = bearer(await a_key(service, "reader", "acme", collections=("plone",)))
+    assert (await http.get(path, headers=headers)).status_code == 404
+    headers = bearer(await a_key(service, "reader", "acme"))
+    for wrong in ({"tone": "angry"}, {"limit": 0}, {"since": "May"}, {"where": "Echo"}):
+        refused = await http.get(path, params=wrong, headers=headers)
+        assert refused.status_code in (400, 422), wrong
 
 
 async def test_given_an_admin_then_a_collection_gets_another_name(

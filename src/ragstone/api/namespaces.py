@@ -19,6 +19,7 @@ from ragstone.core.errors import (
 )
 from ragstone.core.records import Document
 from ragstone.service import CollectionSummary, Progress
+from ragstone.service.comments import CommentsView, CommentsWanted, ToneName
 from ragstone.service.conversations import Format
 from ragstone.service.jobs import JobState, JobView
 from ragstone.service.reading import DocumentText, Facet
@@ -62,6 +63,25 @@ class AsyncCollections:
         _check_page(limit, 0)
         service = await self._session.service()
         return await service.reading.facets(self._session.principal, name, key=key, limit=limit)
+
+    async def comments(
+        self,
+        name: str = "default",
+        about: str = "",
+        *,
+        tone: ToneName = "",
+        since: str = "",
+        until: str = "",
+        labels: Mapping[str, str] | None = None,
+        limit: int = 20,
+    ) -> CommentsView:
+        """Customers' comments of the collection's tables: how many speak `about` something, by
+        theme, tone, month and column, and the most telling ones, at most `limit`. Days are given as
+        YYYY-MM-DD, `labels` are values of columns. Raises UnknownCollection, InputError."""
+        _check_page(limit, 0)
+        wanted = CommentsWanted(about, tone, since, until, labels or {}, limit)
+        service = await self._session.service()
+        return await service.comments.show(self._session.principal, name, wanted)
 
     async def delete(self, name: str) -> int:
         """Delete a collection with all its documents; how many. Raises UnknownCollection."""

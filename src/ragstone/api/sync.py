@@ -22,6 +22,7 @@ from ragstone.core.conversation import Room, StoredTurn
 from ragstone.core.records import Document
 from ragstone.core.source import Source
 from ragstone.service import CollectionSummary, Overview, Progress
+from ragstone.service.comments import CommentsView, ToneName
 from ragstone.service.conversations import Format
 from ragstone.service.jobs import JobState, JobView
 from ragstone.service.reading import DocumentText, Facet
@@ -49,6 +50,26 @@ class Collections(Twin[AsyncCollections]):
         """The metadata of the documents by key, or of one `key`: each with its most frequent
         values, at most `limit`, and how many documents have them. Raises UnknownCollection."""
         return self._thread.run(self._inner.facets(name, key=key, limit=limit))
+
+    def comments(
+        self,
+        name: str = "default",
+        about: str = "",
+        *,
+        tone: ToneName = "",
+        since: str = "",
+        until: str = "",
+        labels: Mapping[str, str] | None = None,
+        limit: int = 20,
+    ) -> CommentsView:
+        """Customers' comments of the collection's tables: how many speak `about` something, by
+        theme, tone, month and column, and the most telling ones, at most `limit`. Days are given as
+        YYYY-MM-DD, `labels` are values of columns. Raises UnknownCollection, InputError."""
+        return self._thread.run(
+            self._inner.comments(
+                name, about, tone=tone, since=since, until=until, labels=labels, limit=limit
+            )
+        )
 
     def delete(self, name: str) -> int:
         """Delete a collection with all its documents; how many. Raises UnknownCollection."""

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 import pytest_asyncio
@@ -11,12 +12,13 @@ from ragstone import build
 from ragstone.core.errors import InputError, UnknownCollection
 from ragstone.core.events import Done
 from ragstone.core.filters import And, eq, readable
+from ragstone.core.records import Thumb
 from ragstone.core.turn import Ask, Principal, SearchType, Turn
 from ragstone.knowledge.comments.ask_comments import NO_COMMENTS
 from ragstone.service import IngestRequest
 from ragstone.service.comments import CommentsWanted
 from ragstone.service.local import Ragstone
-from ragstone.settings import Settings
+from ragstone.settings import RagSettings, Settings
 from tests.knowledge.comments.files import ROWS, reviews, workbook
 
 pytestmark = pytest.mark.slow
@@ -142,7 +144,9 @@ async def test_given_no_ratings_then_the_small_model_tells_most_tones(
     await ingested(ragstone, reviews(tmp_path, rated=False))
     view = await ragstone.comments.show(GUEST, "default", CommentsWanted(limit=100))
     tones = {one.text: one.tone for one in view.comments}
-    clear = {text: "negative" if stars < 3 else "positive" for _, _, stars, text in ROWS if stars != 3}
+    clear = {
+        text: "negative" if stars < 3 else "positive" for _, _, stars, text in ROWS if stars != 3
+    }
     assert sum(tones[text] == tone for text, tone in clear.items()) >= 0.7 * len(clear)
     opposite = {"negative": "positive", "positive": "negative"}
     assert sum(tones[text] == opposite[tone] for text, tone in clear.items()) <= 0.1 * len(clear)
@@ -174,7 +178,8 @@ async def test_given_a_filter_that_cuts_a_table_then_it_is_left_out(
     await ingested(ragstone, reviews(tmp_path))
     adapters = ragstone._adapters
     collection = await adapters.catalog.collection("default", "default")
-    assert collection is not None and adapters.comments is not None
+    assert collection is not None
+    assert adapters.comments is not None
     cut = And((readable(GUEST), eq("chunk_index", 0)))
     part = await adapters.comments.read(collection, cut, 40)
     assert (part.comments, len(part.left_out)) == ((), 1)
@@ -190,9 +195,33 @@ async def test_given_no_time_then_nothing_is_counted_until_they_are_read(
     await ingested(ragstone, reviews(tmp_path))
     adapters = ragstone._adapters
     collection = await adapters.catalog.collection("default", "default")
-    assert collection is not None and adapters.comments is not None
+    assert collection is not None
+    assert adapters.comments is not None
     first = await adapters.comments.read(collection, readable(GUEST), 0)
     assert (first.comments, first.waiting) == ((), len(ROWS))
     later = await adapters.comments.read(collection, readable(GUEST), 40)
     assert (len(later.comments), later.waiting) == (len(ROWS), 0)
     await asyncio.sleep(0)
+
+
+async def test_given_rag_comments_is_off_then_nothing_is_counted(tmp_path: Path) -> None:
+    settings = Settings(ragstone_data=tmp_path / "data", rag=RagSettings(comments=False))
+    async with build.open(settings) as ragstone:
+        await ingested(ragstone, reviews(tmp_path))
+        turn = await asked(ragstone, "What do customers complain about?")
+    assert "ask_comments" not in [one.stage for one in turn.trace]
+
+
+async def test_given_comments_on_answers_then_admins_see_them_by_thumb(
+    ragstone: Ragstone,
+) -> None:
+    for number, (thumb, comment) in enumerate(
+        (("up", "Exactly what I needed"), ("down", "The year is wrong"), ("down", ""))
+    ):
+        await ragstone.feedback.give(
+            STAFF, f"a{number}", cast(Thumb, thumb), question="q", comment=comment
+        )
+    view = await ragstone.comments.of_answers("default", CommentsWanted())
+    assert (view.counted.comments, view.counted.negative, view.counted.positive) == (2, 1, 1)
+    wrong = await ragstone.comments.of_answers("default", CommentsWanted(labels={"thumb": "down"}))
+    assert [one.text for one in wrong.comments] == ["The year is wrong"]

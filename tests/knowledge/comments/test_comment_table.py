@@ -60,5 +60,11 @@ def test_given_ten_points_or_a_hundred_then_the_scale_is_that(tmp_path: Path) ->
 
 
 def test_given_a_row_that_begins_like_a_total_then_it_is_a_comment(tmp_path: Path) -> None:
-    text = "Comment,Rating\nTotal waste of money,1\nAverage sound at best,3\nIt works well,5\nA fine thing,5\n"
+    rows = (
+        "Total waste of money,1",
+        "Average sound at best,3",
+        "It works well,5",
+        "A fine thing,5",
+    )
+    text = "\n".join(("Comment,Rating", *rows, ""))
     assert len(comments_of(chunks_of(written(tmp_path, text)))) == 4

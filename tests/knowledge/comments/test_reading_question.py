@@ -10,6 +10,8 @@ COMMENTS = [
     for n, product in enumerate(("Echo", "Echo Dot", "Nova", "小米"))
 ]
 
+QUARTER = ("2024-04-01", "2024-06-30")
+
 
 @pytest.mark.parametrize(
     "question",
@@ -47,20 +49,35 @@ def test_given_any_other_question_then_it_is_none(question: str) -> None:
     [
         ("What do customers say about battery life?", CommentQuery("battery life")),
         ("What do customers complain about?", CommentQuery(tone="negative")),
-        ("What do people like about the Nova?", CommentQuery("", "positive", labels={"Product": "Nova"})),
-        ("How many comments on the Echo Dot mention noise?", CommentQuery("noise", labels={"Product": "Echo Dot"})),
-        ("Feedback on noise in 2024-Q2", CommentQuery("noise", None, "2024-04-01", "2024-06-30")),
-        ("Feedback on noise in the second quarter of 2024", CommentQuery("noise", None, "2024-04-01", "2024-06-30")),
+        (
+            "What do people like about the Nova?",
+            CommentQuery("", "positive", labels={"Product": "Nova"}),
+        ),
+        (
+            "How many comments on the Echo Dot mention noise?",
+            CommentQuery("noise", labels={"Product": "Echo Dot"}),
+        ),
+        ("Feedback on noise in 2024-Q2", CommentQuery("noise", None, *QUARTER)),
+        ("Feedback on noise in the second quarter of 2024", CommentQuery("noise", None, *QUARTER)),
         ("Complaints since May 2024", CommentQuery("", "negative", "2024-05-01")),
         ("Complaints after May 2024", CommentQuery("", "negative", "2024-06-01")),
         ("Reviews before 2024", CommentQuery("", None, "", "2023-12-31")),
         ("Reviews until 2024-02-29", CommentQuery("", None, "", "2024-02-29")),
-        ("Reviews between January 2024 and 2024-03", CommentQuery("", None, "2024-01-01", "2024-03-31")),
+        (
+            "Reviews between January 2024 and 2024-03",
+            CommentQuery("", None, "2024-01-01", "2024-03-31"),
+        ),
         ("Reviews of 2024-02-31 on noise", CommentQuery("noise")),
-        ("Wie viele Kunden beschweren sich über die Wartezeit?", CommentQuery("wartezeit", "negative")),
-        ("2024年第二季度顾客对小米的电池怎么看?", CommentQuery("电池", None, "2024-04-01", "2024-06-30", {"Product": "小米"})),
+        (
+            "Wie viele Kunden beschweren sich über die Wartezeit?",
+            CommentQuery("wartezeit", "negative"),
+        ),
+        (
+            "2024年第二季度顾客对小米的电池怎么看?",
+            CommentQuery("电池", None, *QUARTER, {"Product": "小米"}),
+        ),
     ],
-)  # fmt: skip
+)
 def test_given_a_question_then_topic_tone_days_and_values(
     question: str, wanted: CommentQuery
 ) -> None:
