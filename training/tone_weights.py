@@ -101,7 +101,8 @@ def fitted(rows: Floats, wanted: Floats) -> tuple[Floats, float]:
 
 def classes(scores: Floats, low: float, high: float) -> NDArray[np.int64]:
     """-1, 0 or 1 for each score (n,)."""
-    return (scores >= high).astype(int) - (scores <= low).astype(int)
+    found: NDArray[np.int64] = (scores >= high).astype(np.int64) - (scores <= low).astype(np.int64)
+    return found
 
 
 def bounds(scores: Floats, ratings: Floats) -> tuple[float, float]:
