@@ -21,8 +21,9 @@ def model_file() -> Path:
 
 
 @contextmanager
-def llama_server(key: str) -> Iterator[str]:
-    """Serve the model on a free loopback port; yields the address."""
+def llama_server(key: str, *, caches: bool = True) -> Iterator[str]:
+    """Serve the model on a free loopback port; yields the address. Without `caches` it reads every
+    prompt from its beginning."""
     from xllamacpp import CommonParams, Server
 
     params = CommonParams()
@@ -32,6 +33,9 @@ def llama_server(key: str) -> Iterator[str]:
     params.api_keys = [key]
     params.n_ctx = 8192
     params.n_parallel = 2
+    params.cache_prompt = caches
+    if not caches:
+        params.cache_ram_mib = 0
     params.warmup = params.ui = False
     params.offline = True
     params.verbosity = -1
