@@ -21,9 +21,8 @@ def model_file() -> Path:
 
 
 @contextmanager
-def llama_server(key: str, *, caches: bool = True) -> Iterator[str]:
-    """Serve the model on a free loopback port; yields the address. Without `caches` it reads every
-    prompt from its beginning."""
+def llama_server(key: str) -> Iterator[str]:
+    """Serve the model on a free loopback port; yields the address."""
     from xllamacpp import CommonParams, Server
 
     params = CommonParams()
@@ -33,9 +32,6 @@ def llama_server(key: str, *, caches: bool = True) -> Iterator[str]:
     params.api_keys = [key]
     params.n_ctx = 8192
     params.n_parallel = 2
-    params.cache_prompt = caches
-    if not caches:
-        params.cache_ram_mib = 0
     params.warmup = params.ui = False
     params.offline = True
     params.verbosity = -1
