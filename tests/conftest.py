@@ -62,6 +62,17 @@ def plone(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[PloneSite]":
         yield site
 
 
+@pytest.fixture
+def room(plone: "PloneSite", request: pytest.FixtureRequest) -> Iterator[str]:
+    """A public folder of the real site, for one test."""
+    path = "/en/" + request.node.name.split("[")[0].replace("_", "-")
+    plone.add("/en", "Folder", path.rpartition("/")[2])
+    plone.transition(path, "publish")
+    yield path
+    if path in plone.found_by("sync").values():
+        plone.delete(path)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes long comes first, so that no worker has it alone at the end."""
     folders = {Path(__file__).parent / name for name in LONG}

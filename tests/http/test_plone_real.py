@@ -5,7 +5,7 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -184,7 +184,8 @@ async def test_given_every_object_caller_and_dialect_then_found_is_what_plone_sh
                 text = (await world.response(user, dialect, question)).replace(question, "")
                 found = {one for one, title in titles.items() if title in text}
                 cell = (everything[uid], user or "a visitor", dialect, text[:600])
-                wider += [cell] if found - visible[user].keys() else []
+                hidden = {titles[one] for one in found - visible[user].keys()}
+                wider += [(*cell[:3], hidden, text)] if hidden else []
                 narrower += [cell] if uid in visible[user].keys() - found else []
     print(
         f"{len(asked)} of {len(everything)} objects x {len(world.headers)} callers x "
@@ -197,17 +198,6 @@ async def test_given_every_object_caller_and_dialect_then_found_is_what_plone_sh
         sorted({cell[:1] + cell[2:3] for cell in narrower}),
         narrower[:2],
     )
-
-
-@pytest.fixture
-def room(plone: PloneSite, request: pytest.FixtureRequest) -> Iterator[str]:
-    """A public folder of the test's own."""
-    path = "/en/" + request.node.name.split("[")[0].replace("_", "-")
-    plone.add("/en", "Folder", path.rpartition("/")[2])
-    plone.transition(path, "publish")
-    yield path
-    if path in plone.found_by("sync").values():
-        plone.delete(path)
 
 
 async def until(what: str, condition: Callable[[], Awaitable[bool]], seconds: float = 60) -> None:

@@ -2,93 +2,29 @@
 
 import asyncio
 import os
-import random
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
-from contextlib import aclosing
-from datetime import UTC, datetime, timedelta
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
 from ragstone import build
 from ragstone.core.errors import ConfigError
-from ragstone.core.turn import Principal
-from ragstone.ingest.connectors.plone.client import PloneClient
-from ragstone.ingest.connectors.plone.sync import PloneSync, Synced
 from ragstone.service.local import Ragstone
-from ragstone.settings import PloneSettings, Settings
-from tests.plone.site import PASSWORD, USERS, PloneSite
+from ragstone.settings import Settings
+from tests.plone.compared import TYPES, VISITOR, assert_as_plone, paths, principal, synced
+from tests.plone.editors import Editors, in_days
+from tests.plone.site import PloneSite
 
 pytestmark = [pytest.mark.real, pytest.mark.slow, pytest.mark.timeout(3600)]
-
-TYPES = ("Document", "News Item", "Event", "Link", "File", "Image", "Collection", "Folder")
-VISITOR = Principal("default", "", ())
 
 
 @pytest.fixture
 async def ragstone(tmp_path: Path) -> AsyncIterator[Ragstone]:
     async with build.open(Settings(ragstone_data=tmp_path / "data")) as opened:
         yield opened
-
-
-@pytest.fixture
-def room(plone: PloneSite, request: pytest.FixtureRequest) -> Iterator[str]:
-    """A public folder of the test's own, and its settings index nothing else of the site."""
-    path = "/en/" + request.node.name.split("[")[0].replace("_", "-")
-    plone.add("/en", "Folder", path.rpartition("/")[2])
-    plone.transition(path, "publish")
-    yield path
-    if path in plone.found_by("sync").values():
-        plone.delete(path)
-
-
-def a_setting(plone: PloneSite, **changes: Any) -> PloneSettings:
-    given = {
-        "url": plone.url,
-        "login": "sync",
-        "password": SecretStr(PASSWORD),
-        "content_types": TYPES,
-        "retries": 0,
-    }
-    return PloneSettings(**{**given, **changes})
-
-
-async def synced(
-    ragstone: Ragstone, plone: PloneSite, data: Path, full: bool = False, **changes: Any
-) -> Synced:
-    settings = a_setting(plone, **changes)
-    async with aclosing(PloneClient(settings)) as client:
-        run = PloneSync(ragstone, client, settings, data).run(full)
-        done = [step async for step in run][-1]
-    assert done.finished
-    return done
-
-
-def principal(plone: PloneSite, user: str) -> Principal:
-    if not user:
-        return VISITOR
-    return Principal("default", user, (*plone.groups_of(user), "Authenticated"))
-
-
-async def paths(ragstone: Ragstone, who: Principal, below: str = "") -> set[str]:
-    documents = await ragstone.documents(who, "plone", limit=100_000)
-    return {one.path for one in documents if one.version and one.path.startswith(below)}
-
-
-async def assert_as_plone(ragstone: Ragstone, plone: PloneSite, below: str = "") -> int:
-    """Everyone reads here what Plone's own search finds for them; how many cells were compared."""
-    cells = 0
-    everything = await paths(ragstone, principal(plone, "sync"), below)
-    for user in ("", *USERS):
-        found = set(plone.found_by(user, portal_type=list(TYPES)).values())
-        wanted = {path for path in found if path.startswith(below)}
-        assert await paths(ragstone, principal(plone, user), below) == wanted, user or "a visitor"
-        cells += len(everything | wanted)
-    return cells
 
 
 async def test_given_a_stock_site_then_everyone_reads_what_plone_finds_for_them(
@@ -240,77 +176,6 @@ async def test_given_inheritance_is_blocked_then_roles_of_the_folder_above_end_t
 
 SIZE = int(os.environ.get("RAGSTONE_PLONE_SIZE", "40"))
 ROUNDS = int(os.environ.get("RAGSTONE_PLONE_ROUNDS", "3"))
-
-
-def in_days(days: float) -> str:
-    return (datetime.now(UTC) + timedelta(days=days)).isoformat(timespec="seconds")
-
-
-class Editors:
-    """What the editors of a site do at random to what is below a folder."""
-
-    def __init__(self, plone: PloneSite, room: str, seed: int) -> None:
-        self.plone = plone
-        self.room = room
-        self.r = random.Random(seed)
-        self.made = 0
-        self.folder = ""
-        """Where new objects go; empty for a new one."""
-
-    def fill(self, number: int) -> None:
-        """Folders of twenty pages and files each."""
-        for _ in range(number):
-            if not self.folder or self.made % 20 == 0:
-                self.folder = f"{self.room}/f{self.made}"
-                self.plone.add(self.room, "Folder", f"f{self.made}")
-                self.publish(self.folder)
-            kind = self.r.choice(("Document", "Document", "News Item", "File"))
-            self.plone.add(self.folder, kind, f"o{self.made}", f"Crate {self.made} holds salt.")
-            if kind != "File" and self.r.random() < 0.6:
-                self.publish(f"{self.folder}/o{self.made}")
-            self.made += 1
-
-    def publish(self, path: str) -> None:
-        self.plone.transition(path, "publish")
-
-    def round(self) -> Counter[str]:
-        """Change every fifth object in some way, and a folder or two."""
-        done: Counter[str] = Counter()
-        items = self.plone.ask("GET", f"{self.room}/@search", b_size=5000)["items"]
-        of = {self.plone.path(one["@id"]): one for one in items if one["@type"] != "Folder"}
-        folders = [self.plone.path(one["@id"]) for one in items if one["@type"] == "Folder"]
-        folders.remove(self.room)
-        for path in self.r.sample(sorted(of), len(of) // 5):
-            what = self.r.choice(("change", "state", "share", "move", "rename", "delete", "hide"))
-            state = of[path]["review_state"]
-            if what == "change":
-                self.plone.change(path, title=f"Changed {self.r.random()}")
-            elif what == "state" and state:
-                self.plone.transition(path, "retract" if state == "published" else "publish")
-            elif what == "share":
-                user = self.r.choice(("ann", "ben", "dora", "team", "AuthenticatedUsers"))
-                self.plone.share(path, {user: self.r.choice(([], ["Reader"], ["Editor"]))})
-            elif what == "move":
-                self.plone.move(path, self.r.choice(folders))
-            elif what == "rename":
-                self.plone.rename(path, f"{path.rpartition('/')[2]}-{self.r.randrange(99)}")
-            elif what == "delete":
-                self.plone.delete(path)
-            elif what == "hide":
-                begins, ends = self.r.choice(((-20, -9), (9, 20), (-9, 9)))
-                self.plone.change(path, effective=in_days(begins), expires=in_days(ends))
-            done[what] += 1
-        folder = self.r.choice(folders)
-        if self.r.random() < 0.5:
-            state = self.plone.ask("GET", folder)["review_state"]
-            self.plone.transition(folder, "retract" if state == "published" else "publish")
-            done["folder retracted or published"] += 1
-        else:
-            self.plone.delete(folder)
-            self.folder = ""
-            done["folder deleted"] += 1
-        self.fill(self.r.randrange(1, 5))
-        return done
 
 
 async def test_given_any_changes_then_each_run_ends_with_what_plone_shows_everyone(

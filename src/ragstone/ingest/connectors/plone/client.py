@@ -113,8 +113,7 @@ class PloneClient:
     async def listed(
         self, below: str = "", *, visitor: bool = False
     ) -> AsyncGenerator[Summary, None]:
-        """Every object at and below an address, or of the whole site. Raises PloneUnavailable if a
-        page has fewer objects than it should: what is missing would be taken for deleted.
+        """Every object at and below an address, or of the whole site.
 
         Objects come by their UIDs, and each page begins at the last UID of the one before: however
         many are changed meanwhile, none is passed over, and the listing ends.
@@ -129,17 +128,11 @@ class PloneClient:
                 "metadata_fields": FIELDS,
             }
             found = await self._search(below or self.site, query, visitor)
-            items, wanted = _items(found), min(LISTED_AT_ONCE, _total(found))
-            if len(items) < wanted:
-                raise PloneUnavailable(
-                    f"The site {self.site} lists {len(items):,} of {wanted:,} objects, so it is "
-                    "unknown which there are. Try again later; nothing was deleted."
-                )
-            summaries = [one for one in map(summary, items) if one is not None]
+            summaries = [one for one in map(summary, _items(found)) if one is not None]
             fresh = [one for one in summaries if one.uid > last]
             for one in fresh:
                 yield one
-            if wanted < LISTED_AT_ONCE:
+            if _total(found) < LISTED_AT_ONCE:
                 return
             if not fresh:
                 raise PloneUnavailable(
@@ -171,13 +164,18 @@ class PloneClient:
         return found
 
     async def _whole(self, uids: Sequence[str]) -> list[Item]:
-        query = {"UID": list(uids), "fullobjects": 1, "b_size": len(uids) + 1}
-        found = _items(await self._search(self.site, query))
+        found = _items(await self._search(self.site, _query_of(uids)))
         return [one for one in found if one.get("UID") in uids]
 
     async def item(self, uid: str) -> Item | None:
         """One whole object; None if there is none."""
-        return next(iter(await self._whole([uid])), None)
+        found = await self._search(self.site, _query_of([uid]))
+        given = next((one for one in _items(found) if one.get("UID") == uid), None)
+        if given is None and _total(found):
+            raise PloneUnavailable(
+                f"The site {self.site} has the object {uid} and does not give it. Try again later."
+            )
+        return given
 
     async def place(self, address: str) -> Summary | None:
         """The object at an address; None if there is none that the credential may view."""
@@ -185,7 +183,7 @@ class PloneClient:
         response = await self._get(f"{address}/@search", query)
         if response.status in (*GONE, *REFUSED):
             return None
-        items = _items(self._found(response))
+        items = _items(self._checked(self._found(response), query))
         return summary(items[0]) if items else None
 
     async def at(self, address: str, *, visitor: bool = False) -> Item | None:
@@ -219,8 +217,8 @@ class PloneClient:
                 found[str(one.get("UID"))] = list(_roles(one.get("get_local_roles")))
         return found
 
-    async def download(self, address: str) -> bytes:
-        """A file of the site; raises TooLarge."""
+    async def download(self, address: str, size: int | None = None) -> bytes:
+        """A file of the site, of so many bytes if that is known; raises TooLarge."""
         if path_in(self.site, address) is None:
             raise PloneUnavailable(f"The file {address[:200]} is not on the site {self.site}.")
         response = await self._get(address, {})
@@ -228,13 +226,29 @@ class PloneClient:
             raise PloneUnavailable(
                 f"The file {address[:200]} cannot be had (status {response.status})."
             )
+        if size is not None and len(response.content) != size:
+            raise PloneUnavailable(
+                f"The file {address[:200]} came with {len(response.content):,} bytes instead of "
+                f"{size:,} ({response.kind or 'no type'}). Try again later."
+            )
         return response.content
 
     async def _search(self, place: str, query: Mapping[str, Any], visitor: bool = False) -> Item:
         response = await self._get(f"{place}/@search", query, visitor)
         if visitor and (response.status in REFUSED or 300 <= response.status < 400):
             return {"items": [], "items_total": 0}  # The whole site is behind its login.
-        return self._found(response)
+        return self._checked(self._found(response), query)
+
+    def _checked(self, found: Item, query: Mapping[str, Any]) -> Item:
+        """A listing with all that it should have: what is missing would be taken for deleted, or
+        for less shared than it is. Of whole objects those are missing that cannot be made."""
+        wanted = min(int(query.get("b_size", 1)), _total(found))
+        if not query.get("fullobjects") and len(_items(found)) < wanted:
+            raise PloneUnavailable(
+                f"The site {self.site} lists {len(_items(found)):,} of {wanted:,} objects, so it "
+                "is unknown which there are. Try again later; nothing was deleted."
+            )
+        return found
 
     def _found(self, response: _Response) -> Item:
         if response.status in REFUSED:
@@ -370,6 +384,10 @@ class PloneClient:
 
 def _items(found: Item) -> list[Item]:
     return [item for item in found["items"] if isinstance(item, dict)]
+
+
+def _query_of(uids: Sequence[str]) -> dict[str, Any]:
+    return {"UID": list(uids), "fullobjects": 1, "b_size": len(uids) + 1}
 
 
 def _total(found: Item) -> int:

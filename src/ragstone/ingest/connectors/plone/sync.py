@@ -384,7 +384,9 @@ class PloneSync:
         name = plain_name(str(file.get("filename") or "")) or stem
         if not name.lower().endswith(supported()):
             name += ending_of(str(file.get("content-type", "")).partition(";")[0].strip())
-        return await self._client.download(file["download"]), name
+        size = file.get("size")
+        known = size if isinstance(size, int) else None
+        return await self._client.download(file["download"], known), name
 
     async def _ingest(self, handed: tuple[Handed, ...], wait: bool) -> Progress:
         """The end of the job, or its beginning, from which on it is durable."""

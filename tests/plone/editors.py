@@ -1,0 +1,78 @@
+"""What the editors of a real Plone site do, at random."""
+
+import random
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+
+from tests.plone.site import PloneSite
+
+
+def in_days(days: float) -> str:
+    return (datetime.now(UTC) + timedelta(days=days)).isoformat(timespec="seconds")
+
+
+class Editors:
+    """What the editors of a site do at random to what is below a folder."""
+
+    def __init__(self, plone: PloneSite, room: str, seed: int) -> None:
+        self.plone = plone
+        self.room = room
+        self.r = random.Random(seed)
+        self.made = 0
+        self.folder = ""
+        """Where new objects go; empty for a new one."""
+
+    def fill(self, number: int) -> None:
+        """Folders of twenty pages and files each."""
+        for _ in range(number):
+            if not self.folder or self.made % 20 == 0:
+                self.folder = f"{self.room}/f{self.made}"
+                self.plone.add(self.room, "Folder", f"f{self.made}")
+                self.publish(self.folder)
+            kind = self.r.choice(("Document", "Document", "News Item", "File"))
+            self.plone.add(self.folder, kind, f"o{self.made}", f"Crate {self.made} holds salt.")
+            if kind != "File" and self.r.random() < 0.6:
+                self.publish(f"{self.folder}/o{self.made}")
+            self.made += 1
+
+    def publish(self, path: str) -> None:
+        self.plone.transition(path, "publish")
+
+    def round(self) -> Counter[str]:
+        """Change every fifth object in some way, and a folder or two."""
+        done: Counter[str] = Counter()
+        items = self.plone.ask("GET", f"{self.room}/@search", b_size=5000)["items"]
+        of = {self.plone.path(one["@id"]): one for one in items if one["@type"] != "Folder"}
+        folders = [self.plone.path(one["@id"]) for one in items if one["@type"] == "Folder"]
+        folders.remove(self.room)
+        for path in self.r.sample(sorted(of), len(of) // 5):
+            what = self.r.choice(("change", "state", "share", "move", "rename", "delete", "hide"))
+            state = of[path]["review_state"]
+            if what == "change":
+                self.plone.change(path, title=f"Changed {self.r.random()}")
+            elif what == "state" and state:
+                self.plone.transition(path, "retract" if state == "published" else "publish")
+            elif what == "share":
+                user = self.r.choice(("ann", "ben", "dora", "team", "AuthenticatedUsers"))
+                self.plone.share(path, {user: self.r.choice(([], ["Reader"], ["Editor"]))})
+            elif what == "move":
+                self.plone.move(path, self.r.choice(folders))
+            elif what == "rename":
+                self.plone.rename(path, f"{path.rpartition('/')[2]}-{self.r.randrange(99)}")
+            elif what == "delete":
+                self.plone.delete(path)
+            elif what == "hide":
+                begins, ends = self.r.choice(((-20, -9), (9, 20), (-9, 9)))
+                self.plone.change(path, effective=in_days(begins), expires=in_days(ends))
+            done[what] += 1
+        folder = self.r.choice(folders)
+        if self.r.random() < 0.5:
+            state = self.plone.ask("GET", folder)["review_state"]
+            self.plone.transition(folder, "retract" if state == "published" else "publish")
+            done["folder retracted or published"] += 1
+        else:
+            self.plone.delete(folder)
+            self.folder = ""
+            done["folder deleted"] += 1
+        self.fill(self.r.randrange(1, 5))
+        return done
