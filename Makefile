@@ -44,10 +44,12 @@ test-random: $(VENV)/.ragstone-dev
 	HYPOTHESIS_PROFILE=many $(BIN)/pytest $(TOGETHER) -m "hypothesis and not real"
 
 # Tests with other projects' packages, in an environment of their own: they weigh more than Ragstone.
-PLONE_TESTS := tests/http/test_plone_real.py tests/ingest/connectors/plone/test_real.py
+PLONE_TESTS := tests/http/test_plone_real.py tests/http/web/test_plone_widget.py \
+  tests/ingest/connectors/plone/test_real.py tests/ingest/connectors/plone/test_real_trouble.py
 test-real: $(REAL)/.installed browser axe
 	$(REAL)/bin/pytest -m real --ignore=tests/clients --ignore=$(LARGE_TESTS) \
 	  $(PLONE_TESTS:%=--ignore=%)
+	$(MAKE) test-plone
 
 # The web app over 2,000 pages, 500 files and 500 turns, which stay in its data.
 LARGE_TESTS := tests/http/web/test_large.py
@@ -65,12 +67,12 @@ test-plone-addon-%: $(VENV)/.ragstone-dev $(PLONE_ADDON)-%/.installed
 plone-site: $(PLONE)/.installed
 
 # A real Plone site before a real server, and the add-on in the newest Plone.
-test-plone: $(VENV)/.ragstone-dev $(PLONE)/.installed
+test-plone: $(VENV)/.ragstone-dev $(PLONE)/.installed browser
 	$(BIN)/pytest -m real $(PLONE_TESTS)
 	$(MAKE) test-plone-addon-6.2
 
 # Who reads what of a real Plone: every object in every dialect, and 1,000 that change at random.
-test-plone-all: $(VENV)/.ragstone-dev $(PLONE)/.installed
+test-plone-all: $(VENV)/.ragstone-dev $(PLONE)/.installed browser
 	RAGSTONE_PLONE_OBJECTS=1 RAGSTONE_PLONE_SIZE=1000 RAGSTONE_PLONE_ROUNDS=10 \
 	  $(BIN)/pytest -m real -s $(PLONE_TESTS)
 

@@ -6,6 +6,17 @@ from datetime import UTC, datetime, timedelta
 
 from tests.plone.site import PloneSite
 
+EVENTS = {
+    "change": "modified",
+    "state": "published",
+    "share": "modified",
+    "move": "moved",
+    "rename": "moved",
+    "delete": "removed",
+    "hide": "modified",
+}
+"""What a site calls each change."""
+
 
 def in_days(days: float) -> str:
     return (datetime.now(UTC) + timedelta(days=days)).isoformat(timespec="seconds")
@@ -21,16 +32,22 @@ class Editors:
         self.made = 0
         self.folder = ""
         """Where new objects go; empty for a new one."""
+        self.events: list[tuple[str, str]] = []
+        """What happened to which UIDs, as a site tells it; nothing of what a folder holds."""
 
     def fill(self, number: int) -> None:
         """Folders of twenty pages and files each."""
         for _ in range(number):
             if not self.folder or self.made % 20 == 0:
                 self.folder = f"{self.room}/f{self.made}"
-                self.plone.add(self.room, "Folder", f"f{self.made}")
+                made = self.plone.add(self.room, "Folder", f"f{self.made}")
+                self.events.append(("added", made["UID"]))
                 self.publish(self.folder)
             kind = self.r.choice(("Document", "Document", "News Item", "File"))
-            self.plone.add(self.folder, kind, f"o{self.made}", f"Crate {self.made} holds salt.")
+            made = self.plone.add(
+                self.folder, kind, f"o{self.made}", f"Crate {self.made} holds salt."
+            )
+            self.events.append(("added", made["UID"]))
             if kind != "File" and self.r.random() < 0.6:
                 self.publish(f"{self.folder}/o{self.made}")
             self.made += 1
@@ -41,7 +58,9 @@ class Editors:
     def round(self) -> Counter[str]:
         """Change every fifth object in some way, and a folder or two."""
         done: Counter[str] = Counter()
-        items = self.plone.ask("GET", f"{self.room}/@search", b_size=5000)["items"]
+        query = {"b_size": 5000, "metadata_fields": "UID"}
+        items = self.plone.ask("GET", f"{self.room}/@search", **query)["items"]
+        uids = {self.plone.path(one["@id"]): one["UID"] for one in items}
         of = {self.plone.path(one["@id"]): one for one in items if one["@type"] != "Folder"}
         folders = [self.plone.path(one["@id"]) for one in items if one["@type"] == "Folder"]
         folders.remove(self.room)
@@ -64,14 +83,17 @@ class Editors:
             elif what == "hide":
                 begins, ends = self.r.choice(((-20, -9), (9, 20), (-9, 9)))
                 self.plone.change(path, effective=in_days(begins), expires=in_days(ends))
+            self.events.append((EVENTS[what], uids[path]))
             done[what] += 1
         folder = self.r.choice(folders)
         if self.r.random() < 0.5:
             state = self.plone.ask("GET", folder)["review_state"]
             self.plone.transition(folder, "retract" if state == "published" else "publish")
+            self.events.append(("retracted", uids[folder]))
             done["folder retracted or published"] += 1
         else:
             self.plone.delete(folder)
+            self.events.append(("removed", uids[folder]))
             self.folder = ""
             done["folder deleted"] += 1
         self.fill(self.r.randrange(1, 5))

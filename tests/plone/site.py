@@ -119,12 +119,11 @@ class PloneSite:
         place = f"{self.url}/acl_users/jwt_auth"
         with httpx.Client(auth=("sync", PASSWORD), timeout=60, trust_env=False) as http:
             page = http.get(f"{place}/manage_config")
-            known = re.search(r'name="_authenticator" value="([^"]+)"', page.text)
-            form = {"token_timeout": str(seconds), "use_keyring": "on"}
-            if known:
-                form["_authenticator"] = known[1]
+            known = re.search(r'name="_authenticator"[^>]* value="([^"]+)"', page.text)
+            assert known, page.text
+            form = {"token_timeout": str(seconds), "use_keyring": "on", "_authenticator": known[1]}
             done = http.post(f"{place}/manage_updateConfig", data=form)
-        assert done.status_code == 302, (done.status_code, done.text[:400])
+        assert "Configuration+updated" in done.headers.get("location", ""), done.text
 
 
 def free_port() -> int:
