@@ -370,7 +370,7 @@ async def test_given_a_site_in_trouble_at_an_event_then_503_and_the_same_event_c
     wreck = f"{room}/wreck"
     with before(plone.url) as proxy:
         async with a_world(plone, tmp_path / "data", url=proxy.site) as world:
-            plone.add(room, "Document", "wreck", "The wreck lies at buoy seventeen.")
+            plone.add(room, "News Item", "wreck", "The wreck lies at buoy seventeen.")
             uid = plone.uid(wreck)
             for state in ("added", "modified", "removed"):
                 event = signed(state, uid)
@@ -378,10 +378,8 @@ async def test_given_a_site_in_trouble_at_an_event_then_503_and_the_same_event_c
                 for way in ("html", "short", "cut", "down", "bad gateway", "visitor"):
                     proxy.damage(way)
                     refused = await world.send(event)
-                    assert (refused.status_code, refused.json()["type"]) == (
-                        503,
-                        "ServiceUnavailable",
-                    ), (way, refused.text)
+                    assert refused.status_code == 503, (way, refused.text)
+                    assert refused.json()["message"], way
                     assert await world.documents("sync", wreck) == was, way
                 proxy.damage("")
                 assert (await world.send(event)).status_code == 200
