@@ -68,7 +68,7 @@ plone-site: $(PLONE)/.installed
 
 # A real Plone site before a real server, and the add-on in the newest Plone.
 test-plone: $(VENV)/.ragstone-dev $(PLONE)/.installed browser
-	$(BIN)/pytest -m real $(PLONE_TESTS)
+	$(BIN)/pytest -m real $(TOGETHER) $(PLONE_TESTS)
 	$(MAKE) test-plone-addon-6.2
 
 # Who reads what of a real Plone: every object in every dialect, and 1,000 that change at random.

@@ -76,7 +76,7 @@ def port(plone: PloneSite, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         made.log_in("sync")
         chrome.get(f"{url}/@@site-controlpanel")
         made.app.find("#form-widgets-webstats_js").send_keys(tag)
-        made.app.find("#form-buttons-save").click()
+        made.app.find("#form-buttons-save").send_keys(Keys.ENTER)
         made.app.find(".portalMessage, .alert")
         made.log_out()
         yield made
@@ -131,7 +131,7 @@ def test_given_an_editor_then_the_forms_of_the_site_work_beside_it(port: Port) -
     title.clear()
     title.send_keys("Page 5 anew")
     assert port.app.find("iframe[src*='/widget/']").is_displayed()
-    port.app.find("#form-buttons-save").click()
+    port.app.find("#form-buttons-save").send_keys(Keys.ENTER)
     port.app.until(
         lambda: port.app.find("h1").text == "Page 5 anew" or None, "the title that was written"
     )
