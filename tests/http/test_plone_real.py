@@ -341,6 +341,7 @@ async def test_given_events_replayed_late_and_out_of_order_then_everyone_reads_w
     world: World, room: str
 ) -> None:
     """Each event comes when all has happened already, some twice, in any order."""
+    await world.event("added", world.plone.uid(room))
     order = random.Random(5)
     editors = Editors(world.plone, room, 17)
     editors.fill(25)
