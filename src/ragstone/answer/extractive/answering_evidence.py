@@ -18,13 +18,14 @@ from ragstone.core.answer import log_odds
 from ragstone.core.turn import Passage
 from ragstone.language.named import named
 from ragstone.language.quantities import Quantity, quantities, states
-from ragstone.language.words import STOPWORDS, content_words, similar_words, words
+from ragstone.language.words import STOPWORDS, content_words, in_pairs, similar_words, words
+from ragstone.verify.terms import HEAVY, weight
 
 NAMES = (
     "sureness", "share", "margin", "words", "words_about", "words_passage", "words_nowhere",
     "pairs", "names_missing", "names_unsaid", "numbers_missing", "numbers_unsaid", "holds_kind",
     "lacks_kind", "lacks_exact_kind", "similarity", "bm25", "place", "gap", "row", "list",
-    "code", "fragment", "heading", "asked", "length",
+    "code", "fragment", "heading", "asked", "length", "row_unsaid",
 )  # fmt: skip
 """The columns of `evidence`, most of them 0..1: the logit of the ranker's sureness; that of the
 chosen units' share among all, by the ranker's odds; how far their score is ahead of other passages'
@@ -33,7 +34,9 @@ stands under have, those that only its passages have, those that nothing has; th
 that it has; names and numbers of the question that its passages lack, and those that only it lacks;
 whether it holds the kind of thing asked for, lacks it, or lacks one whose shape is certain; its
 passage's likeness, word score against the best, and place; how far its passage's score is ahead;
-its form; whether it is the answer to this very question of a FAQ; its length."""
+its form; whether it is the answer to this very question of a FAQ; its length; of a row of a table,
+how much the most telling word of the question says that its passages lack: where no row is that of
+cardiology, another department's is no answer."""
 
 CLOSE_NAMES = ("match", "sharp_match", "worst_match", "with_heading", "passage_match", "topic")
 """Columns of `unit_closeness`, where there are token vectors: the best of the units."""
@@ -117,11 +120,11 @@ def _word_columns(
     )
     whole = "\n".join(passage.text for passage in cited)
     everywhere = "\n".join(f"{p.hit.chunk.heading}\n{p.text}" for p in passages)
-    left, held = set(asked), []
+    left = [asked]
     for text in (said, about, whole, everywhere):
-        found = _spoken(left, text)
-        held.append(len(found) / max(1, len(asked)))
-        left -= found
+        left.append(left[-1] - _spoken(left[-1], text))
+    held = [(len(a) - len(b)) / max(1, len(asked)) for a, b in pairwise(left)]
+    is_row = max(chosen, key=lambda one: one.score).unit.form == "row"
     spoken = content_words(said)
     pairs = set(pairwise(order))
     both = pairs & set(pairwise(spoken))
@@ -151,6 +154,7 @@ def _word_columns(
         "lacks_kind": float(bool(kind) and not holds),
         "lacks_exact_kind": float(kind in EXACT and not holds),
         "length": math.log(1 + len(said)) / 5,
+        "row_unsaid": _most_telling(question, left[3]) if is_row else 0.0,
     }
 
 
@@ -186,6 +190,18 @@ def _names(question: str) -> set[str]:
     few = 2 * len(written) <= len(inside)
     own = {word for one in written for word in words(one)}
     return own - STOPWORDS if few else set()
+
+
+def _most_telling(question: str, unsaid: set[str]) -> float:
+    """How much the most telling of these words of the question tells (0..1), by the less telling of
+    its stem and its spelling; words that are compared by pairs of characters do not count."""
+    told = 0.0
+    for piece in question.split():
+        spelt = weight(piece.strip(".,;:!?()\"'").casefold())
+        for word in words(piece):
+            if word in unsaid and not in_pairs(word):
+                told = max(told, min(weight(word), spelt) / HEAVY)
+    return told
 
 
 def _is_one_of(quantity: Quantity, numbers: set[str]) -> bool:
