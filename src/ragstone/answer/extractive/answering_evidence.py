@@ -53,6 +53,10 @@ FARTHEST = 8.0
 LEAST = 1e-4
 """Shares nearer to 0 or 1 than this count as this."""
 
+COMMON = 0.4
+"""Words that tell no more than this are often said otherwise: "cost" of what is called a price. Of
+right rows over invented tables 1 % leave a more telling one unsaid, of wrong ones half."""
+
 MOST = 2
 """More missing names or numbers than this count no more."""
 
@@ -193,15 +197,16 @@ def _names(question: str) -> set[str]:
 
 
 def _most_telling(question: str, unsaid: set[str]) -> float:
-    """How much the most telling of these words of the question tells (0..1), by the less telling of
-    its stem and its spelling; words that are compared by pairs of characters do not count."""
-    told = 0.0
+    """How much the most telling of these words of the question tells above `COMMON` (0..1), by the
+    less telling of its stem and its spelling. Neither numbers nor words that are compared by pairs
+    of characters count."""
+    told = COMMON
     for piece in question.split():
         spelt = weight(piece.strip(".,;:!?()\"'").casefold())
         for word in words(piece):
-            if word in unsaid and not in_pairs(word):
+            if word in unsaid and word.isalpha() and not in_pairs(word):
                 told = max(told, min(weight(word), spelt) / HEAVY)
-    return told
+    return (told - COMMON) / (1 - COMMON)
 
 
 def _is_one_of(quantity: Quantity, numbers: set[str]) -> bool:
