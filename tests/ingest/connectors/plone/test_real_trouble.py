@@ -7,6 +7,7 @@ import random
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, suppress
 from pathlib import Path
+from threading import Lock
 
 import pytest
 from pydantic import SecretStr
@@ -134,9 +135,12 @@ async def test_given_editors_between_the_pages_of_a_listing_then_only_what_they_
     editors.fill(30)
     await synced(ragstone, plone, tmp_path, url=proxy.site)
 
+    one_after_another = Lock()  # Requests come at the same time.
+
     def edits(number: int) -> None:
         if number % 4 == 0 and number < 100:
-            editors.round()
+            with one_after_another:
+                editors.round()
 
     proxy.damage("")
     proxy.between = edits
