@@ -5,8 +5,7 @@ How likely what the extractive answerer says is what was asked: logistic regress
 drcd_zh_hant (CC BY-SA 3.0), read from RAGSTONE_EVAL_DATA, and on `training.near_topic`.
 An answer is right if it holds an accepted one. `--collect FILE` keeps the evidence, `--from FILE`
 uses it; `--halves` trains
-on one half of the documents and prints how well the other is calibrated. `--add NAME FILE` fits the
-weight of one column over the others as they stand, for the models with token vectors.
+on one half of the documents and prints how well the other is calibrated.
 """
 
 import asyncio
@@ -15,11 +14,10 @@ import random
 import sys
 import tempfile
 import zlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,22 +66,14 @@ ANSWERABLE, PROGRAM = 0.8, 0.25
 REFUSED = 0.4
 """The likelihood under which the figures count an answer as one to refuse."""
 
-DECAY, ADDED_DECAY = 5.0, 0.2
-"""Of columns by their spread, and of one column as it is."""
+DECAY = 5.0
 
 FOR = frozenset(
     {"sureness", "share", "margin", "words", "words_about", "pairs", "similarity", "bm25"}
     | {"place", "gap", "asked", "holds_kind", *CLOSE_NAMES, *READ_NAMES}
 )
 AGAINST = frozenset(
-    {
-        "words_nowhere",
-        "row_unsaid",
-        "names_missing",
-        "names_unsaid",
-        "numbers_missing",
-        "numbers_unsaid",
-    }
+    {"words_nowhere", "names_missing", "names_unsaid", "numbers_missing", "numbers_unsaid"}
     | {"lacks_kind", "lacks_exact_kind", "fragment", "heading"}
 )
 """What can only speak for an answer, and what only against it."""
@@ -136,12 +126,6 @@ async def collected(target: Path) -> None:
                 (part.asked_in and f"{part.asked_in}>{part.name}") or part.name, papers, questions
             ):
                 print(json.dumps(asdict(case)), file=out, flush=True)
-
-
-def read_cases(file: Path) -> list[Case]:
-    """The cases that were kept."""
-    lines = file.read_text(encoding="utf-8").splitlines()
-    return [Case(**json.loads(line)) for line in lines]
 
 
 def _made(one: Question) -> str:
@@ -290,26 +274,6 @@ def table(cases: Sequence[Case]) -> tuple[Floats, list[str]]:
     return np.array([[one.values[name] for name in names] for one in cases]), names
 
 
-def added(column: str, cases: Sequence[Case], model: Mapping[str, Any]) -> float:
-    """The weight of one column beside those of a model, by Newton's method."""
-    values = np.array([one.values[column] for one in cases])
-    right = np.array([one.right for one in cases], np.float64)
-    mass = masses(cases)
-    known = np.array(
-        [
-            model["bias"] + sum(w * one.values[name] for name, w in model["weights"].items())
-            for one in cases
-        ]
-    )
-    weight = 0.0
-    for _ in range(100):
-        likely = 1 / (1 + np.exp(-known - weight * values))
-        slope = (mass * (likely - right) * values).sum() + ADDED_DECAY * weight
-        curve = (mass * likely * (1 - likely) * values**2).sum() + ADDED_DECAY
-        weight -= slope / curve
-    return float(weight)
-
-
 def halves(name: str, cases: Sequence[Case]) -> None:
     """Print how each half's answers do under the weights of the other half."""
     likely, half = np.zeros(len(cases)), np.array([one.half for one in cases])
@@ -355,23 +319,13 @@ def main(arguments: Sequence[str]) -> None:
     if "--collect" in arguments:
         asyncio.run(collected(Path(arguments[1])))
         return
-    target = Path(str(files("ragstone.answer.extractive").joinpath(f"data/{WEIGHTS}")))
-    if "--add" in arguments:
-        column, kept = arguments[1], Path(arguments[2])
-        data = json.loads(target.read_text(encoding="utf-8"))
-        for name, cases in groups(read_cases(kept)).items():
-            if name.startswith("tokens"):
-                data[name]["weights"].pop(column, None)
-                data[name]["weights"][column] = round(added(column, cases, data[name]), 4)
-        target.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-        return
     with tempfile.TemporaryDirectory() as directory:
         kept = Path(arguments[1]) if "--from" in arguments else Path(directory) / "cases.jsonl"
         if "--from" not in arguments:
             asyncio.run(collected(kept))
-        read = read_cases(kept)
+        lines = kept.read_text(encoding="utf-8").splitlines()
     data = {}
-    for name, cases in groups(read).items():
+    for name, cases in groups([Case(**json.loads(line)) for line in lines]).items():
         if "--halves" in arguments:
             halves(name, cases)
             continue
@@ -380,7 +334,8 @@ def main(arguments: Sequence[str]) -> None:
         told = {one: round(float(w), 4) for one, w in zip(names, weights, strict=True) if w}
         data[name] = {"weights": told, "bias": round(bias, 4)}
     if data:
-        target.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+        target = files("ragstone.answer.extractive").joinpath(f"data/{WEIGHTS}")
+        Path(str(target)).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.answer.extractive.answering_evidence import CLOSE_NAMES, NAMES, READ_NAMES, evidence
+from ragstone.answer.extractive.answering_evidence import CLOSE_NAMES, NAMES, READ_NAMES
 from ragstone.answer.extractive.answering_likelihood import likelihood
-from ragstone.answer.extractive.extractive import Extractive, answer_lines, choose_units
+from ragstone.answer.extractive.extractive import Extractive
 from ragstone.core.answer import Instructions, confidence_level
 from ragstone.core.turn import Ask, Passage
 from ragstone.ports import Said
@@ -65,35 +65,6 @@ async def test_given_what_another_said_then_it_is_judged_by_the_passages_it_cite
     wrong = await model.answers(ask, "It shipped goods to twelve countries. [1]", [REPORT])
     assert wrong < right
     assert await model.answers(ask, "It is paid.", []) == 0.0
-
-
-@pytest.mark.parametrize(
-    ("question", "lacks"),
-    [
-        ("Who is the foreman of the joinery?", False),
-        ("What does the joinery cost?", False),
-        ("Who is the foreman of the upholstery?", True),
-        ("Who is the deputy of the joinery?", True),
-    ],
-)
-async def test_given_a_row_then_what_its_table_says_nothing_of_tells(
-    question: str, lacks: bool
-) -> None:
-    staff = a_passage(1, "Workshop | Foreman\nRigging | Anna\nJoinery | Clara", kind="table")
-    ranking = await Extractive(no_tokens, 0.0).rank(Ask(question), [staff])
-    chosen = choose_units(ranking)
-    said = "\n".join(line.text for line in answer_lines(chosen))
-    found = evidence(question, said, chosen, ranking.best, ranking.passages, ranking.sure)
-    assert (found["row_unsaid"] > 0) == lacks
-
-
-def test_given_a_row_that_leaves_something_unsaid_then_it_is_less_likely() -> None:
-    names = (*NAMES, *CLOSE_NAMES)
-    likely, unlikely = (
-        likelihood("Who?", dict.fromkeys(names, 0.5) | {"row_unsaid": unsaid}, across=False)
-        for unsaid in (0.0, 0.5)
-    )
-    assert unlikely < likely / 2
 
 
 async def test_given_the_faq_that_was_asked_then_it_is_likely() -> None:

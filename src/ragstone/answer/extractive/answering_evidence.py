@@ -18,14 +18,13 @@ from ragstone.core.answer import log_odds
 from ragstone.core.turn import Passage
 from ragstone.language.named import named
 from ragstone.language.quantities import Quantity, quantities, states
-from ragstone.language.words import STOPWORDS, content_words, in_pairs, similar_words, words
-from ragstone.verify.terms import HEAVY, weight
+from ragstone.language.words import STOPWORDS, content_words, similar_words, words
 
 NAMES = (
     "sureness", "share", "margin", "words", "words_about", "words_passage", "words_nowhere",
     "pairs", "names_missing", "names_unsaid", "numbers_missing", "numbers_unsaid", "holds_kind",
     "lacks_kind", "lacks_exact_kind", "similarity", "bm25", "place", "gap", "row", "list",
-    "code", "fragment", "heading", "asked", "length", "row_unsaid",
+    "code", "fragment", "heading", "asked", "length",
 )  # fmt: skip
 """The columns of `evidence`, most of them 0..1: the logit of the ranker's sureness; that of the
 chosen units' share among all, by the ranker's odds; how far their score is ahead of other passages'
@@ -34,9 +33,7 @@ stands under have, those that only its passages have, those that nothing has; th
 that it has; names and numbers of the question that its passages lack, and those that only it lacks;
 whether it holds the kind of thing asked for, lacks it, or lacks one whose shape is certain; its
 passage's likeness, word score against the best, and place; how far its passage's score is ahead;
-its form; whether it is the answer to this very question of a FAQ; its length; of a row of a table,
-how much the most telling word of the question says that its passages lack: where no row is that of
-cardiology, another department's is no answer."""
+its form; whether it is the answer to this very question of a FAQ; its length."""
 
 CLOSE_NAMES = ("match", "sharp_match", "worst_match", "with_heading", "passage_match", "topic")
 """Columns of `unit_closeness`, where there are token vectors: the best of the units."""
@@ -52,10 +49,6 @@ FARTHEST = 8.0
 
 LEAST = 1e-4
 """Shares nearer to 0 or 1 than this count as this."""
-
-COMMON = 0.4
-"""Words that tell no more than this are often said otherwise: "cost" of what is called a price. Of
-right rows over invented tables 1 % leave a more telling one unsaid, of wrong ones half."""
 
 MOST = 2
 """More missing names or numbers than this count no more."""
@@ -124,11 +117,11 @@ def _word_columns(
     )
     whole = "\n".join(passage.text for passage in cited)
     everywhere = "\n".join(f"{p.hit.chunk.heading}\n{p.text}" for p in passages)
-    left = [asked]
+    left, held = set(asked), []
     for text in (said, about, whole, everywhere):
-        left.append(left[-1] - _spoken(left[-1], text))
-    held = [(len(a) - len(b)) / max(1, len(asked)) for a, b in pairwise(left)]
-    is_row = max(chosen, key=lambda one: one.score).unit.form == "row"
+        found = _spoken(left, text)
+        held.append(len(found) / max(1, len(asked)))
+        left -= found
     spoken = content_words(said)
     pairs = set(pairwise(order))
     both = pairs & set(pairwise(spoken))
@@ -158,7 +151,6 @@ def _word_columns(
         "lacks_kind": float(bool(kind) and not holds),
         "lacks_exact_kind": float(kind in EXACT and not holds),
         "length": math.log(1 + len(said)) / 5,
-        "row_unsaid": _most_telling(question, left[3]) if is_row else 0.0,
     }
 
 
@@ -194,19 +186,6 @@ def _names(question: str) -> set[str]:
     few = 2 * len(written) <= len(inside)
     own = {word for one in written for word in words(one)}
     return own - STOPWORDS if few else set()
-
-
-def _most_telling(question: str, unsaid: set[str]) -> float:
-    """How much the most telling of these words of the question tells above `COMMON` (0..1), by the
-    less telling of its stem and its spelling. Neither numbers nor words that are compared by pairs
-    of characters count."""
-    told = COMMON
-    for piece in question.split():
-        spelt = weight(piece.strip(".,;:!?()\"'").casefold())
-        for word in words(piece):
-            if word in unsaid and word.isalpha() and not in_pairs(word):
-                told = max(told, min(weight(word), spelt) / HEAVY)
-    return (told - COMMON) / (1 - COMMON)
 
 
 def _is_one_of(quantity: Quantity, numbers: set[str]) -> bool:
