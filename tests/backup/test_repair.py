@@ -4,7 +4,7 @@ import asyncio
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,13 +55,13 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
 
 
 @pytest.fixture(scope="module")
-def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
+def large(tmp_path_factory: pytest.TempPathFactory) -> Kept:
     """With graphs and other segments. Edge builds them from 10 MB of vectors on, which are 180 of
     this width: so many cases are worth few chunks."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(edge_index, "MIN_OPTIMIZE", 100)
         place = tmp_path_factory.mktemp("large")
-        yield asyncio.run(_made(place, documents=90, dimensions=16_384))
+        return asyncio.run(_made(place, documents=90, dimensions=16_384))
 
 
 async def _made(place: Path, documents: int, dimensions: int = WIDTH) -> Kept:

@@ -183,6 +183,7 @@ STREAMS: Mapping[str, Reader] = {
     "/v2/gpt/query": chat_core,
     "/v2/pa/query": chat_core,
     "/v2/vision/query": chat_core,
+    "/v2/voc/query": chat_core,
     "/api/v1/rag/generate": generate_stream,
     "/api/v1/rag/generate/stream": generate_stream,
     "/api/v1/rag/query-stream": query_stream,

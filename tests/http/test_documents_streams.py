@@ -76,6 +76,14 @@ async def test_gpt(with_model: Server) -> None:
     assert found[-1]["final_response"].startswith(ANSWER.strip())
 
 
+async def test_voc_without_a_table_of_comments(with_model: Server) -> None:
+    await with_model.start()
+    found = await heard(with_model, "/v2/voc/query", {**CHAT_CORE, "search_type": "voc"})
+    assert found[-1]["type"] == "done"
+    assert found[-1]["search_type"] == "voc"
+    assert found[-1]["final_response"] == text(found)
+
+
 @pytest.mark.conforms("chat-core", "11.2", "Error during streaming, read by the document's text")
 @pytest.mark.conforms("RAG engine v1", "Streaming", "error: read by the document's text")
 @pytest.mark.parametrize(

@@ -366,7 +366,7 @@ async def test_given_any_credential_and_request_then_nothing_is_read_across(worl
             read |= {f"{by.tenant} {by.user}"} if found else set()
             asked += bool(found)
     # Otherwise silence would pass.
-    assert len(read) >= 6, read
+    assert len(read) >= 4, read
     assert asked > REQUESTS / 50
 
 
