@@ -1,25 +1,23 @@
 """`ragstone comments`: what customers say, counted."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from ragstone.cli import options as opt
 from ragstone.cli.running import Context, fail, run, settings_of
-from ragstone.core.errors import InputError
-from ragstone.core.turn import Principal
-from ragstone.service.comments import CommentsWanted, ToneName, column_values
 
 if TYPE_CHECKING:
     from ragstone.core.comments import ToneCounts
     from ragstone.service import Service
-    from ragstone.service.comments import CommentsView
+    from ragstone.service.comments import CommentsView, CommentsWanted
 
 app = typer.Typer(
     add_completion=False, help="Count what customers say, and quote it.", no_args_is_help=True
 )
 
 About = Annotated[str, typer.Argument(metavar="[ABOUT]", help="What they speak of, in any words.")]
+ToneName = Literal["", "negative", "neutral", "positive", "unknown"]
 Tone = Annotated[ToneName, typer.Option(help="Only comments of this sentiment.")]
 Since = Annotated[str, typer.Option(metavar="YYYY-MM-DD", help="The first day.")]
 Until = Annotated[str, typer.Option(metavar="YYYY-MM-DD", help="The last day.")]
@@ -47,6 +45,8 @@ def show(
     wanted = _wanted(about, tone, since, until, where, limit)
 
     async def shown(service: "Service") -> int:
+        from ragstone.core.turn import Principal
+
         return _out(await service.comments.show(Principal(), collection, wanted), as_json)
 
     run(settings_of(context), shown)
@@ -67,6 +67,8 @@ def answers(
     wanted = _wanted(about, tone, since, until, where, limit)
 
     async def shown(service: "Service") -> int:
+        from ragstone.core.turn import Principal
+
         return _out(await service.comments.of_answers(Principal().tenant, wanted), as_json)
 
     run(settings_of(context), shown)
@@ -74,7 +76,10 @@ def answers(
 
 def _wanted(
     about: str, tone: ToneName, since: str, until: str, where: list[str] | None, limit: int
-) -> CommentsWanted:
+) -> "CommentsWanted":
+    from ragstone.core.errors import InputError
+    from ragstone.service.comments import CommentsWanted, column_values
+
     try:
         return CommentsWanted(about, tone, since, until, column_values(where or ()), limit)
     except InputError as error:

@@ -25,6 +25,7 @@ from ragstone.conversation.retrieval_gate import RetrievalGate
 from ragstone.core.errors import ConfigError
 from ragstone.engine.stage import Stage
 from ragstone.guard.guard import Guard
+from ragstone.knowledge.comments.ask_comments import AskComments
 from ragstone.knowledge.graph.add_related import AddRelated
 from ragstone.knowledge.multi_hop import MultiHop
 from ragstone.knowledge.summaries.traverse import Traverse
@@ -50,8 +51,9 @@ from ragstone.verify.score import Score
 OURS: tuple[type[Stage], ...] = (
     Memory, Contextualize, Guard, Narrow, Classify, RetrievalGate, Correct, Recall, Route, Rewrite,
     SearchSubqueries, Retrieve, Fuse, Rerank, Subject, MultiHop, Deduplicate, AddRelated, Expand,
-    GradePassages, Rounds, ToolAgent, Traverse, SumUp, Assemble, BuildPrompt, Tables, PreAnswerGate,
-    Reason, Generate, CutShort, Structured, Cite, Check, Score, Converse, Persist, Remember, Record,
+    GradePassages, Rounds, ToolAgent, Traverse, SumUp, Assemble, BuildPrompt, AskComments, Tables,
+    PreAnswerGate, Reason, Generate, CutShort, Structured, Cite, Check, Score, Converse, Persist,
+    Remember, Record,
 )  # fmt: skip
 
 

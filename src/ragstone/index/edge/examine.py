@@ -46,6 +46,10 @@ approximation, but one through a damaged graph finds nothing."""
 
 MOST_VALUES = 10_000_000
 
+LITTLE = 5e-4
+"""Seconds below a chunk's time from which on chunks are counted: Edge reads the last digit of every
+tenth float otherwise than it wrote it."""
+
 RANGES = 20
 """Numbers of a field from which on chunks are counted."""
 
@@ -150,7 +154,7 @@ def _read_flaws(opened: edge.EdgeShard, shard: Shard) -> Iterator[str]:
             yield f"the index of the field {field} does not fit the chunks"
     for field in NUMBER_FIELDS:
         counter = seen.values[field]
-        for low in sorted(counter)[:: max(1, len(counter) // RANGES)]:
+        for low in _bounds(counter, LITTLE if field in FLOAT_FIELDS else 0.0):
             if _at_least(opened, field, low) != sum(n for v, n in counter.items() if v >= low):
                 yield f"the index of the field {field} does not fit the chunks"
                 break
@@ -236,6 +240,15 @@ def _same_words(made: edge.SparseVector, kept: edge.SparseVector | None) -> bool
 def _facet(opened: edge.EdgeShard, field: str, where: edge.Filter | None) -> Counter[Any]:
     found = opened.facet(edge.FacetRequest(field, limit=MOST_VALUES, exact=True, filter=where))
     return Counter({hit.value: hit.count for hit in found.hits})
+
+
+def _bounds(counter: Counter[Any], below: float) -> Iterator[float]:
+    """Numbers from which on to count, so much below some that chunks have; none that another one is
+    as near to as floats err."""
+    for value in sorted(counter)[:: max(1, len(counter) // RANGES)]:
+        low = value - below
+        if not below or all(abs(other - low) > below / 100 for other in counter):
+            yield low
 
 
 def _at_least(opened: edge.EdgeShard, field: str, low: float) -> int:
