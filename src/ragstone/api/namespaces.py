@@ -8,6 +8,7 @@ from ragstone.api.connection import Session
 from ragstone.api.params import AskParams, to_ask
 from ragstone.api.sending import send_content
 from ragstone.core.chunk import EVERYONE
+from ragstone.core.comments import ToneName
 from ragstone.core.conversation import ConversationKey, Room, StoredTurn, conversation_key
 from ragstone.core.errors import (
     DocumentError,
@@ -19,7 +20,7 @@ from ragstone.core.errors import (
 )
 from ragstone.core.records import Document
 from ragstone.service import CollectionSummary, Progress
-from ragstone.service.comments import CommentsView, CommentsWanted, ToneName
+from ragstone.service.comments import CommentsView, CommentsWanted
 from ragstone.service.conversations import Format
 from ragstone.service.jobs import JobState, JobView
 from ragstone.service.reading import DocumentText, Facet

@@ -18,11 +18,12 @@ from ragstone.api.namespaces import (
 from ragstone.api.params import AskParams, SearchParams
 from ragstone.api.threads import LoopThread, Twin
 from ragstone.core.chunk import EVERYONE
+from ragstone.core.comments import ToneName
 from ragstone.core.conversation import Room, StoredTurn
 from ragstone.core.records import Document
 from ragstone.core.source import Source
 from ragstone.service import CollectionSummary, Overview, Progress
-from ragstone.service.comments import CommentsView, ToneName
+from ragstone.service.comments import CommentsView
 from ragstone.service.conversations import Format
 from ragstone.service.jobs import JobState, JobView
 from ragstone.service.reading import DocumentText, Facet

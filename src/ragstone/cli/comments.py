@@ -1,11 +1,12 @@
 """`ragstone comments`: what customers say, counted."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ragstone.cli import options as opt
 from ragstone.cli.running import Context, fail, run, settings_of
+from ragstone.core.comments import ToneName
 
 if TYPE_CHECKING:
     from ragstone.core.comments import ToneCounts
@@ -17,7 +18,6 @@ app = typer.Typer(
 )
 
 About = Annotated[str, typer.Argument(metavar="[ABOUT]", help="What they speak of, in any words.")]
-ToneName = Literal["", "negative", "neutral", "positive", "unknown"]
 Tone = Annotated[ToneName, typer.Option(help="Only comments of this sentiment.")]
 Since = Annotated[str, typer.Option(metavar="YYYY-MM-DD", help="The first day.")]
 Until = Annotated[str, typer.Option(metavar="YYYY-MM-DD", help="The last day.")]

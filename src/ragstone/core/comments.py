@@ -7,6 +7,9 @@ from typing import Literal
 Tone = Literal["negative", "neutral", "positive", "unknown"]
 """The sentiment of a comment."""
 
+ToneName = Literal["", Tone]
+"""One that is asked for; empty for any."""
+
 
 @dataclass(frozen=True, slots=True)
 class CustomerComment:

@@ -2,18 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Protocol
 
 from pydantic import Field
 
-from ragstone.core.comments import CustomerComment, ToneCounts
+from ragstone.core.comments import CustomerComment, ToneCounts, ToneName
 from ragstone.core.errors import InputError
 from ragstone.core.turn import Principal
 from ragstone.service.allowed import allowed
 from ragstone.service.bounds import text
 
 About = Annotated[str, text(1_000)]
-ToneName = Literal["", "negative", "neutral", "positive", "unknown"]
 Column = Annotated[str, text(200)]
 Day = Annotated[str, text(10)]
 Most = Annotated[int, Field(ge=1, le=1_000)]

@@ -6,10 +6,11 @@ from fastapi import APIRouter, Depends, Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
+from ragstone.core.comments import ToneName
 from ragstone.http.identity import Who, at_least, narrowed
 from ragstone.http.responses import Json, well_formed
 from ragstone.service import CollectionSummary, Service, wire
-from ragstone.service.comments import CommentsWanted, ToneName, column_values
+from ragstone.service.comments import CommentsWanted, column_values
 
 Name = Annotated[str, AfterValidator(well_formed)]
 
