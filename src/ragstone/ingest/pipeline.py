@@ -419,13 +419,6 @@ class Pipeline:
                 await asyncio.to_thread(self.originals.delete, gone)
                 await self._catalog.purged(some)
 
-    async def forget_originals(self, collection: Collection) -> None:
-        """Delete what is kept of all documents of a collection."""
-        kept = await asyncio.to_thread(self.originals.documents)
-        found = await self._catalog.known(sorted(kept))
-        mine = {one.id for one in found.values() if one.collection == collection.id}
-        await asyncio.to_thread(self.originals.delete, mine)
-
 
 @asynccontextmanager
 async def _one_error() -> AsyncIterator[None]:

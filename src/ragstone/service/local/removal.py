@@ -11,6 +11,9 @@ from ragstone.ingest.free_memory import give_back
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ports import Adapters
 
+PAGE = 1_000
+"""Documents that are listed in one step."""
+
 
 class Removal:
     """Deletes documents that a principal may read."""
@@ -49,10 +52,14 @@ class Removal:
         number = await self.number(principal, collection, None)
         # It may have been built anew meanwhile.
         now = await catalog.identified(collection.tenant, collection.id) or collection
-        # Before its row goes: what is cut off in between is then done again by its job. And
-        # after, for what a search has made again meanwhile.
+        # The documents first: a kill in between leaves an empty collection, never documents
+        # without their chunks. The index before the collection's row: what is cut off in between
+        # is then done again by its job. And after, for what a search has made again meanwhile.
+        ids = await self._all(now)
+        await catalog.retire(ids)
+        await catalog.drained()
         await self._adapters.index.drop(now)
-        await self._pipeline.forget_originals(now)
+        await asyncio.to_thread(self._pipeline.originals.delete, ids)
         await catalog.drop_collection(collection.tenant, collection.id)
         await catalog.drained()
         await self._adapters.index.drop(now)
@@ -70,6 +77,17 @@ class Removal:
                 return await self.remove(principal, collection, paths)
         await self._pipeline.purge()
         return 0
+
+    async def _all(self, collection: Collection) -> list[str]:
+        """The ids of all documents of a collection, whoever may read them."""
+        ids: list[str] = []
+        after = ""
+        while page := await self._adapters.catalog.documents(
+            collection.tenant, collection.id, after=after, limit=PAGE
+        ):
+            ids += (one.id for one in page)
+            after = page[-1].path
+        return ids
 
     async def _named(
         self, principal: Principal, collection: Collection, paths: Sequence[str]
