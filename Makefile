@@ -8,6 +8,8 @@ PLONE := .venv-plone
 CLIENTS := .venv-clients
 OPEN_WEBUI := .venv-open-webui
 CLIENTS_NODE := .clients-node
+PHOENIX := .venv-phoenix
+PROMETHEUS := .clients-prometheus
 FUZZ := .venv-fuzz
 TRAIN := .venv-train
 PLONE_ADDON := .venv-plone-addon
@@ -77,7 +79,8 @@ test-plone-all: $(VENV)/.ragstone-dev $(PLONE)/.installed browser
 
 # Clients of other projects, each in an environment of its own: what they need contradicts itself.
 test-clients: $(VENV)/.ragstone-dev browser $(CLIENTS)/.installed $(CLIENTS)-2/.installed \
-  $(OPEN_WEBUI)/.installed $(CLIENTS_NODE)/.installed
+  $(OPEN_WEBUI)/.installed $(CLIENTS_NODE)/.installed $(PHOENIX)/.installed \
+  $(PROMETHEUS)/.installed
 	$(BIN)/pytest -m real tests/clients
 
 # Chromium reads the streams in the tests. Without it those are skipped, but fail in CI.
@@ -247,6 +250,18 @@ $(CLIENTS_NODE)/.installed: tests/clients/package.json
 	mkdir -p $(CLIENTS_NODE)
 	cp $< $(CLIENTS_NODE)/
 	cd $(CLIENTS_NODE) && npm install --silent --no-fund --no-audit
+	@touch $@
+
+$(PHOENIX)/.installed: tests/clients/phoenix.txt
+	$(PYTHON) -m venv $(PHOENIX)
+	$(PHOENIX)/bin/pip install -q --no-compile -r $<
+	@touch $@
+
+# Unpacked, not installed: the package would start a server, and needs no root this way.
+$(PROMETHEUS)/.installed:
+	mkdir -p $(PROMETHEUS)
+	cd $(PROMETHEUS) && apt-get download -q prometheus && dpkg -x prometheus_*.deb . \
+	  && rm prometheus_*.deb
 	@touch $@
 
 .PRECIOUS: $(PLONE_ADDON)-%/.installed

@@ -14,7 +14,7 @@ from ragstone.telemetry.metrics import Metrics
 DEPLOY = Path(__file__).parents[1] / "deploy"
 
 
-def test_the_dashboard_shows_figures_that_there_are() -> None:
+def test_the_dashboard_and_the_alerts_are_over_figures_that_there_are() -> None:
     dashboard = json.loads((DEPLOY / "grafana" / "ragstone.json").read_text())
     asked = {
         name
@@ -22,6 +22,7 @@ def test_the_dashboard_shows_figures_that_there_are() -> None:
         for target in panel["targets"]
         for name in re.findall(r"ragstone_\w+", target["expr"])
     }
+    asked |= set(re.findall(r"ragstone_\w+", (DEPLOY / "prometheus" / "rules.yaml").read_text()))
     known = {family.name for family in Metrics().registry.collect()}
     ends = ("_total", "_bucket", "_count", "_sum", "")
     assert asked

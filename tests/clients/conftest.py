@@ -1,12 +1,17 @@
 """A real server for clients of other projects, which run in environments of their own."""
 
+import contextlib
 import json
 import os
 import socket
 import subprocess
+import time
+import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import pytest
@@ -88,6 +93,37 @@ def free_port() -> int:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])
+
+
+@contextmanager
+def other_server(
+    command: list[str], port: int, healthy: str, folder: Path, **variables: str
+) -> Iterator[str]:
+    """The address of somebody else's server, once `healthy` answers there."""
+    kept = {name: one for name, one in os.environ.items() if name != "PYTHONPATH"}
+    with TemporaryFile("w+") as log:
+        process = subprocess.Popen(
+            command, env={**kept, **variables}, cwd=folder, stdout=log, stderr=subprocess.STDOUT
+        )
+        try:
+            url = f"http://127.0.0.1:{port}"
+            if not answers(f"{url}{healthy}", process):
+                log.seek(0)
+                raise AssertionError(f"{command[0]} does not start: {log.read()[-2000:]}")
+            yield url
+        finally:
+            process.terminate()
+            process.wait(60)
+
+
+def answers(url: str, process: "subprocess.Popen[bytes]") -> bool:
+    """Whether a process answers at an address before it ends."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline and process.poll() is None:
+        with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=5):
+            return True
+        time.sleep(0.5)
+    return False
 
 
 @pytest.fixture(scope="package")

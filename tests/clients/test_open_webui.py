@@ -3,13 +3,10 @@
 import contextlib
 import os
 import re
-import subprocess
 import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryFile
 
 import pytest
 from selenium.common import WebDriverException
@@ -19,8 +16,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
 from tests.browser import chromium
-from tests.clients.conftest import Clients, free_port, program
-from tests.patience import PATIENCE
+from tests.clients.conftest import Clients, free_port, other_server, program
 
 pytestmark = pytest.mark.real
 
@@ -45,31 +41,9 @@ def open_webui(clients: Clients, folder: Path) -> Iterator[str]:
         "WEBUI_SECRET_KEY": "of a test",
     }
     command = [str(program(".venv-open-webui", "open-webui")), "serve"]
-    kept = {name: one for name, one in os.environ.items() if name != "PYTHONPATH"}
-    with TemporaryFile() as log:
-        process = subprocess.Popen(
-            [*command, "--host", "127.0.0.1", "--port", str(port)],
-            env={**kept, **own},
-            cwd=folder,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
-        try:
-            url = f"http://127.0.0.1:{port}"
-            assert answers(f"{url}/health", process), "Open WebUI does not start"
-            yield url
-        finally:
-            process.terminate()
-            process.wait(60)
-
-
-def answers(url: str, process: "subprocess.Popen[bytes]") -> bool:
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline and process.poll() is None:
-        with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=5):
-            return True
-        time.sleep(0.5)
-    return False
+    command += ["--host", "127.0.0.1", "--port", str(port)]
+    with other_server(command, port, "/health", folder, **own) as url:
+        yield url
 
 
 def there(chrome: Chrome, selector: str, least: int = 1) -> list[str]:

@@ -7,6 +7,7 @@ roles may view it. Whoever is not shown to have such a role is nobody: what cann
 makes fewer people see an object, never more.
 """
 
+import asyncio
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AnySet
@@ -27,6 +28,9 @@ from ragstone.settings import PloneSettings
 
 VISITORS = (f"group:{CONNECTOR}", EVERYONE)
 MANAGERS = names(ALWAYS)
+
+LOOKED_AT = 4
+"""Objects that the site is asked for at the same time."""
 
 
 def told_readers(item: Item, about: Summary, now: float) -> tuple[str, ...] | None:
@@ -49,7 +53,7 @@ class Readers:
         self._client = client
         self._states = settings.state_roles
         self._places: dict[str, Summary | None] = {one.address: one for one in places}
-        self._shared: dict[str, Item | None] = {}
+        self._shared: dict[str, asyncio.Task[Item | None]] = {}
         self._roles: dict[str, list[LocalRoles]] = {}
         self.untold = False
         """Whether the site kept to itself who something is shared with."""
@@ -72,8 +76,18 @@ class Readers:
         chains = {one.uid: await self._above(one) for one in closed}
         uids = {one.uid for chain in chains.values() for one in chain} - self._roles.keys()
         self._roles |= await self._client.local_roles(sorted(uids)) if uids else {}
-        for one in closed:
-            found[one.uid] = await self._closed(chains[one.uid])
+        limit = asyncio.Semaphore(LOOKED_AT)
+
+        async def look(one: Summary) -> None:
+            async with limit:
+                found[one.uid] = await self._closed(chains[one.uid])
+
+        looking = [asyncio.create_task(look(one)) for one in closed]
+        try:
+            await asyncio.gather(*looking)
+        finally:
+            for task in looking:
+                task.cancel()
         return found
 
     async def _closed(self, chain: Sequence[Summary]) -> tuple[str, ...]:
@@ -100,9 +114,10 @@ class Readers:
 
     async def _sharing(self, address: str) -> Item | None:
         if address not in self._shared:
-            self._shared[address] = await self._client.sharing(address)
-            self.untold = self.untold or self._shared[address] is None
-        return self._shared[address]
+            self._shared[address] = asyncio.create_task(self._client.sharing(address))
+        sharing = await self._shared[address]
+        self.untold = self.untold or sharing is None
+        return sharing
 
     async def _above(self, one: Summary) -> list[Summary]:
         """The object and what it is in, up to the site, as far as that can be seen."""

@@ -16,7 +16,7 @@ from ragstone.core.records import Document
 from ragstone.core.turn import Principal
 from ragstone.ingest.connectors.plone.client import Item, PloneClient, PloneUnavailable
 from ragstone.ingest.connectors.plone.names import CONNECTOR, path_in, said
-from ragstone.ingest.connectors.plone.readers import Readers, told_readers
+from ragstone.ingest.connectors.plone.readers import LOOKED_AT, Readers, told_readers
 from ragstone.ingest.connectors.plone.summary import Summary, summary
 from ragstone.ingest.connectors.plone.text import page
 from ragstone.ingest.formats.types import ending_of, supported
@@ -40,8 +40,6 @@ _ENDED = "The login at the site ended meanwhile; nothing was deleted. Try again.
 _NOT_GIVEN = "The site did not give this object; the next run asks again."
 LISTED_AGAIN = 3
 """How often the site is listed anew because the token ended meanwhile."""
-LOOKED_AT = 4
-"""Objects that the site is asked for at the same time."""
 
 
 Names = tuple[str, ...]
