@@ -142,6 +142,7 @@ def clients(started: Clients) -> Clients:
     started.model.way = "good"
     started.model.ways = []
     started.model.replies = {}
+    started.model.calls.clear()
     return started
 
 
