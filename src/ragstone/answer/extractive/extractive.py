@@ -16,10 +16,11 @@ from dataclasses import dataclass, replace
 from ragstone.answer.extractive.answering_evidence import evidence
 from ragstone.answer.extractive.answering_likelihood import likelihood
 from ragstone.answer.extractive.both_sides import both_sides
+from ragstone.answer.extractive.code_behind import with_code_behind
 from ragstone.answer.extractive.lists import text_of, with_lists
 from ragstone.answer.extractive.meaning_closeness import MeaningCloseness, in_other_languages
 from ragstone.answer.extractive.summary import excerpted, summary
-from ragstone.answer.extractive.unit_ranking import RankedUnit, ranked
+from ragstone.answer.extractive.unit_ranking import RankedUnit, asks_how_to, ranked
 from ragstone.answer.extractive.unit_reading import read_units, whether
 from ragstone.answer.extractive.unit_words import leans
 from ragstone.answer.extractive.units import UNANSWERING, AnswerUnit, Excerpt, Form, units
@@ -113,6 +114,8 @@ class Extractive:
         chosen = sides or (choose_units(ranking, form.sentences) if ranking.best else [])
         if chosen and not sides:
             chosen = with_lists(ask.question, chosen, ranking.passages, ranking.units)
+            if asks_how_to(ask.question):
+                chosen = with_code_behind(chosen, ranking.passages, ranking.units)
         lines = [replace(one, apart=one.apart or bool(sides)) for one in answer_lines(chosen)]
         if form.bullets:
             lines = [_bulleted(line) for line in lines]
@@ -243,13 +246,14 @@ def choose_units(ranking: Ranking, sentences: int | None = None) -> list[RankedU
 def _preceding_unit(
     candidate: RankedUnit, passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
 ) -> RankedUnit | None:
-    """The sentence before, where the candidate begins with something that stands for it."""
+    """The sentence or code before, where the candidate begins with something that stands for it."""
     unit, passage = candidate.unit, candidate.passage
     if unit.form != "sentence" or not candidate.place or not leans(text_of(candidate)):
         return None
     earlier = found[[one is passage for one in passages].index(True)][candidate.place - 1]
     between = passage.text[earlier.end : unit.start]
-    if earlier.form != "sentence" or between.count("\n") > 1:
+    apart = earlier.form == "sentence" and between.count("\n") > 1
+    if earlier.form not in ("sentence", "code") or apart:
         return None
     return RankedUnit(earlier, passage, candidate.place - 1, candidate.score)
 

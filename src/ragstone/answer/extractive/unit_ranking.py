@@ -58,6 +58,9 @@ SECTION = 1.0
 DEFINITION = 1.5
 """Added to the score of a definition, where the question asks for one."""
 
+SHOWN = 2.0
+"""Added to the score of what comes with code, where it is asked how something is done."""
+
 LISTED = 1.5
 """Added to the score of a list, where the question asks for several things."""
 
@@ -139,6 +142,8 @@ def ranked(
     scores += [CODE * (kind != "" and unit.form == "code") for _, _, unit in places]
     scores += [_form_score(unit, one) for (_, _, unit), one in zip(places, same, strict=True)]
     scores += [SECTION * named for own in _below_named(asked, passages, found) for named in own]
+    if asks_how_to(question):
+        scores += [SHOWN * shows(unit) for _, _, unit in places]
     if asks_for_several(question):
         scores += [LISTED * (unit.form == "list") for _, _, unit in places]
     if kind in CELL_KINDS:
@@ -170,8 +175,22 @@ def ranked(
 
 def asks_for_several(question: str) -> bool:
     """Whether a question asks for a list or for steps."""
+    return _intent(question) in ("list", "procedural")
+
+
+def asks_how_to(question: str) -> bool:
+    """Whether a question asks how something is done."""
+    return _intent(question) == "procedural"
+
+
+def shows(unit: AnswerUnit) -> bool:
+    """Whether a unit shows how something is done: by code."""
+    return any(one.kind == "code" for one in unit.said)
+
+
+def _intent(question: str) -> str:
     intent = by_rules(question, detect(question))
-    return intent is not None and intent.name in ("list", "procedural")
+    return intent.name if intent else ""
 
 
 def _below_named(
