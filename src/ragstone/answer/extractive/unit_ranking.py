@@ -58,7 +58,7 @@ SECTION = 1.0
 DEFINITION = 1.5
 """Added to the score of a definition, where the question asks for one."""
 
-SHOWN = 2.0
+SHOWN = 3.0
 """Added to the score of what comes with code, where it is asked how something is done."""
 
 LISTED = 1.5

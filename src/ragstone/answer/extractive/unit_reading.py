@@ -8,7 +8,7 @@ if the likeliest place of the answer is in them.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ragstone.answer.extractive.unit_ranking import RankedUnit, UnitReading
+from ragstone.answer.extractive.unit_ranking import RankedUnit, UnitReading, asks_how_to
 from ragstone.core.answer import log_odds
 from ragstone.core.turn import Passage
 from ragstone.language.words import mostly_in_pairs
@@ -35,6 +35,10 @@ questions in English, Chinese, German, and English over German, of which a unit 
 an accepted answer, it is in the first one of .83 (.81 without) and in the first two of .93 (.89).
 More for the place helps Chinese and German, and harms English."""
 
+SHOWING_PART = 0.5
+"""Instead of PART where it is asked how something is done: the reader learned from prose, and knows
+little of code."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Part:
@@ -60,7 +64,8 @@ async def read_units(
     readings = await reader.read([_pair(question, texts[one.passage], one) for one in parts])
     if not readings or not all(one.readable for one in readings):
         return list(best)
-    read = [_with_reading(one, parts, readings) for one in best]
+    part = SHOWING_PART if asks_how_to(question) else PART
+    read = [_with_reading(one, parts, readings, part) for one in best]
     return sorted(read, key=lambda one: -one.score)
 
 
@@ -105,16 +110,16 @@ def _pair(question: str, passage: Passage, part: _Part) -> Pair:
 
 
 def _with_reading(
-    one: RankedUnit, parts: Sequence[_Part], readings: Sequence[PairReading]
+    one: RankedUnit, parts: Sequence[_Part], readings: Sequence[PairReading], part: float
 ) -> RankedUnit:
     """What nobody read counts as what answers least."""
     odds = log_odds(min(reading.answers for reading in readings), LEAST)
     placed = False
-    for part, reading in zip(parts, readings, strict=True):
-        if part.holds(one):
+    for read, reading in zip(parts, readings, strict=True):
+        if read.holds(one):
             odds = max(odds, log_odds(reading.answers, LEAST))
-            placed = placed or _meets(one, part, reading)
-    score = one.score + PART * odds + PLACE * placed
+            placed = placed or _meets(one, read, reading)
+    score = one.score + part * odds + PLACE * placed
     return replace(one, score=score, reading=UnitReading(odds, placed))
 
 
