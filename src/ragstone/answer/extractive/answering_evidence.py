@@ -114,6 +114,7 @@ def _word_columns(
     about = "\n".join(
         [f"{p.hit.chunk.heading}\n{p.hit.chunk.path}\n{p.hit.chunk.subject}" for p in cited]
         + [one.unit.context for one in chosen]
+        + [_heading_above(one) for one in chosen]
     )
     whole = "\n".join(passage.text for passage in cited)
     everywhere = "\n".join(f"{p.hit.chunk.heading}\n{p.text}" for p in passages)
@@ -176,6 +177,13 @@ def _passage_columns(first: Passage, passages: Sequence[Passage]) -> dict[str, f
         "place": 1 / (1 + place),
         "gap": first.hit.score - max(others, default=0.0),
     }
+
+
+def _heading_above(one: RankedUnit) -> str:
+    """The last heading inside the passage that a unit stands below."""
+    text, start = one.passage.text, one.unit.start
+    above = [b for b in one.passage.blocks if b.kind == "heading" and b.end <= start]
+    return text[above[-1].start : above[-1].end] if above else ""
 
 
 def _names(question: str) -> set[str]:

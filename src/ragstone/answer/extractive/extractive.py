@@ -20,7 +20,7 @@ from ragstone.answer.extractive.code_behind import with_code_behind
 from ragstone.answer.extractive.lists import text_of, with_lists
 from ragstone.answer.extractive.meaning_closeness import MeaningCloseness, in_other_languages
 from ragstone.answer.extractive.summary import excerpted, summary
-from ragstone.answer.extractive.unit_ranking import RankedUnit, asks_how_to, ranked
+from ragstone.answer.extractive.unit_ranking import RankedUnit, asks_how_to, ranked, shows
 from ragstone.answer.extractive.unit_reading import read_units, whether
 from ragstone.answer.extractive.unit_words import leans
 from ragstone.answer.extractive.units import UNANSWERING, AnswerUnit, Excerpt, Form, units
@@ -193,7 +193,8 @@ def _likelihood(question: str, said: str, chosen: Sequence[RankedUnit], ranking:
     if chosen[0].asked:
         return SAME_QUESTION
     found = evidence(question, said, chosen, ranking.best, ranking.passages, ranking.sure)
-    return likelihood(question, found, ranking.across)
+    shown = asks_how_to(question) and any(shows(one.unit) for one in chosen)
+    return likelihood(question, found, ranking.across, shown)
 
 
 def _excerpts_text(passages: Sequence[Passage]) -> str:

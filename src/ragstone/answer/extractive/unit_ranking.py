@@ -210,7 +210,8 @@ def _named_sections(
     below = []
     for unit in found:
         if unit.form == "heading":
-            named = asked.issuperset(content_words(passage.text[unit.start : unit.end]))
+            words = content_words(passage.text[unit.start : unit.end])
+            named = bool(words) and asked.issuperset(words)
         below.append(named and unit.form != "heading")
     return below
 

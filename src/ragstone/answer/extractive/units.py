@@ -139,8 +139,9 @@ def _unit(text: str, pieces: Sequence[Excerpt], place: int) -> AnswerUnit:
     start, end = piece.start, piece.end
     line = text[start:end]
     if piece.kind == "code":
-        said = (*_leading_line(text, pieces, place), _code(text, piece))
-        return AnswerUnit(start, end, said, "code")
+        leading = _leading_line(text, pieces, place)
+        label = " ".join(text[one.start : one.end] for one in leading if one.kind == "caption")
+        return AnswerUnit(start, end, (*leading, _code(text, piece)), "code", label)
     if piece.kind in _BESIDE:
         return AnswerUnit(start, end, (piece,), "fragment")
     if _QUESTION.search(line):
@@ -183,11 +184,12 @@ def _code(text: str, code: Excerpt) -> Excerpt:
 
 
 def _leading_line(text: str, pieces: Sequence[Excerpt], place: int) -> list[Excerpt]:
-    """The sentence before code that leads it in."""
+    """The sentence before code that leads it in, or its caption: the name of a tab."""
     before = pieces[place - 1] if place else None
-    if before and before.kind in _PROSE and _LEADS.search(text[before.start : before.end]):
-        return [before]
-    return []
+    if before is None:
+        return []
+    leads = before.kind in _PROSE and _LEADS.search(text[before.start : before.end])
+    return [before] if leads or before.kind == "caption" else []
 
 
 def _led_excerpts(text: str, pieces: Sequence[Excerpt], place: int) -> list[Excerpt]:
