@@ -11,9 +11,16 @@ from functools import cache
 from importlib.resources import files
 
 from ragstone.answer.extractive.answering_evidence import CLOSE_NAMES, READ_NAMES, Evidence
+from ragstone.language.language import detect
 from ragstone.language.words import mostly_in_pairs
 
 WEIGHTS = "answering.json"
+
+OTHER_THING = -1.5
+"""Added to the log-odds of a way to do something where the cited passages lack a name of the
+question: it is the way with another tool or on another system. Of 117 answers to such questions over
+real documents 14 lacked one, and none of these was right; of the others 65 were. German writes every
+noun as a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +29,19 @@ class _Model:
     bias: float
 
 
-def likelihood(question: str, evidence: Evidence, across: bool, shows: bool = False) -> float:
-    """The probability (0..1) that what the evidence was taken of is what was asked. What `shows`
-    how something is done by code is judged half without the reader, which learned from prose."""
+def likelihood(
+    question: str, evidence: Evidence, across: bool, how_to: bool = False, shows: bool = False
+) -> float:
+    """The probability (0..1) that what the evidence was taken of is what was asked. `how_to` says
+    that it is asked how something is done. What `shows` that by code is judged half without the
+    reader, which learned from prose."""
     in_pairs = mostly_in_pairs(question)
     odds = _odds(which(evidence, across, in_pairs), evidence)
     if shows:
         bare = {name: value for name, value in evidence.items() if name not in READ_NAMES}
         odds = (odds + _odds(which(bare, across, in_pairs), bare)) / 2
+    if how_to and evidence["names_missing"] and not across and detect(question) != "de":
+        odds += OTHER_THING
     return 1 / (1 + math.exp(-min(max(odds, -30.0), 30.0)))
 
 

@@ -193,8 +193,9 @@ def _likelihood(question: str, said: str, chosen: Sequence[RankedUnit], ranking:
     if chosen[0].asked:
         return SAME_QUESTION
     found = evidence(question, said, chosen, ranking.best, ranking.passages, ranking.sure)
-    shown = asks_how_to(question) and any(shows(one.unit) for one in chosen)
-    return likelihood(question, found, ranking.across, shown)
+    how_to = asks_how_to(question)
+    shown = how_to and any(shows(one.unit) for one in chosen)
+    return likelihood(question, found, ranking.across, how_to, shown)
 
 
 def _excerpts_text(passages: Sequence[Passage]) -> str:
