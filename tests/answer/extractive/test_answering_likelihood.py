@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.answer.extractive.answering_evidence import CLOSE_NAMES, NAMES, READ_NAMES
-from ragstone.answer.extractive.answering_likelihood import likelihood
+from ragstone.answer.extractive.answering_likelihood import OTHER_THING, likelihood
 from ragstone.answer.extractive.extractive import Extractive
-from ragstone.core.answer import Instructions, confidence_level
+from ragstone.core.answer import Instructions, confidence_level, log_odds
 from ragstone.core.turn import Ask, Passage
 from ragstone.ports import Said
 from tests.answer.extractive.test_extractive import no_tokens
@@ -70,6 +70,33 @@ async def test_given_what_another_said_then_it_is_judged_by_the_passages_it_cite
 async def test_given_the_faq_that_was_asked_then_it_is_likely() -> None:
     faq = a_passage(1, "Q: How do I reset the pump?\nA: Hold the red button for ten seconds.")
     assert confidence_level(await sure("How do I reset the pump?", faq)) == "high"
+
+
+@pytest.mark.parametrize(
+    ("question", "across", "added"),
+    [
+        ("How do I install it with Homebrew?", False, OTHER_THING),
+        ("How do I install it with Homebrew?", True, 0.0),
+        ("Wie richte ich auf dem Server die Pumpe ein?", False, 0.0),
+    ],
+)
+def test_a_way_that_lacks_a_name_of_the_question_is_one_with_another_thing(
+    question: str, across: bool, added: float
+) -> None:
+    lacks = dict.fromkeys((*NAMES, *CLOSE_NAMES), 0.5)
+    way, fact = (likelihood(question, lacks, across, how_to) for how_to in (True, False))
+    assert log_odds(way, 0.0) - log_odds(fact, 0.0) == pytest.approx(added)
+    has = {**lacks, "names_missing": 0.0}
+    assert likelihood(question, has, across, True) == likelihood(question, has, across)
+
+
+def test_what_shows_code_is_judged_half_without_the_reader() -> None:
+    evidence = {**dict.fromkeys((*NAMES, *CLOSE_NAMES), 0.5), "names_missing": 0.0}
+    doubted = {**evidence, **dict.fromkeys(READ_NAMES, -3.0)}
+    read, shown = likelihood("How?", doubted, False), likelihood("How?", doubted, False, True, True)
+    bare = likelihood("How?", evidence, False)
+    middle = (log_odds(read, 0.0) + log_odds(bare, 0.0)) / 2
+    assert log_odds(shown, 0.0) == pytest.approx(middle)
 
 
 @given(

@@ -116,6 +116,23 @@ def test_a_heading_stands_for_the_beginning_of_its_section() -> None:
     assert said["Use a command for them."] == ["Use a command for them.", "run x"]
 
 
+def test_code_is_said_with_the_name_of_its_tab() -> None:
+    text = "On Linux\nrun x\nOn Windows\nrun y"
+    kinds: list[tuple[BlockKind, str]] = [
+        ("caption", "On Linux"),
+        ("code", "run x"),
+        ("caption", "On Windows"),
+        ("code", "run y"),
+    ]
+    blocks = [BlockSpan(k, text.index(t), text.index(t) + len(t)) for k, t in kinds]
+    code = [one for one in units(text, blocks) if one.form == "code"]
+    assert [one.context for one in code] == ["On Linux", "On Windows"]
+    assert [[text[s.start : s.end] for s in one.said] for one in code] == [
+        ["On Linux", "run x"],
+        ["On Windows", "run y"],
+    ]
+
+
 def test_a_first_sentence_without_its_beginning_is_a_fragment() -> None:
     found = shown("of the work in any country. You may sue.")
     assert [form for form, *_ in found] == ["fragment", "sentence"]

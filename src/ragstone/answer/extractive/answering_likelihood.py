@@ -18,9 +18,9 @@ WEIGHTS = "answering.json"
 
 OTHER_THING = -1.5
 """Added to the log-odds of a way to do something where the cited passages lack a name of the
-question: it is the way with another tool or on another system. Of 117 answers to such questions over
-real documents 14 lacked one, and none of these was right; of the others 65 were. German writes every
-noun as a name."""
+question: it is the way with another tool or on another system. Of 117 answers to such questions
+over real documents 14 lacked one, and none of these was right; of the others 65 were. German writes
+every noun as a name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,11 @@ def _behind(
         place += 1
     if place < len(own):
         unit = own[place]
-        return RankedUnit(unit, sentence.passage, place, sentence.score) if unit.form == "code" else None
+        return (
+            RankedUnit(unit, sentence.passage, place, sentence.score)
+            if unit.form == "code"
+            else None
+        )
     chunk = sentence.passage.hit.chunk
     for passage, units in zip(passages, found, strict=True):
         other = passage.hit.chunk

@@ -248,7 +248,7 @@ def choose_units(ranking: Ranking, sentences: int | None = None) -> list[RankedU
 def _preceding_unit(
     candidate: RankedUnit, passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
 ) -> RankedUnit | None:
-    """The sentence or code before, where the candidate begins with something that stands for it."""
+    """The sentence or code before, where the candidate begins with what stands for it."""
     unit, passage = candidate.unit, candidate.passage
     if unit.form != "sentence" or not candidate.place or not leans(text_of(candidate)):
         return None
