@@ -62,6 +62,7 @@ APART = {
     "fuzz": "make fuzz",
     "hostile": "python -m benchmarks hostile",
     "slow": "python -m benchmarks slow",
+    "how_to": "python -m benchmarks how_to",
     "tree": "RAGSTONE_TREE_FILES=FOLDER python -m benchmarks tree",
     "tables": "RAGSTONE_TABLE_FILES=FOLDER python -m benchmarks tables",
     "formats": "RAGSTONE_FORMAT_FILES=FOLDER python -m benchmarks formats",
