@@ -68,6 +68,7 @@ from ragstone.settings import IndexSettings, Settings, StateSettings
 from ragstone.store.connect import address, open_state
 from ragstone.store.conversation_store import open_conversations
 from ragstone.store.lock import locked
+from ragstone.store.sql.approvals import SqlApprovals
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.dump import SqlDump
@@ -77,6 +78,7 @@ from ragstone.store.sql.jobs import SqlJobs
 from ragstone.store.sql.keys import SqlKeys
 from ragstone.store.sql.mentions import SqlMentions
 from ragstone.store.sql.move import move
+from ragstone.store.sql.running import SqlRunningAnswers
 from ragstone.store.sql.settings import SqlSettings
 from ragstone.store.sql.topics import SqlTopics
 from ragstone.store.sql.traces import SqlTraces
@@ -188,7 +190,8 @@ async def open_adapters(
             external_retriever=retriever,
             toolbox=toolbox(settings.mcp),
             tables=TableSandbox() if is_installed() else None,
-            approvals=WaitingApprovals(),
+            approvals=SqlApprovals(database) if database.shared else WaitingApprovals(),
+            running=SqlRunningAnswers(database) if database.shared else None,
             profile=profile,
             count=token_counter(profile.tokenizer),
             ensemble=members,

@@ -337,7 +337,7 @@ async def test_given_a_decision_then_the_call_is_made_or_not(decision: bool, cal
         if isinstance(event, AgentStep):
             seen.append(event)
             if event.state == "waiting":
-                approvals.decide(Principal(), event.id, decision)
+                await approvals.decide(Principal(), event.id, decision)
 
     chat = ScriptedChat([calling(("wipe", {"all": True})), ["DONE"]])
     kit = a_kit(chat=chat, toolbox=box, count=len, approvals=approvals)

@@ -1,16 +1,25 @@
-"""An answer goes on while its reader is away, and is read on from where the connection broke."""
+"""An answer goes on while its reader is away, and is read on from where the connection broke, at
+the same server or at another one of the same state."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
 import pytest
+from sqlalchemy import func, select
 
 from ragstone.core.errors import InputError, ModelUnavailable, TooManyRequests, UnknownAnswer
 from ragstone.core.events import Done, Event, Token
 from ragstone.core.turn import Ask, Principal, Turn
+from ragstone.service.local import relaying, resuming
 from ragstone.service.local.resuming import MOST_OF_ONE, KeptAnswers
+from ragstone.store.sql.catalog import SqlCatalog
+from ragstone.store.sql.database import Database
+from ragstone.store.sql.dump import SqlDump
+from ragstone.store.sql.running import SqlRunningAnswers
+from ragstone.store.sql.tables import running_answers, running_parts
+from tests.patience import PATIENCE, until
 
 EVA, BOB = Principal(user="eva"), Principal(user="bob")
 
@@ -104,11 +113,11 @@ async def test_a_key_is_its_principals_and_of_one_question() -> None:
     await some(kept, 1)
     with pytest.raises(UnknownAnswer):
         await some(kept, 1, after=1, whose=BOB)
-    assert not kept.stop(BOB, "k")
+    assert not await kept.stop(BOB, "k")
     with pytest.raises(InputError, match="another|Another"):
         async for _ in kept.events(ask(question="Why?"), "k", 0):
             pass
-    assert kept.stop(EVA, "k")
+    assert await kept.stop(EVA, "k")
     await asyncio.sleep(0.05)
     assert model.ended == ["cancelled"]
     await kept.aclose()
@@ -135,3 +144,121 @@ async def test_nobody_has_too_many() -> None:
         await some(kept, 1)
     assert await some(kept, 1, whose=BOB) == ["0 "]
     await kept.aclose()
+
+
+@dataclass
+class Servers:
+    """Two servers of one state; each has a model of its own."""
+
+    here: KeptAnswers
+    there: KeptAnswers
+    models: tuple[Model, Model]
+
+
+@pytest.fixture
+async def servers(state: Database) -> AsyncIterator[Servers]:
+    models = (Model(), Model())
+    here, there = (KeptAnswers(one, SqlRunningAnswers(state), away=1.0) for one in models)
+    yield Servers(here, there, models)
+    await here.aclose()
+    await there.aclose()
+
+
+async def rows(state: Database) -> int:
+    """How much of answers lies in the state."""
+    tables = (running_answers, running_parts)
+    counts = [select(func.count()).select_from(table) for table in tables]
+    return sum([await state.read(lambda c, s=one: c.execute(s).scalar_one()) for one in counts])
+
+
+async def test_another_server_goes_on_with_it_as_it_comes(servers: Servers) -> None:
+    let(servers.models[0], 2)
+    assert await some(servers.here, 2) == ["0 ", "1 "]
+    second = asyncio.create_task(some(servers.there, 2, after=1))
+    let(servers.models[0], 1)
+    assert await second == ["1 ", "2 "], "while the answer goes on"
+    let(servers.models[0], 2)
+    assert await some(servers.there, 9, after=3) == ["3 ", "4 ", "end"]
+    assert await some(servers.there, 9, after=5) == ["end"]
+    assert await some(servers.there, 9, after=6) == []
+    assert await some(servers.here, 9, after=4) == ["4 ", "end"]
+    assert [one.begun for one in servers.models] == [1, 0]
+
+
+async def test_one_that_is_read_at_another_server_goes_on_and_is_forgotten_after_it(
+    servers: Servers, state: Database
+) -> None:
+    let(servers.models[0], 1)
+    await some(servers.here, 1)
+    second = asyncio.create_task(some(servers.there, 9, after=1))
+    await asyncio.sleep(2.5)  # Longer than it would go on unread.
+    let(servers.models[0], 4)
+    assert await second == ["1 ", "2 ", "3 ", "4 ", "end"]
+    assert await rows(state)
+    assert servers.models[0].ended == ["done"]
+    async with asyncio.timeout(PATIENCE):
+        while await rows(state):
+            await asyncio.sleep(0.1)
+    with pytest.raises(UnknownAnswer):
+        await some(servers.there, 1, after=1)
+
+
+async def test_another_server_stops_it(servers: Servers) -> None:
+    let(servers.models[0], 1)
+    await some(servers.here, 1)
+    second = asyncio.create_task(some(servers.there, 1, after=1))
+    let(servers.models[0], 1)
+    assert await second == ["1 "]
+    assert not await servers.there.stop(BOB, "k")
+    assert await servers.there.stop(EVA, "k")
+    assert await until(lambda: servers.models[0].ended == ["cancelled"])
+
+
+async def test_at_another_server_too_a_key_is_its_principals_and_of_one_question(
+    servers: Servers,
+) -> None:
+    let(servers.models[0], 1)
+    await some(servers.here, 1)
+    with pytest.raises(InputError, match="Another question"):
+        await anext(servers.there.events(ask(question="Why?"), "k", 1))
+    with pytest.raises(UnknownAnswer):
+        await some(servers.there, 1, after=1, whose=BOB)
+
+
+async def test_at_another_server_too_it_fails_with_what_it_fails_with(servers: Servers) -> None:
+    servers.models[0].words, servers.models[0].fails = 1, True
+    let(servers.models[0], 1)
+    assert await some(servers.here, 1) == ["0 "]
+    with pytest.raises(ModelUnavailable, match="away"):
+        await some(servers.there, 9, after=1)
+
+
+async def test_a_key_that_two_servers_began_with_stays_the_firsts(servers: Servers) -> None:
+    for one in servers.models:
+        let(one, 5)
+    assert len(await some(servers.here, 9)) == 6
+    assert len(await some(servers.there, 9)) == 6
+    await asyncio.sleep(2 * relaying.LOOK_SECONDS)
+    assert await some(servers.here, 9, after=4) == ["4 ", "end"]
+    assert await some(servers.there, 9, after=4) == ["4 ", "end"]
+
+
+async def test_a_server_that_died_is_not_waited_for(
+    state: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relaying, "LOST_SECONDS", 0.5)
+    running = SqlRunningAnswers(state)
+    name = resuming._name(EVA, "k")
+    await running.enter({name: relaying.digest("How?")})
+    with pytest.raises(UnknownAnswer):
+        await some(KeptAnswers(Model(), running), 1, after=1)
+
+
+async def test_a_backup_holds_nothing_of_what_goes_on(servers: Servers, state: Database) -> None:
+    let(servers.models[0], 2)
+    await some(servers.here, 1)
+    assert await some(servers.there, 1, after=1) == ["1 "]
+    assert await rows(state)
+    async with SqlDump(state, await SqlCatalog.open(state)).snapshot() as tables:
+        held = {name: some async for name, some in tables if name.startswith("running")}
+    assert not any(held.values())

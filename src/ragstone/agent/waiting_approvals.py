@@ -1,5 +1,4 @@
-"""Calls of tools that wait for an approval, in this process alone: a call waits for seconds, in the
-server that runs its question."""
+"""Calls of tools that wait for an approval, in this process alone."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -36,7 +35,7 @@ class WaitingApprovals:
         finally:
             del self._waiting[key]
 
-    def decide(self, principal: Principal, id: str, approved: bool) -> None:
+    async def decide(self, principal: Principal, id: str, approved: bool) -> None:
         waiting = self._waiting.get(_key(principal, id))
         if waiting is None or waiting.done():
             raise UnknownApproval

@@ -48,6 +48,7 @@ from ragstone.ports.intents import IntentExamples, Likeness
 from ragstone.ports.keys import KeyStore, StoredKey
 from ragstone.ports.reading import Pair, PairReader, PairReading
 from ragstone.ports.reranking import Judgement, Reranker, TermStatistics
+from ragstone.ports.running import Heard, Interest, RunningAnswers
 from ragstone.ports.settings import Marks, SettingsStore
 from ragstone.ports.tables import Cell, ColumnType, QueriedTable, QueryResult, TableQueries
 from ragstone.ports.templates import Templates
@@ -84,8 +85,10 @@ __all__ = [
     "EvaluationStore",
     "EvidenceSource",
     "FeedbackStore",
+    "Heard",
     "History",
     "IntentExamples",
+    "Interest",
     "Judgement",
     "Kept",
     "KeyStore",
@@ -108,6 +111,7 @@ __all__ = [
     "Returned",
     "Row",
     "Rows",
+    "RunningAnswers",
     "Said",
     "Search",
     "SettingsStore",

@@ -30,6 +30,7 @@ from ragstone.ports.index import ChunkIndex, Retriever
 from ragstone.ports.intents import IntentExamples
 from ragstone.ports.keys import KeyStore
 from ragstone.ports.reranking import Reranker, TermStatistics
+from ragstone.ports.running import RunningAnswers
 from ragstone.ports.settings import SettingsStore
 from ragstone.ports.tables import TableQueries
 from ragstone.ports.templates import Templates
@@ -49,7 +50,8 @@ class Adapters:
     that is named (`reading_reranker`), what tells whether an answer
     is what was asked (`judge`), a retrieval service in place
     of the index (`external_retriever`), a gateway of tools (`toolbox`), what runs queries over
-    tables (`tables`), calls that wait until somebody approves them (`approvals`), the graph of
+    tables (`tables`), calls that wait until somebody approves them (`approvals`), the answers
+    that go on in each of several servers (`running`), the graph of
     what chunks name (`graph`), and what reads tables of comments (`comments`).
     `profile` is the chat model's, `count` counts tokens as it does,
     `ensemble` are the models that vote. `dump` is for backups. `searching` lets so many questions
@@ -88,6 +90,7 @@ class Adapters:
     toolbox: Toolbox | None = None
     tables: TableQueries | None = None
     approvals: Approvals | None = None
+    running: RunningAnswers | None = None
     graph: EntityGraph | None = None
     comments: CommentReader | None = None
     profile: Profile = Profile()

@@ -16,6 +16,6 @@ class Approvals(Protocol):
         `ask` tells it, once the decision can come."""
         ...
 
-    def decide(self, principal: Principal, id: str, approved: bool) -> None:
+    async def decide(self, principal: Principal, id: str, approved: bool) -> None:
         """Approve or decline a call of the principal's; raises UnknownApproval where none waits."""
         ...

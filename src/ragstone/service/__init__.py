@@ -295,7 +295,7 @@ class Service(Protocol):
     @allowed("reader")
     async def approve(self, principal: Principal, step: Key, approved: bool) -> None:
         """Approve or decline a call of a tool that waits in a question of the principal's, which
-        the event `AgentStep` tells of. Raises UnknownApproval where none waits in this process."""
+        the event `AgentStep` tells of. Raises UnknownApproval where none waits."""
         ...
 
     @allowed("reader")

@@ -25,6 +25,10 @@ class Cutting:
             with suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
 
+    def lead_to(self, port: int) -> None:
+        """Pass new connections on to another port."""
+        self._to = ("127.0.0.1", port)
+
     def serve(self) -> None:
         """Pass on until it is closed."""
         while True:

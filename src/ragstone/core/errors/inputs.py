@@ -162,8 +162,8 @@ class UnknownApproval(InputError):
 
     def __init__(self) -> None:
         super().__init__(
-            "No call of a tool waits under this id: it was answered, waited too long, or is "
-            "another server's. Ask the question again."
+            "No call of a tool waits under this id: it was answered, or waited too long. "
+            "Ask the question again."
         )
 
 

@@ -95,7 +95,7 @@ class Ragstone:
     ) -> None:
         self._adapters = adapters
         self._answers = answers
-        self._kept = KeptAnswers(answers.events)
+        self._kept = KeptAnswers(answers.events, adapters.running)
         self._searches = searches
         self._functions = functions
         self._pipeline = pipeline
@@ -129,12 +129,12 @@ class Ragstone:
         return self._kept.events(ask, key, after) if key else self._answers.events(ask)
 
     async def stop(self, principal: Principal, key: str) -> bool:
-        return self._kept.stop(principal, key)
+        return await self._kept.stop(principal, key)
 
     async def approve(self, principal: Principal, step: str, approved: bool) -> None:
         if self._adapters.approvals is None:
             raise UnknownApproval
-        self._adapters.approvals.decide(principal, step, approved)
+        await self._adapters.approvals.decide(principal, step, approved)
 
     async def search(self, ask: Ask) -> SearchResult:
         turn = await self._searches.answered(ask)

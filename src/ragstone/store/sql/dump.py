@@ -9,7 +9,17 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, LargeBinary, MetaData, Table, create_engine, insert, select, text
+from sqlalchemy import (
+    Connection,
+    LargeBinary,
+    MetaData,
+    Table,
+    create_engine,
+    false,
+    insert,
+    select,
+    text,
+)
 from sqlalchemy import types as sql
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -30,6 +40,9 @@ from ragstone.store.sql.tables import (
     mentions_read,
     metadata,
     revisions,
+    running_answers,
+    running_parts,
+    waiting_approvals,
 )
 
 UNREAD = "This was being indexed when the backup was made. Ingest it again."
@@ -57,6 +70,10 @@ class SqlDump:
             entity_mentions: entity_mentions.c.source.in_(
                 select(mentions_read.c.number).where(named)
             ),
+            # Of what goes on in this moment nothing is left when it is restored.
+            running_answers: false(),
+            running_parts: false(),
+            waiting_approvals: false(),
         }
         async with self._database.reading() as connection:
 

@@ -36,6 +36,7 @@ REVISIONS = (
     "0017",
     "0018",
     "0019",
+    "0020",
 )
 """Every migration, oldest first; a test compares this with the files in `versions`."""
 

@@ -413,3 +413,26 @@ CREATE TABLE entity_mentions (
 
 ;
 CREATE INDEX ix_entity_mentions_collection_entity ON entity_mentions (collection, entity);
+CREATE TABLE running_answers (
+	name TEXT NOT NULL, 
+	question TEXT NOT NULL, 
+	looks INTEGER NOT NULL, 
+	beat INTEGER NOT NULL, 
+	stopped BOOLEAN NOT NULL, 
+	at DOUBLE NOT NULL, 
+	CONSTRAINT pk_running_answers PRIMARY KEY (name)
+);
+CREATE TABLE running_parts (
+	name TEXT NOT NULL, 
+	first INTEGER NOT NULL, 
+	until INTEGER NOT NULL, 
+	told TEXT NOT NULL, 
+	CONSTRAINT pk_running_parts PRIMARY KEY (name, first), 
+	CONSTRAINT fk_running_parts_running_answers FOREIGN KEY(name) REFERENCES running_answers (name) ON DELETE CASCADE
+);
+CREATE TABLE waiting_approvals (
+	name TEXT NOT NULL, 
+	approved BOOLEAN, 
+	at DOUBLE NOT NULL, 
+	CONSTRAINT pk_waiting_approvals PRIMARY KEY (name)
+);

@@ -49,6 +49,11 @@ from ragstone.store.sql.tables.operation import (
     topic_vectors,
     topics,
 )
+from ragstone.store.sql.tables.running import (
+    running_answers,
+    running_parts,
+    waiting_approvals,
+)
 
 __all__ = [
     "api_keys",
@@ -76,6 +81,8 @@ __all__ = [
     "revisions",
     "room_leases",
     "rooms",
+    "running_answers",
+    "running_parts",
     "settings",
     "settings_log",
     "statistics",
@@ -88,4 +95,5 @@ __all__ = [
     "versions",
     "vocabulary",
     "vocabulary_read",
+    "waiting_approvals",
 ]
