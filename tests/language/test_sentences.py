@@ -95,7 +95,9 @@ def test_spans_are_in_order_apart_and_cover_all_that_is_not_space(text: str) -> 
 
 
 @pytest.mark.timeout(10)
-@pytest.mark.parametrize("piece", ["." * 9 + "x", ".", "a: ", "1. ", '"', "\n", " ", "|", "U.S. "])
+@pytest.mark.parametrize(
+    "piece", ["." * 9 + "x", ".", "a: ", "1. ", '"', "\n", " ", "|", "U.S. ", "$$\n", "\\[\n "]
+)
 def test_hostile_text_costs_no_more_than_its_length(piece: str) -> None:
     sentences(piece * 30_000 + "x\nX")
 
@@ -131,7 +133,12 @@ def test_the_number_of_a_part_belongs_to_its_text(text: str, expected: list[str]
         ("Say `one. Two` now. Then `go!`.", ["Say `one. Two` now.", "Then `go!`."]),
         ("Run `a`. `b` is next.", ["Run `a`.", "`b` is next."]),
         ("One ` alone. Two.", ["One ` alone.", "Two."]),
+        ("It is:\n$$\na = b.\n= c\n$$\nSo. Yes.", ["It is:", "$$\na = b.\n= c\n$$", "So.", "Yes."]),
+        ("So \\[ a. \n b. \\] is. Yes.", ["So \\[ a. \n b. \\] is.", "Yes."]),
+        ("It costs $$. And\n\nmore. $$ too.", ["It costs $$.", "And", "more.", "$$ too."]),
     ],
 )
-def test_no_sentence_ends_in_a_code_span(text: str, expected: list[str]) -> None:
+def test_no_sentence_ends_in_a_code_span_or_a_displayed_formula(
+    text: str, expected: list[str]
+) -> None:
     assert [text[span.start : span.end] for span in sentences(text)] == expected

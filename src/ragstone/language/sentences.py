@@ -1,6 +1,7 @@
 """Splitting text into sentences by rules, for many languages."""
 
 import re
+from collections import deque
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -74,6 +75,12 @@ _ITEM = re.compile(r"\s*(?:[-*+•·▪|#]|\(?\d{1,3}[.)]|\(?[a-z]\))\s")
 _ROW = re.compile(r"\||\S: [^;]*; \S[^;:]*: ")
 """A row of a table: cells between bars, or named ones."""
 
+_FORMULA = re.compile(
+    r"\$\$(?:[^$\n]|\n(?![ \t]{0,20}\n)){1,2000}+\$\$"
+    r"|\\\[(?:[^\\\n]|\n(?![ \t]{0,20}\n)|\\(?![\[\]])){1,2000}+\\\]"
+)
+"""A displayed formula in TeX, which may have lines and full stops, but no empty line."""
+
 NAMED_CHARS = 40
 """Characters of the longest name and number of a part."""
 
@@ -105,8 +112,8 @@ def sentences(text: str) -> list[Span]:
     """The sentences of `text` in order, without the space around them.
 
     Lines are boundaries, so list items and table rows are sentences of their own; a fenced block of
-    code is one, and no sentence ends in a code span. The spans do not overlap, and cover every
-    character that is not space.
+    code is one, and no sentence ends in a code span or a displayed formula. The spans do not
+    overlap, and cover every character that is not space.
     """
     return list(_cached_spans(text)) if len(text) <= REMEMBERED_CHARS else _split(text)
 
@@ -127,16 +134,24 @@ def _split(text: str) -> list[Span]:
 
 
 def _split_prose(spans: list[Span], text: str, start: int, end: int) -> None:
-    code = [one.span() for one in CODE_SPAN.finditer(text, start, end)] if "`" in text else []
+    whole = deque(_whole_spans(text, start, end))
     for match in _END.finditer(text, start, end):
-        while code and code[0][1] <= match.start():
-            code.pop(0)
-        in_code = bool(code) and code[0][0] < match.start()
-        if in_code or _goes_on(text, start, match) or is_wrap(text, match):
+        while whole and whole[0][1] <= match.start():
+            whole.popleft()
+        inside = bool(whole) and whole[0][0] < match.start()
+        if inside or _goes_on(text, start, match) or is_wrap(text, match):
             continue
         _append(spans, text, start, match.end())
         start = match.end()
     _append(spans, text, start, end)
+
+
+def _whole_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Where no sentence ends: code spans and displayed formulas, in order."""
+    code = [one.span() for one in CODE_SPAN.finditer(text, start, end)] if "`" in text else []
+    if "$$" not in text and "\\[" not in text:
+        return code
+    return sorted([*code, *(one.span() for one in _FORMULA.finditer(text, start, end))])
 
 
 def _append(spans: list[Span], text: str, start: int, end: int) -> None:

@@ -91,6 +91,49 @@ def test_formulas_are_drawn_and_prices_and_markup_stay_text(app: WebApp) -> None
     assert not [one for one in log if "Content Security Policy" in one], log
 
 
+def test_sentences_with_formulas_are_coloured_whole(app: WebApp) -> None:
+    app.model.says = (
+        "A full charge lasts 31 days without sun, so $t = 31 \\cdot 24$ hours [1]. ",
+        "With \\(\\frac{a_1}{b}\\) = $c$ the moon is a blue cheese of Norway. ",
+        "The yearly sum is then:\n\n$$\n\\sum_{i=1}^{n} x_i.\n= 44\n$$\n\nAsk again.\n",
+    )
+    turn = app.ask(BATTERY)
+    app.until(lambda: len(app.all(".markdown math")) == 4 or None)
+    app.click("Check every sentence")
+
+    def coloured() -> list[tuple[str, str]]:
+        """Of each mark its verdict's number, and its text; a formula as its source."""
+        return [
+            (one[0], one[1])
+            for one in app.run(
+                "return [...document.querySelectorAll('.markdown mark')].map((mark) => "
+                "[mark.dataset.verdict, mark.querySelector('math') ? "
+                "mark.querySelector('.formula').dataset.tex.trim() : mark.textContent.trim()])"
+            )
+        ]
+
+    app.until(lambda: coloured() or None)
+    whole: dict[str, list[str]] = {}
+    for number, said in coloured():
+        whole.setdefault(number, []).append(said)
+    assert list(whole.values())[:4] == [
+        ["A full charge lasts 31 days without sun, so", "t = 31 \\cdot 24", "hours"],
+        ["With", "\\frac{a_1}{b}", "=", "c", "the moon is a blue cheese of Norway."],
+        ["The yearly sum is then"],
+        ["\\sum_{i=1}^{n} x_i.\n= 44"],
+    ]
+    marks = turn.find_elements("css selector", ".markdown mark[data-verdict='1']")
+    assert len({one.get_attribute("class") for one in marks}) == 1
+    assert "unsupported" in str(marks[0].get_attribute("class"))
+    assert len([one for one in marks if one.get_attribute("tabindex") == "0"]) == 1
+    assert len(app.all(".markdown math")) == 4, "the formulas are still drawn"
+    app.click("Hide the check")
+    app.until(lambda: not app.all(".markdown mark") or None)
+    assert len(app.all(".markdown math")) == 4
+    app.click("Check every sentence")
+    assert len(coloured()) == sum(map(len, whole.values()))
+
+
 def test_files_of_a_conversation_are_answered_from_and_go_with_it(
     app: WebApp, tmp_path: Path
 ) -> None:

@@ -42,16 +42,16 @@ reader.renderer.rules.formula = (tokens, at) =>
 let typesetter = null;
 
 // A formula as MathML, once what does that is loaded; what is no formula stays as it was written.
-async function typeset(code) {
+async function typeset(place, tex) {
   typesetter ??= import("./vendor/temml.js").then((found) => found.default);
   try {
     const { renderToString } = await typesetter;
-    const options = { displayMode: code.classList.contains("display"), throwOnError: true, trust: false, maxSize: [50, 50], maxExpand: 200 };
+    const options = { displayMode: place.classList.contains("display"), throwOnError: true, trust: false, maxSize: [50, 50], maxExpand: 200 };
     // Without its styles, which the page's policy would refuse while they are read.
-    const markup = renderToString(code.textContent.slice(0, 5_000), options).replace(/ style="[^"]*"/g, "");
+    const markup = renderToString(tex.slice(0, 5_000), options).replace(/ style="[^"]*"/g, "");
     const made = DOMPurify.sanitize(markup, FORMULA);
-    if (made.querySelector("math")) code.replaceWith(made);
-  } catch { code.classList.add("unread"); }
+    if (made.querySelector("math")) place.replaceChildren(made);
+  } catch { place.classList.add("unread"); }
 }
 
 const FORMULA = { USE_PROFILES: { mathMl: true }, FORBID_ATTR: ["style", "href", "xlink:href", "id"], RETURN_DOM_FRAGMENT: true };
@@ -91,7 +91,13 @@ function fragment(text, cited) {
     link.target = "_blank";
     link.rel = "noopener noreferrer nofollow";
   }
-  for (const code of made.querySelectorAll("code.formula")) typeset(code);
+  for (const code of made.querySelectorAll("code.formula")) {
+    const around = Object.assign(document.createElement("span"), { className: code.className });
+    around.dataset.tex = code.textContent;
+    code.replaceWith(around);
+    around.append(code);
+    typeset(around, code.textContent);
+  }
   for (const table of made.querySelectorAll("table")) wrap(table, "scroll").tabIndex = 0;
   for (const code of made.querySelectorAll("pre")) {
     const button = Object.assign(document.createElement("button"), {
@@ -164,7 +170,8 @@ export function Markdown({ text, cited, verdicts, onCite, onVerdict }) {
 
 const LETTER = /[\p{L}\p{N}]/u;
 
-// Colour the sentences. They are found by their letters: marks of Markdown are gone by now.
+// Colour the sentences. They are found by their letters: marks of Markdown are gone by now. A formula
+// is one piece, with the letters that it was written in.
 function mark(box, verdicts) {
   for (const old of box.querySelectorAll("mark[data-verdict]")) {
     const parent = old.parentNode;
@@ -172,17 +179,7 @@ function mark(box, verdicts) {
     parent.normalize();
   }
   if (!verdicts.length) return;
-  const walker = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
-  const letters = [];
-  while (walker.nextNode()) {
-    const node = walker.currentNode;
-    if (node.parentElement.closest("button")) continue;
-    let place = 0;
-    for (const character of node.data) {
-      if (LETTER.test(character)) letters.push([character, node, place, place + character.length]);
-      place += character.length;
-    }
-  }
+  const { pieces, letters } = lettersOf(box);
   // Every letter as one character, so that a place in the text is a place in `letters`.
   const whole = letters.map(([one]) => (one.length === 1 ? one : "\uffff")).join("");
   let from = 0;
@@ -193,31 +190,60 @@ function mark(box, verdicts) {
     const at = said ? whole.indexOf(said, from) : -1;
     if (at < 0) return;
     from = at + said.length;
-    wanted.push([number, verdict, at, from - 1]);
+    wanted.push([number, verdict, letters[at], letters[from - 1]]);
   });
   // From the end, so that the places before stay right.
-  for (const [number, verdict, first, last] of wanted.reverse()) paint(letters, number, verdict, first, last);
+  for (const one of wanted.reverse()) paint(pieces, ...one);
 }
 
-function paint(letters, number, verdict, first, last) {
-  const spans = new Map();
-  for (let at = first; at <= last; at += 1) {
-    const [, node, start, end] = letters[at];
-    const span = spans.get(node);
-    spans.set(node, span ? [span[0], end] : [start, end]);
+// The texts and formulas of an answer, and each letter with its piece and its place in it.
+function lettersOf(box) {
+  const walker = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
+  const pieces = [], letters = [];
+  while (walker.nextNode()) {
+    const formula = walker.currentNode.parentElement.closest(".formula");
+    const node = formula || walker.currentNode;
+    if (node === pieces.at(-1) || (!formula && node.parentElement.closest("button"))) continue;
+    pieces.push(node);
+    let place = 0;
+    for (const character of formula ? formula.dataset.tex : node.data) {
+      if (LETTER.test(character)) letters.push([character, pieces.length - 1, place, place + character.length]);
+      place += character.length;
+    }
   }
-  for (const [node, [start, end]] of spans) {
-    const rest = node.splitText(start);
-    const after = /^[.!?。！？؟…"”»)\]]+/.exec(rest.data.slice(end - start))?.[0].length || 0;
-    rest.splitText(end - start + after);
+  return { pieces, letters };
+}
+
+const CLOSING = /^[.!?。！？؟…"”»)\]]+/;
+
+// Mark what stands from one letter to another.
+function paint(pieces, number, verdict, [, first, start], [, last, , end]) {
+  for (let at = first; at <= last; at += 1) {
+    const node = pieces[at];
     const around = document.createElement("mark");
     around.dataset.verdict = number;
     around.className = `verdict ${verdict.label}`;
-    around.tabIndex = 0;
-    around.setAttribute("role", "button");
-    around.setAttribute("aria-label", `${verdict.sentence} – ${t(VERDICTS[verdict.label])}`);
-    rest.replaceWith(around);
-    around.append(rest);
+    if (at === first) {
+      around.tabIndex = 0;
+      around.setAttribute("role", "button");
+      around.setAttribute("aria-label", `${verdict.sentence} – ${t(VERDICTS[verdict.label])}`);
+    }
+    if (node.nodeType !== Node.TEXT_NODE) {
+      node.replaceWith(around);
+      around.append(node);
+      const next = around.nextSibling;
+      const after = at === last && next?.nodeType === Node.TEXT_NODE ? CLOSING.exec(next.data)?.[0].length : 0;
+      if (after) {
+        next.splitText(after);
+        around.append(next);
+      }
+    } else if (node.data.trim()) {
+      const rest = at === first ? node.splitText(start) : node;
+      const until = at === last ? end - (at === first ? start : 0) : rest.length;
+      rest.splitText(until + (at === last ? CLOSING.exec(rest.data.slice(until))?.[0].length || 0 : 0));
+      rest.replaceWith(around);
+      around.append(rest);
+    }
   }
 }
 
