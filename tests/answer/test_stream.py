@@ -69,6 +69,7 @@ def shown(text: str) -> str:
         ("As said in [1] in the report.", "As said in [1] in the report."),
         ("See [7] the seen.", "See the seen."),
         ("Since [1990] and [a] and x[i].", "Since [1990] and [a] and x[i]."),
+        (r"It is $\sqrt[3]{x}$ and \sqrt[7]{y} [1].", r"It is $\sqrt[3]{x}$ and \sqrt[7]{y} [1]."),
         ("Open [1", "Open [1"),
         ("Nothing special * here s [", "Nothing special * here s ["),
     ],

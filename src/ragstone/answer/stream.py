@@ -46,6 +46,8 @@ _LABEL = re.compile(r"\*{0,2}(SOURCES_USED|SUGGESTED_QUESTIONS)\*{0,2} ?[:：]\*
 
 _NUMBERS = re.compile(r"(?:[\d ,;.&#*\t()\[\]–-]|and\b|none\b|n/a\b|sources?\b)*", re.IGNORECASE)
 LONGEST_WORD = len("sources")
+ROOT = "sqrt"
+"""A number in brackets right behind it is the degree of a root in TeX."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/"
 _LIST_STARTS = "-*•–(0123456789 \t"
 _QUESTION_LEAD = re.compile(r"^\s*(?:[-*•–]|\(?\d{1,2}[.):])\s+")
@@ -294,7 +296,8 @@ class AnswerStream:
 
     def _special(self, spaces: str, rest: str, more: bool) -> Step:
         """The step at `rest`, with which something to take out may begin, after `spaces`."""
-        if rest[0] in OPENING and (rest[0] != "(" or self._before != "]"):
+        degree = self._word == ROOT and not spaces
+        if rest[0] in OPENING and (rest[0] != "(" or self._before != "]") and not degree:
             return self._bracket(spaces, rest, more)
         if rest[0] in LABELS:
             label = label_at(rest)

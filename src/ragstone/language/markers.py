@@ -16,9 +16,10 @@ _NAMES = ("sources", "quellen", "fuentes", "источники", "来源", "來�
 _NAMED = r"(?:sources?|quellen?|fuentes?|источники?|来源|來源|出典|출처)\s{0,3}(?::\s{0,3})?"
 _LABEL = rf"(?:{_NAMED})?"
 _ITEM = rf"{_LABEL}[#^]?\d{{1,4}}(?:\s?[-–]\s?\d{{1,4}})?"
+# The 3 of \sqrt[3]{x} is the degree of a root.
 _MORE = rf"(?:\s{{0,3}}(?:[,;、，&]|and|und|et|y|和)\s{{0,3}}{_ITEM})*+"
 _MARKER = re.compile(
-    rf"\s{{0,3}}(?:[\[【［]\s{{0,3}}({_ITEM}{_MORE})\s{{0,3}}[\]】］]"
+    rf"(?<!\\sqrt)\s{{0,3}}(?:[\[【［]\s{{0,3}}({_ITEM}{_MORE})\s{{0,3}}[\]】］]"
     rf"|[(（]\s{{0,3}}({_NAMED}{_ITEM}{_MORE})\s{{0,3}}[)）])",
     re.IGNORECASE,
 )

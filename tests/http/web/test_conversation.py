@@ -94,7 +94,7 @@ def test_formulas_are_drawn_and_prices_and_markup_stay_text(app: WebApp) -> None
 def test_sentences_with_formulas_are_coloured_whole(app: WebApp) -> None:
     app.model.says = (
         "A full charge lasts 31 days without sun, so $t = 31 \\cdot 24$ hours [1]. ",
-        "With \\(\\frac{a_1}{b}\\) = $c$ the moon is a blue cheese of Norway. ",
+        "With \\(\\sqrt[3]{a_1}\\) = $c$ the moon is a blue cheese of Norway. ",
         "The yearly sum is then:\n\n$$\n\\sum_{i=1}^{n} x_i.\n= 44\n$$\n\nAsk again.\n",
     )
     turn = app.ask(BATTERY)
@@ -118,7 +118,7 @@ def test_sentences_with_formulas_are_coloured_whole(app: WebApp) -> None:
         whole.setdefault(number, []).append(said)
     assert list(whole.values())[:4] == [
         ["A full charge lasts 31 days without sun, so", "t = 31 \\cdot 24", "hours"],
-        ["With", "\\frac{a_1}{b}", "=", "c", "the moon is a blue cheese of Norway."],
+        ["With", "\\sqrt[3]{a_1}", "=", "c", "the moon is a blue cheese of Norway."],
         ["The yearly sum is then"],
         ["\\sum_{i=1}^{n} x_i.\n= 44"],
     ]

@@ -168,6 +168,7 @@ export function Markdown({ text, cited, verdicts, onCite, onVerdict }) {
   </div>`;
 }
 
+const NO_ROOT = /(\\sqrt)?\[\d{1,3}\]/g; // The 3 of \sqrt[3]{x} is no source.
 const LETTER = /[\p{L}\p{N}]/u;
 
 // Colour the sentences. They are found by their letters: marks of Markdown are gone by now. A formula
@@ -185,7 +186,7 @@ function mark(box, verdicts) {
   let from = 0;
   const wanted = [];
   verdicts.forEach((verdict, number) => {
-    const said = Array.from(verdict.sentence.replace(MARKER, "")).filter((one) => LETTER.test(one))
+    const said = Array.from(verdict.sentence.replace(NO_ROOT, (found, root) => (root ? found : ""))).filter((one) => LETTER.test(one))
       .map((one) => (one.length === 1 ? one : "\uffff")).join("");
     const at = said ? whole.indexOf(said, from) : -1;
     if (at < 0) return;
