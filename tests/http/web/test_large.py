@@ -1,6 +1,7 @@
 """What is large in the web app: long documents, many files, long conversations, long answers."""
 
 import json
+import time
 import urllib.request
 from contextlib import suppress
 from pathlib import Path
