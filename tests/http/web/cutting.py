@@ -39,7 +39,11 @@ class Cutting:
             if self.away:
                 client.close()
                 continue
-            server = socket.create_connection(self._to)
+            try:
+                server = socket.create_connection(self._to)
+            except OSError:  # No server is there.
+                client.close()
+                continue
             with self._lock:
                 self._open |= {client, server}
             for one, other in ((client, server), (server, client)):

@@ -337,8 +337,13 @@ class TestAdministering:
         "evaluate",
         "evaluate/set/new",
         "admin/overview",
+        "admin/statistics",
         "admin/settings",
+        "admin/prompts",
+        "admin/topics",
         "admin/keys",
+        "admin/jobs",
+        "admin/feedback",
     ],
 )
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -368,7 +373,22 @@ def test_nothing_keeps_people_from_using_a_page(app: WebApp, place: str, theme: 
 
 
 @pytest.mark.parametrize(
-    "place", ["ask", "documents", "why", "evaluate", "evaluate/set/new", "admin/keys"]
+    "place",
+    [
+        "ask",
+        "documents",
+        "why",
+        "evaluate",
+        "evaluate/set/new",
+        "admin/overview",
+        "admin/statistics",
+        "admin/settings",
+        "admin/prompts",
+        "admin/topics",
+        "admin/keys",
+        "admin/jobs",
+        "admin/feedback",
+    ],
 )
 def test_a_phone_needs_no_scrolling_sideways(app: WebApp, place: str) -> None:
     app.resize(*PHONE)

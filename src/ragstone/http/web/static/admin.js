@@ -162,10 +162,10 @@ function Keys() {
       <p class="row"><code class="secret" dir="ltr">${tag(issued.key.id)}</code><${Button} icon="copy" label=${t("Copy")} onClick=${async () => { await copy(tag(issued.key.id)); notify(t("Copied")); }} /></p></div></div>`}
     ${issued && !issued.key.sites && html`<div class="callout" role="status"><div><p>${t("This is the key. Nobody can read it again:")}</p><p class="row"><code class="secret">${issued.secret || issued.key_secret}</code>
       <${Button} icon="copy" label=${t("Copy")} onClick=${async () => { await copy(issued.secret); notify(t("Copied")); }} /></p></div></div>`}
-    <div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("Name"), t("Role"), t("Reaches"), t("Made"), t("Used"), t("Ends"), t("State")].map((one) => html`<th scope="col">${one}</th>`)}<td></td></tr></thead>
+    ${first ? html`<p class="dim">${t("There are no keys.")}</p>` : html`<div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("Name"), t("Role"), t("Reaches"), t("Made"), t("Used"), t("Ends"), t("State")].map((one) => html`<th scope="col">${one}</th>`)}<td></td></tr></thead>
       <tbody>${(found.value?.keys || []).map((one) => html`<tr key=${one.id}><td dir="auto">${one.name}</td><td>${one.sites ? html`${t("Widget")} <span class="dim" dir="ltr">${one.sites.join(", ")}</span>` : one.role}</td><td dir="auto">${one.collections?.join(", ") ?? t("Every collection")}</td><td>${when(one.created_at)}</td>
         <td>${one.used_at ? when(one.used_at) : t("never")}</td><td>${one.expires_at ? when(one.expires_at) : t("never")}</td><td>${one.revoked_at ? t("Revoked") : t("Valid")}</td>
-        <td>${!one.revoked_at && html`<${Button} icon="trash" quiet label=${t("Revoke {name}", { name: one.name })} onClick=${() => revoke(one)} />`}</td></tr>`)}</tbody></table></div>`;
+        <td>${!one.revoked_at && html`<${Button} icon="trash" quiet label=${t("Revoke {name}", { name: one.name })} onClick=${() => revoke(one)} />`}</td></tr>`)}</tbody></table></div>`}`;
 }
 
 // What is typed as the address of a site, as its origin.

@@ -101,7 +101,13 @@ export function Tabs({ label, tabs, current, onChange }) {
     onChange(tabs[next][0]);
     event.currentTarget.children[next].focus();
   };
-  return html`<div class="tabs" role="tablist" aria-label=${label} onKeyDown=${move}>
+  const row = useRef(null);
+  // On a phone they are wider than the page: the chosen one is to be seen.
+  useEffect(() => {
+    const one = row.current.querySelector("[aria-selected=true]");
+    if (one && row.current.scrollWidth > row.current.clientWidth) one.scrollIntoView({ block: "nearest", inline: "center" });
+  }, [current]);
+  return html`<div class="tabs" role="tablist" ref=${row} aria-label=${label} onKeyDown=${move}>
     ${tabs.map(([key, name]) => html`<button type="button" role="tab" key=${key} class="tab"
       aria-selected=${String(key === current)} tabindex=${key === current ? 0 : -1}
       onClick=${() => onChange(key)}>${name}</button>`)}</div>`;

@@ -241,6 +241,7 @@ export default {
   "Not known": "غير معروفة",
   "Not supported": "غير مدعومة",
   "Notes": "ملاحظات",
+  "There are no keys.": "لا توجد مفاتيح.",
   "Nothing is forbidden.": "لا شيء محظور.",
   "Nothing was asked yet.": "لم يُسأل شيء بعد.",
   "Nothing was evaluated yet.": "لم يُقيَّم شيء بعد.",

@@ -241,6 +241,7 @@ export default {
   "Not known": "Nicht bekannt",
   "Not supported": "Nicht belegt",
   "Notes": "Notizen",
+  "There are no keys.": "Es gibt keine Schlüssel.",
   "Nothing is forbidden.": "Nichts ist verboten.",
   "Nothing was asked yet.": "Noch wurde nichts gefragt.",
   "Nothing was evaluated yet.": "Noch wurde nichts ausgewertet.",

@@ -241,6 +241,7 @@ export default {
   "Not known": "알 수 없음",
   "Not supported": "근거 없음",
   "Notes": "메모",
+  "There are no keys.": "키가 없습니다.",
   "Nothing is forbidden.": "금지된 것이 없습니다.",
   "Nothing was asked yet.": "아직 질문이 없습니다.",
   "Nothing was evaluated yet.": "아직 평가한 것이 없습니다.",

@@ -241,6 +241,7 @@ export default {
   "Not known": "未知",
   "Not supported": "无依据",
   "Notes": "备注",
+  "There are no keys.": "没有密钥。",
   "Nothing is forbidden.": "没有禁止任何内容。",
   "Nothing was asked yet.": "还没有人提问。",
   "Nothing was evaluated yet.": "尚未进行评估。",
