@@ -34,6 +34,8 @@ PAGES = {
 }
 """Each page's address below `#/`; empty where it is reached by what was done before."""
 VIEWS = [(theme, size) for size in (DESKTOP, PHONE) for theme in ("light", "dark")]
+FOREIGN = ("answer", "settings")
+"""The pages that are taken in a language other than English."""
 HEIGHT = 500
 """Pixels of each view's height in a picture; its views stand beside each other."""
 
@@ -46,11 +48,12 @@ def main(documents: str, question: str, language: str = "en") -> None:
         assert done.returncode == 0, done.stderr
         with serving(data) as url:
             app = WebApp(chrome, url, data, ModelServer())
-            views: dict[str, list[Image.Image]] = {name: [] for name in PAGES}
+            names = PAGES if language == "en" else FOREIGN
+            views: dict[str, list[Image.Image]] = {name: [] for name in names}
             for theme, size in VIEWS:
                 wear(app, theme, size, language)
-                for name, place in PAGES.items():
-                    views[name].append(view(app, name, place, question))
+                for name, some in views.items():
+                    some.append(view(app, name, PAGES[name], question))
     target = TARGET / "pages"
     target.mkdir(exist_ok=True)
     for name, some in views.items():

@@ -48,7 +48,7 @@ function Health() {
       <h3>${t("Models")}</h3><ul class="plain">${Object.entries(overview.value.models).map(([name, purpose]) => html`<li key=${name}>${name} <span class="dim">${purpose}</span></li>`)}</ul></section>`}
     ${cache.value && html`<section class="card"><h2>${t("Cache")}</h2><dl class="figures">
       ${[[t("Questions"), number(cache.value.entries)], [t("Answered from it"), number(cache.value.hits)], [t("Not known"), number(cache.value.misses)], [t("Time saved"), duration(cache.value.saved_seconds)]].map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
-      <p class="dim">${cache.value.where}</p><${Button} icon="trash" label=${t("Forget every question")} onClick=${emptied} /></section>`}
+      <p class="dim"><bdi dir="ltr">${cache.value.where}</bdi></p><${Button} icon="trash" label=${t("Forget every question")} onClick=${emptied} /></section>`}
     ${may("maintenance.back_up") && html`<${Backup} />`}</div>`;
 }
 
@@ -87,7 +87,7 @@ function OnePrompt({ prompt, reload }) {
   const check = () => tried(() => request(`${at}/check`, { method: "POST", json: { text } }), () => notify(t("This can be the prompt.")));
   const back = (version) => tried(() => request(`${at}/rollback`, { method: "POST", json: { version } }), kept);
   const reset = () => tried(() => request(at, { method: "DELETE" }), kept);
-  return html`<section class="card"><h2>${prompt.name}</h2><p>${prompt.help}</p>
+  return html`<section class="card"><h2 dir="auto">${prompt.name}</h2><p dir="auto">${prompt.help}</p>
     ${prompt.places.length > 0 && html`<p class="dim">${t("It must hold:")} ${prompt.places.map((one) => html`<code>{${one}}</code> `)}</p>`}
     ${prompt.allowed.length > 0 && html`<p class="dim">${t("It may hold:")} ${prompt.allowed.map((one) => html`<code>{${one}}</code> `)}</p>`}
     <label class="field"><span>${t("Text")}</span><textarea rows="14" dir="auto" class="code-text" value=${text} onInput=${(event) => setText(event.target.value)}></textarea></label>

@@ -55,7 +55,7 @@ function OneSetting({ setting, onPut, onUnset }) {
   else if (typeof value === "boolean") field = html`<label class="row"><input type="checkbox" checked=${value} onChange=${(event) => onPut(key, event.target.checked)} /><span class="unseen">${key}</span></label>`;
   else if (choices) field = html`<${Choice} hidden label=${key} value=${value} options=${choices.map((one) => [one, one])} onChange=${(chosen) => onPut(key, chosen)} />`;
   else field = html`<form class="row" onSubmit=${sent}><label><span class="unseen">${key}</span><input value=${draft} type=${typeof value === "number" ? "number" : "text"} step="any" onInput=${(event) => setDraft(event.target.value)} /></label><button class="button small">${t("Keep")}</button></form>`;
-  return html`<li class="card setting"><div><code>${key}</code><p>${setting.help}</p><p class="hint">${[kind, setting.bounds, `${t("from")} ${[setting.source, setting.where].filter(Boolean).join(", ")}`, restart && t("read at the start"), setting.variable].filter(Boolean).join(" · ")}</p></div>
+  return html`<li class="card setting"><div><code>${key}</code><p dir="auto">${setting.help}</p><p class="hint" dir="auto">${[kind, setting.bounds, `${t("from")} ${[setting.source, setting.where].filter(Boolean).join(", ")}`, restart && t("read at the start"), setting.variable].filter(Boolean).join(" · ")}</p></div>
     <div class="row">${field}${setting.source === "store" && html`<${Button} icon="again" quiet label=${t("Back to what stands below")} onClick=${() => onUnset(key)} />`}</div></li>`;
 }
 

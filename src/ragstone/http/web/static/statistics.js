@@ -50,7 +50,7 @@ function Plot({ title, days, lines }) {
       plot = new UPlot({ width: place.current.clientWidth, height: 190, legend: { show: lines.length > 1 }, cursor: { drag: { x: false } },
         axes: [{ ...axis, values: (_, values) => values.map((at) => new Intl.DateTimeFormat(language, { day: "numeric", month: "short", timeZone: "UTC" }).format(at * 1000)) }, { ...axis, size: 60 }],
         scales: { y: { range: (_, low, high) => [0, Math.max(high * 1.1, 0.01)] } },
-        series: [{ value: (_, at) => (at === null ? "" : new Date(at * 1000).toISOString().slice(0, 10)) }, ...lines.map(([label, , name]) => ({ label, stroke: colour(name), width: 2, fill: "transparent", points: { show: days.length < 40 } }))],
+        series: [{ label: t("Day"), value: (_, at) => (at === null ? "" : new Date(at * 1000).toISOString().slice(0, 10)) }, ...lines.map(([label, , name]) => ({ label, stroke: colour(name), width: 2, fill: "transparent", points: { show: days.length < 40 } }))],
       }, [days.map((one) => one.at), ...lines.map(([, key]) => days.map((one) => one[key]))], place.current);
     });
     return () => { gone = true; plot?.destroy(); };

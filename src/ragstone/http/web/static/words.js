@@ -39,9 +39,14 @@ export function when(seconds) {
 }
 
 export function duration(seconds) {
-  if (seconds < 0.01) return `${number(seconds * 1000, 1)} ms`;
-  if (seconds < 1) return `${number(seconds * 1000)} ms`;
-  return seconds < 90 ? `${number(seconds, 1)} s` : `${number(seconds / 60, 1)} min`;
+  if (seconds < 0.01) return asWritten(`${number(seconds * 1000, 1)} ms`);
+  if (seconds < 1) return asWritten(`${number(seconds * 1000)} ms`);
+  return asWritten(seconds < 90 ? `${number(seconds, 1)} s` : `${number(seconds / 60, 1)} min`);
+}
+
+// From left to right, also among words from right to left.
+function asWritten(text) {
+  return document.documentElement.dir === "rtl" ? `\u2066${text}\u2069` : text;
 }
 
 export function size(bytes) {
