@@ -36,7 +36,7 @@ PAGES = {
 VIEWS = [(theme, size) for size in (DESKTOP, PHONE) for theme in ("light", "dark")]
 FOREIGN = ("answer", "settings")
 """The pages that are taken in a language other than English."""
-HEIGHT = 500
+HEIGHT = 420
 """Pixels of each view's height in a picture; its views stand beside each other."""
 
 
@@ -58,7 +58,7 @@ def main(documents: str, question: str, language: str = "en") -> None:
     target.mkdir(exist_ok=True)
     for name, some in views.items():
         kept = name if language == "en" else f"{name}-{language}"
-        beside(some).save(target / f"{kept}.webp", quality=60, method=6)
+        beside(some).save(target / f"{kept}.webp", quality=50, method=6)
 
 
 def wear(app: WebApp, theme: str, size: tuple[int, int], language: str) -> None:
