@@ -214,6 +214,16 @@ async def test_another_server_stops_it(servers: Servers) -> None:
     assert await until(lambda: servers.models[0].ended == ["cancelled"])
 
 
+async def test_another_server_stops_it_before_it_was_told_of_it(servers: Servers) -> None:
+    stopping = asyncio.create_task(servers.there.stop(EVA, "k"))
+    await asyncio.sleep(0.1)
+    assert not stopping.done()
+    let(servers.models[0], 1)
+    await some(servers.here, 1)
+    assert await stopping
+    assert await until(lambda: servers.models[0].ended == ["cancelled"])
+
+
 async def test_at_another_server_too_a_key_is_its_principals_and_of_one_question(
     servers: Servers,
 ) -> None:

@@ -212,7 +212,7 @@ async def a_change_that_nobody_can_be_asked_about(world: World) -> str:
 async def a_change_that_is_approved(world: World) -> str:
     async def approve(step: AgentStep) -> None:
         assert step.arguments == '{"text": "the lamp is dark"}'
-        world.decide(step, True)
+        await world.decide(step, True)
 
     found = await world.ask(
         [("file_ticket", {"text": "the lamp is dark"})],
@@ -228,7 +228,7 @@ async def a_change_that_is_approved(world: World) -> str:
 
 async def a_change_that_is_declined(world: World) -> str:
     async def decline(step: AgentStep) -> None:
-        world.decide(step, False)
+        await world.decide(step, False)
 
     found = await world.ask([("delete_everything", {})], decides=decline)
     declined(world, found, "the user declined it")
@@ -247,10 +247,10 @@ async def a_change_that_nobody_answers(world: World) -> str:
 async def an_approval_by_another_user(world: World) -> str:
     async def approve(step: AgentStep) -> None:
         with pytest.raises(UnknownApproval):
-            world.decide(step, True, user="mallory")
-        world.decide(step, False)
+            await world.decide(step, True, user="mallory")
+        await world.decide(step, False)
         with pytest.raises(UnknownApproval):
-            world.decide(step, True)
+            await world.decide(step, True)
 
     found = await world.ask([("delete_everything", {})], decides=approve)
     declined(world, found, "the user declined it")

@@ -181,10 +181,10 @@ class World:
         assert isinstance(end, Done)
         return Outcome(end.turn, steps, chat)
 
-    def decide(self, step: AgentStep, approved: bool, user: str = "eva") -> None:
+    async def decide(self, step: AgentStep, approved: bool, user: str = "eva") -> None:
         """Approve or decline a call as this user; raises UnknownApproval."""
         assert self.adapters.approvals is not None
-        self.adapters.approvals.decide(Principal(user=user), step.id, approved)
+        await self.adapters.approvals.decide(Principal(user=user), step.id, approved)
 
 
 def calling(calls: Sequence[tuple[str, Any]], usage: Usage) -> list[Said | str]:

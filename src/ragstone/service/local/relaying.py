@@ -178,6 +178,16 @@ async def heard(
         await asyncio.sleep(LOOK_SECONDS)
 
 
+async def stopped(running: RunningAnswers, name: str) -> bool:
+    """End an answer that another server gives; whether one does. One that has just begun is known
+    a moment later. Raises StateUnavailable."""
+    clock = asyncio.get_running_loop().time
+    since = clock()
+    while not (found := await running.stop(name)) and clock() - since <= UNKNOWN_SECONDS:
+        await asyncio.sleep(LOOK_SECONDS)
+    return found
+
+
 def digest(text: str) -> str:
     """Names a text without giving it away."""
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

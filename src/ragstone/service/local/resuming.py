@@ -12,7 +12,7 @@ from ragstone.core.errors import InputError, TooManyRequests, UnknownAnswer
 from ragstone.core.events import Event
 from ragstone.core.turn import Ask, Principal
 from ragstone.ports import RunningAnswers
-from ragstone.service.local.relaying import ANOTHER_QUESTION, AnswerSoFar, Relay, digest, heard
+from ragstone.service.local.relaying import ANOTHER_QUESTION, AnswerSoFar, Relay, digest, heard, stopped
 
 AWAY_SECONDS = 30.0
 """How long an answer goes on, or is kept once it has ended, while nobody reads it."""
@@ -66,7 +66,7 @@ class KeptAnswers:
         if name in self._kept:
             self._stop(name)
             return True
-        return await self._running.stop(name) if self._running else False
+        return await stopped(self._running, name) if self._running else False
 
     async def aclose(self) -> None:
         """End all of them."""
