@@ -181,11 +181,11 @@ async def heard(
 async def stopped(running: RunningAnswers, name: str) -> bool:
     """End an answer that another server gives; whether one does. One that has just begun is known
     a moment later. Raises StateUnavailable."""
-    clock = asyncio.get_running_loop().time
-    since = clock()
-    while not (found := await running.stop(name)) and clock() - since <= UNKNOWN_SECONDS:
+    for _ in range(round(UNKNOWN_SECONDS / LOOK_SECONDS)):
+        if await running.stop(name):
+            return True
         await asyncio.sleep(LOOK_SECONDS)
-    return found
+    return await running.stop(name)
 
 
 def digest(text: str) -> str:

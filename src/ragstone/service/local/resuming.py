@@ -12,7 +12,14 @@ from ragstone.core.errors import InputError, TooManyRequests, UnknownAnswer
 from ragstone.core.events import Event
 from ragstone.core.turn import Ask, Principal
 from ragstone.ports import RunningAnswers
-from ragstone.service.local.relaying import ANOTHER_QUESTION, AnswerSoFar, Relay, digest, heard, stopped
+from ragstone.service.local.relaying import (
+    ANOTHER_QUESTION,
+    AnswerSoFar,
+    Relay,
+    digest,
+    heard,
+    stopped,
+)
 
 AWAY_SECONDS = 30.0
 """How long an answer goes on, or is kept once it has ended, while nobody reads it."""
