@@ -209,9 +209,17 @@ async def test_another_server_stops_it(servers: Servers) -> None:
     second = asyncio.create_task(some(servers.there, 1, after=1))
     let(servers.models[0], 1)
     assert await second == ["1 "]
-    assert not await servers.there.stop(BOB, "k")
     assert await servers.there.stop(EVA, "k")
     assert await until(lambda: servers.models[0].ended == ["cancelled"])
+
+
+async def test_at_another_server_too_nobody_else_stops_it(servers: Servers) -> None:
+    let(servers.models[0], 1)
+    await some(servers.here, 1)
+    second = asyncio.create_task(some(servers.there, 9, after=1))
+    assert not await servers.there.stop(BOB, "k")
+    let(servers.models[0], 4)
+    assert await second == ["1 ", "2 ", "3 ", "4 ", "end"]
 
 
 async def test_another_server_stops_it_before_it_was_told_of_it(servers: Servers) -> None:
