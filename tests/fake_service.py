@@ -1,7 +1,7 @@
 """A small Service without retrieval: scripted answers, real errors, and a record of calls."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -46,6 +46,7 @@ from ragstone.core.events import (
     Thinking,
     Token,
 )
+from ragstone.core.filters import Scalar
 from ragstone.core.records import (
     BlockedQuestion,
     By,
@@ -81,7 +82,7 @@ from ragstone.service.local.keys import LocalKeys
 from ragstone.service.local.prompts import LocalPrompts
 from ragstone.service.local.settings import LocalSettings
 from ragstone.service.maintenance import MaintenanceService
-from ragstone.service.reading import DocumentText, Facet, FacetValue
+from ragstone.service.reading import DocumentText, Facet, FacetValue, Folder
 from ragstone.service.statistics import StatisticsService
 from ragstone.settings import Settings
 from ragstone.telemetry.spans import Telemetry
@@ -166,6 +167,11 @@ class FakeReading:
             raise UnknownCollection(collection)
         year = Facet("year", (FacetValue(2023, 12), FacetValue(2022, 1))[:limit], 5)
         return [one for one in (year, Facet("draft", (FacetValue(True, 1),), 1)) if not key]
+
+    async def folders(self, principal: Principal, collection: str, below: str = "") -> list[Folder]:
+        if collection not in COLLECTIONS:
+            raise UnknownCollection(collection)
+        return [] if below.strip("/") else [Folder("/docs", 2)]
 
     async def check_folder(self, principal: Principal, collection: str, path: str) -> None:
         if "gone" in path:
@@ -395,6 +401,8 @@ class FakeService:
         offset: int = 0,
         after: str = "",
         named: Sequence[str] | None = None,
+        below: str = "",
+        having: Mapping[str, Scalar] | None = None,
     ) -> list[Document]:
         if collection not in COLLECTIONS:
             raise UnknownCollection(collection)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ragstone.core.errors import Conflict, UnknownCollection
+from ragstone.core.filters import tokens
 from ragstone.core.records import Collection, Document, SettingEdit
 from ragstone.ports import Catalog, Edition, Look, StatusCount, ValueCount
 from ragstone.store.sql.catalog import SqlCatalog
@@ -628,6 +629,52 @@ async def test_documents_are_listed_for_those_who_may_read_them(catalog: Catalog
         DOC.id,
         *(f"r{number}" for number in range(len(strange))),
     ]
+
+
+async def test_folders_are_counted_and_listed_for_those_who_may_read_them(catalog: Catalog) -> None:
+    names = ["/a", "/a/b", "/a/c/d", "/a/c/e", "/a-b/x", "/a0/x", "/ä%_/ü/x", "/a/'\"/x", "/a//x"]
+    for number, name in enumerate(names):
+        await publish(catalog, replace(DOC, id=f"d{number}", path=name))
+    hidden = replace(DOC, id="h", path="/a/c/h", allowed=("user:eva",))
+    await publish(catalog, hidden)
+
+    async def folders(below: str, *readers: str) -> dict[str, int]:
+        return dict(await catalog.folders("acme", "c1", readers or ["*"], below))
+
+    assert await folders("") == {"a": 5, "a-b": 1, "a0": 1, "ä%_": 1} == await folders("/")
+    assert await folders("/a") == {"'\"": 1, "c": 2} == await folders("a/")
+    assert await folders("/a", "*", "user:eva") == {"'\"": 1, "c": 3}
+    assert await folders("/ä%_") == {"ü": 1}
+    assert await folders("/a/c") == await folders("/nowhere") == await folders("/a/b") == {}
+    assert await paths(catalog, readers=["*"], below="/a/c") == ["/a/c/d", "/a/c/e"]
+    every = await paths(catalog, below="a")
+    assert len(every) == 6
+    assert await paths(catalog, below="/a", limit=2, offset=1) == every[1:3]
+
+
+async def test_documents_are_listed_by_their_metadata(catalog: Catalog) -> None:
+    described: list[dict[str, Any]] = [
+        {"year": 2022, "tags": ["red", "blue"]},
+        {"year": 2022.0, "draft": True},
+        {"year": "2022", "tags": "red"},
+        {"draft": 1, 'say "it"': "x"},
+        {},
+    ]
+    for number, metadata in enumerate(described):
+        await publish(catalog, replace(DOC, id=f"d{number}", path=f"/{number}", metadata=metadata))
+
+    async def having(metadata: dict[str, Any], **which: Any) -> list[str]:
+        return await paths(catalog, having=tokens(metadata), **which)
+
+    assert await having({"year": 2022}) == ["/0", "/1"]
+    assert await having({"year": 2022}, limit=1, offset=1) == ["/1"]
+    assert await having({"year": 2022}, after="/0") == ["/1"]
+    assert await having({"year": "2022"}) == ["/2"]
+    assert await having({"tags": "red"}) == ["/0", "/2"]
+    assert await having({"tags": "red", "year": 2022}) == ["/0"]
+    assert (await having({"draft": True}), await having({"draft": 1})) == (["/1"], ["/3"])
+    assert await having({'say "it"': "x"}) == ["/3"]
+    assert await having({"tags": "green"}) == []
 
 
 async def test_a_place_names_a_document_or_a_folder_and_nothing_beside_it(catalog: Catalog) -> None:

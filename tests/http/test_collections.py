@@ -59,6 +59,20 @@ async def test_given_metadata_then_its_facets_are_shown_to_who_reaches_the_colle
     assert wrong.status_code == 422
 
 
+async def test_given_folders_then_they_are_shown_to_who_reaches_the_collection(
+    http: httpx2.AsyncClient, service: FakeService
+) -> None:
+    found = (await http.get(f"{PATH}/default/folders")).json()
+    assert found == {"folders": [{"path": "/docs", "documents": 2}]}
+    within = await http.get(f"{PATH}/default/folders", params={"below": "/docs"})
+    assert within.json() == {"folders": []}
+    headers = bearer(await a_key(service, "reader", "acme", collections=("plone",)))
+    hidden = await http.get(f"{PATH}/default/folders", headers=headers)
+    assert (hidden.status_code, hidden.json()["error"]["code"]) == (404, "unknown_collection")
+    wrong = await http.get(f"{PATH}/plone/folders", params={"below": "x" * 5000}, headers=headers)
+    assert wrong.status_code == 422
+
+
 async def test_given_names_then_their_graph_is_shown_to_who_reaches_the_collection(
     http: httpx2.AsyncClient, service: FakeService
 ) -> None:

@@ -10,7 +10,7 @@ from ragstone.core.errors import InputError, InvalidFilter, UnknownCollection, U
 from ragstone.core.filters import And, Not, Range, eq
 from ragstone.core.turn import Ask, Principal
 from ragstone.service import IngestRequest, Service
-from ragstone.service.reading import Facet, FacetValue
+from ragstone.service.reading import Facet, FacetValue, Folder
 from ragstone.settings import Settings
 
 pytestmark = pytest.mark.slow
@@ -92,6 +92,18 @@ async def test_given_metadata_then_its_facets_count_what_may_be_read(service: Se
     assert bob == [Facet("secret", (FacetValue("apollo", 1),), 1)]
     with pytest.raises(UnknownCollection):
         await service.reading.facets(EVA, "nowhere")
+
+
+async def test_given_folders_then_their_documents_are_counted_and_listed(service: Service) -> None:
+    assert await service.reading.folders(EVA, "default") == [Folder("/docs", 3)]
+    assert await service.reading.folders(EVA, "default", "/docs/") == []
+    assert await service.reading.folders(EVA, "default", "/nowhere") == []
+    listed = await service.documents(EVA, "default", below="docs", having={"year": 2022})
+    assert [one.path for one in listed] == ["/docs/r2022.txt"]
+    assert await service.documents(EVA, "default", having={"year": "2022"}) == []
+    assert await service.documents(EVA, "default", having={"secret": "apollo"}) == []
+    with pytest.raises(UnknownCollection):
+        await service.reading.folders(EVA, "nowhere")
 
 
 async def test_given_a_folder_that_is_not_there_then_the_nearest_are_named(

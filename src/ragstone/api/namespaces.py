@@ -18,12 +18,13 @@ from ragstone.core.errors import (
     UnknownDocument,
     UnknownJob,
 )
+from ragstone.core.filters import Scalar
 from ragstone.core.records import Document
 from ragstone.service import CollectionSummary, Progress
 from ragstone.service.comments import CommentsView, CommentsWanted
 from ragstone.service.conversations import Format
 from ragstone.service.jobs import JobState, JobView
-from ragstone.service.reading import DocumentText, Facet
+from ragstone.service.reading import DocumentText, Facet, Folder
 
 MOST_CHARACTERS = 1_000_000
 PAGE = 1000
@@ -65,6 +66,12 @@ class AsyncCollections:
         service = await self._session.service()
         return await service.reading.facets(self._session.principal, name, key=key, limit=limit)
 
+    async def folders(self, name: str = "default", below: str = "") -> Sequence[Folder]:
+        """The folders of a collection, or those directly in the folder `below`, with how many
+        documents each holds. Raises UnknownCollection."""
+        service = await self._session.service()
+        return await service.reading.folders(self._session.principal, name, below)
+
     async def comments(
         self,
         name: str = "default",
@@ -104,10 +111,18 @@ class AsyncDocuments:
         self._session = session
 
     async def list(
-        self, collection: str = "default", *, limit: int = PAGE, offset: int = 0, after: str = ""
+        self,
+        collection: str = "default",
+        *,
+        limit: int = PAGE,
+        offset: int = 0,
+        after: str = "",
+        below: str = "",
+        having: Mapping[str, Scalar] | None = None,
     ) -> Sequence[Document]:
         """The documents of a collection by path, `limit` of them from `offset` on, or those behind
-        the path `after`: in large collections, go on with the last path of the page before.
+        the path `after`: in large collections, go on with the last path of the page before. Only
+        those in the folder `below` or deeper, and `having` these values in their metadata.
 
         Raises UnknownCollection.
         """
@@ -115,7 +130,13 @@ class AsyncDocuments:
         service = await self._session.service()
         principal = self._session.principal
         return await service.documents(
-            principal, collection, limit=limit, offset=offset, after=after
+            principal,
+            collection,
+            limit=limit,
+            offset=offset,
+            after=after,
+            below=below,
+            having=having,
         )
 
     async def get(self, path: str, *, collection: str = "default") -> Document:

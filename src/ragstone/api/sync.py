@@ -20,13 +20,14 @@ from ragstone.api.threads import LoopThread, Twin
 from ragstone.core.chunk import EVERYONE
 from ragstone.core.comments import ToneName
 from ragstone.core.conversation import Room, StoredTurn
+from ragstone.core.filters import Scalar
 from ragstone.core.records import Document
 from ragstone.core.source import Source
 from ragstone.service import CollectionSummary, Overview, Progress
 from ragstone.service.comments import CommentsView
 from ragstone.service.conversations import Format
 from ragstone.service.jobs import JobState, JobView
-from ragstone.service.reading import DocumentText, Facet
+from ragstone.service.reading import DocumentText, Facet, Folder
 
 
 class Collections(Twin[AsyncCollections]):
@@ -51,6 +52,11 @@ class Collections(Twin[AsyncCollections]):
         """The metadata of the documents by key, or of one `key`: each with its most frequent
         values, at most `limit`, and how many documents have them. Raises UnknownCollection."""
         return self._thread.run(self._inner.facets(name, key=key, limit=limit))
+
+    def folders(self, name: str = "default", below: str = "") -> Sequence[Folder]:
+        """The folders of a collection, or those directly in the folder `below`, with how many
+        documents each holds. Raises UnknownCollection."""
+        return self._thread.run(self._inner.folders(name, below))
 
     def comments(
         self,
@@ -87,15 +93,25 @@ class Documents(Twin[AsyncDocuments]):
     either names it."""
 
     def list(
-        self, collection: str = "default", *, limit: int = PAGE, offset: int = 0, after: str = ""
+        self,
+        collection: str = "default",
+        *,
+        limit: int = PAGE,
+        offset: int = 0,
+        after: str = "",
+        below: str = "",
+        having: Mapping[str, Scalar] | None = None,
     ) -> Sequence[Document]:
         """The documents of a collection by path, `limit` of them from `offset` on, or those behind
-        the path `after`: in large collections, go on with the last path of the page before.
+        the path `after`: in large collections, go on with the last path of the page before. Only
+        those in the folder `below` or deeper, and `having` these values in their metadata.
 
         Raises UnknownCollection.
         """
         return self._thread.run(
-            self._inner.list(collection, limit=limit, offset=offset, after=after)
+            self._inner.list(
+                collection, limit=limit, offset=offset, after=after, below=below, having=having
+            )
         )
 
     def get(self, path: str, *, collection: str = "default") -> Document:

@@ -128,13 +128,23 @@ class Catalog(CollectionNames, Protocol):
         status: DocumentStatus | None = None,
         readers: Several[str] | None = None,
         named: Sequence[str] | None = None,
+        below: str = "",
+        having: Several[str] = (),
         after: str = "",
         limit: int | None = None,
         offset: int = 0,
     ) -> list[Document]:
         """By path; of the collection with this id if it is given, allowed to one of `readers`,
-        with one of these ids or paths, and behind the path `after`, from which on a page costs
-        what is on it."""
+        with one of these ids or paths, in the folder `below` or deeper, with all these tokens of
+        metadata (`filters.tokens`), and behind the path `after`, from which on a page costs what
+        is on it."""
+        ...
+
+    async def folders(
+        self, tenant: str, collection: str, readers: Several[str], below: str
+    ) -> Mapping[str, int]:
+        """The folders directly in the folder `below`, which is empty for the collection itself, by
+        name; each with how many documents in it or deeper are allowed to one of `readers`."""
         ...
 
     async def ids(

@@ -14,6 +14,7 @@ from pydantic import Field
 from ragstone.core.answer import Usage
 from ragstone.core.chunk import EVERYONE
 from ragstone.core.events import Event
+from ragstone.core.filters import Scalar
 from ragstone.core.records import (
     BlockedQuestion,
     Collection,
@@ -35,7 +36,7 @@ from ragstone.service.jobs import JobsService
 from ragstone.service.keys import KeyService
 from ragstone.service.maintenance import MaintenanceService
 from ragstone.service.prompts import PromptService
-from ragstone.service.reading import ReadingService
+from ragstone.service.reading import Path, ReadingService
 from ragstone.service.settings import SettingsService
 from ragstone.service.statistics import StatisticsService
 
@@ -339,9 +340,12 @@ class Service(Protocol):
         offset: Offset = 0,
         after: str = "",
         named: Sequence[str] | None = None,
+        below: Path = "",
+        having: Mapping[str, Scalar] | None = None,
     ) -> list[Document]:
         """The documents of a collection that the principal may read, by path; with one of these
-        ids or paths, if any are `named`.
+        ids or paths, if any are `named`; in the folder `below` or deeper; and `having` these
+        values in their metadata, where one that is in a list counts.
 
         A page costs what is on it if it begins `after` the last path of the one before it; what
         `offset` leaves out is counted through.

@@ -70,6 +70,14 @@ class Facet:
     different: int
 
 
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder by its path, and how many documents lie in it or deeper."""
+
+    path: str
+    documents: int
+
+
 class ReadingService(Protocol):
     """Documents as text."""
 
@@ -100,6 +108,17 @@ class ReadingService(Protocol):
     ) -> list[Facet]:
         """The metadata of the documents that the principal may read, by key: at most `limit` values
         of each. With a `key`, only this one; none if no document has it.
+
+        Raises UnknownCollection.
+        """
+        ...
+
+    @allowed("reader")
+    async def folders(
+        self, principal: Principal, collection: str, below: Path = ""
+    ) -> list[Folder]:
+        """The folders directly in the folder `below`, empty for the collection itself, with how
+        many documents that the principal may read, by path; none for a folder that is not there.
 
         Raises UnknownCollection.
         """

@@ -1,8 +1,10 @@
 """What people do in the web app, in a real Chromium before a real server."""
 
+import base64
 import time
 from pathlib import Path
 
+import pypdfium2
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -54,6 +56,46 @@ class TestAsking:
         app.click("As it was read")
         app.find(".panel mark.evidence")
         assert any("48.6 million" in one.text for one in app.all(".panel mark.evidence"))
+        unharmed(app)
+
+    def test_an_answer_is_printed_alone_with_its_sources_in_dark_ink(self, app: WebApp) -> None:
+        app.click("Appearance")
+        Select(app.all(".foot select")[1]).select_by_visible_text("Dark")
+        app.ask("Which fault code means a cold battery?")
+        turn = app.ask(BATTERY)
+        app.run("window.print = () => {}")  # The dialog of the system, which nobody closes here.
+        turn.find_element(By.XPATH, ".//button[normalize-space()='Print']").click()
+        printed = app.chrome.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
+        page = pypdfium2.PdfDocument(base64.b64decode(printed["data"]))[0]
+        said = " ".join(page.get_textpage().get_text_range().split())
+        assert BATTERY in said
+        assert "Sources 1 Lantern 3 field manual" in said
+        assert not [one for one in ("fault code", "Copy", "New question", "Ask") if one in said]
+        shades = page.render().to_pil().convert("L").histogram()
+        assert shades[255] > sum(shades) / 2
+        assert sum(shades[:64]) > 100
+        assert not app.all(".printing")
+
+    def test_a_folder_and_a_wording_are_chosen(self, app: WebApp, tmp_path: Path) -> None:
+        notes = tmp_path / "notes"
+        (notes / "deep").mkdir(parents=True)
+        (notes / "owl.txt").write_text("The owl of Ost sleeps at noon.\n")
+        (notes / "deep" / "fox.txt").write_text("The fox of Ost sleeps at night.\n")
+        assert run(app.data, "ingest", str(notes)).returncode == 0
+        app.chrome.refresh()
+        app.ask(BATTERY)
+        usual = app.model.calls[-1]["messages"]
+        app.click("More choices")
+        app.says("All folders")
+        folder, wording = (Select(one) for one in app.all(".choices select"))
+        wording.select_by_visible_text("In detail")
+        app.forget()
+        app.ask(BATTERY)
+        assert app.model.calls[-1]["messages"][0] != usual[0]
+        folder.select_by_visible_text("/notes (2)")
+        app.until(lambda: "/notes/deep (1)" in [one.text for one in folder.options] or None)
+        assert "31 days" not in app.ask(BATTERY).text
+        assert "noon" in app.ask("When does the owl of Ost sleep?").text
         unharmed(app)
 
     def test_the_steps_say_how_long_they_took_and_what_they_decided(self, app: WebApp) -> None:
@@ -232,6 +274,29 @@ class TestDocuments:
         app.find("table.list a").click()
         app.click("Metadata")
         app.until(lambda: HOSTILE in [one.text for one in app.all(".card td")] or None)
+        unharmed(app)
+
+    def test_a_folder_is_looked_into_and_metadata_chosen(self, app: WebApp, tmp_path: Path) -> None:
+        for name in ("2023", f"2024 {HOSTILE.replace('/', '')}"):
+            folder = tmp_path / "reports" / name
+            folder.mkdir(parents=True)
+            (folder / "north.txt").write_text(f"The northern report of {name}.\n")
+            (folder / "south.txt").write_text(f"The southern report of {name}.\n")
+        (tmp_path / "reports" / "2023" / "north.txt.meta.yaml").write_text("tags: [red, blue]\n")
+        (tmp_path / "reports" / "2023" / "south.txt.meta.yaml").write_text("tags: [red]\n")
+        assert run(app.data, "ingest", str(tmp_path / "reports")).returncode == 0
+        app.go("#/documents")
+        app.button("reports 4").click()
+        app.until(lambda: len(app.all("table.list tbody tr")) == 4 or None)
+        app.button("2023 2").click()
+        app.until(lambda: len(app.all("table.list tbody tr")) == 2 or None)
+        app.find(".metadata summary").click()
+        tags = next(one for one in app.all(".metadata .field") if "tags" in one.text)
+        Select(tags.find_element(By.TAG_NAME, "select")).select_by_visible_text("blue (1)")
+        app.until(lambda: len(app.all("table.list tbody tr")) == 1 or None)
+        app.click("reports")
+        folders = app.until(lambda: (app.all(".folders li") or [None, None])[1])
+        assert folders.text.startswith("2024 <img src=x")
         unharmed(app)
 
     def test_a_search_marks_the_words_and_leads_to_the_passage(self, app: WebApp) -> None:

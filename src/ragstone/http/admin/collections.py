@@ -50,6 +50,20 @@ def router(service: Service) -> APIRouter:
         return Json({"facets": [wire.dump(one) for one in found]})
 
     @routes.get(
+        "/{name:path}/folders", response_model=None, dependencies=[Depends(at_least("reader"))]
+    )
+    async def folders(
+        name: Name,
+        caller: Who,
+        below: Annotated[str, Query(max_length=4_096, description="In this folder.")] = "",
+    ) -> Response:
+        """The folders of a collection, or those directly in one of them, with how many documents
+        that the caller may read lie in each or deeper."""
+        principal = narrowed(caller, name)
+        found = await service.reading.folders(principal, name, well_formed(below))
+        return Json({"folders": [wire.dump(one) for one in found]})
+
+    @routes.get(
         "/{name:path}/graph", response_model=None, dependencies=[Depends(at_least("reader"))]
     )
     async def graph(

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import shutil
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -22,7 +22,7 @@ from ragstone.core.errors import (
     UnknownTopic,
 )
 from ragstone.core.events import Event
-from ragstone.core.filters import And, AnyOf, Not, readable
+from ragstone.core.filters import And, AnyOf, Not, Scalar, readable, tokens
 from ragstone.core.metadata import described
 from ragstone.core.records import (
     BlockedQuestion,
@@ -217,6 +217,8 @@ class Ragstone:
         offset: int = 0,
         after: str = "",
         named: Sequence[str] | None = None,
+        below: str = "",
+        having: Mapping[str, Scalar] | None = None,
     ) -> list[Document]:
         known = await self._removal.known(principal.tenant, collection)
         found = await self._adapters.catalog.documents(
@@ -224,6 +226,8 @@ class Ragstone:
             known.id,
             readers=principal.names,
             named=named,
+            below=below,
+            having=tokens(having or {}),
             after=after,
             limit=limit,
             offset=offset,

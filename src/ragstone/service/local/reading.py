@@ -18,7 +18,14 @@ from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Principal
 from ragstone.ingest.handed import Originals
 from ragstone.ports import Adapters, ValueCount
-from ragstone.service.reading import ChunkPlace, DocumentText, Facet, FacetValue, OriginalPart
+from ragstone.service.reading import (
+    ChunkPlace,
+    DocumentText,
+    Facet,
+    FacetValue,
+    Folder,
+    OriginalPart,
+)
 
 MOST_NAMES = 5_000
 """Names that are compared with one that is unknown."""
@@ -92,6 +99,12 @@ class LocalReading:
         values = await self._adapters.catalog.metadata_values(known.tenant, known.id, shown)
         facets = [_facet(one, values[one], names, limit) for one in shown]
         return [facet for facet in facets if facet.different]
+
+    async def folders(self, principal: Principal, collection: str, below: str = "") -> list[Folder]:
+        known = await self._known(principal, collection)
+        found = await self._adapters.catalog.folders(known.tenant, known.id, principal.names, below)
+        inside = "/" + below.strip("/") if below.strip("/") else ""
+        return [Folder(f"{inside}/{name}", documents) for name, documents in found.items()]
 
     async def check_folder(self, principal: Principal, collection: str, path: str) -> None:
         if self._adapters.external_retriever is not None:

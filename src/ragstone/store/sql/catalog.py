@@ -5,6 +5,7 @@ from collections.abc import Collection as Several
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, replace
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from sqlalchemy import Connection, delete, select, update
@@ -13,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.core.chunk import revision
 from ragstone.core.errors import Conflict, UnknownCollection
+from ragstone.core.filters import tokens
 from ragstone.core.records import Collection, Document, DocumentStatus, new_collection_id
 from ragstone.ports import Begun, Edition, Look, StatusCount, ValueCount
 from ragstone.settings.scope import of_collection
@@ -183,13 +185,19 @@ class SqlCatalog:
         status: DocumentStatus | None = None,
         readers: Several[str] | None = None,
         named: Sequence[str] | None = None,
+        below: str = "",
+        having: Several[str] = (),
         after: str = "",
         limit: int | None = None,
         offset: int = 0,
     ) -> list[Document]:
         """By path; the same path in two collections by collection."""
         wanted = listing.documents_of(tenant, collection, status, after)
-        wanted = wanted.limit(limit).offset(offset or None)
+        said = frozenset(having)
+        if below.strip("/"):
+            wanted = wanted.where(listing.below(below))
+        if not said:
+            wanted = wanted.limit(limit).offset(offset or None)
 
         def read(connection: Connection) -> list[Document]:
             some = wanted
@@ -197,7 +205,24 @@ class SqlCatalog:
                 some = some.where(listing.readable_by(connection, readers))
             if named is not None:
                 some = some.where(listing.named(named))
-            return [to_document(dict(row)) for row in connection.execute(some).mappings()]
+            found = map(to_document, map(dict, connection.execute(some).mappings()))
+            if not said:
+                return list(found)
+            # Equal values are equal tokens, which no database's JSON compares alike.
+            fitting = (one for one in found if said <= set(tokens(one.metadata or {})))
+            return list(islice(fitting, offset, None if limit is None else offset + limit))
+
+        return await self._database.read(read)
+
+    async def folders(
+        self, tenant: str, collection: str, readers: Several[str], below: str
+    ) -> Mapping[str, int]:
+        """`ports.Catalog`."""
+
+        def read(connection: Connection) -> dict[str, int]:
+            some = listing.folders_in(connection, tenant, collection, below)
+            some = some.where(listing.readable_by(connection, readers))
+            return {row.name: row.documents for row in connection.execute(some)}
 
         return await self._database.read(read)
 

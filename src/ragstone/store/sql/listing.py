@@ -46,6 +46,27 @@ def readable_by(connection: Connection, names: Several[str]) -> ColumnElement[bo
     return exists(select(1).select_from(entries).where(entries.c.value.in_(sorted(names))))
 
 
+def below(folder: str) -> ColumnElement[bool]:
+    """The condition that a document lies in a folder or deeper."""
+    path = "/" + folder.strip("/")
+    return (documents.c.path > f"{path}/") & (documents.c.path < f"{path}{AFTER_SLASH}")
+
+
+def folders_in(
+    connection: Connection, tenant: str, collection: str, folder: str
+) -> Select[tuple[str, int]]:
+    """The names of the folders directly in a folder, empty for the collection itself, each with
+    how many documents it or a deeper one holds."""
+    inside = "/".join(("", *filter(None, [folder.strip("/")]), ""))
+    place = func.strpos if connection.dialect.name == "postgresql" else func.instr
+    rest = func.substr(documents.c.path, len(inside) + 1, type_=documents.c.path.type)
+    slash = place(rest, "/")
+    name = func.substr(rest, 1, slash - 1, type_=documents.c.path.type).label("name")
+    mine = (documents.c.tenant == tenant) & (documents.c.collection == collection) & (slash > 1)
+    some = select(name, func.count().label("documents")).where(mine).group_by(name).order_by(name)
+    return some.where(below(folder)) if folder.strip("/") else some
+
+
 def named(places: Sequence[str]) -> ColumnElement[bool]:
     """The condition that a document has one of these ids or paths."""
     paths = ["/" + place.strip("/") for place in places]
@@ -56,5 +77,4 @@ def named_or_below(place: str) -> ColumnElement[bool]:
     """The condition that this is a document's id, its path, or a folder above it. No folder is
     above all: nothing names everything by leaving something out."""
     path = "/" + place.strip("/")
-    below = (documents.c.path > f"{path}/") & (documents.c.path < f"{path}{AFTER_SLASH}")
-    return (documents.c.id == place) | (documents.c.path == path) | below
+    return (documents.c.id == place) | (documents.c.path == path) | below(place)

@@ -162,6 +162,14 @@ export function withSources(turn) {
   return `${turn.question}\n\n${turn.text}\n\n${lines.join("\n")}\n`;
 }
 
+// This answer alone, with its sources; what a page says to print is in the style sheet.
+function print(event) {
+  const turn = event.currentTarget.closest(".turn");
+  turn.classList.add("printing");
+  addEventListener("afterprint", () => turn.classList.remove("printing"), { once: true });
+  window.print();
+}
+
 function Actions({ turn, sources, onAsk }) {
   const [done, setDone] = useState("");
   const copied = async (text, name) => { await copy(text); setDone(name); setTimeout(() => setDone(""), 2000); };
@@ -169,6 +177,7 @@ function Actions({ turn, sources, onAsk }) {
   return html`<div class="actions">
     ${turn.text && html`<${Button} icon="copy" label=${said("plain", t("Copy"))} onClick=${() => copied(turn.text, "plain")} />
     <${Button} icon="copy" label=${said("sources", t("Copy with sources"))} onClick=${() => copied(withSources(turn), "sources")} />`}
+    ${turn.text && html`<${Button} icon="print" label=${t("Print")} onClick=${print} />`}
     ${turn.cached ? html`<${Button} icon="again" label=${t("Ask afresh")} onClick=${() => onAsk(turn.question, { cache: false })} />`
       : html`<${Button} icon="again" label=${t("Ask again")} onClick=${() => onAsk(turn.question, { cache: false })} />`}
     ${turn.trace.length > 0 && html`<${Button} icon="why" label=${t("Why this answer?")} onClick=${() => go("why", turn.id)} />`}

@@ -5,6 +5,7 @@ import { call, may, principal, stream } from "./api.js";
 import { Answer } from "./answer.js";
 import { add, chosen, dropped, queue } from "./adding.js";
 import { DocumentView } from "./document.js";
+import { below, FolderChoice } from "./folders.js";
 import { ask as askUser, Button, Busy, Choice, Failure, Icon } from "./ui.js";
 import { VERDICTS } from "./markdown.js";
 import { number, percent, sentence, t, when } from "./words.js";
@@ -14,7 +15,7 @@ export const levelNames = () => [["basic", t("Fast")], ["standard", t("Standard"
 
 // The conversation on the screen. It goes on while another page is looked at.
 export const talk = { room: "", title: "", turns: [], more: false, stop: null, draft: "", only: true, shown: 30,
-  collection: remembered("collection", ""), level: remembered("level", "standard") };
+  collection: remembered("collection", ""), level: remembered("level", "standard"), folder: "", mode: "", choices: false };
 
 export function newTurn(question, collection) {
   return { id: newId(), question, collection, state: "running", stages: [], text: "", thinking: "", notes: [],
@@ -102,7 +103,7 @@ export async function put(question, options = {}) {
   if (page.route[1] !== talk.room) go("ask", talk.room);
   update({ panel: null });
   const given = { question: turn.question, collection: turn.collection, level: talk.level, room: talk.room,
-    id: turn.id, principal: principal(), ...(talk.only && attached().some((one) => one.state === "done") ? { where: below(folder(talk.room)) } : {}), ...options };
+    id: turn.id, principal: principal(), mode: talk.mode || null, where: within(), ...options };
   await follow(turn, given, stop.signal);
   talk.stop = null;
   // Of older answers what every search found is let go of: a long conversation would keep it all.
@@ -122,8 +123,10 @@ function folder(room) {
   return `/conversations/${room}`;
 }
 
-function below(path) {
-  return { or: [{ any_of: ["path", path] }, { any_of: ["folders", path] }] };
+// What is asked about: the files of this conversation, a folder, or everything.
+function within() {
+  if (talk.only && attached().some((one) => one.state === "done")) return below(folder(talk.room));
+  return talk.folder ? below(talk.folder) : null;
 }
 
 function attach(given) {
@@ -244,6 +247,8 @@ async function sampleQuestions(known) {
   }));
 }
 
+const wordings = () => [["", t("As usual")], ["simple", t("Short")], ["advanced", t("In detail")], ["precise", t("Exact")]];
+
 const STATES = { waiting: "Waiting", sending: "Sending", sent: "Sent", reading: "Being read", done: "Done", failed: "Failed", skipped: "Skipped" };
 
 function Composer({ known }) {
@@ -253,6 +258,9 @@ function Composer({ known }) {
   const send = (event) => { event?.preventDefault(); put(talk.draft); };
   const key = (event) => { if (event.key === "Enter" && !event.shiftKey && !event.isComposing) send(event); };
   const choose = (name) => (value) => { talk[name] = value; remember(name, value); changed(); };
+  const chooseCollection = (value) => { talk.folder = ""; choose("collection")(value); };
+  const forNow = (name) => (value) => { talk[name] = value; changed(); };
+  const choices = talk.choices || talk.folder || talk.mode;
   const names = known.map((one) => [one.collection.name, one.collection.name]);
   const files = useRef(null);
   const mine = attached();
@@ -268,14 +276,17 @@ function Composer({ known }) {
     <textarea id="question" ref=${field} rows="1" dir="auto" maxlength="20000" autofocus placeholder=${t("Ask a question about your documents")}
       value=${talk.draft} onInput=${(event) => { talk.draft = event.target.value; changed(); }} onKeyDown=${key}></textarea>
     <div class="row">
-      ${names.length > 1 && html`<${Choice} label=${t("Collection")} value=${talk.collection} options=${names} onChange=${choose("collection")} />`}
+      ${names.length > 1 && html`<${Choice} label=${t("Collection")} value=${talk.collection} options=${names} onChange=${chooseCollection} />`}
       <${Choice} label=${t("Level")} value=${talk.level} options=${levelNames()} onChange=${choose("level")} />
+      <${Button} icon="choices" quiet label=${t("More choices")} aria-expanded=${String(Boolean(choices))} disabled=${Boolean(talk.folder || talk.mode)} onClick=${() => forNow("choices")(!talk.choices)} />
       ${adds && html`<${Button} icon="clip" quiet label=${t("Add files to this conversation; only you can read them")} onClick=${() => files.current.click()} />
         <input type="file" multiple hidden id="attach" ref=${files} onChange=${pick} aria-label=${t("Add files to this conversation; only you can read them")} />`}
       <span class="grow"></span>
       ${talk.stop ? html`<${Button} icon="stop" kind="primary" label=${t("Stop")} onClick=${() => talk.stop()} />`
         : html`<button class="button primary" disabled=${!talk.draft.trim()}><${Icon} name="send" /><span>${t("Ask")}</span></button>`}
-    </div></form>`;
+    </div>
+    ${choices && html`<div class="row choices"><${FolderChoice} collection=${talk.collection} value=${talk.folder} onChange=${forNow("folder")} />
+      <${Choice} label=${t("Wording")} value=${talk.mode} options=${wordings()} onChange=${forNow("mode")} /></div>`}</form>`;
 }
 
 // The document beside the answer, at what supports it.

@@ -3,6 +3,7 @@ import { html, changed, go, notify, page, update, useEffect, useLoaded, useRef, 
 import { call, may, principal, stream } from "./api.js";
 import { add, chosen, clear, counts, dropped, queue, retry } from "./adding.js";
 import { DocumentText, DocumentView } from "./document.js";
+import { FolderPath } from "./folders.js";
 import { ask as askUser, Bar, Busy, Button, Choice, Failure, Icon, Tabs } from "./ui.js";
 import { duration, number, sentence, size, t, when } from "./words.js";
 import { talk } from "./ask.js";
@@ -161,11 +162,15 @@ function List({ collection, summary }) {
   const [shown, setShown] = useState(SHOWN);
   const [limit, setLimit] = useState(LISTED);
   const [picked, setPicked] = useState(new Set());
-  const found = useLoaded(async () => (summary ? listed(collection, limit) : []), [collection, page.ingested, Boolean(summary), limit]);
+  const [folder, setFolder] = useState("");
+  const [having, setHaving] = useState({});
+  const found = useLoaded(async () => (summary ? listed(collection, { below: folder, having }, limit) : []),
+    [collection, page.ingested, Boolean(summary), limit, folder, JSON.stringify(having)]);
   if (found.error) return html`<${Failure} error=${found.error} again=${found.reload} />`;
   if (!found.value) return html`<${Busy} />`;
   const all = found.value;
-  if (!all.length) return html`<p class="dim">${t("There are no documents in this collection yet.")}</p>`;
+  const narrowed = folder || Object.keys(having).length > 0;
+  if (!all.length && !narrowed) return html`<p class="dim">${t("There are no documents in this collection yet.")}</p>`;
   const low = wanted.toLowerCase();
   const some = all.filter((one) => (only === "all" || one.status === only) && `${one.title} ${one.path}`.toLowerCase().includes(low));
   const pick = (path, on) => { const next = new Set(picked); if (on) next.add(path); else next.delete(path); setPicked(next); };
@@ -178,11 +183,15 @@ function List({ collection, summary }) {
       update({ ingested: (page.ingested || 0) + 1 });
     } catch (error) { notify(sentence(error), "bad"); }
   };
-  return html`<section aria-label=${t("All documents")}><div class="row filters">
+  return html`<section aria-label=${t("All documents")}>
+    <${FolderPath} collection=${collection} value=${folder} onChange=${setFolder} />
+    <div class="row filters">
       <label class="search"><${Icon} name="search" /><span class="unseen">${t("Filter by title or path")}</span><input type="search" value=${wanted} placeholder=${t("Filter by title or path")}
         onInput=${(event) => setWanted(event.target.value)} /></label>
       <${Choice} hidden label=${t("State")} value=${only} options=${[["all", t("Every state")], ...Object.entries(STATES).map(([key, name]) => [key, t(name)])]} onChange=${setOnly} />
       ${picked.size > 0 && html`<${Button} icon="trash" kind="danger" label=${t("Delete {count}", { count: picked.size })} onClick=${remove} />`}</div>
+    <${MetadataFilter} collection=${collection} having=${having} onChange=${setHaving} />
+    ${!all.length && html`<p class="dim" role="status">${t("No document is like that.")}</p>`}
     <div class="scroll" tabindex="0"><table class="list"><thead><tr>${may("delete") && html`<td></td>`}<th scope="col">${t("Document")}</th><th scope="col">${t("State")}</th>
       <th scope="col">${t("Passages")}</th><th scope="col">${t("Pages")}</th><th scope="col">${t("Size")}</th><th scope="col">${t("Changed")}</th></tr></thead>
     <tbody>${some.slice(0, shown).map((one) => html`<tr key=${one.id}>
@@ -195,10 +204,26 @@ function List({ collection, summary }) {
     ${all.length >= limit && html`<${Button} label=${t("Load more documents")} onClick=${() => setLimit(limit + LISTED)} />`}</section>`;
 }
 
-async function listed(collection, limit) {
+const MOST_VALUES = 50; // Of a key, to choose from.
+
+// What is known of the documents besides their text: one value of each key can be asked for.
+function MetadataFilter({ collection, having, onChange }) {
+  const found = useLoaded(() => call("reading.facets", { collection, limit: MOST_VALUES }), [collection, page.ingested]);
+  const facets = (found.value || []).filter((one) => one.values.some((value) => value.documents > 1) || one.key in having);
+  if (!facets.length) return null;
+  const set = (key) => (value) => {
+    const { [key]: _, ...rest } = having;
+    onChange(value ? { ...rest, [key]: JSON.parse(value) } : rest);
+  };
+  return html`<details class="metadata" open=${Object.keys(having).length > 0}><summary>${t("Filter by metadata")}</summary>
+    <div class="row">${facets.map((one) => html`<${Choice} key=${one.key} label=${one.key} value=${one.key in having ? JSON.stringify(having[one.key]) : ""} onChange=${set(one.key)}
+      options=${[["", t("Any")], ...one.values.map(({ value, documents }) => [JSON.stringify(value), `${value} (${number(documents)})`])]} />`)}</div></details>`;
+}
+
+async function listed(collection, narrowed, limit) {
   const found = [];
   while (found.length < limit) {
-    const some = await call("documents", { collection, limit: LISTED, after: found.length ? found.at(-1).path : "" });
+    const some = await call("documents", { collection, ...narrowed, limit: LISTED, after: found.length ? found.at(-1).path : "" });
     found.push(...some);
     if (some.length < LISTED) break;
   }
