@@ -72,14 +72,14 @@ function Blocks({ read, span, chunks }) {
   const shift = (place) => at(place - read.offset);
   const text = {
     of: (start, end) => read.text.slice(at(start), at(end)),
-    // The marked part of a piece, as [before, marked, after].
-    pieces: (start, end) => {
+    // The marked part of a piece, as [before, marked, after]; `shown` draws each.
+    pieces: (start, end, shown = withCode) => {
       const first = at(start), last = at(end);
       const from = span ? Math.max(first, shift(span.start)) : last;
       const to = span ? Math.min(last, shift(span.end)) : last;
-      if (!span || from >= to) return read.text.slice(first, last);
-      return [read.text.slice(first, from), html`<mark class="evidence">${read.text.slice(from, to)}</mark>`,
-        read.text.slice(to, last)];
+      if (!span || from >= to) return shown(read.text.slice(first, last));
+      return [shown(read.text.slice(first, from)), html`<mark class="evidence">${shown(read.text.slice(from, to))}</mark>`,
+        shown(read.text.slice(to, last))];
     },
     touched: (start, end) => span && span.start < read.offset + end && read.offset + start < span.end,
   };
@@ -109,6 +109,11 @@ function Blocks({ read, span, chunks }) {
   return shown;
 }
 
+// Inline code stands between backticks in every text that was read, whatever its file was.
+function withCode(text) {
+  return text.split(/`([^`\n]+)`/).map((part, index) => (index % 2 ? html`<code>${part}</code>` : part));
+}
+
 // Items of one list, and rows of one table, stand together.
 function grouped(blocks) {
   const groups = [];
@@ -134,7 +139,7 @@ function Block({ group, text }) {
       return html`<ul class="items">${group.map((one) => html`<li key=${one.start}
         class=${`level-${Math.min(5, Math.max(1, one.level))}`}>${text.pieces(one.start, one.end)}</li>`)}</ul>`;
     case "table": return html`<${Table} group=${group} text=${text} />`;
-    case "code": return html`<pre tabindex="0"><code>${inside()}</code></pre>`;
+    case "code": return html`<pre tabindex="0"><code>${text.pieces(block.start, block.end, (said) => said)}</code></pre>`;
     case "quote": return html`<blockquote>${inside()}</blockquote>`;
     case "caption": return html`<p class="caption">${inside()}</p>`;
     case "admonition": return html`<div class="callout">${inside()}</div>`;
