@@ -52,6 +52,7 @@ test-real: $(REAL)/.installed browser axe
 	$(REAL)/bin/pytest -m real --ignore=tests/clients --ignore=$(LARGE_TESTS) \
 	  $(PLONE_TESTS:%=--ignore=%)
 	$(MAKE) test-plone
+	$(MAKE) test-clients
 
 # The web app over 2,000 pages, 500 files and 500 turns, which stay in its data.
 LARGE_TESTS := tests/http/web/test_large.py
