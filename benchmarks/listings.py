@@ -104,6 +104,14 @@ def operations_measured(count: int) -> dict[str, Operation]:
         f"{PAGE} documents": lambda c: c.call(
             "documents", collection=c.collection, limit=PAGE, after=middle
         ),
+        f"{PAGE} documents of one year": lambda c: c.call(
+            "documents", collection=c.collection, limit=PAGE, having={"year": 2003}
+        ),
+        "its folders": lambda c: c.call("reading.folders", collection=c.collection),
+        f"{PAGE} folders in one": lambda c: c.call(
+            "reading.folders", collection=c.collection, below="/share", limit=PAGE
+        ),
+        "its metadata": lambda c: c.call("reading.facets", collection=c.collection),
         "reading a document": lambda c: c.call(
             "reading.read", collection=c.collection, path=middle, offset=0, limit=1000
         ),

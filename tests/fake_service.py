@@ -168,10 +168,12 @@ class FakeReading:
         year = Facet("year", (FacetValue(2023, 12), FacetValue(2022, 1))[:limit], 5)
         return [one for one in (year, Facet("draft", (FacetValue(True, 1),), 1)) if not key]
 
-    async def folders(self, principal: Principal, collection: str, below: str = "") -> list[Folder]:
+    async def folders(
+        self, principal: Principal, collection: str, below: str = "", limit: int = 1000
+    ) -> list[Folder]:
         if collection not in COLLECTIONS:
             raise UnknownCollection(collection)
-        return [] if below.strip("/") else [Folder("/docs", 2)]
+        return [] if below.strip("/") else [Folder("/docs", 2)][:limit]
 
     async def check_folder(self, principal: Principal, collection: str, path: str) -> None:
         if "gone" in path:

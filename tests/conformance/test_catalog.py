@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from ragstone.core.errors import Conflict, UnknownCollection
-from ragstone.core.filters import tokens
 from ragstone.core.records import Collection, Document, SettingEdit
 from ragstone.ports import Catalog, Edition, Look, StatusCount, ValueCount
 from ragstone.store.sql.catalog import SqlCatalog
@@ -638,11 +637,12 @@ async def test_folders_are_counted_and_listed_for_those_who_may_read_them(catalo
     hidden = replace(DOC, id="h", path="/a/c/h", allowed=("user:eva",))
     await publish(catalog, hidden)
 
-    async def folders(below: str, *readers: str) -> dict[str, int]:
-        return dict(await catalog.folders("acme", "c1", readers or ["*"], below))
+    async def folders(below: str, *readers: str, limit: int = 9) -> dict[str, int]:
+        return dict(await catalog.folders("acme", "c1", readers or ["*"], below, limit))
 
     assert await folders("") == {"a": 5, "a-b": 1, "a0": 1, "ä%_": 1} == await folders("/")
     assert await folders("/a") == {"'\"": 1, "c": 2} == await folders("a/")
+    assert await folders("", limit=2) == {"a": 5, "a-b": 1}
     assert await folders("/a", "*", "user:eva") == {"'\"": 1, "c": 3}
     assert await folders("/ä%_") == {"ü": 1}
     assert await folders("/a/c") == await folders("/nowhere") == await folders("/a/b") == {}
@@ -657,14 +657,14 @@ async def test_documents_are_listed_by_their_metadata(catalog: Catalog) -> None:
         {"year": 2022, "tags": ["red", "blue"]},
         {"year": 2022.0, "draft": True},
         {"year": "2022", "tags": "red"},
-        {"draft": 1, 'say "it"': "x"},
+        {"draft": 1, 'say "it"': "x", "ü%_": "100 %_\\"},
         {},
     ]
     for number, metadata in enumerate(described):
         await publish(catalog, replace(DOC, id=f"d{number}", path=f"/{number}", metadata=metadata))
 
     async def having(metadata: dict[str, Any], **which: Any) -> list[str]:
-        return await paths(catalog, having=tokens(metadata), **which)
+        return await paths(catalog, having=metadata, **which)
 
     assert await having({"year": 2022}) == ["/0", "/1"]
     assert await having({"year": 2022}, limit=1, offset=1) == ["/1"]
@@ -674,6 +674,8 @@ async def test_documents_are_listed_by_their_metadata(catalog: Catalog) -> None:
     assert await having({"tags": "red", "year": 2022}) == ["/0"]
     assert (await having({"draft": True}), await having({"draft": 1})) == (["/1"], ["/3"])
     assert await having({'say "it"': "x"}) == ["/3"]
+    assert await having({"ü%_": "100 %_\\"}) == ["/3"]
+    assert await having({"ü%_": "100 %%"}) == await having({"ü__": "100 %_\\"}) == []
     assert await having({"tags": "green"}) == []
 
 

@@ -66,11 +66,14 @@ class AsyncCollections:
         service = await self._session.service()
         return await service.reading.facets(self._session.principal, name, key=key, limit=limit)
 
-    async def folders(self, name: str = "default", below: str = "") -> Sequence[Folder]:
+    async def folders(
+        self, name: str = "default", below: str = "", *, limit: int = 1000
+    ) -> Sequence[Folder]:
         """The folders of a collection, or those directly in the folder `below`, with how many
-        documents each holds. Raises UnknownCollection."""
+        documents each holds, at most `limit`. Raises UnknownCollection."""
+        _check_page(limit, 0)
         service = await self._session.service()
-        return await service.reading.folders(self._session.principal, name, below)
+        return await service.reading.folders(self._session.principal, name, below, limit)
 
     async def comments(
         self,

@@ -53,10 +53,12 @@ class Collections(Twin[AsyncCollections]):
         values, at most `limit`, and how many documents have them. Raises UnknownCollection."""
         return self._thread.run(self._inner.facets(name, key=key, limit=limit))
 
-    def folders(self, name: str = "default", below: str = "") -> Sequence[Folder]:
+    def folders(
+        self, name: str = "default", below: str = "", *, limit: int = 1000
+    ) -> Sequence[Folder]:
         """The folders of a collection, or those directly in the folder `below`, with how many
-        documents each holds. Raises UnknownCollection."""
-        return self._thread.run(self._inner.folders(name, below))
+        documents each holds, at most `limit`. Raises UnknownCollection."""
+        return self._thread.run(self._inner.folders(name, below, limit=limit))
 
     def comments(
         self,

@@ -129,22 +129,23 @@ class Catalog(CollectionNames, Protocol):
         readers: Several[str] | None = None,
         named: Sequence[str] | None = None,
         below: str = "",
-        having: Several[str] = (),
+        having: Mapping[str, Scalar] | None = None,
         after: str = "",
         limit: int | None = None,
         offset: int = 0,
     ) -> list[Document]:
         """By path; of the collection with this id if it is given, allowed to one of `readers`,
-        with one of these ids or paths, in the folder `below` or deeper, with all these tokens of
-        metadata (`filters.tokens`), and behind the path `after`, from which on a page costs what
-        is on it."""
+        with one of these ids or paths, in the folder `below` or deeper, `having` these values in
+        their metadata (`filters.token` says what is equal), and behind the path `after`, from
+        which on a page costs what is on it."""
         ...
 
     async def folders(
-        self, tenant: str, collection: str, readers: Several[str], below: str
+        self, tenant: str, collection: str, readers: Several[str], below: str, limit: int
     ) -> Mapping[str, int]:
-        """The folders directly in the folder `below`, which is empty for the collection itself, by
-        name; each with how many documents in it or deeper are allowed to one of `readers`."""
+        """The first folders directly in the folder `below`, which is empty for the collection
+        itself, by name; each with how many documents in it or deeper are allowed to one of
+        `readers`."""
         ...
 
     async def ids(

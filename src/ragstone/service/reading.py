@@ -115,10 +115,11 @@ class ReadingService(Protocol):
 
     @allowed("reader")
     async def folders(
-        self, principal: Principal, collection: str, below: Path = ""
+        self, principal: Principal, collection: str, below: Path = "", limit: Count = 1000
     ) -> list[Folder]:
-        """The folders directly in the folder `below`, empty for the collection itself, with how
-        many documents that the principal may read, by path; none for a folder that is not there.
+        """The first folders directly in the folder `below`, empty for the collection itself, by
+        path, with how many documents that the principal may read; none for a folder that is not
+        there.
 
         Raises UnknownCollection.
         """

@@ -56,11 +56,12 @@ def router(service: Service) -> APIRouter:
         name: Name,
         caller: Who,
         below: Annotated[str, Query(max_length=4_096, description="In this folder.")] = "",
+        limit: Annotated[int, Query(ge=1, le=10_000, description="Most folders.")] = 1_000,
     ) -> Response:
         """The folders of a collection, or those directly in one of them, with how many documents
         that the caller may read lie in each or deeper."""
         principal = narrowed(caller, name)
-        found = await service.reading.folders(principal, name, well_formed(below))
+        found = await service.reading.folders(principal, name, well_formed(below), limit)
         return Json({"folders": [wire.dump(one) for one in found]})
 
     @routes.get(

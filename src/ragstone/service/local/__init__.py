@@ -22,7 +22,7 @@ from ragstone.core.errors import (
     UnknownTopic,
 )
 from ragstone.core.events import Event
-from ragstone.core.filters import And, AnyOf, Not, Scalar, readable, tokens
+from ragstone.core.filters import And, AnyOf, Not, Scalar, readable
 from ragstone.core.metadata import described
 from ragstone.core.records import (
     BlockedQuestion,
@@ -227,7 +227,7 @@ class Ragstone:
             readers=principal.names,
             named=named,
             below=below,
-            having=tokens(having or {}),
+            having=having,
             after=after,
             limit=limit,
             offset=offset,

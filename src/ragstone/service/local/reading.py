@@ -100,9 +100,13 @@ class LocalReading:
         facets = [_facet(one, values[one], names, limit) for one in shown]
         return [facet for facet in facets if facet.different]
 
-    async def folders(self, principal: Principal, collection: str, below: str = "") -> list[Folder]:
+    async def folders(
+        self, principal: Principal, collection: str, below: str = "", limit: int = 1000
+    ) -> list[Folder]:
         known = await self._known(principal, collection)
-        found = await self._adapters.catalog.folders(known.tenant, known.id, principal.names, below)
+        found = await self._adapters.catalog.folders(
+            known.tenant, known.id, principal.names, below, limit
+        )
         inside = "/" + below.strip("/") if below.strip("/") else ""
         return [Folder(f"{inside}/{name}", documents) for name, documents in found.items()]
 

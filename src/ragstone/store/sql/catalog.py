@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.core.chunk import revision
 from ragstone.core.errors import Conflict, UnknownCollection
-from ragstone.core.filters import tokens
+from ragstone.core.filters import Scalar, tokens
 from ragstone.core.records import Collection, Document, DocumentStatus, new_collection_id
 from ragstone.ports import Begun, Edition, Look, StatusCount, ValueCount
 from ragstone.settings.scope import of_collection
@@ -186,17 +186,18 @@ class SqlCatalog:
         readers: Several[str] | None = None,
         named: Sequence[str] | None = None,
         below: str = "",
-        having: Several[str] = (),
+        having: Mapping[str, Scalar] | None = None,
         after: str = "",
         limit: int | None = None,
         offset: int = 0,
     ) -> list[Document]:
         """By path; the same path in two collections by collection."""
         wanted = listing.documents_of(tenant, collection, status, after)
-        said = frozenset(having)
         if below.strip("/"):
             wanted = wanted.where(listing.below(below))
-        if not said:
+        if having:
+            wanted = wanted.where(listing.may_have(having))
+        else:
             wanted = wanted.limit(limit).offset(offset or None)
 
         def read(connection: Connection) -> list[Document]:
@@ -206,22 +207,22 @@ class SqlCatalog:
             if named is not None:
                 some = some.where(listing.named(named))
             found = map(to_document, map(dict, connection.execute(some).mappings()))
-            if not said:
+            if not having:
                 return list(found)
-            # Equal values are equal tokens, which no database's JSON compares alike.
+            said = set(tokens(having))
             fitting = (one for one in found if said <= set(tokens(one.metadata or {})))
             return list(islice(fitting, offset, None if limit is None else offset + limit))
 
         return await self._database.read(read)
 
     async def folders(
-        self, tenant: str, collection: str, readers: Several[str], below: str
+        self, tenant: str, collection: str, readers: Several[str], below: str, limit: int
     ) -> Mapping[str, int]:
         """`ports.Catalog`."""
 
         def read(connection: Connection) -> dict[str, int]:
             some = listing.folders_in(connection, tenant, collection, below)
-            some = some.where(listing.readable_by(connection, readers))
+            some = some.where(listing.readable_by(connection, readers)).limit(limit)
             return {row.name: row.documents for row in connection.execute(some)}
 
         return await self._database.read(read)

@@ -2,11 +2,23 @@
 
 import json
 from collections.abc import Collection as Several
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, Text, cast, exists, func, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    String,
+    Text,
+    and_,
+    cast,
+    exists,
+    func,
+    select,
+)
 
+from ragstone.core.filters import Scalar
 from ragstone.core.records import DocumentStatus
 from ragstone.store.sql.tables import documents
 
@@ -65,6 +77,14 @@ def folders_in(
     mine = (documents.c.tenant == tenant) & (documents.c.collection == collection) & (slash > 1)
     some = select(name, func.count().label("documents")).where(mine).group_by(name).order_by(name)
     return some.where(below(folder)) if folder.strip("/") else some
+
+
+def may_have(metadata: Mapping[str, Scalar]) -> ColumnElement[bool]:
+    """The condition that the keys and texts of this metadata stand somewhere in a document's. Which
+    values are equal no database's JSON says as `filters.token` does: that is for the caller."""
+    said = cast(documents.c.metadata, String)
+    texts = [*metadata, *(value for value in metadata.values() if isinstance(value, str))]
+    return and_(*(said.contains(json.dumps(text), autoescape=True) for text in texts))
 
 
 def named(places: Sequence[str]) -> ColumnElement[bool]:
