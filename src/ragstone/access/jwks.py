@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import httpx2
 import jwt
 
+from ragstone.access.fetch import client, fetch
 from ragstone.core.errors import Unauthorized, Unavailable
 
 log = logging.getLogger(__name__)
@@ -18,11 +18,9 @@ log = logging.getLogger(__name__)
 KINDS = {"RS": "RSA", "PS": "RSA", "ES": "EC", "Ed": "OKP"}
 """The kind of key (kty) that verifies an algorithm, by its first letters."""
 
-FETCH_SECONDS = 5.0
 PAUSE = 10.0
 """Seconds between two fetches for keys that are not known, however many tokens name one."""
 
-MOST_BYTES = 512_000
 MOST_KEYS = 100
 
 
@@ -56,7 +54,7 @@ class KeySet:
         self._fresh = fresh
         self._pause = pause
         self._clock = clock
-        self._http = httpx2.AsyncClient(timeout=FETCH_SECONDS, follow_redirects=False)
+        self._http = client()
         self._keys: tuple[_Key, ...] = ()
         self._fetched: float | None = None
         self._tried: float | None = None
@@ -95,22 +93,16 @@ class KeySet:
                 return
             self._tried = self._clock()
             try:
-                async with asyncio.timeout(FETCH_SECONDS):
-                    self._keys = tuple(_read(await self._fetch()))
+                self._keys = tuple(_read(await self._fetch()))
                 self._fetched, self._failed = self._clock(), False
-            except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError, ValueError) as error:
+            except ValueError as error:
                 self._failed = True
-                log.warning("The keys at %s cannot be fetched: %s", self._url, error or "too slow")
+                log.warning("The keys at %s cannot be fetched: %s", self._url, error)
 
     async def _fetch(self) -> bytes:
-        content = b""
-        async with self._http.stream("GET", self._url) as response:
-            if response.status_code != 200:
-                raise ValueError(f"status {response.status_code}")
-            async for piece in response.aiter_bytes():
-                content += piece
-                if len(content) > MOST_BYTES:
-                    raise ValueError(f"more than {MOST_BYTES:,} bytes")
+        status, content = await fetch(self._http, "GET", self._url)
+        if status != 200:
+            raise ValueError(f"status {status}")
         return content
 
 

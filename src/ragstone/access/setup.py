@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from ragstone.access.gate import Gate, Known
 from ragstone.access.interceptor import Interceptor, Limits
@@ -13,6 +14,9 @@ from ragstone.core.errors import ConfigError
 from ragstone.service.keys import KeyService
 from ragstone.settings import AuthSettings, Settings
 from ragstone.telemetry.spans import Telemetry, tracer
+
+if TYPE_CHECKING:
+    from ragstone.access.sign_in import SignIn
 
 
 def gate(
@@ -36,6 +40,16 @@ def gate(
         ) from error
     tokens = Tokens(settings, KeySet(settings.jwks_url, settings.jwks_seconds))
     return Gate(settings, keys, known, tokens, proxy)
+
+
+def sign_in(settings: AuthSettings, gate: Gate) -> "SignIn | None":
+    """What lets people sign in at the issuer of their tokens, if that is set up. `gate` has been
+    made of the same settings."""
+    if not settings.client_id:
+        return None
+    from ragstone.access.sign_in import SignIn
+
+    return SignIn(settings, gate.check_credential)
 
 
 @asynccontextmanager

@@ -24,13 +24,14 @@ ALWAYS_OPEN = frozenset(
         "/api/v1/rag/health",
         "/metrics",
         "/login",
+        "/sign-in",
         "/plone/webhook",
         "/plone/visitor",
         "/plone/settings",
     )
 )
-"""Addresses without a credential: probes have none, /metrics and /login ask for their own, and what
-a Plone site sends of itself is signed."""
+"""Addresses without a credential: probes have none, /metrics and /login ask for their own, who
+signs in has none yet, and what a Plone site sends of itself is signed."""
 
 PLONE_QUESTIONS = ("/@rag-ask", "/@rag-status")
 """Ends of the addresses where a site's visitors may ask."""

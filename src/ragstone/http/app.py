@@ -11,7 +11,7 @@ from ragstone.access import setup
 from ragstone.access.gate import Gate
 from ragstone.access.interceptor import Interceptor
 from ragstone.access.rates import Rates
-from ragstone.http import docs, local, login, ops, web, widget
+from ragstone.http import docs, local, login, ops, sign_in, web, widget
 from ragstone.http.admin import collections, conversations, jobs, keys, prompts, statistics, topics
 from ragstone.http.admin import settings as runtime
 from ragstone.http.admission import ALWAYS_OPEN, Authenticate, RateLimit, TimeLimit
@@ -46,6 +46,7 @@ def create_app(
     settings that need what is not installed.
     """
     gate = setup.gate(settings.auth, service.keys, token, local_token)
+    provider = setup.sign_in(settings.auth, gate)
     interceptor = interceptor or Interceptor()
     metrics, rates = interceptor.metrics, interceptor.rates
 
@@ -53,6 +54,8 @@ def create_app(
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
         await gate.aclose()
+        if provider:
+            await provider.aclose()
 
     app = FastAPI(
         title="Ragstone",
@@ -79,6 +82,7 @@ def create_app(
         ops.router(service, metrics, token, settings),
         docs.router(app),
         login.router(gate),
+        sign_in.router(provider, rates, settings),
         web.router(pages),
         widget.router(service, rates, settings.limits.requests_per_minute),
         # The last ones, so that no package takes an address of ours.

@@ -2,6 +2,7 @@
 
 import ipaddress
 from typing import Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
@@ -47,6 +48,20 @@ class AuthSettings(Section):
     )
     jwks_seconds: float = Field(
         300.0, gt=0, description="How long the keys are used before they are fetched again."
+    )
+    client_id: str = Field(
+        "",
+        max_length=255,
+        description="What the issuer calls this server's web page: people then sign in there too; "
+        "empty for keys alone.",
+    )
+    client_secret: SecretStr = Field(
+        SecretStr(""), description="The secret of AUTH__CLIENT_ID, if the issuer gave it one."
+    )
+    scopes: str = Field(
+        "openid profile email",
+        min_length=1,
+        description="What the page asks the issuer for, with spaces between them.",
     )
     user_claim: str = Field("sub", description="The claim that names the user, e.g. email.")
     tenant_claim: str = Field(
@@ -130,6 +145,11 @@ class AuthSettings(Section):
             )
         if self.jwks_url and not self.jwks_url.startswith(("https://", "http://")):
             raise ValueError("jwks_url must begin with https:// or http://")
+        if self.client_id and not self.jwks_url:
+            raise ValueError("AUTH__CLIENT_ID needs AUTH__JWKS_URL, or no token would be accepted")
+        issuer = urlsplit(self.issuer)
+        if self.client_id and not (issuer.scheme in ("https", "http") and issuer.hostname):
+            raise ValueError("AUTH__CLIENT_ID needs an AUTH__ISSUER that is an address")
         return self
 
 

@@ -1,7 +1,8 @@
 // The frame of the page: where you are, who you are, and the page that the address names.
-import { html, page, remember, remembered, render, route, update, useEffect, usePage, useState } from "./lib.js";
+import { html, page, remember, remembered, render, route, update, useEffect, useLoaded, usePage, useState } from "./lib.js";
 import { credential, enter, isAdmin, leave, may } from "./api.js";
-import { AskPage, Conversations, startNew } from "./ask.js";
+import { AskPage, Conversations, startNew, talk } from "./ask.js";
+import { begin, end, safe, signInAt } from "./provider.js";
 import { Busy, Button, Choice, Dialog, Failure, Icon, Notice } from "./ui.js";
 import { LANGUAGES, language, preferred, speak, t } from "./words.js";
 
@@ -75,6 +76,7 @@ function SignIn() {
   };
   return html`<main class="alone"><form class="card" onSubmit=${sent}>
     <h1><img src="/web/icon.svg" alt="" width="36" height="36" /> Ragstone</h1>
+    <${Elsewhere} />
     <p>${t("This server asks who you are. Enter the key that its administrator gave you.")}</p>
     <label class="field"><span>${t("Key")}</span><input type="password" autocomplete="current-password" required autofocus value=${key}
       onInput=${(event) => setKey(event.target.value)} /></label>
@@ -83,6 +85,17 @@ function SignIn() {
       <button class="button primary">${t("Sign in")}</button></div>
     <p class="hint">${t("On the machine of the server, this prints an address that signs you in:")} <code>ragstone token --login</code></p>
   </form></main>`;
+}
+
+// Signing in at the issuer of tokens, where that is set up.
+function Elsewhere() {
+  const { value, error, busy, reload } = useLoaded(signInAt, []);
+  if (error && !busy) return html`<${Failure} error=${error} again=${reload} />`;
+  if (!value?.provider) return null;
+  const { provider } = value;
+  if (!safe) return html`<p class="bad">${t("Signing in with {provider} needs an address with https, or localhost.", { provider })}</p>`;
+  const failed = talk.turns.at(-1)?.state === "failed" ? talk.turns.at(-1).question : "";
+  return html`<p><${Button} icon="key" kind="primary wide" label=${t("Sign in with {provider}", { provider })} onClick=${() => begin(value, talk.draft || failed)} /></p>`;
 }
 
 function wear(theme) {
@@ -95,7 +108,11 @@ async function start() {
   const given = /^#key=(.+)$/.exec(location.hash)?.[1];
   // Out of the address at once: it would stay in the history.
   if (given) history.replaceState(null, "", "#/ask");
-  try { await enter(given && decodeURIComponent(given)); } catch (failure) { update({ failure }); }
+  try {
+    const back = await end();
+    talk.draft = back?.draft || talk.draft;
+    await enter(back?.token ?? (given && decodeURIComponent(given)));
+  } catch (failure) { update({ failure }); }
 }
 
 wear(remembered("theme", "auto"));
