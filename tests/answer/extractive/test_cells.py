@@ -1,8 +1,16 @@
-"""Whether a question names the row and the column of a cell."""
+"""Whether a question names the row and the column of a cell, or a number in a range of a row."""
 
 import pytest
 
-from ragstone.answer.extractive.cells import COLUMN, OTHER_COLUMN, ROW, cell_score
+from ragstone.answer.extractive.cells import (
+    COLUMN,
+    OTHER_COLUMN,
+    RANGE,
+    ROW,
+    cell_score,
+    numbers_in_ranges,
+    range_score,
+)
 
 SALES = "Net sales > Machines (1); Year to June 30, 2018: 25,655; Year to June 30, 2019: 35,026"
 
@@ -24,3 +32,34 @@ def test_a_cell_that_is_named_counts(question: str, score: float) -> None:
 @pytest.mark.parametrize("row", ["", "a", "; ", "Machines", "2019; 2018", "x: ; y: ", "N | 2019"])
 def test_other_lines_count_nothing(row: str) -> None:
     assert cell_score("What did Acme earn with machines in 2019?", row) == 0.0
+
+
+LEAVE = "Completed years of service: 10 to 19; Days of leave: 32; Notice: 6 weeks"
+POSTAGE = "Weight: 2 to 5 kg; Inland: 6.49; Abroad: 14.49"
+
+
+@pytest.mark.parametrize(
+    ("question", "row", "score"),
+    [
+        ("How many days of leave does one with 12 years of service get?", LEAVE, RANGE),
+        ("How many days of leave does one with 3 years of service get?", LEAVE, -RANGE),
+        ("How many days of leave did 12 people take?", LEAVE, 0.0),
+        ("How many days of leave are there after 2024?", LEAVE, 0.0),
+        ("How many days of leave does Lantern 3 say after 12 years?", LEAVE, RANGE),
+        ("What does it cost to send 3 kg abroad?", POSTAGE, RANGE),
+        ("What does it cost to send 7 kg abroad?", POSTAGE, -RANGE),
+        ("What does it cost to send 3 letters abroad?", POSTAGE, 0.0),
+        ("How many days of leave does one with 12 years of service get?", "Ann; 3 to 9", 0.0),
+    ],
+)
+def test_a_number_in_a_range_counts_for_its_row_and_against_the_others(
+    question: str, row: str, score: float
+) -> None:
+    assert range_score(question, row) == score
+
+
+def test_the_numbers_in_ranges_are_those_that_some_row_holds() -> None:
+    rows = f"{LEAVE}\n{LEAVE.replace('10 to 19', '20 and more')}"
+    assert numbers_in_ranges("What notice after 12 years?", rows) == ["12"]
+    assert numbers_in_ranges("What notice after 1,200 years?", rows) == ["1,200"]
+    assert numbers_in_ranges("What notice after 3 years?", rows) == []

@@ -12,6 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from ragstone.answer.extractive.answer_type import kind_of, things
+from ragstone.answer.extractive.cells import numbers_in_ranges
 from ragstone.answer.extractive.unit_ranker import TOKEN_NAMES
 from ragstone.answer.extractive.unit_ranking import EXACT, RankedUnit
 from ragstone.core.answer import log_odds
@@ -118,8 +119,9 @@ def _word_columns(
     )
     whole = "\n".join(passage.text for passage in cited)
     everywhere = "\n".join(f"{p.hit.chunk.heading}\n{p.text}" for p in passages)
+    ranged = " ".join(numbers_in_ranges(question, said))
     left, held = set(asked), []
-    for text in (said, about, whole, everywhere):
+    for text in (f"{said}\n{ranged}", about, whole, everywhere):
         found = _spoken(left, text)
         held.append(len(found) / max(1, len(asked)))
         left -= found
@@ -131,7 +133,7 @@ def _word_columns(
     missing = unsaid - _spoken(unsaid, whole)
     numbered = named(question).numbered
     there = named(f"{about}\n{said}").numbered
-    known = quantities(f"{said}\n{about}")
+    known = quantities(f"{said}\n{about}\n{ranged}")
     versions = {one.number for one in numbered if any(one.same(other) for other in there)}
     figures = [one for one in quantities(question) if not _is_one_of(one, versions)]
     silent = [one for one in figures if not states(known, one)]

@@ -1,15 +1,26 @@
-"""Rows of tables: whether a question names the row and the column of a cell."""
+"""Rows of tables: whether a question names the row and the column of a cell, or a number that lies
+in a range of the row."""
 
 import re
 
+from ragstone.language.quantities import quantities
+from ragstone.language.ranges import range_of
 from ragstone.language.words import content_word_set, content_words
 
 ROW, COLUMN, OTHER_COLUMN = 2.0, 2.0, -1.0
 """Added to the score of a row whose label the question has, and whose columns have the years and
 numbers that it names or have others."""
 
+RANGE = 2.5
+"""Added to the score of a row with a range that holds the question's number, and taken from that of
+one whose range does not: no other row of the table is meant then."""
+
+NEAR_NUMBER = 3
+"""Content words behind a number that may say of what it is."""
+
 _NOTES = re.compile(r"\([^()]{0,40}\)")
 _NUMBER = re.compile(r"\d+")
+_AMOUNT = re.compile(r"\d[\d.,']*")
 
 
 def cell_score(question: str, row: str) -> float:
@@ -26,3 +37,33 @@ def cell_score(question: str, row: str) -> float:
         return ROW
     held = max(len(numbers.intersection(_NUMBER.findall(name))) for name in names)
     return ROW + (COLUMN * held / len(numbers) if held else OTHER_COLUMN)
+
+
+def range_score(question: str, row: str) -> float:
+    """The addition to the score of a row such as "Years of service: 10 to 19; Days of leave: 32"
+    for a question about 12 years of service."""
+    return sum(RANGE if within else -RANGE for _, within in _ranged(question, row))
+
+
+def numbers_in_ranges(question: str, rows: str) -> list[str]:
+    """The numbers of a question, as it spells them, that lie in a range of one of these rows."""
+    found = (_ranged(question, row) for row in rows.splitlines())
+    return [number for several in found for number, within in several if within]
+
+
+def _ranged(question: str, row: str) -> list[tuple[str, bool]]:
+    """The first number of a question that is of what a range of the row is of, and whether it lies
+    in there; none where there is no such range."""
+    for cell in row.split("; "):
+        name, _, value = cell.partition(": ")
+        held = range_of(value)
+        for number in _AMOUNT.finditer(question) if held else ():
+            stated = quantities(question[number.start() :])[:1]
+            # What stands before the next number says of what this one is.
+            behind = content_words(re.split(r"\d", question[number.end() :])[0])[:NEAR_NUMBER]
+            about = not set(content_words(name)).isdisjoint(behind)
+            if held and stated and (about or (held.unit and stated[0].unit)):
+                within = held.holds(stated[0])
+                if within is not None:
+                    return [(number.group().rstrip(".,'"), within)]
+    return []

@@ -7,7 +7,7 @@ import numpy as np
 
 from ragstone.answer.extractive import unit_words
 from ragstone.answer.extractive.answer_type import Kind, defined_term, defines, fit, kind_of, things
-from ragstone.answer.extractive.cells import cell_score
+from ragstone.answer.extractive.cells import cell_score, range_score
 from ragstone.answer.extractive.unit_ranker import (
     KIND_NAMES,
     PASSAGE_NAMES,
@@ -151,6 +151,10 @@ def ranked(
             cell_score(question, text.text) if unit.form == "row" else 0.0
             for (_, _, unit), text in zip(places, texts, strict=True)
         ]
+    scores += [
+        range_score(question, text.text) if unit.form == "row" else 0.0
+        for (_, _, unit), text in zip(places, texts, strict=True)
+    ]
     if term := defined_term(question):
         scores += [DEFINITION * defines(text.text, term) for text in texts]
     likeness = np.concatenate(meant) if meant is not None else None
