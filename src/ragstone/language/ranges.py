@@ -1,4 +1,4 @@
-"""Ranges of numbers as cells of tables state them: `10 to 19`, `20 and more`, `up to 5 kg`, `< 3`."""
+"""Ranges of numbers as cells of tables state them: `10 to 19`, `20 and more`, `up to 5 kg`."""
 
 import math
 import re
