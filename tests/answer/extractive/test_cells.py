@@ -4,10 +4,12 @@ import pytest
 
 from ragstone.answer.extractive.cells import (
     COLUMN,
+    DENIED,
     OTHER_COLUMN,
     RANGE,
     ROW,
     cell_score,
+    denied_score,
     numbers_in_ranges,
     range_score,
 )
@@ -63,3 +65,18 @@ def test_the_numbers_in_ranges_are_those_that_some_row_holds() -> None:
     assert numbers_in_ranges("What notice after 12 years?", rows) == ["12"]
     assert numbers_in_ranges("What notice after 1,200 years?", rows) == ["1,200"]
     assert numbers_in_ranges("What notice after 3 years?", rows) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "score"),
+    [
+        ("Which extinguisher is for electrical equipment?", DENIED),
+        ("Which extinguisher is not for electrical equipment?", 0.0),
+        ("Which extinguisher is for paper?", 0.0),
+        ("Which extinguisher with water is for electrical equipment?", DENIED),
+        ("Which extinguisher has a red label?", 0.0),
+    ],
+)
+def test_what_a_column_denies_counts_against_its_row(question: str, score: float) -> None:
+    row = "Label: red; Contents: water; Use for: paper, wood; Not for: electrical equipment"
+    assert denied_score(question, row) == score

@@ -1,8 +1,9 @@
 """Rows of tables: whether a question names the row and the column of a cell, or a number that lies
-in a range of the row."""
+in a range of the row, or what a column of the row denies."""
 
 import re
 
+from ragstone.language.polarity import negations
 from ragstone.language.quantities import quantities
 from ragstone.language.ranges import range_of
 from ragstone.language.words import content_word_set, content_words
@@ -14,6 +15,9 @@ numbers that it names or have others."""
 RANGE = 2.5
 """Added to the score of a row with a range that holds the question's number, and taken from that of
 one whose range does not: no other row of the table is meant then."""
+
+DENIED = -4.0
+"""Added to the score of a row that says what is asked of it in a column such as "Not for" alone."""
 
 NEAR_NUMBER = 3
 """Content words behind a number that may say of what it is."""
@@ -43,6 +47,19 @@ def range_score(question: str, row: str) -> float:
     """The addition to the score of a row such as "Years of service: 10 to 19; Days of leave: 32"
     for a question about 12 years of service."""
     return sum(RANGE if within else -RANGE for _, within in _ranged(question, row))
+
+
+def denied_score(question: str, row: str) -> float:
+    """The addition to the score of a row such as "Contents: water; Use for: paper; Not for:
+    electrical equipment" for a question about electrical equipment."""
+    cells = [cell.partition(": ") for cell in row.split("; ")]
+    denying = [value for name, _, value in cells if negations(name)]
+    if not denying or negations(question):
+        return 0.0
+    asked = content_word_set(question)
+    others = "\n".join(f"{name} {value}" for name, _, value in cells if not negations(name))
+    only_there = asked & content_word_set("\n".join(denying)) - content_word_set(others)
+    return DENIED if only_there else 0.0
 
 
 def numbers_in_ranges(question: str, rows: str) -> list[str]:
