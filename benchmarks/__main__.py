@@ -58,6 +58,7 @@ APART = {
     "listings": "python -m benchmarks listings",
     "files": "python -m benchmarks files",
     "million": "python -m benchmarks million",
+    "postgres": "python -m benchmarks postgres",
     "peers": "make bench-peers",
     "fuzz": "make fuzz",
     "hostile": "python -m benchmarks hostile",

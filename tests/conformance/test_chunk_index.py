@@ -35,6 +35,7 @@ from ragstone.core.records import Collection, new_collection_id
 from ragstone.core.turn import Principal
 from ragstone.index.edge.index import EdgeIndex
 from ragstone.index.elasticsearch.index import ElasticsearchIndex
+from ragstone.index.postgres.connection import PostgresConnections
 from ragstone.index.postgres.index import PostgresIndex
 from ragstone.index.qdrant.index import QdrantIndex
 from ragstone.ports import ChunkIndex, Search
@@ -82,7 +83,7 @@ def an_index(kind: str, request: pytest.FixtureRequest, root: Path) -> Any:
     if kind == "elasticsearch":
         return ElasticsearchIndex(request.getfixturevalue("elasticsearch").url, "", 30)
     if kind == "postgres":
-        return PostgresIndex(request.getfixturevalue("postgres").url, 30)
+        return PostgresIndex(PostgresConnections(request.getfixturevalue("postgres").url, 30))
     if kind == "qdrant":
         return QdrantIndex(request.getfixturevalue("qdrant")[0], "", 30)
     if kind == "qdrant-local":

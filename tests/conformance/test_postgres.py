@@ -12,6 +12,7 @@ from ragstone.core.filters import EVERYTHING, eq
 from ragstone.core.records import Collection
 from ragstone.index.connect import connect
 from ragstone.index.edge.index import EdgeIndex
+from ragstone.index.postgres.connection import PostgresConnections
 from ragstone.index.postgres.index import PostgresIndex
 from ragstone.index.qdrant.index import QdrantIndex
 from ragstone.ports import ChunkIndex, Search
@@ -47,7 +48,7 @@ def some_chunks(collection: Collection, count: int) -> list[Chunk]:
 
 @pytest.fixture
 async def index(postgres: PostgresServer) -> AsyncIterator[PostgresIndex]:
-    made = PostgresIndex(postgres.url, 5)
+    made = PostgresIndex(PostgresConnections(postgres.url, 5))
     yield made
     await made.aclose()
 
@@ -109,7 +110,7 @@ async def test_given_a_server_that_goes_and_comes_back_then_the_index_heals(
 
 
 async def test_given_no_server_then_a_clear_error() -> None:
-    index = PostgresIndex("postgresql://ann:hunter2@127.0.0.1:9/db", 1)
+    index = PostgresIndex(PostgresConnections("postgresql://ann:hunter2@127.0.0.1:9/db", 1))
     with pytest.raises(IndexUnavailable) as raised:
         await index.ready()
     assert "hunter2" not in str(raised.value)

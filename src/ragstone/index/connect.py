@@ -72,9 +72,19 @@ def _elasticsearch(settings: IndexSettings, data: Path) -> OpenIndex:
 
 
 def _postgres(settings: IndexSettings, data: Path) -> OpenIndex:
+    from ragstone.index.postgres.building import Hnsw
+    from ragstone.index.postgres.connection import PostgresConnections
     from ragstone.index.postgres.index import PostgresIndex
 
-    return PostgresIndex(settings.url, settings.timeout)
+    database = PostgresConnections(
+        settings.url,
+        settings.timeout,
+        settings.api_key.get_secret_value(),
+        settings.connections,
+        settings.hnsw_ef_search,
+    )
+    hnsw = Hnsw(settings.hnsw_m, settings.hnsw_ef_construction, settings.halfvec)
+    return PostgresIndex(database, hnsw)
 
 
 def _qdrant(settings: IndexSettings, data: Path) -> OpenIndex:

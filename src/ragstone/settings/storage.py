@@ -17,8 +17,37 @@ class IndexSettings(Section):
         "kdb+http:// or retrieval+http:// for a retrieval service that is asked instead; or the "
         "scheme of a package's index.",
     )
-    api_key: SecretStr = Field(SecretStr(""), description="The key of that server.")
+    api_key: SecretStr = Field(
+        SecretStr(""),
+        description="The key of that server; of PostgreSQL, the password.",
+    )
     timeout: Seconds = Field(30.0, gt=0, description="Seconds that one request to it may take.")
+    connections: int = Field(
+        8, ge=1, le=1000, description="Connections to PostgreSQL that one process may hold."
+    )
+    halfvec: bool = Field(
+        False,
+        description="Whether PostgreSQL indexes vectors at half precision, in half the memory; "
+        "those of more than 2,000 numbers always are.",
+    )
+    hnsw_m: int = Field(
+        16, ge=2, le=100, description="Links of a vector in PostgreSQL's index over meaning."
+    )
+    hnsw_ef_construction: int = Field(
+        64,
+        ge=4,
+        le=1000,
+        description="Candidates while that index is built, at least twice hnsw_m.",
+    )
+    hnsw_ef_search: int = Field(
+        200, ge=1, le=1000, description="Candidates of a search in that index."
+    )
+
+    @model_validator(mode="after")
+    def _candidates_suffice(self) -> "IndexSettings":
+        if self.hnsw_ef_construction < 2 * self.hnsw_m:
+            raise ValueError("hnsw_ef_construction must be at least twice hnsw_m")
+        return self
 
 
 class StateSettings(Section):

@@ -2,12 +2,14 @@
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import psycopg
 from pgvector.psycopg import register_vector_async
 from psycopg import AsyncConnection
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.errors import DiskFull, UndefinedTable
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
@@ -16,33 +18,40 @@ from ragstone.core.errors import ConfigError, IndexUnavailable, StorageFull
 T = TypeVar("T")
 Connection = AsyncConnection[Any]
 
-CONNECTIONS = 8
+SESSION = "SET hnsw.iterative_scan = strict_order; SET hnsw.max_scan_tuples = 100000; SET jit = off"
+"""A filter never leaves a search without results: the scan goes on until there are enough.
+Compiling a statement would take longer than most of them."""
 
-SESSION = (
-    "SET hnsw.iterative_scan = strict_order; SET hnsw.max_scan_tuples = 100000; "
-    "SET hnsw.ef_search = 200"
-)
-"""A filter never leaves a search without results: the scan goes on until there are enough."""
+HAS_PGVECTOR = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'vector')"
 
 
 class PostgresConnections:
-    """The database at `url`; `timeout` is seconds for one statement, and for a connection."""
+    """The database at `url`; `timeout` is seconds for one statement, and for a connection.
 
-    def __init__(self, url: str, timeout: float) -> None:
+    `most` connections are open at once, and `ef_search` candidates are looked at for the nearest
+    vectors (1 to 1,000). `password` goes before one in the address. Raises ConfigError for an
+    address that is none.
+    """
+
+    def __init__(
+        self, url: str, timeout: float, password: str = "", most: int = 8, ef_search: int = 200
+    ) -> None:
         self._timeout = timeout
+        self._session = f"{SESSION}; SET hnsw.ef_search = {ef_search}"
+        self._address = _address(url, password)
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
-            url,
+            self._address,
             kwargs={
                 "options": f"-c statement_timeout={math.ceil(1000 * timeout)}",
                 "connect_timeout": math.ceil(timeout),
             },
             min_size=0,
-            max_size=CONNECTIONS,
+            max_size=most,
             open=False,
             timeout=timeout,
             # Longer, and callers would wait in vain for an attempt that pauses for minutes.
             reconnect_timeout=timeout,
-            configure=_configure,
+            configure=self._configure,
             check=AsyncConnectionPool.check_connection,
         )
         self._opening = asyncio.Lock()
@@ -52,11 +61,33 @@ class PostgresConnections:
 
         Raises UndefinedTable, StorageFull, IndexUnavailable, ConfigError.
         """
-        try:
+        with self._meaning():
             async with self._opening:
                 await self._pool.open()
             async with self._pool.connection() as connection:
                 return await work(connection)
+
+    async def run_alone(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+        """Do `work` on a connection of its own without a transaction, for as long as it takes; only
+        what it waits for others is limited by the time-out. Raises what `run` does."""
+        with self._meaning():
+            connection = await AsyncConnection.connect(
+                self._address, autocommit=True, connect_timeout=math.ceil(self._timeout)
+            )
+            async with connection:
+                await self._configure(connection)
+                await connection.execute(f"SET lock_timeout = {math.ceil(1000 * self._timeout)}")
+                return await work(connection)
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await self._pool.close()
+
+    @contextmanager
+    def _meaning(self) -> Iterator[None]:
+        """Says what PostgreSQL's errors mean."""
+        try:
+            yield
         except UndefinedTable:
             raise
         except DiskFull as error:
@@ -73,18 +104,28 @@ class PostgresConnections:
                 f"PostgreSQL refused ({type(error).__name__}): {error}."
             ) from error
 
-    async def aclose(self) -> None:
-        """Close every connection."""
-        await self._pool.close()
+    async def _configure(self, connection: Connection) -> None:
+        try:
+            found = await (await connection.execute(HAS_PGVECTOR)).fetchone()
+            if not found or not found[0]:
+                await connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+            await register_vector_async(connection)
+            await connection.execute(self._session)
+            await connection.commit()
+        except psycopg.ProgrammingError as error:
+            raise ConfigError(
+                "PostgreSQL has no pgvector 0.8 or later: install it, then CREATE EXTENSION vector."
+            ) from error
 
 
-async def _configure(connection: Connection) -> None:
+def _address(url: str, password: str) -> str:
     try:
-        await connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-        await register_vector_async(connection)
-        await connection.execute(SESSION)
-        await connection.commit()
-    except psycopg.ProgrammingError as error:
+        given = conninfo_to_dict(url)
+    except psycopg.ProgrammingError:  # Which would show the address, with what is secret in it.
         raise ConfigError(
-            "PostgreSQL has no pgvector 0.8 or later: install it, then CREATE EXTENSION vector."
-        ) from error
+            "INDEX__URL is no address of a PostgreSQL database: write it like "
+            "postgresql://user@host:5432/name."
+        ) from None
+    if password:
+        given["password"] = password
+    return make_conninfo(**{name: str(value) for name, value in given.items()})

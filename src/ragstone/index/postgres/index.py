@@ -5,48 +5,71 @@ makes it, as with the embedded index.
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-from pgvector import SparseVector, Vector
+from pgvector import Vector
 from psycopg.errors import UndefinedTable
 
 from ragstone.core.chunk import Chunk
-from ragstone.core.errors import InvalidFilter
+from ragstone.core.errors import InvalidFilter, RagstoneError
 from ragstone.core.filters import EVERYTHING, KEYWORDS, Filter
 from ragstone.core.records import Collection
 from ragstone.core.turn import RankedList, Scored
 from ragstone.index.bm25 import Bm25Encoder
 from ragstone.index.postgres import table as rows
 from ragstone.index.postgres import words
+from ragstone.index.postgres.building import (
+    Hnsw,
+    build,
+    check_dimensions,
+    lacks_index,
+    nearest,
+    uses_half,
+)
 from ragstone.index.postgres.connection import Connection, PostgresConnections
 from ragstone.index.postgres.filter import LISTS, Sql, translate
 from ragstone.index.vectors import check_searches, check_vectors
 from ragstone.ports import Search, Vectors
 
+log = logging.getLogger(__name__)
+
 T = TypeVar("T")
+
+USUAL = Hnsw()
 
 SCHEMA_LOCK = 1_918_989_423
 
 
 class PostgresIndex:
-    """`ports.ChunkIndex` on the database at `url`; `timeout` is seconds for one statement."""
+    """`ports.ChunkIndex` in a database; `hnsw` is how it indexes vectors."""
 
-    def __init__(self, url: str, timeout: float) -> None:
-        self._database = PostgresConnections(url, timeout)
+    def __init__(self, database: PostgresConnections, hnsw: Hnsw = USUAL) -> None:
+        self._database = database
+        self._hnsw = hnsw
         self._bm25: dict[str, Bm25Encoder] = {}
+        self._builds: set[asyncio.Task[None]] = set()
 
     async def create(self, collection: Collection) -> None:
-        statements = rows.schema(rows.table_name(collection), collection.dimensions)
+        check_dimensions(collection)
+        table = rows.table_name(collection)
 
-        async def work(connection: Connection) -> None:
-            # Two processes that make the same table at once would meet in the system's catalog.
-            await connection.execute(f"SELECT pg_advisory_xact_lock({SCHEMA_LOCK})")
-            for statement in statements:
-                await connection.execute(statement)
+        async def look(connection: Connection) -> tuple[str | None, bool]:
+            form = await rows.form(connection, table)
+            lacks = form is not None and await lacks_index(
+                connection, collection, table, self._hnsw
+            )
+            return form, lacks
 
-        await self._database.run(work)
+        form, lacks = await self._database.run(look)
+        if form != rows.FORM:
+            await self._database.run(lambda connection: _make(connection, collection))
+        if lacks:
+            task = asyncio.create_task(self._build_later(collection))
+            self._builds.add(task)
+            task.add_done_callback(self._builds.discard)
 
     async def drop(self, collection: Collection) -> None:
         table = rows.table_name(collection)
@@ -200,58 +223,85 @@ class PostgresIndex:
 
     async def optimize(self, collection: Collection) -> None:
         table = rows.table_name(collection)
-        await self._run_or_default(lambda connection: connection.execute(f"ANALYZE {table}"), None)
+
+        async def work(connection: Connection) -> None:
+            await connection.execute(f"ANALYZE {table}")
+            await build(connection, collection, self._hnsw)
+            await connection.execute(rows.sort_in(table))
+
+        try:
+            await self._database.run_alone(work)
+        except UndefinedTable:
+            return
 
     async def ready(self) -> None:
         await self._database.run(lambda connection: connection.execute("SELECT 1"))
 
     async def aclose(self) -> None:
-        """Close every connection."""
+        """Close every connection; an index that is being built is left for the next start."""
+        for task in list(self._builds):
+            task.cancel()
+        await asyncio.gather(*self._builds, return_exceptions=True)
         await self._database.aclose()
 
     async def _search_one(
         self, collection: Collection, search: Search, condition: Sql, limit: int, exact: bool
     ) -> RankedList:
-        where, values = condition
-        if search.vector is not None:
-            query = (
-                "SELECT chunk_id, 1 - (dense <=> %s) FROM @table "
-                f"WHERE dense IS NOT NULL AND {where} ORDER BY dense <=> %s LIMIT %s"
+        table = rows.table_name(collection)
+        vector = search.vector
+        if vector is not None:
+            dense: list[Any] = await self._run_or_default(
+                lambda connection: self._nearest(
+                    connection, collection, Vector(vector), condition, limit, exact
+                ),
+                [],
             )
-            vector = Vector(search.vector)
-            found = await self._fetch_rows(
-                collection, query, [vector, *values, vector, limit], exact
-            )
-            return RankedList("dense", search.text, _scored_chunks(found))
-        weights = await self._weights(collection, search.text)
-        if not weights:
-            return RankedList("bm25", search.text, ())
-        query = (
-            "SELECT chunk_id, -(bm25 <#> %s) AS score FROM @table "
-            f"WHERE words && %s AND {where} ORDER BY score DESC, chunk_id LIMIT %s"
-        )
-        asked = SparseVector(weights, rows.WORDS)
-        given = [asked, list(weights), *values, limit]
-        return RankedList(
-            "bm25", search.text, _scored_chunks(await self._fetch_rows(collection, query, given))
-        )
-
-    async def _weights(self, collection: Collection, text: str) -> dict[int, float]:
-        asked = rows.words(self._words(collection).query(text))
+            return RankedList("dense", search.text, _scored_chunks(dense))
+        asked = rows.words(self._words(collection).query(search.text))
         if not asked:
-            return {}
-        held = await self._fetch_rows(collection, words.HELD, [[*asked, words.EVERY_CHUNK]])
-        return words.weights(asked, dict(held))
+            return RankedList("bm25", search.text, ())
+        found: list[Any] = await self._run_or_default(
+            lambda connection: words.search(connection, table, asked, condition, limit), []
+        )
+        return RankedList("bm25", search.text, _scored_chunks(found))
+
+    async def _nearest(
+        self,
+        connection: Connection,
+        collection: Collection,
+        vector: Vector,
+        condition: Sql,
+        limit: int,
+        exact: bool,
+    ) -> list[Any]:
+        table, (where, values) = rows.table_name(collection), condition
+        half = False
+        if exact:
+            await connection.execute("SET LOCAL enable_indexscan = off")
+        else:
+            half = await uses_half(connection, collection, table, self._hnsw)
+        found = await connection.execute(
+            nearest(table, collection.dimensions, half, where),
+            [vector, *values, vector, limit],
+        )
+        return await found.fetchall()
+
+    async def _build_later(self, collection: Collection) -> None:
+        """Build indexes while all else goes on."""
+        try:
+            await self._database.run_alone(
+                lambda connection: build(connection, collection, self._hnsw)
+            )
+        except (RagstoneError, UndefinedTable) as error:
+            log.warning("An index of %r is not built yet: %s", collection.name, error)
 
     async def _fetch_rows(
-        self, collection: Collection, query: str, values: Sequence[Any], exact: bool = False
+        self, collection: Collection, query: str, values: Sequence[Any]
     ) -> list[Any]:
         """The rows of `query`, in which @table is the table; none if there is no table."""
         statement = query.replace("@table", rows.table_name(collection))
 
         async def work(connection: Connection) -> list[Any]:
-            if exact:
-                await connection.execute("SET LOCAL enable_indexscan = off")
             return await (await connection.execute(statement, values)).fetchall()
 
         return await self._run_or_default(work, [])
@@ -274,6 +324,20 @@ class PostgresIndex:
     def _words(self, collection: Collection) -> Bm25Encoder:
         language = collection.language
         return self._bm25.setdefault(language, Bm25Encoder(language))
+
+
+async def _make(connection: Connection, collection: Collection) -> None:
+    """Make the tables, or bring them to the present form, unless somebody else just has."""
+    table = rows.table_name(collection)
+    # Two processes that make the same table at once would meet in the system's catalog.
+    await connection.execute(f"SELECT pg_advisory_xact_lock({SCHEMA_LOCK})")
+    form = await rows.form(connection, table)
+    if form == rows.FORM:
+        return
+    is_new = form is None
+    statements = rows.schema(table, collection.dimensions) if is_new else rows.upgrade(table)
+    for statement in statements:
+        await connection.execute(statement)
 
 
 def _rows(

@@ -1,8 +1,10 @@
 """The tables of one collection in PostgreSQL, and how a chunk becomes a row.
 
 Words are the sparse vectors of `bm25`, whose inner product with the rarity of the question's
-words (`postgres_words.py`) is the BM25 score; an index over the words of each row finds the
-candidates.
+words (`words.py`) is the BM25 score. An index over the words of each row finds the candidates, and
+one over words with levels of their weights (`impacts.py`) those that can be among the best.
+
+A table's comment says which form it is of, so that a start asks for it and changes nothing.
 """
 
 import json
@@ -16,10 +18,18 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.filters import tokens
 from ragstone.core.records import Collection
 from ragstone.index.bm25 import Bm25Encoder
+from ragstone.index.postgres.connection import Connection
 from ragstone.index.postgres.filter import keyword
+from ragstone.index.postgres.impacts import DEFINITION, FUNCTION
 
 WORDS = 999_999_937
 """Different words; sparse vectors have at most 10^9 dimensions, and the words' hashes have 2^32."""
+
+FORM = "ragstone 2"
+"""The form of the tables; without a comment they are of the first, before words had stripes."""
+
+IMPACTS = "_impacts"
+"""What the index over words with levels is called behind the table's name."""
 
 KEYWORDS = (
     "tenant",
@@ -42,8 +52,14 @@ def table_name(collection: Collection) -> str:
     return f"ragstone_{sha256(identity.encode()).hexdigest()[:32]}"
 
 
+def lock(table: str) -> int:
+    """The number of a collection in PostgreSQL's advisory locks of two numbers."""
+    return int.from_bytes(bytes.fromhex(table.removeprefix("ragstone_")[:8]), signed=True)
+
+
 def schema(table: str, dimensions: int) -> list[str]:
-    """The statements that make the tables and indexes, each of which may be there already."""
+    """The statements that make new tables and indexes. The index over meaning is built when there
+    is something in it (`building.py`)."""
     columns = [
         'chunk_id text COLLATE "C" PRIMARY KEY',
         *(f"{name} text NOT NULL" for name in KEYWORDS),
@@ -56,17 +72,80 @@ def schema(table: str, dimensions: int) -> list[str]:
         "tokens bytea",
     ]
     made = [
-        f"CREATE TABLE IF NOT EXISTS {table} ({', '.join(columns)})",
-        f"CREATE TABLE IF NOT EXISTS {table}_words (word int4 PRIMARY KEY, chunks int8 NOT NULL)",
-        f"CREATE INDEX IF NOT EXISTS {table}_dense ON {table} USING hnsw (dense vector_cosine_ops)",
-        f"CREATE INDEX IF NOT EXISTS {table}_bm25 ON {table} USING gin (words)",
-        f"CREATE INDEX IF NOT EXISTS {table}_wait ON {table} (chunk_id) WHERE dense IS NULL",
+        f"CREATE TABLE {table} ({', '.join(columns)})",
+        # Beside what is filtered by, not apart: it is read for every chunk that is scored.
+        f"ALTER TABLE {table} ALTER bm25 SET STORAGE MAIN",
+        f"CREATE TABLE {table}_words (word int4, chunks int8 NOT NULL, "
+        "stripe int2 NOT NULL DEFAULT 0, PRIMARY KEY (word, stripe))",
+        DEFINITION,
+        f"CREATE INDEX {table}{IMPACTS} {impacts(table)}",
+        without_figures(table),
+        f"CREATE INDEX {table}_bm25 ON {table} USING gin (words)",
+        f"CREATE INDEX {table}_wait ON {table} (chunk_id) WHERE dense IS NULL",
     ]
-    for name in (*LISTS,):
-        made.append(f"CREATE INDEX IF NOT EXISTS {table}_{name} ON {table} USING gin ({name})")
+    for name in LISTS:
+        made.append(f"CREATE INDEX {table}_{name} ON {table} USING gin ({name})")
     for name in ("document_id", "revision", "path"):
-        made.append(f"CREATE INDEX IF NOT EXISTS {table}_{name} ON {table} USING hash ({name})")
-    return made
+        made.append(f"CREATE INDEX {table}_{name} ON {table} USING hash ({name})")
+    return [*made, _says_form(table)]
+
+
+def upgrade(table: str) -> list[str]:
+    """The statements that bring tables of the first form to this one, which take a moment: what
+    takes long is built afterwards (`building.py`)."""
+    return [
+        f"ALTER TABLE {table}_words ADD COLUMN stripe int2 NOT NULL DEFAULT 0",
+        f"ALTER TABLE {table}_words DROP CONSTRAINT {table}_words_pkey, "
+        "ADD PRIMARY KEY (word, stripe)",
+        DEFINITION,
+        _says_form(table),
+    ]
+
+
+def impacts(table: str) -> str:
+    """What the index over words with levels is over. What it has yet to sort in, in kilobytes, is
+    read by every search."""
+    return f"ON {table} USING gin ({FUNCTION}(bm25)) WITH (gin_pending_list_limit = 256)"
+
+
+def sort_in(table: str) -> str:
+    """Sorts what was written into the indexes over words, which a search would read whole."""
+    names = f"ARRAY['{table}{IMPACTS}', '{table}_bm25']"
+    return (
+        "SELECT gin_clean_pending_list(index) FROM unnest("
+        f"{names}) AS name, to_regclass(name) AS index WHERE index IS NOT NULL"
+    )
+
+
+def without_figures(table: str) -> str:
+    """Without figures about it the planner takes a condition for rare, as it nearly always is; they
+    would take seconds to make."""
+    return f"ALTER INDEX {table}{IMPACTS} ALTER COLUMN 1 SET STATISTICS 0"
+
+
+def _says_form(table: str) -> str:
+    return f"COMMENT ON TABLE {table} IS '{FORM}'"
+
+
+async def form(connection: Connection, table: str) -> str | None:
+    """The form that a table is of, empty for the first one; None if there is no such table."""
+    found = await connection.execute(
+        "SELECT coalesce(obj_description(oid, 'pg_class'), '') FROM pg_class "
+        "WHERE oid = to_regclass(%s)",
+        [table],
+    )
+    row = await found.fetchone()
+    return row[0] if row else None
+
+
+async def indexes(connection: Connection, table: str) -> dict[str, bool]:
+    """The indexes of a table by what their names say behind its own; whether each is whole."""
+    found = await connection.execute(
+        "SELECT relname, indisvalid FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid "
+        "WHERE indrelid = to_regclass(%s)",
+        [table],
+    )
+    return {name.removeprefix(table): whole for name, whole in await found.fetchall()}
 
 
 def row(

@@ -1,0 +1,436 @@
+"""PostgreSQL with many chunks, writers and settings, and with tables of a former form."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+from pgvector import Vector
+from pydantic import SecretStr, ValidationError
+
+from ragstone.core.chunk import Chunk
+from ragstone.core.errors import ConfigError, IndexUnavailable
+from ragstone.core.filters import EVERYTHING, And, Filter, Not, eq, readable, under
+from ragstone.core.records import Collection
+from ragstone.core.turn import Principal
+from ragstone.index.bm25 import Bm25Encoder
+from ragstone.index.connect import connect
+from ragstone.index.postgres import table as rows
+from ragstone.index.postgres import words
+from ragstone.index.postgres.building import Hnsw, nearest, uses_half
+from ragstone.index.postgres.connection import Connection, PostgresConnections
+from ragstone.index.postgres.filter import translate
+from ragstone.index.postgres.impacts import LEVELS, STEP, Impact
+from ragstone.index.postgres.index import SCHEMA_LOCK, PostgresIndex
+from ragstone.ports import Search
+from ragstone.settings import IndexSettings
+from tests.conformance.postgres_server import PostgresServer
+from tests.conformance.test_chunk_index import a_chunk, a_collection, vectors
+
+CHUNKS = 3000
+SHARE = 1 / np.arange(4, 2004)
+SHARE /= SHARE.sum()
+
+
+@pytest.fixture
+async def database(postgres: PostgresServer) -> AsyncIterator[PostgresConnections]:
+    made = PostgresConnections(postgres.url, 10)
+    yield made
+    await made.aclose()
+
+
+@asynccontextmanager
+async def an_index(
+    postgres: PostgresServer, hnsw: Hnsw | None = None, timeout: float = 10
+) -> AsyncIterator[PostgresIndex]:
+    made = PostgresIndex(PostgresConnections(postgres.url, timeout), hnsw or Hnsw())
+    yield made
+    await made.aclose()
+
+
+@pytest.fixture
+async def index(postgres: PostgresServer) -> AsyncIterator[PostgresIndex]:
+    async with an_index(postgres) as made:
+        yield made
+
+
+def a_text(random: np.random.Generator) -> str:
+    return " ".join(f"w{n}" for n in random.choice(len(SHARE), random.integers(5, 150), p=SHARE))
+
+
+def many_chunks(collection: Collection, count: int = CHUNKS) -> list[Chunk]:
+    random = np.random.default_rng(3)
+    return [
+        a_chunk(
+            collection,
+            a_text(random),
+            document_id=f"d{i % 50}",
+            path=f"/{i % 7}/{i % 50}.txt",
+            allowed=("user:u",) if i % 3 else ("group:g",),
+        )
+        for i in range(count)
+    ]
+
+
+def questions() -> list[str]:
+    """Of common words, of rare ones, and of both."""
+    random = np.random.default_rng(5)
+    lengths = [1, 2, 3, 5, 8, 15, 30] * 2
+    common = [" ".join(f"w{n}" for n in random.integers(0, 12, 4)) for _ in range(6)]
+    return [" ".join(f"w{n}" for n in random.choice(2000, m, p=SHARE)) for m in lengths] + common
+
+
+FILTERS: dict[str, Filter] = {
+    "everything": EVERYTHING,
+    "readable": And((readable(Principal("default", "u")), Not(eq("document_id", "d7")))),
+    "a folder": under("/3"),
+    "a document": eq("document_id", "d7"),
+}
+
+
+async def ways(
+    database: PostgresConnections, collection: Collection, text: str, where: Filter, limit: int
+) -> tuple[Any, Any]:
+    """What is found by impacts, None where those exclude nothing; and by scoring every chunk."""
+    table = rows.table_name(collection)
+    asked = rows.words(Bm25Encoder(collection.language).query(text))
+
+    async def work(connection: Connection) -> tuple[Any, Any]:
+        held = await words.held_by(connection, table, asked)
+        weighed = words.weights(asked, held)
+        one = words.Questioning(connection, table, weighed, translate(where), limit)
+        return await one.bounded(Impact(weighed, held)), await one.everything()
+
+    return await database.run(work)
+
+
+@pytest.mark.parametrize("where", FILTERS.values(), ids=list(FILTERS))
+async def test_given_many_chunks_then_the_best_by_words_are_those_of_scoring_every_one(
+    index: PostgresIndex, database: PostgresConnections, where: Filter
+) -> None:
+    collection = a_collection()
+    chunks = many_chunks(collection)
+    await index.upsert(collection, chunks)
+    bounded = 0
+    for text in questions():
+        for limit in (1, 40):
+            found, expected = await ways(database, collection, text, where, limit)
+            assert found in (None, expected)
+            bounded += found is not None
+            [said] = await index.search(collection, [Search(text)], where, limit)
+            assert [(one.chunk_id, one.score) for one in said.found] == expected
+    assert bounded > len(questions()) or where in (FILTERS["a document"], FILTERS["a folder"])
+
+
+async def test_given_chunks_replaced_and_deleted_then_the_best_are_still_those(
+    index: PostgresIndex, database: PostgresConnections
+) -> None:
+    collection = a_collection()
+    chunks = many_chunks(collection)
+    await index.upsert(collection, chunks)
+    other = a_text(np.random.default_rng(9))
+    await index.upsert(collection, [replace(one, text=other) for one in chunks[::3]])
+    await index.delete(collection, eq("document_id", "d3"))
+    gone = {one.chunk_id for one in chunks if one.document_id == "d3"}
+    for text in [*questions(), other]:
+        found, expected = await ways(database, collection, text, EVERYTHING, 10)
+        assert found in (None, expected)
+        assert not gone & {one for one, _ in expected}
+
+
+async def test_given_equal_scores_then_the_same_chunks_are_chosen(
+    index: PostgresIndex, database: PostgresConnections
+) -> None:
+    collection = a_collection()
+    chunks = [a_chunk(collection, f"whale {'sea ' * (i % 2)}lamp") for i in range(2500)]
+    await index.upsert(collection, chunks)
+    found, expected = await ways(database, collection, "whale sea lamp", EVERYTHING, 10)
+    assert found == expected
+
+
+async def test_the_database_knows_the_levels_as_they_are_known_here(
+    index: PostgresIndex, postgres: PostgresServer
+) -> None:
+    collection = a_collection()
+    await index.upsert(collection, [*many_chunks(collection, 20), a_chunk(collection, "the")])
+    with psycopg.connect(postgres.url) as connection:
+        found = connection.execute(
+            f"SELECT ragstone_impacts(bm25), bm25::text FROM {rows.table_name(collection)}"
+        ).fetchall()
+    for impacts, text in found:
+        pairs = [one.split(":") for one in text.split("/")[0].strip("{}").split(",") if one]
+        expected = [
+            (int(word) - 1) * LEVELS + min(LEVELS - 1, int(float(weight) / STEP))
+            for word, weight in pairs
+        ]
+        assert (impacts or []) == expected
+
+
+async def test_given_a_writer_that_holds_its_transaction_then_another_does_not_wait(
+    index: PostgresIndex, database: PostgresConnections
+) -> None:
+    collection = a_collection()
+    chunks = [a_chunk(collection, f"whale w{i}") for i in range(3)]
+    await index.upsert(collection, chunks[:1])
+    table = rows.table_name(collection)
+    word = min(rows.words(Bm25Encoder("en").query("whale")))
+
+    async def counting(connection: Connection) -> None:
+        await words.count(connection, table, [[word]], [])
+        # Within its transaction: a writer that waited for it would wait for ever.
+        await index.upsert(collection, chunks[1:])
+        await index.delete(collection, eq("chunk_index", 7))
+
+    await database.run(counting)
+    held = await database.run(lambda connection: words.held_by(connection, table, [word]))
+    assert held == {words.EVERY_CHUNK: 4, word: 4}
+
+
+async def test_given_a_current_schema_then_a_start_waits_for_no_writer_and_changes_nothing(
+    postgres: PostgresServer,
+) -> None:
+    collection = a_collection()
+    table = rows.table_name(collection)
+    async with an_index(postgres) as before:
+        await before.upsert(collection, [a_chunk(collection)], vectors(1))
+        await before.optimize(collection)
+    catalog = "SELECT oid, xmin::text FROM pg_class WHERE relname LIKE %s ORDER BY oid"
+    with psycopg.connect(postgres.url) as writer, psycopg.connect(postgres.url) as reader:
+        was = reader.execute(catalog, [f"{table}%"]).fetchall()
+        reader.commit()
+        writer.execute(f"LOCK TABLE {table}, {table}_words IN ROW EXCLUSIVE MODE")
+        writer.execute("SELECT pg_advisory_xact_lock(%s)", [SCHEMA_LOCK])
+        async with an_index(postgres, timeout=5) as starting:
+            await starting.create(collection)
+            assert await starting.count(collection) == 1
+        writer.rollback()
+        assert reader.execute(catalog, [f"{table}%"]).fetchall() == was
+
+
+async def former(
+    index: PostgresIndex,
+    database: PostgresConnections,
+    collection: Collection,
+    chunks: list[Chunk],
+) -> str:
+    """The tables of a collection as the first form had them; their name."""
+    table = rows.table_name(collection)
+    await index.upsert(collection, chunks, vectors(*range(len(chunks))))
+
+    async def work(connection: Connection) -> None:
+        for statement in (
+            f"DROP INDEX {table}_impacts",
+            f"COMMENT ON TABLE {table} IS NULL",
+            f"ALTER TABLE {table}_words DROP CONSTRAINT {table}_words_pkey, DROP COLUMN stripe",
+            f"ALTER TABLE {table}_words ADD PRIMARY KEY (word)",
+            f"CREATE INDEX {table}_dense ON {table} USING hnsw (dense vector_cosine_ops)",
+        ):
+            await connection.execute(statement)
+
+    await database.run(work)
+    return table
+
+
+async def test_given_tables_of_the_first_form_then_they_are_brought_up_to_date(
+    postgres: PostgresServer, database: PostgresConnections
+) -> None:
+    collection = a_collection()
+    chunks = many_chunks(collection, 1500)
+    texts = questions()[-3:]
+    searches = [Search(text) for text in texts] + [Search("", vectors(7)[0])]
+    async with an_index(postgres) as before:
+        await before.upsert(collection, chunks, vectors(*range(len(chunks))))
+        expected = await before.search(collection, searches, EVERYTHING, 10)
+        await before.drop(collection)
+        table = await former(before, database, collection, chunks)
+    async with an_index(postgres) as index:
+        await index.create(collection)
+        # Before the index over impacts is built, and after it.
+        assert await index.search(collection, searches, EVERYTHING, 10) == expected
+        while not (await database.run(lambda c: rows.indexes(c, table))).get(rows.IMPACTS):
+            await asyncio.sleep(0.05)
+        assert await index.search(collection, searches, EVERYTHING, 10) == expected
+        found, everything = await ways(database, collection, texts[0], EVERYTHING, 10)
+        assert found == everything
+        await index.upsert(collection, [a_chunk(collection, "narwhal")])
+        [one] = await index.search(collection, [Search("narwhal")], EVERYTHING, 10)
+        assert len(one.found) == 1
+        await index.create(collection)
+    found_indexes = await database.run(lambda c: rows.indexes(c, table))
+    assert found_indexes["_dense"]
+
+
+async def test_given_somebody_who_holds_a_transaction_then_an_index_is_built_later(
+    postgres: PostgresServer, database: PostgresConnections, caplog: pytest.LogCaptureFixture
+) -> None:
+    collection = a_collection()
+    table = rows.table_name(collection)
+    rows_of = vectors(*range(20))
+    async with an_index(postgres, timeout=1) as index:
+        await index.upsert(collection, [a_chunk(collection) for _ in range(20)], rows_of)
+        with psycopg.connect(postgres.url) as writer:
+            writer.execute(f"LOCK TABLE {table} IN ROW EXCLUSIVE MODE")
+            await index.optimize(collection)
+            assert "not built yet" in caplog.text
+            assert not (await database.run(lambda c: rows.indexes(c, table))).get("_dense")
+            [found] = await index.search(collection, [Search("", rows_of[3])], EVERYTHING, 5)
+            assert found.found[0].score == pytest.approx(1, abs=1e-4)
+        await index.optimize(collection)
+        assert (await database.run(lambda c: rows.indexes(c, table)))["_dense"]
+
+
+@pytest.mark.parametrize(
+    ("dimensions", "hnsw", "name"),
+    [
+        (8, Hnsw(), "_dense"),
+        (8, Hnsw(half=True), "_dense_half_16_64"),
+        (2000, Hnsw(), "_dense"),
+        (2001, Hnsw(), "_dense_half_16_64"),
+        (4000, Hnsw(m=8, ef_construction=32), "_dense_half_8_32"),
+    ],
+)
+async def test_given_vectors_of_any_width_then_they_are_indexed_and_the_nearest_is_found(
+    postgres: PostgresServer,
+    database: PostgresConnections,
+    dimensions: int,
+    hnsw: Hnsw,
+    name: str,
+) -> None:
+    collection = a_collection(dimensions=dimensions)
+    table = rows.table_name(collection)
+    made = np.random.default_rng(1).normal(size=(300, dimensions)).astype(np.float32)
+    chunks = [a_chunk(collection) for _ in made]
+    searches = [Search("", one) for one in made[:5]]
+    async with an_index(postgres, hnsw) as index:
+        await index.upsert(collection, chunks, made)
+        await index.optimize(collection)
+        assert (await database.run(lambda c: rows.indexes(c, table)))[name]
+        found = await index.search(collection, searches, EVERYTHING, 5)
+        exact = await index.search(collection, searches, EVERYTHING, 5, exact=True)
+        assert [one.found[0].chunk_id for one in found] == [one.chunk_id for one in chunks[:5]]
+        assert [one.found[0] for one in found] == [one.found[0] for one in exact]
+
+    async def plan(connection: Connection) -> str:
+        half = await uses_half(connection, collection, table, hnsw)
+        await connection.execute("SET LOCAL enable_seqscan = off")
+        query = f"EXPLAIN {nearest(table, dimensions, half, 'TRUE')}"
+        cursor = await connection.execute(query, [Vector(made[0]), Vector(made[0]), 5])
+        return str(await cursor.fetchall())
+
+    assert f"{table}{name}" in await database.run(plan)
+
+
+async def test_given_vectors_that_are_too_wide_then_it_says_what_to_do(
+    index: PostgresIndex,
+) -> None:
+    with pytest.raises(ConfigError, match=r"4,000 numbers.*4,001.*EMBEDDING__DIMENSIONS"):
+        await index.create(a_collection(dimensions=4001))
+
+
+async def test_given_other_settings_then_the_index_is_built_anew_and_the_former_one_goes(
+    postgres: PostgresServer, database: PostgresConnections
+) -> None:
+    collection = a_collection()
+    table = rows.table_name(collection)
+
+    async def names() -> set[str]:
+        found = await database.run(lambda c: rows.indexes(c, table))
+        return {name for name in found if name.startswith("_dense")}
+
+    async with an_index(postgres) as index:
+        await index.upsert(collection, [a_chunk(collection)], vectors(1))
+        assert await names() == set()
+        await index.optimize(collection)
+        assert await names() == {"_dense"}
+    async with an_index(postgres, Hnsw(8, 40, half=True)) as index:
+        await index.create(collection)
+        while await names() != {"_dense_half_8_40"}:
+            await asyncio.sleep(0.05)
+
+    async def options(connection: Connection) -> Any:
+        query = "SELECT reloptions FROM pg_class WHERE relname = %s"
+        cursor = await connection.execute(query, [f"{table}_dense_half_8_40"])
+        return await cursor.fetchone()
+
+    assert (await database.run(options))[0] == ["m=8", "ef_construction=40"]
+
+
+async def test_given_a_writer_that_is_killed_before_its_commit_then_nothing_of_it_is_counted(
+    index: PostgresIndex, database: PostgresConnections
+) -> None:
+    collection = a_collection()
+    table = rows.table_name(collection)
+    await index.upsert(collection, [a_chunk(collection, "whale")])
+    asked = list(rows.words(Bm25Encoder("en").query("whale")))
+    before = await database.run(lambda connection: words.held_by(connection, table, asked))
+
+    async def dying(connection: Connection) -> None:
+        await connection.execute(f"DELETE FROM {table}")
+        await words.count(connection, table, [asked] * 5, [])
+        await connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+    with pytest.raises(IndexUnavailable):
+        await database.run(dying)
+    assert await database.run(lambda c: words.held_by(c, table, asked)) == before
+    [found] = await index.search(collection, [Search("whale")], EVERYTHING, 10)
+    assert len(found.found) == 1
+
+
+async def test_settings_of_connections_and_searches(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    settings = IndexSettings(
+        url=postgres.url,
+        api_key=SecretStr("hunter2"),
+        connections=1,
+        hnsw_ef_search=77,
+        timeout=1,
+    )
+    index: Any = connect(settings, tmp_path)
+
+    async def look(connection: Connection) -> tuple[str, str]:
+        with pytest.raises(IndexUnavailable):  # There is no second connection.
+            await index.ready()
+        row = await (await connection.execute("SHOW hnsw.ef_search")).fetchone()
+        return connection.info.password, row[0] if row else ""
+
+    assert await index._database.run(look) == ("hunter2", "77")
+    await index.aclose()
+
+
+def test_settings_of_the_index_over_meaning(tmp_path: Path) -> None:
+    given = IndexSettings(
+        url="postgresql://h/db", halfvec=True, hnsw_m=24, hnsw_ef_construction=100
+    )
+    index: Any = connect(given, tmp_path)
+    assert index._hnsw == Hnsw(24, 100, half=True)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"hnsw_m": 1},
+        {"hnsw_m": 101},
+        {"hnsw_m": 40},
+        {"hnsw_ef_construction": 1001},
+        {"hnsw_ef_search": 0},
+        {"hnsw_ef_search": 1001},
+        {"connections": 0},
+    ],
+)
+def test_given_a_setting_that_postgresql_would_refuse_then_it_is_refused(
+    wrong: dict[str, int],
+) -> None:
+    with pytest.raises(ValidationError):
+        IndexSettings.model_validate(wrong)
+
+
+def test_given_an_address_that_is_none_then_it_says_so_without_its_secret() -> None:
+    with pytest.raises(ConfigError, match="INDEX__URL") as raised:
+        PostgresConnections("postgresql://ann:hunter2@h:port:1/db?x", 1)
+    assert "hunter2" not in str(raised.value)
