@@ -322,6 +322,7 @@ async def test_given_a_reader_that_leaves_then_the_process_ends_and_the_next_fil
 async def test_given_a_job_that_is_cancelled_then_its_process_ends(
     processes: ParseProcesses, tmp_path: Path
 ) -> None:
+    assert await until(lambda: not children()), "those of other tests end soon"
     task = asyncio.create_task(pieces(processes, written(tmp_path, "a.xhang")))
     assert await until(children)
     [child] = children()
