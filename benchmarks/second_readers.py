@@ -9,6 +9,7 @@ import csv
 import email
 import email.message
 import email.policy
+import json
 import mailbox
 import re
 import zipfile
@@ -178,6 +179,31 @@ _ODF_DROPPED = "|".join(
 )
 _LOCAL = "//*[local-name()='{}']"
 _ODF = _xml(r"content\.xml", "|".join(map(_LOCAL.format, "ph")), _ODF_DROPPED)
+
+
+def _json_text(source: str) -> str:
+    """Names and texts, one after another."""
+    found: list[str] = []
+
+    def taken(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        found.extend(name for name, _ in pairs)
+        return dict(pairs)
+
+    rest: list[object] = [json.loads(source, object_pairs_hook=taken)]
+    while rest:
+        one = rest.pop()
+        if isinstance(one, str):
+            found.append(one)
+        else:
+            rest += one.values() if isinstance(one, dict) else one if isinstance(one, list) else []
+    return " ".join(found)
+
+
+def _yaml_text(source: str) -> str:
+    """All but comments."""
+    return re.sub(r"(?m)(?:^|\s)#.*$", "", source)
+
+
 _READERS: dict[str, Callable[[Path], str]] = {
     ".docx": _xml(
         r"word/document\d?\.xml",
@@ -205,6 +231,9 @@ _READERS: dict[str, Callable[[Path], str]] = {
     ".htm": _of(_page_text),
     ".adoc": _of(_asciidoc_text),
     ".asciidoc": _of(_asciidoc_text),
+    ".json": _of(_json_text),
+    ".yaml": _of(_yaml_text),
+    ".yml": _of(_yaml_text),
     ".csv": _table,
     ".tsv": _table,
     ".txt": decoded,
