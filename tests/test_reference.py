@@ -4,7 +4,6 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-import pytest
 import typer.main
 from pydantic import BaseModel
 
@@ -26,10 +25,10 @@ def sections() -> list[type[BaseModel]]:
     return [Settings, *(n for n in nested if isinstance(n, type) and issubclass(n, BaseModel))]
 
 
-@pytest.mark.parametrize("section", sections(), ids=lambda section: section.__name__)
-def test_every_setting_says_what_it_is(section: type[BaseModel]) -> None:
+def test_every_setting_says_what_it_is() -> None:
     silent = [
-        name
+        f"{section.__name__}.{name}"
+        for section in sections()
         for name, field in section.model_fields.items()
         if not field.description
         and not (isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel))
@@ -50,10 +49,15 @@ def commands(command: Any) -> list[Any]:
     return [command]
 
 
-@pytest.mark.parametrize("command", commands(typer.main.get_command(app)), ids=lambda c: c.name)
-def test_every_command_and_option_says_what_it_is(command: Any) -> None:
-    assert command.help
-    silent = [p.name for p in command.params if p.name != "help" and not getattr(p, "help", None)]
+def test_every_command_and_option_says_what_it_is() -> None:
+    every = commands(typer.main.get_command(app))
+    assert [command.name for command in every if not command.help] == []
+    silent = [
+        (command.name, option.name)
+        for command in every
+        for option in command.params
+        if option.name != "help" and not getattr(option, "help", None)
+    ]
     assert not silent
 
 

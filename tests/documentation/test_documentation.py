@@ -27,7 +27,7 @@ from tests.documentation.commands import (
     simple_commands,
     sketched,
 )
-from tests.documentation.pages import LANGUAGES, ROOT, RUN, Block, Page, pages, scripts, steps
+from tests.documentation.pages import LANGUAGES, ROOT, RUN, Block, pages, scripts, steps
 from tests.fake_service import FakeService
 
 PAGES = pages()
@@ -68,29 +68,33 @@ def of(*languages: str) -> list[Block]:
 SHELL = [block for block in BLOCKS if block.first or block.language in ("console", "sh")]
 
 
-@pytest.mark.parametrize("block", BLOCKS, ids=named)
-def test_a_fence_says_what_it_holds(block: Block) -> None:
-    assert block.language in LANGUAGES, f"{block.name}: the language is one of {LANGUAGES}"
-    assert block.language in RUN or not block.not_run, f"{block.name} is never run"
-    typed = re.findall(r"^ *(?:\$ |ragstone |curl |import ).*", block.text, re.MULTILINE)
-    assert block.language in RUN or not typed, f"{block.name}: what is typed is run"
+def test_a_fence_says_what_it_holds() -> None:
+    assert BLOCKS
+    for block in BLOCKS:
+        assert block.language in LANGUAGES, f"{block.name}: the language is one of {LANGUAGES}"
+        assert block.language in RUN or not block.not_run, f"{block.name} is never run"
+        typed = re.findall(r"^ *(?:\$ |ragstone |curl |import ).*", block.text, re.MULTILINE)
+        assert block.language in RUN or not typed, f"{block.name}: what is typed is run"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=named)
-def test_what_is_typed_stands_in_a_fence(page: Page) -> None:
+def test_what_is_typed_stands_in_a_fence() -> None:
     typed = [
-        line
+        (page.name, line)
+        for page in PAGES
         for line in page.prose.splitlines()
         if re.match(r"(?: {4,}|\t)(?:\$ )?(?:export |ragstone |curl |pip |make |docker )", line)
     ]
     assert not typed, "indented code is not run: put it into a fence with a language"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=named)
-def test_every_link_leads_to_a_file(page: Page) -> None:
-    folder = (ROOT / page.name).parent
-    links = re.findall(r"\]\((?!\w+:|#)([^)#]+)", page.prose)
-    assert [link for link in links if not (folder / link).exists()] == []
+def test_every_link_leads_to_a_file() -> None:
+    links = [
+        (page.name, link)
+        for page in PAGES
+        for link in re.findall(r"\]\((?!\w+:|#)([^)#]+)", page.prose)
+    ]
+    assert links
+    assert [one for one in links if not ((ROOT / one[0]).parent / one[1]).exists()] == []
 
 
 def test_the_map_names_every_page() -> None:
@@ -103,56 +107,53 @@ def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 150
 
 
-@pytest.mark.parametrize("page", PAGES, ids=named)
-def test_every_file_of_the_code_that_a_page_names_exists(page: Page) -> None:
-    names = {name.rstrip(",.;") for span in page.spans for name in CODE.findall(span)}
-    assert {name for name in names if not (ROOT / name).exists()} == set()
+def test_every_file_of_the_code_that_a_page_names_exists() -> None:
+    names = {
+        (page.name, name.rstrip(",.;"))
+        for page in PAGES
+        for span in page.spans
+        for name in CODE.findall(span)
+    }
+    assert {one for one in names if not (ROOT / one[1]).exists()} == set()
 
 
 class TestCommands:
-    @pytest.mark.parametrize("block", SHELL, ids=named)
-    def test_every_command_of_a_fence_is_one(self, block: Block) -> None:
-        for script in scripts(block):
-            for words in simple_commands(script):
-                if words[0] == "ragstone":
-                    parse(words[1:])
-
-    @pytest.mark.parametrize("page", PAGES, ids=named)
-    def test_every_command_of_the_prose_is_one(self, page: Page) -> None:
-        for span in page.spans:
-            if COMMAND.fullmatch(span):
-                sketched(span)
-
-    def test_every_command_stands_in_a_fence(self) -> None:
+    def test_every_command_of_a_fence_is_one_and_each_stands_in_some(self) -> None:
         calls = [w for b in SHELL for script in scripts(b) for w in simple_commands(script)]
         found = {parse(words[1:]) for words in calls if words[0] == "ragstone"}
         assert sorted(set(every_command()) - found) == []
 
-    @pytest.mark.parametrize("block", of("console"), ids=named)
-    def test_a_console_begins_with_a_command(self, block: Block) -> None:
-        assert steps(block)
+    def test_every_command_of_the_prose_is_one(self) -> None:
+        for page in PAGES:
+            for span in page.spans:
+                if COMMAND.fullmatch(span):
+                    sketched(span)
+
+    def test_a_console_begins_with_a_command(self) -> None:
+        assert [block.name for block in of("console") if not steps(block)] == []
 
 
 class TestSettings:
-    @pytest.mark.parametrize("page", PAGES, ids=named)
-    def test_every_variable_is_a_setting(self, page: Page) -> None:
+    def test_every_variable_is_a_setting(self) -> None:
         known = {one.variable for one in registry.table().values()}
         known |= {CONFIG, *environment(), *READ_BY_TESTS}
-        text = " ".join((page.prose, *(f"{block.first} {block.text}" for block in page.blocks)))
-        names = set(VARIABLE.findall(text))
-        assert {n for n in names if not is_variable(n, known)} == set()
+        names = set()
+        for page in PAGES:
+            text = " ".join((page.prose, *(f"{one.first} {one.text}" for one in page.blocks)))
+            names |= {(page.name, name) for name in VARIABLE.findall(text)}
+        assert {one for one in names if not is_variable(one[1], known)} == set()
 
-    @pytest.mark.parametrize("page", PAGES, ids=named)
-    def test_every_key_is_a_setting(self, page: Page) -> None:
+    def test_every_key_is_a_setting(self) -> None:
         sections = {one.section for one in registry.table().values() if one.section} - {"prompts"}
-        keys = [s for s in page.spans if re.fullmatch(rf"(?:{'|'.join(sections)})\.[a-z_]+", s)]
+        looks = re.compile(rf"(?:{'|'.join(sections)})\.[a-z_]+")
+        keys = [(page.name, s) for page in PAGES for s in page.spans if looks.fullmatch(s)]
         files = (".onnx", ".pt")
-        keys = [key for key in keys if not FILE.search(key) and not key.endswith(files)]
-        assert [key for key in keys if not is_key(key)] == []
+        keys = [key for key in keys if not FILE.search(key[1]) and not key[1].endswith(files)]
+        assert [key for key in keys if not is_key(key[1])] == []
 
-    @pytest.mark.parametrize("block", of("yaml"), ids=named)
-    def test_every_key_of_a_file_is_a_setting(self, block: Block) -> None:
-        assert [key for key in flat(yaml.safe_load(block.text)) if not is_key(key)] == []
+    def test_every_key_of_a_file_is_a_setting(self) -> None:
+        keys = [(block.name, k) for block in of("yaml") for k in flat(yaml.safe_load(block.text))]
+        assert [key for key in keys if not is_key(key[1])] == []
 
 
 def is_variable(name: str, known: set[str]) -> bool:
@@ -180,24 +181,22 @@ def app() -> FastAPI:
 
 
 class TestAddresses:
-    @pytest.mark.parametrize("page", PAGES, ids=named)
-    def test_every_address_of_the_prose_is_a_route(self, page: Page, app: FastAPI) -> None:
-        spans = (span.replace("\\|", "|") for span in page.spans)
-        found = (match for span in spans if (match := ADDRESS.fullmatch(span)))
-        unknown = [match[0] for match in found if not answered(app, match[1], match[2])]
+    def test_every_address_of_the_prose_is_a_route(self, app: FastAPI) -> None:
+        spans = [(page.name, s.replace("\\|", "|")) for page in PAGES for s in page.spans]
+        found = [(name, match) for name, span in spans if (match := ADDRESS.fullmatch(span))]
+        unknown = [(name, m[0]) for name, m in found if not answered(app, m[1], m[2])]
         assert unknown == []
 
-    @pytest.mark.parametrize("block", SHELL, ids=named)
-    def test_every_address_that_is_called_is_a_route(self, block: Block, app: FastAPI) -> None:
-        for script in scripts(block):
-            for words in simple_commands(script):
-                for url in HERE.findall(" ".join(words)) if words[0] == "curl" else ():
-                    assert answered(app, method_of(words), url or "/"), shlex.join(words)
+    def test_every_address_that_is_called_is_a_route(self, app: FastAPI) -> None:
+        calls = [w for b in SHELL for script in scripts(b) for w in simple_commands(script)]
+        for words in calls:
+            for url in HERE.findall(" ".join(words)) if words[0] == "curl" else ():
+                assert answered(app, method_of(words), url or "/"), shlex.join(words)
 
-    @pytest.mark.parametrize("block", of("http"), ids=named)
-    def test_every_request_is_for_a_route(self, block: Block, app: FastAPI) -> None:
-        method, target = block.text.split()[:2]
-        assert answered(app, method, target.split("?")[0])
+    def test_every_request_is_for_a_route(self, app: FastAPI) -> None:
+        for block in of("http"):
+            method, target = block.text.split()[:2]
+            assert answered(app, method, target.split("?")[0]), block.name
 
 
 def method_of(curl: list[str]) -> str:
@@ -260,9 +259,10 @@ class TestCode:
     def test_json_is_json(self, block: Block) -> None:
         json.loads(block.text)
 
-    @pytest.mark.parametrize("page", PAGES, ids=named)
-    def test_modules_targets_and_extras_exist(self, page: Page) -> None:
-        text = "\n".join((*page.spans, *(block.text for block in page.blocks)))
+    def test_modules_targets_and_extras_exist(self) -> None:
+        text = "\n".join(
+            text for page in PAGES for text in (*page.spans, *(one.text for one in page.blocks))
+        )
         targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
         extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
         asked = re.findall(r"^(?:\$ )?make ([a-z-]+)", text, re.MULTILINE)
