@@ -35,7 +35,7 @@ serve: $(VENV)/.ragstone
 TOGETHER = -n $(shell $(PYTHON) -c 'import os; print(os.cpu_count())') --dist loadfile \
   --no-loadscope-reorder
 
-test: lint browser tracer
+test: lint browser
 	HYPOTHESIS_PROFILE=same $(BIN)/pytest $(TOGETHER)
 
 # The same, and afterwards the processor seconds of each file and the most memory of all processes.
@@ -47,9 +47,10 @@ test-random: $(VENV)/.ragstone-dev
 	HYPOTHESIS_PROFILE=many $(BIN)/pytest $(TOGETHER) -m "hypothesis and not real"
 
 # Tests with other projects' packages, in an environment of their own: they weigh more than Ragstone.
+# And tests that take minutes: servers that are killed or traced, every page's commands, every damage.
 PLONE_TESTS := tests/http/test_plone_real.py tests/http/web/test_plone_widget.py \
   tests/ingest/connectors/plone/test_real.py tests/ingest/connectors/plone/test_real_trouble.py
-test-real: $(REAL)/.installed $(PROVIDER)/.installed browser axe
+test-real: $(REAL)/.installed $(PROVIDER)/.installed browser axe tracer
 	$(REAL)/bin/pytest -m real --ignore=tests/clients --ignore=$(LARGE_TESTS) \
 	  $(PLONE_TESTS:%=--ignore=%)
 	$(MAKE) test-plone
@@ -108,7 +109,8 @@ axe: $(VENV)/bin/python
 web-vendor: $(VENV)/bin/python
 	$(BIN)/python -m training.web_vendor
 
-# strace notes what a whole session opens. Without it that test is skipped, but fails in CI.
+# strace notes what a whole session opens. Without it that test of `make test-real` is skipped, but
+# fails in CI.
 tracer:
 	@if command -v strace >/dev/null; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
@@ -131,12 +133,12 @@ attack: $(VENV)/.ragstone-dev
 	$(BIN)/pytest -m "not real" tests/attack
 
 test-kills: $(VENV)/.ragstone-dev
-	RAGSTONE_KILLS=100 RAGSTONE_TEST_KILLS=100 $(BIN)/pytest -m "not real" \
+	RAGSTONE_KILLS=100 RAGSTONE_TEST_KILLS=100 $(BIN)/pytest -m "" \
 	  tests/e2e/test_kills.py tests/conformance/test_jobs.py
 
 # Each kind of file of a data directory, broken in each way.
 test-damage: $(VENV)/.ragstone-dev
-	RAGSTONE_DAMAGE=all $(BIN)/pytest tests/backup/test_repair.py
+	RAGSTONE_DAMAGE=all $(BIN)/pytest -m "" tests/backup/test_repair.py
 
 lint: $(VENV)/.ragstone-dev
 	$(BIN)/ruff check src tests benchmarks training examples packages

@@ -13,7 +13,7 @@ import pytest
 import ragstone
 from ragstone import errors, filters
 from ragstone.core.turn import Message, SearchOptions
-from tests.api.conftest import DOCUMENTS
+from tests.documents import DOCUMENTS
 from tests.model_server import model_server
 
 pytestmark = pytest.mark.slow

@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 
 import ragstone
 from ragstone import errors
-from tests.api.conftest import DOCUMENTS
+from tests.documents import DOCUMENTS
 from tests.e2e.processes import run_json, serving
 from tests.http_server import running
 

@@ -11,7 +11,7 @@ import pytest
 
 import ragstone
 from ragstone import errors
-from tests.api.conftest import DOCUMENTS
+from tests.documents import DOCUMENTS
 from tests.model_server import model_server
 
 pytestmark = pytest.mark.slow

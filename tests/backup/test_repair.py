@@ -134,6 +134,7 @@ async def _check(kept: Kept, place: Path, way: str, files: Sequence[Path]) -> No
         assert await _restored(data, kept) == (kept.texts, kept.rows), file
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("way", DAMAGES)
 async def test_given_any_damaged_file_then_doctor_or_restore_bring_everything_back(
     kept: Kept, tmp_path: Path, way: str
@@ -143,6 +144,7 @@ async def test_given_any_damaged_file_then_doctor_or_restore_bring_everything_ba
 
 if EVERY_FILE:
 
+    @pytest.mark.real
     @pytest.mark.timeout(4 * 3600)
     @pytest.mark.parametrize("way", DAMAGES)
     async def test_given_an_index_with_search_structures_then_the_same_holds(

@@ -1,4 +1,4 @@
-"""The command line on real documents, in real processes."""
+"""The command line on real documents, in a real process where one proves more."""
 
 import fcntl
 import os
@@ -8,18 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.documents import DOCUMENTS
+from tests.documents import DOCUMENTS, copied
 from tests.e2e.processes import here, json_here, run, run_json, serving
 
 
 @pytest.fixture(scope="module")
-def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def indexed(indexed_documents: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data directory with the sample documents."""
-    data = tmp_path_factory.mktemp("indexed") / "data"
-    done = run(data, "ingest", str(DOCUMENTS))
-    assert done.returncode == 0, done.stderr
-    assert "5 indexed" in done.stdout
-    return data
+    return copied(indexed_documents, tmp_path_factory.mktemp("indexed") / "data")
 
 
 @pytest.mark.parametrize(
@@ -73,7 +69,7 @@ def test_given_a_query_when_searched_then_passages_come_with_falling_scores(
 
 
 def test_given_nothing_changed_when_ingested_again_then_all_is_unchanged(indexed: Path) -> None:
-    done = run(indexed, "ingest", str(DOCUMENTS))
+    done = here(indexed, "ingest", str(DOCUMENTS))
     assert "0 indexed, 5 unchanged" in done.stdout
 
 
@@ -94,7 +90,7 @@ def test_given_bad_files_then_status_1_with_reasons_and_the_good_one_is_indexed(
     for name in ("lie.pdf", "empty.docx", "cut.pdf", "outside.txt"):
         assert name in shown
     assert "Traceback" not in shown
-    assert run(tmp_path / "data", "ask", "What is the cost of the recall?").returncode == 0
+    assert here(tmp_path / "data", "ask", "What is the cost of the recall?").returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -147,7 +143,7 @@ def test_given_another_model_then_the_error_names_the_command_that_rebuilds(
     done = here(data, "ask", "What is HJ-2?", EMBEDDING__MODEL="multilingual")
     assert done.returncode == 1
     assert "ragstone rebuild --collection default" in done.stderr
-    rebuilt = run(data, "rebuild", "--collection", "default", EMBEDDING__MODEL="multilingual")
+    rebuilt = here(data, "rebuild", "--collection", "default", EMBEDDING__MODEL="multilingual")
     assert rebuilt.returncode == 0, rebuilt.stderr
     again = here(data, "search", "earth cable", EMBEDDING__MODEL="multilingual")
     assert "HJ-2" in again.stdout, again.stderr
@@ -158,8 +154,8 @@ def test_given_a_removed_file_when_pruned_or_deleted_then_it_is_gone(tmp_path: P
     shutil.copytree(DOCUMENTS, folder)
     assert here(data, "ingest", str(folder)).returncode == 0
     (folder / "spare-parts.csv").unlink()
-    assert "1 pruned" in run(data, "ingest", str(folder), "--prune").stdout
-    done = run(data, "delete", "/docs/travel-policy.html", "--yes")
+    assert "1 pruned" in here(data, "ingest", str(folder), "--prune").stdout
+    done = here(data, "delete", "/docs/travel-policy.html", "--yes")
     assert done.returncode == 0, done.stderr
     paths = [row["path"] for row in json_here(data, "documents")["documents"]]
     assert len(paths) == 3
@@ -178,9 +174,9 @@ def test_given_text_that_is_not_english_then_the_multilingual_model_answers(
         "Bücher dürfen vier Wochen ausgeliehen werden."
     )
     (folder / "bibliothek.txt").write_text(text, encoding="utf-8")
-    done = run(data, "ingest", str(folder))
+    done = here(data, "ingest", str(folder))
     assert "multilingual-e5-small" in done.stdout + done.stderr
-    assert "vierundzwanzig Euro" in run(data, "ask", "Was kostet eine Jahreskarte?").stdout
+    assert "vierundzwanzig Euro" in here(data, "ask", "Was kostet eine Jahreskarte?").stdout
 
 
 def test_given_a_server_on_the_data_then_the_commands_go_through_it(indexed: Path) -> None:
@@ -188,7 +184,7 @@ def test_given_a_server_on_the_data_then_the_commands_go_through_it(indexed: Pat
         status = run_json(indexed, "status")
         assert status["server"] == url
         assert "31 days" in run(indexed, "ask", "How long does a full charge last?").stdout
-        assert "5 unchanged" in run(indexed, "ingest", str(DOCUMENTS)).stdout
-        assert run(indexed, "ask", "x", "--collection", "nowhere").returncode == 1
+        assert "5 unchanged" in here(indexed, "ingest", str(DOCUMENTS)).stdout
+        assert here(indexed, "ask", "x", "--collection", "nowhere").returncode == 1
         assert json_here(indexed, "search", "HJ-2")["hits"]
     assert json_here(indexed, "status")["server"] is None

@@ -16,7 +16,7 @@ from tests.packages import Site
 from tests.packages import site as site
 from tests.patience import PATIENCE, wait_for
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.real
 
 FORMATS = """
 import os, signal, time

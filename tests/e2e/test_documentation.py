@@ -12,14 +12,16 @@ import pytest
 from tests.documentation.pages import ROOT, RUN, Block, Page, pages, steps
 from tests.documentation.session import Session
 from tests.documentation.shown import fits
+from tests.documents import copied
 from tests.e2e.processes import environment
 
 PRINTED = re.compile(r"^\s*print\(.*\)  # (.+)$", re.MULTILINE)
 PAGES = [
-    page
+    pytest.param(page, id=page.name, marks=() if page.name == "README.md" else pytest.mark.real)
     for page in pages()
     if any(block.language in RUN and not block.not_run for block in page.blocks)
 ]
+"""The README in every run; the other pages, most of which start a server, with `make test-real`."""
 
 pytestmark = pytest.mark.slow
 
@@ -31,7 +33,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Session(place) as session:
         done = session.shell("ragstone ingest examples/documents")
         assert done.status == 0, done.output
-    shutil.copytree(place / "data", place / "ingested")
+    copied(place / "data", place / "ingested")
     return place
 
 
@@ -40,12 +42,12 @@ def reader(place: Path, request: pytest.FixtureRequest) -> Iterator[Session]:
     page: Page = request.getfixturevalue("page")
     shutil.rmtree(place / "data", ignore_errors=True)
     if not page.empty:
-        shutil.copytree(place / "ingested", place / "data")
+        copied(place / "ingested", place / "data")
     with Session(place) as session:
         yield session
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES)
 def test_given_a_page_when_its_fences_are_run_then_all_is_as_it_shows(
     page: Page, reader: Session
 ) -> None:

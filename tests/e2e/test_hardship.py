@@ -13,6 +13,8 @@ from tests.documents import DOCUMENTS
 from tests.e2e.processes import RAGSTONE, environment, here, json_here, run, serving
 from tests.patience import PATIENCE, wait_for
 
+pytestmark = pytest.mark.real
+
 
 def test_given_kills_at_any_instant_then_the_index_is_as_if_nothing_had_happened(
     tmp_path: Path,

@@ -1,6 +1,6 @@
 """`kill -9` at random instants under mixed load: what was acknowledged is there afterwards.
 
-RAGSTONE_KILLS=100 for the figure of docs/state.md; a few of them in every run.
+RAGSTONE_KILLS=100 for the figure of docs/state.md; a few of them in each `make test-real`.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ MEAN_SECONDS = 1.5
 AT_START = 0.2
 """The share of kills that hit a server while it starts, so while it recovers from the last one."""
 
-pytestmark = pytest.mark.timeout(300 + 60 * KILLS)
+pytestmark = [pytest.mark.real, pytest.mark.timeout(300 + 60 * KILLS)]
 
 
 @dataclass

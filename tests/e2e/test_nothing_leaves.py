@@ -58,6 +58,8 @@ PACKAGE = [
 ]
 LOOPBACK_ADDRESS = re.compile(r'inet_addr\("127\.0\.0\.1"\)|inet_pton\(AF_INET6, "::1"')
 
+pytestmark = pytest.mark.real
+
 CALL = re.compile(r"^\d+ +(\w+)\((.*)$")
 WRITES = {"mkdir", "mkdirat", "unlink", "unlinkat", "rename", "renameat", "renameat2", "link",
           "linkat", "symlink", "symlinkat", "truncate", "chmod", "fchmodat", "creat"}  # fmt: skip
@@ -67,7 +69,7 @@ WRITES = {"mkdir", "mkdirat", "unlink", "unlinkat", "rename", "renameat", "renam
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a session that ran in a network without routes; `trace` is what it called."""
     if not shutil.which("strace") or not shutil.which("unshare"):
-        reason = "strace and unshare are not installed (make test installs them as root)"
+        reason = "strace and unshare are not installed (make test-real installs them as root)"
         if os.environ.get("CI"):
             pytest.fail(reason)
         pytest.skip(reason)

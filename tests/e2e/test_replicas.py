@@ -25,6 +25,8 @@ from tests.redis_server import RedisServer, redis_server
 HR = Principal(groups=("hr",))
 AWAY_SECONDS = 10.0
 
+pytestmark = pytest.mark.real
+
 
 @dataclass
 class House:

@@ -33,6 +33,8 @@ WORDS = tuple(f"word{number} " for number in range(60))
 TICKET = 'call file_ticket {"text": "the lamp is dark"}'
 PRINCIPAL = Principal()
 
+pytestmark = pytest.mark.real
+
 
 @dataclass(frozen=True)
 class Pair:

@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from fastapi import FastAPI
 from hypothesis import HealthCheck, given
 from hypothesis import settings as with_settings
 from hypothesis import strategies as st
@@ -43,13 +44,30 @@ async def http(service: FakeService) -> AsyncIterator[httpx2.AsyncClient]:
         yield client
 
 
+@pytest.fixture(scope="module")
+def recording() -> FastAPI:
+    """The application of a service that notes what it is asked."""
+    made = recorder()
+    app = create_app(as_service(made), Settings(), "secret-token")
+    app.state.made = made
+    return app
+
+
+@pytest.fixture
+def made(recording: FastAPI) -> Recorder:
+    service: Recorder = recording.state.made
+    service.calls.clear()
+    return service
+
+
 OF_THE_OPERATOR = [name for name, operation in operations().items() if not operation.allowed]
 
 
 @pytest.mark.parametrize("name", OF_THE_OPERATOR)
-async def test_what_is_of_the_operator_needs_the_token(name: str) -> None:
-    made = recorder()
-    transport = httpx2.ASGITransport(create_app(as_service(made), Settings(), "secret-token"))
+async def test_what_is_of_the_operator_needs_the_token(
+    name: str, made: Recorder, recording: FastAPI
+) -> None:
+    transport = httpx2.ASGITransport(recording)
     arguments = {name: example(kind) for name, kind in operations()[name].types.items()}
     content = json.dumps(operations()[name].dump(arguments)).encode()
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:

@@ -11,6 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 import pytest_asyncio
+from fastapi import FastAPI
 
 from ragstone import __version__, build
 from ragstone.core.caller import ROLES, Role
@@ -26,6 +27,7 @@ from ragstone.service.wire import OPERATION_HEADER, VERSION_HEADER
 from ragstone.settings import ServerSettings, Settings
 from tests.credentials import MemoryKeys, a_key, bearer
 from tests.memory_store import MemoryNames
+from tests.patience import PATIENCE
 from tests.wire_values import Recorder, as_service, example, items, recorder
 
 ALLOWED = [operation for operation in operations().values() if operation.allowed]
@@ -80,20 +82,53 @@ def inside(value: Any) -> Iterator[Any]:
             yield from inside(getattr(value, field.name))
 
 
-@pytest.fixture
-def recorded() -> Recorder:
+def a_recorder() -> Recorder:
     made = recorder()
     made.keys = LocalKeys(MemoryKeys(), MemoryNames())
     return made
 
 
+def an_app(service: Recorder, data: Path) -> FastAPI:
+    settings = Settings(ragstone_data=data, server=ServerSettings(max_upload_mb=1))
+    return create_app(as_service(service), settings, "operators-token")
+
+
+def client(app: FastAPI) -> httpx2.AsyncClient:
+    return httpx2.AsyncClient(
+        transport=httpx2.ASGITransport(app), base_url="http://127.0.0.1", timeout=PATIENCE
+    )
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Recorder, FastAPI]:
+    """A service that many tests give keys to, and its application: making that takes longer than
+    most tests."""
+    made = a_recorder()
+    return made, an_app(made, tmp_path_factory.mktemp("shared"))
+
+
 @pytest.fixture
-async def http(recorded: Recorder, tmp_path: Path) -> AsyncIterator[httpx2.AsyncClient]:
-    settings = Settings(ragstone_data=tmp_path, server=ServerSettings(max_upload_mb=1))
-    app = create_app(as_service(recorded), settings, "operators-token")
-    transport = httpx2.ASGITransport(app)
-    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
-        yield client
+def recorded(shared: tuple[Recorder, FastAPI]) -> Recorder:
+    shared[0].calls.clear()
+    return shared[0]
+
+
+@pytest.fixture
+async def http(shared: tuple[Recorder, FastAPI]) -> AsyncIterator[httpx2.AsyncClient]:
+    async with client(shared[1]) as http:
+        yield http
+
+
+@pytest.fixture
+def mine() -> Recorder:
+    """A service of this test alone."""
+    return a_recorder()
+
+
+@pytest.fixture
+async def my_http(mine: Recorder, tmp_path: Path) -> AsyncIterator[httpx2.AsyncClient]:
+    async with client(an_app(mine, tmp_path)) as http:
+        yield http
 
 
 async def key(
@@ -235,16 +270,16 @@ async def test_the_source_of_a_document_is_not_told(
 
 
 async def test_where_everyone_is_the_local_user_each_is_an_admin_and_not_the_operator(
-    http: httpx2.AsyncClient, recorded: Recorder
+    my_http: httpx2.AsyncClient, mine: Recorder
 ) -> None:
     for operation in operations().values():
         may = operation.allowed is not None
-        response = await call(http, operation, harmless(operation) if may else {})
+        response = await call(my_http, operation, harmless(operation) if may else {})
         assert response.status_code == (200 if may else 401), operation.name
         if may and "principal" in operation.types and operation.name != "jobs.list":
-            assert recorded.calls[-1][1]["principal"] == Principal()
+            assert mine.calls[-1][1]["principal"] == Principal()
     files = {"file": ("lamp.md", io.BytesIO(b"# Lamp"))}
-    assert (await http.post("/local/upload", files=files)).status_code == 200
+    assert (await my_http.post("/local/upload", files=files)).status_code == 200
 
 
 SERVER_FILES = [
@@ -275,32 +310,32 @@ async def upload(
 
 
 async def test_an_upload_is_ingested_by_its_owner_alone(
-    http: httpx2.AsyncClient, recorded: Recorder, tmp_path: Path
+    my_http: httpx2.AsyncClient, mine: Recorder, tmp_path: Path
 ) -> None:
-    mine, other = await key(recorded, "editor"), await key(recorded, "editor")
-    handle = (await upload(http, mine)).json()["file"]
+    own, other = await key(mine, "editor"), await key(mine, "editor")
+    handle = (await upload(my_http, own)).json()["file"]
     request = IngestRequest((), OPEN, handed=(Handed(handle, "a/lamp.md", "/etc/passwd"),))
-    refused = await call(http, operations()["ingest"], {"request": request}, other)
+    refused = await call(my_http, operations()["ingest"], {"request": request}, other)
     assert refused.status_code == 400
     assert "no upload" in refused.json()["error"]["message"]
-    assert not recorded.calls
-    taken = await call(http, operations()["ingest"], {"request": request}, mine)
+    assert not mine.calls
+    taken = await call(my_http, operations()["ingest"], {"request": request}, own)
     assert taken.status_code == 200
-    [one] = recorded.calls[-1][1]["request"].handed
+    [one] = mine.calls[-1][1]["request"].handed
     assert Path(one.file).read_bytes() == b"# Lamp\n"
     assert Path(one.file).is_relative_to(tmp_path / "spool")
     assert (one.path, one.source) == ("/a/lamp.md", "upload:/a/lamp.md")
 
 
 async def test_what_the_operator_has_sent_is_ingested_by_its_name(
-    http: httpx2.AsyncClient, recorded: Recorder, tmp_path: Path
+    my_http: httpx2.AsyncClient, mine: Recorder, tmp_path: Path
 ) -> None:
-    handle = (await upload(http, "operators-token")).json()["file"]
+    handle = (await upload(my_http, "operators-token")).json()["file"]
     paths = (handle, "/srv/lamp.md")
     request = IngestRequest((), OPEN, handed=tuple(Handed(one, "a.md", "b") for one in paths))
-    taken = await call(http, operations()["ingest"], {"request": request}, "operators-token")
+    taken = await call(my_http, operations()["ingest"], {"request": request}, "operators-token")
     assert taken.status_code == 200
-    sent, named = recorded.calls[-1][1]["request"].handed
+    sent, named = mine.calls[-1][1]["request"].handed
     assert Path(sent.file).read_bytes() == b"# Lamp\n"
     assert Path(sent.file).is_relative_to(tmp_path / "spool")
     assert named.file == "/srv/lamp.md"

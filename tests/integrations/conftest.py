@@ -1,5 +1,5 @@
 """The data directory of the Python API's tests."""
 
-from tests.api.conftest import data, indexed
+from tests.api.conftest import data
 
-__all__ = ["data", "indexed"]
+__all__ = ["data"]
