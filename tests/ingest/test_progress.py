@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.ingest import progress
-from ragstone.ingest.progress import MOST_KINDS, OTHER, Tracker
+from ragstone.ingest.progress import MOST_FAILURES, MOST_KINDS, OTHER, Tracker
 from ragstone.service import Progress
 
 
@@ -134,6 +134,29 @@ def test_given_any_files_then_the_time_left_is_never_negative(
     mine.embedded(min(embedded, sum(kind == "new" for kind, _ in files)))
     assert all(one.eta is None or one.eta >= 0 for one in said)
     assert mine.finish().eta == 0
+
+
+def test_given_very_many_failures_then_each_second_tells_a_bounded_number_of_them(
+    clock: Clock,
+) -> None:
+    mine, said = told(clock)
+    mine.expect(30_000, 30_000)
+    for number in range(30_000):
+        clock.now += 0.001
+        mine.failed(f"/{number}", "It is empty.", 1)
+    at_once = len(said[-1].failed)
+    assert sum(len(one.failed) for one in said) <= MOST_FAILURES * clock.now + at_once
+    assert mine.finish().failed[-1].path == "/29999"
+    assert [len(one.failed) for one in said] == sorted(len(one.failed) for one in said)
+
+
+def test_given_few_failures_then_they_are_told_ten_times_a_second(clock: Clock) -> None:
+    mine, said = told(clock)
+    mine.expect(100, 100)
+    for number in range(100):
+        clock.now += 0.125
+        mine.failed(f"/{number}", "It is empty.", 1)
+    assert [len(one.failed) for one in said[-3:]] == [98, 99, 100]
 
 
 def test_given_very_many_kinds_of_files_then_the_rest_is_one() -> None:

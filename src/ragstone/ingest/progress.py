@@ -12,6 +12,10 @@ from ragstone.service import FileFailure, Progress, Skipped
 MIN_INTERVAL = 0.1
 """Seconds between two reports: a terminal cannot show more."""
 
+MOST_FAILURES = 10_000
+"""Failures that are told in a second. Each report names all of them, so that of many thousands ten
+reports a second would take more time and memory than the files."""
+
 TELLING = 64
 """Chunks with vectors from which their rate says something about the rest."""
 
@@ -23,7 +27,8 @@ MOST_KINDS, OTHER = 30, "other"
 
 
 class Tracker:
-    """Builds `Progress` from what happens, and reports it at most ten times a second.
+    """Builds `Progress` from what happens, and reports it at most ten times a second, less often
+    where many files have failed.
 
     `earlier` is how far the job was when it was cut off: what it had indexed is found unchanged
     now, and still is this job's work.
@@ -45,6 +50,7 @@ class Tracker:
             questions=before.questions,
             usage=before.usage,
         )
+        self._failed: list[FileFailure] = []
         self._same = 0
         self._left_out = 0
         self._skipped = Counter[str]()
@@ -121,8 +127,8 @@ class Tracker:
         """`size` is that of a file that was counted by `expect`."""
         self._total_bytes -= size or 0
         counted = size is not None
-        failures = (*self._now.failed, FileFailure(path, reason))
-        self._set(files=self._now.files + counted, failed=failures)
+        self._failed.append(FileFailure(path, reason))
+        self._set(files=self._now.files + counted)
 
     def embedded(self, chunks: int) -> None:
         self._set(embedded=self._now.embedded + chunks)
@@ -138,7 +144,12 @@ class Tracker:
     def finish(self) -> Progress:
         """Report the end."""
         self._now = replace(
-            self._now, phase="done", finished=True, seconds=self._seconds(), eta=0.0
+            self._now,
+            phase="done",
+            finished=True,
+            failed=tuple(self._failed),
+            seconds=self._seconds(),
+            eta=0.0,
         )
         self._report(self._now)
         return self._now
@@ -146,9 +157,10 @@ class Tracker:
     def _set(self, **changes: object) -> None:
         self._now = replace(self._now, **changes)  # type: ignore[arg-type]
         seconds = self._seconds()
-        if seconds - self._reported >= MIN_INTERVAL:
+        if seconds - self._reported >= max(MIN_INTERVAL, len(self._failed) / MOST_FAILURES):
             self._reported = seconds
-            self._report(replace(self._now, seconds=seconds, eta=self._eta()))
+            failed = tuple(self._failed)
+            self._report(replace(self._now, failed=failed, seconds=seconds, eta=self._eta()))
 
     def _seconds(self) -> float:
         return self._earlier.seconds + time.monotonic() - self._started
