@@ -121,7 +121,7 @@ tracer:
 WITH_SERVERS = backup cli conformance e2e http store
 
 test-fast: $(VENV)/.ragstone-dev
-	$(BIN)/pytest $(TOGETHER) -m "not slow and not real" $(WITH_SERVERS:%=--ignore=tests/%)
+	HYPOTHESIS_PROFILE=few $(BIN)/pytest $(TOGETHER) -m "not slow and not real" $(WITH_SERVERS:%=--ignore=tests/%)
 
 test-permissions: $(VENV)/.ragstone-dev
 	RAGSTONE_PERMISSION_CASES=10000 $(BIN)/pytest tests/conformance/test_permissions.py

@@ -35,6 +35,8 @@ __all__ = [
 settings.register_profile("untimed", deadline=None)
 # The same examples each time: a check of a change fails for the change alone.
 settings.register_profile("same", deadline=None, derandomize=True)
+# New ones each time, and few: what is found in seconds.
+settings.register_profile("few", deadline=None, max_examples=30)
 # Many new ones: this is where what nobody thought of is looked for.
 settings.register_profile("many", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "untimed"))

@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import httpx2
@@ -37,17 +37,28 @@ def user(*parts: Any) -> dict[str, Any]:
     return {"role": "user", "content": list(parts)}
 
 
-@pytest.fixture
-def service() -> FakeService:
+@pytest.fixture(scope="module")
+def standing() -> FakeService:
     return FakeService()
 
 
 @pytest.fixture
-async def client(service: FakeService) -> AsyncIterator[AsyncOpenAI]:
+def service(standing: FakeService) -> FakeService:
+    standing.forget()
+    return standing
+
+
+@pytest.fixture(scope="module")
+def address(standing: FakeService) -> Iterator[str]:
     settings = Settings(server=ServerSettings(max_request_mb=40))
-    with running(create_app(service, settings, "token")) as url:
-        async with AsyncOpenAI(base_url=f"{url}/v1", api_key="x", max_retries=0) as made:
-            yield made
+    with running(create_app(standing, settings, "token")) as address:
+        yield address
+
+
+@pytest.fixture
+async def client(address: str, service: FakeService) -> AsyncIterator[AsyncOpenAI]:
+    async with AsyncOpenAI(base_url=f"{address}/v1", api_key="x", max_retries=0) as made:
+        yield made
 
 
 async def ask(client: AsyncOpenAI, *messages: Any, **fields: Any) -> Any:

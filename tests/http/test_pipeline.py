@@ -34,21 +34,32 @@ SOURCE = {
 }
 
 
-@pytest.fixture
-def service() -> FakeService:
+@pytest.fixture(scope="module")
+def standing() -> FakeService:
     return FakeService()
 
 
 @pytest.fixture
-def url(service: FakeService) -> Iterator[str]:
-    with running(create_app(service, Settings(), "token")) as address:
-        yield f"{address}/api/v1/chat/completions"
+def service(standing: FakeService) -> FakeService:
+    standing.forget()
+    return standing
+
+
+@pytest.fixture(scope="module")
+def address(standing: FakeService) -> Iterator[str]:
+    with running(create_app(standing, Settings(), "token")) as address:
+        yield address
+
+
+@pytest.fixture
+def url(address: str, service: FakeService) -> str:
+    return f"{address}/api/v1/chat/completions"
 
 
 @pytest.mark.parametrize("file", transcripts("pipeline"), ids=lambda file: file.stem)
-def test_transcript(service: FakeService, file: Path) -> None:
-    with running(create_app(service, Settings(), "token")) as address:
-        replayed(address, file)
+@pytest.mark.usefixtures("service")
+def test_transcript(address: str, file: Path) -> None:
+    replayed(address, file)
 
 
 def chat(message: str = "What is the answer?", **fields: Any) -> dict[str, Any]:
