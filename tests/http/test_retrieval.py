@@ -31,14 +31,26 @@ from tests.fake_service import HITS, FakeService
 from tests.http_server import running
 
 
-@pytest.fixture
-def service() -> FakeService:
+@pytest.fixture(scope="module")
+def standing() -> FakeService:
     return FakeService()
 
 
 @pytest.fixture
-async def http(service: FakeService) -> AsyncIterator[httpx2.AsyncClient]:
-    transport = httpx2.ASGITransport(create_app(service, Settings(), "secret-token"))
+def service(standing: FakeService) -> FakeService:
+    standing.forget()
+    return standing
+
+
+@pytest.fixture(scope="module")
+def transport(standing: FakeService) -> httpx2.ASGITransport:
+    return httpx2.ASGITransport(create_app(standing, Settings(), "secret-token"))
+
+
+@pytest.fixture
+async def http(
+    transport: httpx2.ASGITransport, service: FakeService
+) -> AsyncIterator[httpx2.AsyncClient]:
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         yield client
 
