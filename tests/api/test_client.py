@@ -15,6 +15,7 @@ from ragstone import errors, filters
 from ragstone.core.turn import Message, SearchOptions
 from tests.documents import DOCUMENTS
 from tests.model_server import model_server
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -395,7 +396,9 @@ def test_nothing_is_printed_but_by_the_program(data: Path) -> None:
         f"steps = rag.stream({REVENUE!r})\n"
         "next(steps)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "stop\n", "")
     with ragstone.Client(data) as rag:
         assert len(rag.conversations.read("kept")) == 1
