@@ -122,6 +122,7 @@ class Pipeline:
                 await self._sum_up(collection, tracker)
                 await self.purge()
                 await self._ask_about(collection, tracker)
+                tracker.phase("building")
                 await self._index.optimize(collection)
                 if self._vocabulary:
                     self._vocabulary.wake(collection)
@@ -365,7 +366,7 @@ class Pipeline:
                 tracker.passed_over(WITHOUT_TEXT, item.size)
                 return
             await self._catalog.fail(document, error.message)
-            tracker.failed(item.path, error.message, item.size)
+            tracker.failed(item.path, error.message, item.size, read=True)
             if item.handed:
                 await asyncio.to_thread(handed.forget, item)
         else:
@@ -383,7 +384,7 @@ class Pipeline:
                 if item.handed:
                     await asyncio.to_thread(self.originals.keep, item, changed.document)
                 tracker.indexed(item.size, written.chunks, written.pages)
-                tracker.embedded(written.embedded)
+                tracker.taken_over(written.embedded)
                 for note in written.notes:
                     tracker.left_out(f"{item.path}: {note}")
 

@@ -116,14 +116,15 @@ class Progress:
 
     `files` counts files seen so far, of `total` (None while still counting). `chunks` have been
     written by keyword, `embedded` of them also have their vectors, and so have those of the
-    `waiting` ones that the collection had before. `phase` is what goes on now.
+    `waiting` ones that the collection had before. `phase` is what goes on now; "building" is
+    making the index fast to search, of which nobody knows how long it takes.
     `notes` are sentences for the user. `seconds` since the job began, `eta` seconds to go, None
     if unknown. `questions` were thought of by the chat model, which took `usage`. A job that was
     cut off counts what it did before too.
     """
 
     job: str
-    phase: Literal["reading", "embedding", "done"] = "reading"
+    phase: Literal["reading", "embedding", "building", "done"] = "reading"
     files: int = 0
     total: int | None = None
     indexed: int = 0
