@@ -22,6 +22,9 @@ FILE_BYTES = 4096
 MOST_LEFT_OUT = 20
 """Documents of which it is told what they lack."""
 
+MOST_TOLD = 100
+"""Failures that a report holds; the last one holds all."""
+
 MOST_KINDS, OTHER = 30, "other"
 """Kinds of skipped files that are told apart; all further ones are the last."""
 
@@ -51,6 +54,7 @@ class Tracker:
         )
         self._same = 0
         self._left_out = 0
+        self._failures: list[FileFailure] = []
         self._skipped = Counter[str]()
         self._started = time.monotonic()
         self._reported = 0.0
@@ -141,8 +145,8 @@ class Tracker:
         elif size is not None:
             self._total_bytes -= size + FILE_BYTES
         counted = size is not None
-        failures = (*self._now.failed, FileFailure(path, reason))
-        self._set(files=self._now.files + counted, failed=failures)
+        self._failures.append(FileFailure(path, reason))
+        self._set(files=self._now.files + counted)
 
     def embedded(self, chunks: int) -> None:
         self._set(embedded=self._now.embedded + chunks)
@@ -164,7 +168,12 @@ class Tracker:
     def finish(self) -> Progress:
         """Report the end."""
         self._now = replace(
-            self._now, phase="done", finished=True, seconds=self._seconds(), eta=0.0
+            self._now,
+            phase="done",
+            finished=True,
+            failed=tuple(self._failures),
+            seconds=self._seconds(),
+            eta=0.0,
         )
         self._report(self._now)
         return self._now
@@ -175,7 +184,8 @@ class Tracker:
         seconds = self._seconds()
         if seconds - self._reported >= MIN_INTERVAL:
             self._reported = seconds
-            self._report(replace(self._now, seconds=seconds, eta=self._eta()))
+            failed = tuple(self._failures[:MOST_TOLD])
+            self._report(replace(self._now, failed=failed, seconds=seconds, eta=self._eta()))
 
     def _note_time(self) -> None:
         """Count the time since the last change as the embedder's if anything waited for it."""
