@@ -526,14 +526,16 @@ async def test_documents_are_found_by_the_places_of_their_sources(catalog: Catal
     sources = ("/s/a.txt", "/s/b/c.txt", "/s/b_/d.txt", "/s/B/e.txt", "/s/b%/f.txt", "/s/b.txt")
     for number, source in enumerate(sources):
         await publish(catalog, replace(DOC, id=f"d{number}", path=f"/{number}.txt", source=source))
-    assert await catalog.sources("acme", "c1", ["/s/b", "/s/a.txt"]) == {
+    assert await catalog.sources("acme", "c1", ["/s/a.txt", "/s/b_"], ["/s/b"]) == {
         "/s/a.txt": ["/0.txt"],
         "/s/b/c.txt": ["/1.txt"],
     }
-    assert await catalog.sources("acme", "c1", ["/s/b_"]) == {"/s/b_/d.txt": ["/2.txt"]}
-    assert len(await catalog.sources("acme", "c1", ["/s", *map(str, range(250))])) == len(sources)
+    assert await catalog.sources("acme", "c1", [], ["/s/b_"]) == {"/s/b_/d.txt": ["/2.txt"]}
+    assert await catalog.sources("acme", "c1", [], ["/s/b.txt"]) == {"/s/b.txt": ["/5.txt"]}
+    many = [*map(str, range(250)), "/s"]
+    assert len(await catalog.sources("acme", "c1", many, many)) == len(sources)
     assert await catalog.sources("acme", "c1", []) == {}
-    assert await catalog.sources("bolt", "c1", ["/s"]) == {}
+    assert await catalog.sources("bolt", "c1", [], ["/s"]) == {}
 
 
 async def test_documents_are_found_by_what_they_include(catalog: Catalog) -> None:

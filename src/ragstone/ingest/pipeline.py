@@ -204,12 +204,14 @@ class Pipeline:
         self, collection: Collection, only: Sequence[Path] | None, found: Sequence[FoundFile]
     ) -> Mapping[str, Sequence[str]]:
         """What is known of the places that are looked at, and of the files found there."""
-        at = None
-        if only is not None:
-            places = await asyncio.to_thread(lambda: {os.path.realpath(one) for one in only})
-            linked = (str(item.source) for item in found if item.handed is None)
-            at = sorted(places.union(one for one in linked if not _is_below(one, places)))
-        return await self._catalog.sources(collection.tenant, collection.id, at)
+        if only is None:
+            return await self._catalog.sources(collection.tenant, collection.id)
+        files, folders = await asyncio.to_thread(_files_and_folders, only)
+        linked = (str(item.source) for item in found if item.handed is None)
+        files |= {one for one in linked if not _is_below(one, folders)}
+        return await self._catalog.sources(
+            collection.tenant, collection.id, sorted(files), sorted(folders)
+        )
 
     def _discover(
         self, request: IngestRequest, only: Sequence[Path] | None, tracker: Tracker
@@ -447,6 +449,13 @@ class Pipeline:
                 gone = ids - (await self._catalog.known(sorted(ids))).keys()
                 await asyncio.to_thread(self.originals.delete, gone)
                 await self._catalog.purged(some)
+
+
+def _files_and_folders(places: Sequence[Path]) -> tuple[set[str], set[str]]:
+    """The real places that are files, and those that are folders or gone, as a folder may be."""
+    real = {os.path.realpath(one) for one in places}
+    files = {one for one in real if os.path.isfile(one)}
+    return files, real - files
 
 
 def _is_below(source: str, places: AbstractSet[str]) -> bool:

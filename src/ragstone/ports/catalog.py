@@ -156,10 +156,14 @@ class Catalog(CollectionNames, Protocol):
         ...
 
     async def sources(
-        self, tenant: str, collection: str, at: Sequence[str] | None = None
+        self,
+        tenant: str,
+        collection: str,
+        at: Sequence[str] | None = None,
+        below: Sequence[str] = (),
     ) -> Mapping[str, Sequence[str]]:
         """The paths of the documents of the collection of this id, by their sources; where places
-        are given, of those `at` or below these."""
+        are given, of those `at` these, and of those at or `below` these."""
         ...
 
     async def including(self, tenant: str, collection: str, files: Sequence[str]) -> Sequence[str]:

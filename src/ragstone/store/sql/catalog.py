@@ -242,11 +242,15 @@ class SqlCatalog:
         return await self._database.read(read)
 
     async def sources(
-        self, tenant: str, collection: str, at: Sequence[str] | None = None
+        self,
+        tenant: str,
+        collection: str,
+        at: Sequence[str] | None = None,
+        below: Sequence[str] = (),
     ) -> Mapping[str, Sequence[str]]:
         """`ports.Catalog`."""
-        place = (tenant, collection)
-        return await self._database.read(partial(looking.sources, place=place, at=at))
+        read = partial(looking.sources, place=(tenant, collection), at=at, below=below)
+        return await self._database.read(read)
 
     async def including(self, tenant: str, collection: str, files: Sequence[str]) -> Sequence[str]:
         """`ports.Catalog`."""

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy import ColumnElement, Connection, String, cast, or_, select
 
 from ragstone.ports import Look
+from ragstone.store.sql.listing import AFTER_SLASH
 from ragstone.store.sql.rows import batches, put_now
 from ragstone.store.sql.tables import documents
 from ragstone.store.sql.tables import looks as table
@@ -17,26 +18,33 @@ Place = tuple[str, str]
 
 
 def sources(
-    connection: Connection, *, place: Place, at: Sequence[str] | None
+    connection: Connection, *, place: Place, at: Sequence[str] | None, below: Sequence[str]
 ) -> dict[str, list[str]]:
-    """The paths of documents by their sources, of those at or below these places."""
+    """The paths of documents by their sources, of those at these places or below those."""
     wanted = select(documents.c.source, documents.c.path).where(_of(place))
-    found: dict[str, list[str]] = {}
     if at is None:
-        for source, path in connection.execute(wanted.order_by(documents.c.path)):
-            found.setdefault(source, []).append(path)
-        return found
-    rows = set()
-    for some in _several(at):
-        # Below: in SQLite regardless of case, so what it finds is looked at again.
-        here = documents.c.source.in_(some)
-        below = [documents.c.source.startswith(f"{one}/", autoescape=True) for one in some]
-        for source, path in connection.execute(wanted.where(or_(here, *below))):
-            if any(source == one or source.startswith(f"{one}/") for one in some):
-                rows.add((path, source))
+        rows = {(path, source) for source, path in connection.execute(wanted)}
+    else:
+        rows = set()
+        for some in batches([*at, *below]):
+            found = connection.execute(wanted.where(documents.c.source.in_(some)))
+            rows.update((path, source) for source, path in found)
+        for start in range(0, len(below), PLACES):
+            inside = [_below(connection, one) for one in below[start : start + PLACES]]
+            found = connection.execute(wanted.where(or_(*inside)))
+            rows.update((path, source) for source, path in found)
+    by_source: dict[str, list[str]] = {}
     for path, source in sorted(rows):
-        found.setdefault(source, []).append(path)
-    return found
+        by_source.setdefault(source, []).append(path)
+    return by_source
+
+
+def _below(connection: Connection, folder: str) -> ColumnElement[bool]:
+    """The condition that a source lies in a folder or deeper."""
+    source = documents.c.source
+    if connection.dialect.name == "sqlite":  # Which compares bytes, and matches regardless of case.
+        return (source > f"{folder}/") & (source < f"{folder}{AFTER_SLASH}")
+    return source.startswith(f"{folder}/", autoescape=True)
 
 
 def including(connection: Connection, *, place: Place, files: Sequence[str]) -> list[str]:
@@ -58,10 +66,6 @@ def including(connection: Connection, *, place: Place, files: Sequence[str]) -> 
 def _of(place: Place) -> ColumnElement[bool]:
     tenant, collection = place
     return (documents.c.tenant == tenant) & (documents.c.collection == collection)
-
-
-def _several(some: Sequence[str]) -> list[Sequence[str]]:
-    return [some[start : start + PLACES] for start in range(0, len(some), PLACES)]
 
 
 def read(connection: Connection, *, document_ids: Sequence[str]) -> dict[str, Look]:
