@@ -197,6 +197,13 @@ def test_given_a_type_that_cannot_be_read_then_it_is_said_what_to_do(
     assert advice in refused.error.message
 
 
+@pytest.mark.parametrize("name", ["x" * 300, "x" * 300 + ".txt"])
+def test_given_what_the_system_cannot_look_up_then_it_is_refused(tmp_path: Path, name: str) -> None:
+    (found,) = discover([tmp_path / name], False)
+    assert isinstance(refusal(found).error, UnreadableDocument)
+    assert list(discover([tmp_path], False, only=[tmp_path / name])) == []
+
+
 def only_paths(root: Path, *only: str, follow_links: bool = False) -> list[str]:
     found = discover([root], follow_links, only=[root / one for one in only])
     return [item.path for item in found if isinstance(item, FoundFile)]

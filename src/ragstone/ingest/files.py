@@ -137,7 +137,7 @@ def nearest(path: Path) -> str:
     """The names beside a path that does not exist that are most like its own, as the end of a
     sentence; empty if there are none."""
     folder = path.parent
-    while not folder.is_dir() and folder != folder.parent:
+    while not _is_folder(folder) and folder != folder.parent:
         path, folder = folder, folder.parent
     try:
         with os.scandir(folder) as entries:
@@ -151,12 +151,12 @@ def nearest(path: Path) -> str:
 
 
 def _given_file(given: Path, root: Path, taken: set[str], how: _How) -> FoundFile | RefusedFile:
-    if describes(given.name) and root.exists():
+    if describes(given.name) and os.path.exists(root):
         return RefusedFile(
             str(given), WrongType(f"{given.name} describes other files. Ingest those instead.")
         )
     if not {given.suffix.lower(), root.suffix.lower()} & set(how.endings):
-        if not root.exists():
+        if not os.path.exists(root):
             return RefusedFile(str(given), _missing_error(given))
         return RefusedFile(str(given), WrongType(unsupported(given.name, pictures=how.pictures)))
     return _file(root, f"/{_unique_name(Path(os.path.abspath(given)).name, taken)}", root)
@@ -181,7 +181,7 @@ def _entry(place: Path, name: str, root: Path, how: _How, above: frozenset[Path]
         yield SkippedFile(name, HIDDEN)
         return
     target = Path(os.path.realpath(place))
-    if place.is_symlink() and not how.follow_links and not target.is_relative_to(root):
+    if os.path.islink(place) and not how.follow_links and not target.is_relative_to(root):
         if _is_folder(place) or place.suffix.lower() in how.endings:
             yield RefusedFile(name, _outside_error(place))
     elif _is_folder(place):
@@ -225,7 +225,7 @@ def _walk_changed(root: Path, path: str, how: _How, changed: set[Path]) -> Itera
             if part.startswith(".") or entry in seen:
                 break
             # A linked folder is walked whole, as is the last part.
-            if entry.is_symlink() or entry == root / place:
+            if os.path.islink(entry) or entry == root / place:
                 seen.add(entry)
                 if os.path.lexists(entry):
                     yield from _entry(entry, name, root, how, above)
